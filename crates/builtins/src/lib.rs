@@ -1,0 +1,1 @@
+//! Defaults, validation and conversion of the built-in kinds.

@@ -1,0 +1,84 @@
+//! What the API serves: resources, their names, verbs and subresources.
+//!
+//! A [`ResourceInfo`] is one row of discovery plus what the server must know to serve it. Rows are generated
+//! from the pinned upstream release; what discovery does not say (field labels, columns, which version is
+//! stored) comes from the small hand-written tables beside the generator.
+
+use crate::types::StructType;
+
+/// An API group and its versions, in the order of preference.
+#[derive(Debug)]
+pub struct GroupInfo {
+    /// The group's name; empty for the core group.
+    pub name: &'static str,
+    /// The served versions, preferred first.
+    pub versions: &'static [VersionInfo],
+}
+
+/// One version of a group.
+#[derive(Debug)]
+pub struct VersionInfo {
+    /// `v1`
+    pub version: &'static str,
+    /// The resources, in discovery order (by name).
+    pub resources: &'static [ResourceInfo],
+}
+
+/// A resource: a kind under its plural name.
+#[derive(Debug)]
+pub struct ResourceInfo {
+    /// `pods`
+    pub plural: &'static str,
+    /// `pod`
+    pub singular: &'static str,
+    /// `Pod`
+    pub kind: &'static str,
+    /// Namespaced or cluster-scoped.
+    pub namespaced: bool,
+    /// The verbs, in the order discovery prints them.
+    pub verbs: &'static [&'static str],
+    /// `po`
+    pub short_names: &'static [&'static str],
+    /// `all`
+    pub categories: &'static [&'static str],
+    /// The hash that discovery publishes; empty where the resource is not stored.
+    pub storage_version_hash: &'static str,
+    /// The group of the kind where it is not the resource's own (`authentication.k8s.io` for `serviceaccounts/token`).
+    pub kind_group: Option<&'static str>,
+    /// The version of the kind where it is not the resource's own.
+    pub kind_version: Option<&'static str>,
+    /// The subresources (`status`, `scale`), by name.
+    pub subresources: &'static [SubresourceInfo],
+    /// The shape of the objects.
+    pub ty: &'static StructType,
+    /// Field labels that selectors may name besides `metadata.name` and `metadata.namespace`.
+    pub field_labels: &'static [FieldLabel],
+}
+
+/// A subresource of a resource.
+#[derive(Debug)]
+pub struct SubresourceInfo {
+    /// `status`
+    pub name: &'static str,
+    /// The kind it speaks: `Scale`.
+    pub kind: &'static str,
+    /// The kind's group where it is not the parent's.
+    pub kind_group: Option<&'static str>,
+    /// The kind's version where it is not the parent's.
+    pub kind_version: Option<&'static str>,
+    /// The verbs, in discovery order.
+    pub verbs: &'static [&'static str],
+    /// The shape of its objects, where the table has it.
+    pub ty: Option<&'static StructType>,
+}
+
+/// A field label and where its value is found.
+#[derive(Debug)]
+pub struct FieldLabel {
+    /// `spec.nodeName`
+    pub label: &'static str,
+    /// The paths to look at; the first that holds a value wins (`source` of events has two).
+    pub paths: &'static [&'static str],
+    /// The value when no path holds one (`false` for `spec.unschedulable`).
+    pub default: &'static str,
+}

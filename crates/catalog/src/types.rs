@@ -1,0 +1,190 @@
+//! The shape of every built-in type, as the wire sees it.
+//!
+//! A [`StructType`] says which fields an object has, under which JSON name and protobuf number, of which
+//! [`Type`], when a field is left out of the encoding, and how lists and maps merge. One table serves
+//! decoding, defaulting, managed fields, strategic merge, protobuf and OpenAPI.
+//!
+//! What it is not: it holds no prose, no validation rules and no behaviour. It is generated
+//! (`cargo xtask codegen`) and never edited by hand.
+//!
+//! Invariants: embedded (inlined) structs are flattened into their parent; field order is declaration order; JSON
+//! names are unique within a struct; a reference is a plain `&'static`, so recursive types are fine and `Debug`
+//! prints names only.
+
+use std::fmt;
+
+/// A struct: an object with named fields.
+pub struct StructType {
+    /// The name without package, as error messages print it: `PodSpec`.
+    pub name: &'static str,
+    /// The name in OpenAPI documents: `io.k8s.api.core.v1.PodSpec`.
+    pub openapi: &'static str,
+    /// The fields in declaration order.
+    pub fields: &'static [Field],
+    /// The whole struct is one value for managed fields (`x-kubernetes-map-type: atomic`).
+    pub atomic: bool,
+}
+
+/// One field of a [`StructType`].
+#[derive(Debug)]
+pub struct Field {
+    /// The JSON name.
+    pub json: &'static str,
+    /// The value's type.
+    pub ty: Type,
+    /// When the encoder leaves the field out.
+    pub omit: Omit,
+    /// The protobuf field number; 0 where the type has no protobuf form.
+    pub proto: u16,
+    /// How a list merges in server-side apply. Meaningful for `Type::List` only.
+    pub list: ListType,
+    /// A map or struct field that is one value for managed fields.
+    pub atomic: bool,
+    /// Strategic merge patch: how a list or map merges.
+    pub patch: PatchStrategy,
+    /// The default that the OpenAPI document publishes, as JSON text.
+    pub default: Option<&'static str>,
+    /// Listed as required in the OpenAPI document.
+    pub required: bool,
+}
+
+/// The type of a value.
+#[derive(Clone, Copy)]
+pub enum Type {
+    /// `bool`
+    Bool,
+    /// A signed integer of 32 bits.
+    Int32,
+    /// A signed integer of 64 bits.
+    Int64,
+    /// An unsigned integer of 32 bits.
+    Uint32,
+    /// A 64-bit float.
+    Float64,
+    /// A string. The name is what Go calls the type in messages: `string`, `v1.PodPhase`.
+    String(&'static str),
+    /// Bytes, base64 in JSON.
+    Bytes,
+    /// An object with known fields.
+    Struct(&'static StructType),
+    /// A value that may be absent (a pointer): tells `null` and absent from the zero value.
+    Optional(&'static Type),
+    /// A list.
+    List(&'static Type),
+    /// A map from strings.
+    Map(&'static Type),
+    /// A resource quantity: `"500m"`.
+    Quantity,
+    /// A number or a string.
+    IntOrString,
+    /// A point in time, to the second: RFC 3339.
+    Time,
+    /// A point in time, to the microsecond.
+    MicroTime,
+    /// A duration in Go's notation: `"1h0m0s"`.
+    Duration,
+    /// Any object, kept as it is (`runtime.RawExtension`).
+    RawExtension,
+    /// Any JSON value (`apiextensions.JSON`).
+    Json,
+    /// A JSON schema or a boolean (`JSONSchemaPropsOrBool`); the struct is the schema.
+    SchemaOrBool(&'static StructType),
+    /// A JSON schema or a list of them (`JSONSchemaPropsOrArray`).
+    SchemaOrArray(&'static StructType),
+    /// A JSON schema or a list of strings (`JSONSchemaPropsOrStringArray`).
+    SchemaOrStrings(&'static StructType),
+    /// The field set of a managed-fields entry.
+    FieldsV1,
+}
+
+/// When the encoder leaves a field out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Omit {
+    /// Never: a nil list is written as `null`, a zero number as `0`.
+    Never,
+    /// When empty: false, 0, "", nil, an empty list or map. Structs are never empty.
+    Empty,
+    /// When zero, which a struct or a time can be too.
+    Zero,
+}
+
+/// How a list merges in server-side apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListType {
+    /// As one value.
+    Atomic,
+    /// As a set of scalars.
+    Set,
+    /// As a map keyed by these fields.
+    Map(&'static [&'static str]),
+}
+
+/// How a field merges in a strategic merge patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchStrategy {
+    /// Lists and scalars are replaced, maps merge.
+    None,
+    /// A list merges, by the key where it holds objects.
+    Merge(Option<&'static str>),
+    /// A map is replaced.
+    Replace,
+    /// A map keeps only the keys named by `$retainKeys`.
+    RetainKeys,
+    /// Both: a list that merges by key, whose items retain keys.
+    MergeRetainKeys(Option<&'static str>),
+}
+
+impl StructType {
+    /// The field of that JSON name.
+    pub fn field(&self, json: &str) -> Option<&'static Field> {
+        self.fields.iter().find(|f| f.json == json)
+    }
+}
+
+impl fmt::Debug for StructType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.openapi)
+    }
+}
+
+impl fmt::Debug for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::String(go) => write!(f, "{go}"),
+            Type::Struct(s) => write!(f, "{}", s.name),
+            Type::Optional(t) => write!(f, "*{t:?}"),
+            Type::List(t) => write!(f, "[]{t:?}"),
+            Type::Map(t) => write!(f, "map[string]{t:?}"),
+            other => f.write_str(other.label()),
+        }
+    }
+}
+
+impl Type {
+    fn label(&self) -> &'static str {
+        match self {
+            Type::Bool => "bool",
+            Type::Int32 => "int32",
+            Type::Int64 => "int64",
+            Type::Uint32 => "uint32",
+            Type::Float64 => "float64",
+            Type::Bytes => "[]uint8",
+            Type::Quantity => "resource.Quantity",
+            Type::IntOrString => "intstr.IntOrString",
+            Type::Time => "v1.Time",
+            Type::MicroTime => "v1.MicroTime",
+            Type::Duration => "v1.Duration",
+            Type::RawExtension => "runtime.RawExtension",
+            Type::Json => "v1.JSON",
+            Type::FieldsV1 => "v1.FieldsV1",
+            Type::SchemaOrBool(_) => "v1.JSONSchemaPropsOrBool",
+            Type::SchemaOrArray(_) => "v1.JSONSchemaPropsOrArray",
+            Type::SchemaOrStrings(_) => "v1.JSONSchemaPropsOrStringArray",
+            Type::String(_)
+            | Type::Struct(_)
+            | Type::Optional(_)
+            | Type::List(_)
+            | Type::Map(_) => "",
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The `kubewright` tool.
+
+fn main() {}

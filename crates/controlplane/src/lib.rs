@@ -1,0 +1,1 @@
+//! One process: the API server, the built-in kinds, on any store.

@@ -1,0 +1,1 @@
+//! Everything needed to program Kubernetes in Rust.

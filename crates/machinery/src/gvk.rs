@@ -1,0 +1,242 @@
+//! Names of kinds, resources and objects.
+
+use std::fmt;
+
+/// A group and a version: `apps/v1`, or `v1` for the core group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupVersion {
+    /// Empty for the core group.
+    pub group: String,
+    /// `v1`
+    pub version: String,
+}
+
+/// The type of an object: `apps/v1, Kind=Deployment`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupVersionKind {
+    /// Empty for the core group.
+    pub group: String,
+    /// `v1`
+    pub version: String,
+    /// `Deployment`
+    pub kind: String,
+}
+
+/// The name of a collection: `apps/v1, Resource=deployments`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupVersionResource {
+    /// Empty for the core group.
+    pub group: String,
+    /// `v1`
+    pub version: String,
+    /// `deployments`
+    pub resource: String,
+}
+
+/// A resource without its version, as error messages name it: `deployments.apps`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupResource {
+    /// Empty for the core group.
+    pub group: String,
+    /// `deployments`
+    pub resource: String,
+}
+
+/// A kind without its version: `Deployment.apps`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupKind {
+    /// Empty for the core group.
+    pub group: String,
+    /// `Deployment`
+    pub kind: String,
+}
+
+/// The name of an object within its collection.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKey {
+    /// `None` for cluster-scoped objects.
+    pub namespace: Option<String>,
+    /// The object's name.
+    pub name: String,
+}
+
+impl GroupVersion {
+    /// From its parts.
+    pub fn new(group: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            group: group.into(),
+            version: version.into(),
+        }
+    }
+
+    /// Parses an `apiVersion`: `v1` or `apps/v1`. More than one slash is an error.
+    pub fn parse(api_version: &str) -> Option<Self> {
+        match api_version.split_once('/') {
+            None => Some(Self::new("", api_version)),
+            Some((_, version)) if version.contains('/') => None,
+            Some((group, version)) => Some(Self::new(group, version)),
+        }
+    }
+
+    /// With a kind.
+    pub fn with_kind(&self, kind: impl Into<String>) -> GroupVersionKind {
+        GroupVersionKind {
+            group: self.group.clone(),
+            version: self.version.clone(),
+            kind: kind.into(),
+        }
+    }
+
+    /// With a resource.
+    pub fn with_resource(&self, resource: impl Into<String>) -> GroupVersionResource {
+        GroupVersionResource {
+            group: self.group.clone(),
+            version: self.version.clone(),
+            resource: resource.into(),
+        }
+    }
+}
+
+impl fmt::Display for GroupVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.group.is_empty() {
+            f.write_str(&self.version)
+        } else {
+            write!(f, "{}/{}", self.group, self.version)
+        }
+    }
+}
+
+impl GroupVersionKind {
+    /// From its parts.
+    pub fn new(
+        group: impl Into<String>,
+        version: impl Into<String>,
+        kind: impl Into<String>,
+    ) -> Self {
+        Self {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+        }
+    }
+
+    /// The group and the version.
+    pub fn group_version(&self) -> GroupVersion {
+        GroupVersion::new(&self.group, &self.version)
+    }
+
+    /// The group and the kind.
+    pub fn group_kind(&self) -> GroupKind {
+        GroupKind::new(&self.group, &self.kind)
+    }
+
+    /// The `apiVersion` of such an object.
+    pub fn api_version(&self) -> String {
+        self.group_version().to_string()
+    }
+}
+
+impl fmt::Display for GroupVersionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, Kind={}", self.group_version(), self.kind)
+    }
+}
+
+impl GroupVersionResource {
+    /// From its parts.
+    pub fn new(
+        group: impl Into<String>,
+        version: impl Into<String>,
+        resource: impl Into<String>,
+    ) -> Self {
+        Self {
+            group: group.into(),
+            version: version.into(),
+            resource: resource.into(),
+        }
+    }
+
+    /// The group and the version.
+    pub fn group_version(&self) -> GroupVersion {
+        GroupVersion::new(&self.group, &self.version)
+    }
+
+    /// The group and the resource.
+    pub fn group_resource(&self) -> GroupResource {
+        GroupResource::new(&self.group, &self.resource)
+    }
+}
+
+impl fmt::Display for GroupVersionResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, Resource={}", self.group_version(), self.resource)
+    }
+}
+
+impl GroupResource {
+    /// From its parts.
+    pub fn new(group: impl Into<String>, resource: impl Into<String>) -> Self {
+        Self {
+            group: group.into(),
+            resource: resource.into(),
+        }
+    }
+}
+
+impl fmt::Display for GroupResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.group.is_empty() {
+            f.write_str(&self.resource)
+        } else {
+            write!(f, "{}.{}", self.resource, self.group)
+        }
+    }
+}
+
+impl GroupKind {
+    /// From its parts.
+    pub fn new(group: impl Into<String>, kind: impl Into<String>) -> Self {
+        Self {
+            group: group.into(),
+            kind: kind.into(),
+        }
+    }
+}
+
+impl fmt::Display for GroupKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.group.is_empty() {
+            f.write_str(&self.kind)
+        } else {
+            write!(f, "{}.{}", self.kind, self.group)
+        }
+    }
+}
+
+impl ObjectKey {
+    /// A namespaced name.
+    pub fn namespaced(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            namespace: Some(namespace.into()),
+            name: name.into(),
+        }
+    }
+
+    /// The name of a cluster-scoped object.
+    pub fn cluster(name: impl Into<String>) -> Self {
+        Self {
+            namespace: None,
+            name: name.into(),
+        }
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(ns) => write!(f, "{ns}/{}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! JSON patch, merge patch and managed fields.

@@ -1,0 +1,1 @@
+//! JSON to protobuf and back, by the shape of the type.

@@ -1,0 +1,1 @@
+//! Decoding, pruning and normalising objects by the shape of their type.

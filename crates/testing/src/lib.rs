@@ -1,0 +1,1 @@
+//! A cluster for tests: started in milliseconds, forked, broken on purpose.
