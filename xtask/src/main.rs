@@ -1,3 +1,32 @@
-//! Chores of the workspace.
+//! Chores of the workspace: `cargo xtask <chore>`, one module per chore.
 
-fn main() {}
+mod codegen;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask <chore>
+
+  codegen [--check]   write the generated tables of kubewright-catalog, or compare them";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (chore, rest) = match args.split_first() {
+        Some((chore, rest)) => (chore.as_str(), rest),
+        None => ("help", &args[..]),
+    };
+    let done = match chore {
+        "codegen" => codegen::run(rest),
+        "help" | "--help" => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        other => Err(anyhow::anyhow!("no chore {other:?}\n{USAGE}")),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask {chore}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,1 +1,51 @@
-//! Defaults, validation and conversion of the built-in kinds.
+//! What distinguishes the built-in kinds: defaulting, strategy rules, validation, conversion between two views of one
+//! stored object. Pure functions over JSON values in normal form.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`rules`](mod@rules) | [`KindRules`], and [`rules()`] from group and kind to them |
+//! | [`general`] | the general case, and what kinds share |
+//! | [`convert`](mod@convert) | one stored object seen as another version or group |
+//! | [`core`], `apps`, `batch`, … | one module for each API group, one file for each kind |
+//!
+//! ```
+//! use kubewright_builtins::rules;
+//! use serde_json::json;
+//!
+//! let mut pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}});
+//! let of_pods = rules("", "Pod");
+//! (of_pods.default)(&mut pod);
+//! (of_pods.prepare_create)(&mut pod);
+//! assert_eq!(pod["spec"]["containers"][0]["imagePullPolicy"], "Always");
+//! assert_eq!(pod["status"]["qosClass"], "BestEffort");
+//! ```
+
+mod address;
+mod admissionregistration;
+mod apiextensions;
+mod apiregistration;
+mod apps;
+mod autoscaling;
+mod batch;
+pub mod certificates;
+mod checks;
+pub mod convert;
+mod coordination;
+pub mod core;
+mod discovery;
+mod flowcontrol;
+pub mod general;
+mod go_json;
+mod json;
+mod meta;
+mod networking;
+mod node;
+mod policy;
+mod rbac;
+mod resource;
+pub mod rules;
+mod scheduling;
+mod storage;
+mod table;
+
+pub use rules::{Grace, GraceFn, KindRules, Propagation, rules};

@@ -36,16 +36,25 @@ pub struct Field {
     pub omit: Omit,
     /// The protobuf field number; 0 where the type has no protobuf form.
     pub proto: u16,
+    /// The protobuf numbers of the embedded messages around the field, outermost first; empty where the field is
+    /// the struct's own. JSON inlines embedded structs, protobuf nests them (`Volume`, `Probe`).
+    pub embedded: &'static [u16],
     /// How a list merges in server-side apply. Meaningful for `Type::List` only.
     pub list: ListType,
+    /// The OpenAPI document names the list type; an unnamed one counts as atomic.
+    pub list_declared: bool,
     /// A map or struct field that is one value for managed fields.
     pub atomic: bool,
+    /// A map or struct field declared to merge field by field, even where its type is atomic as a whole.
+    pub granular: bool,
     /// Strategic merge patch: how a list or map merges.
     pub patch: PatchStrategy,
     /// The default that the OpenAPI document publishes, as JSON text.
     pub default: Option<&'static str>,
     /// Listed as required in the OpenAPI document.
     pub required: bool,
+    /// The strings that the OpenAPI document lists for the field, or for its items; empty where it lists none.
+    pub values: &'static [&'static str],
 }
 
 /// The type of a value.
@@ -73,6 +82,9 @@ pub enum Type {
     List(&'static Type),
     /// A map from strings.
     Map(&'static Type),
+    /// A list of strings under a name of its own (`v1.ExtraValue`). In JSON a list like any other; in protobuf a
+    /// message that holds the strings as field 1.
+    StringsMessage(&'static str),
     /// A resource quantity: `"500m"`.
     Quantity,
     /// A number or a string.
@@ -150,7 +162,7 @@ impl fmt::Debug for StructType {
 impl fmt::Debug for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Type::String(go) => write!(f, "{go}"),
+            Type::String(go) | Type::StringsMessage(go) => f.write_str(go),
             Type::Struct(s) => write!(f, "{}", s.name),
             Type::Optional(t) => write!(f, "*{t:?}"),
             Type::List(t) => write!(f, "[]{t:?}"),
@@ -181,6 +193,7 @@ impl Type {
             Type::SchemaOrArray(_) => "v1.JSONSchemaPropsOrArray",
             Type::SchemaOrStrings(_) => "v1.JSONSchemaPropsOrStringArray",
             Type::String(_)
+            | Type::StringsMessage(_)
             | Type::Struct(_)
             | Type::Optional(_)
             | Type::List(_)

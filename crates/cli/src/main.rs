@@ -1,3 +1,28 @@
-//! The `kubewright` tool.
+//! The `kubewright` tool: one file for each command. This is the only crate that prints, reads the environment or exits.
 
-fn main() {}
+mod commands;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "kubewright", version, about = "Everything needed to program Kubernetes in Rust")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Starts a Kubernetes API server in this process and writes a kubeconfig for it.
+    Up(commands::up::Up),
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match arguments.command {
+            Command::Up(up) => up.run().await,
+        }
+    })
+}

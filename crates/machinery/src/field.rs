@@ -2,9 +2,11 @@
 //!
 //! The texts are those of Go's `field` package, since tools and people compare them.
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 use serde_json::Value;
+
+pub use crate::go_text::{go_float, go_json, go_json_of, go_quote, is_print};
 
 /// A path to a field: `spec.containers[0].name`. Cheap to extend; rendered when an error needs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,8 +74,12 @@ pub enum ErrorKind {
     Forbidden,
     /// Too long.
     TooLong,
+    /// Too short.
+    TooShort,
     /// Too many items.
     TooMany,
+    /// Too few items.
+    TooFew,
     /// Our own fault.
     Internal,
     /// A value of the wrong type.
@@ -91,7 +97,9 @@ impl ErrorKind {
             Self::NotSupported => "FieldValueNotSupported",
             Self::Forbidden => "FieldValueForbidden",
             Self::TooLong => "FieldValueTooLong",
+            Self::TooShort => "FieldValueTooShort",
             Self::TooMany => "FieldValueTooMany",
+            Self::TooFew => "FieldValueTooFew",
             Self::Internal => "InternalError",
             Self::TypeInvalid => "FieldValueTypeInvalid",
         }
@@ -106,7 +114,9 @@ impl ErrorKind {
             Self::NotSupported => "Unsupported value",
             Self::Forbidden => "Forbidden",
             Self::TooLong => "Too long",
+            Self::TooShort => "Too short",
             Self::TooMany => "Too many",
+            Self::TooFew => "Too few",
             Self::Internal => "Internal error",
         }
     }
@@ -147,9 +157,9 @@ fn error(
     }
 }
 
-/// The value breaks a rule. The value is printed as JSON.
+/// The value breaks a rule. Strings are printed quoted, all else as JSON.
 pub fn invalid(path: &Path, value: &Value, detail: impl Into<String>) -> FieldError {
-    error(ErrorKind::Invalid, path, Some(value.to_string()), detail)
+    error(ErrorKind::Invalid, path, Some(print(value)), detail)
 }
 
 /// A string breaks a rule.
@@ -169,7 +179,7 @@ pub fn required(path: &Path, detail: impl Into<String>) -> FieldError {
 
 /// The value is there twice.
 pub fn duplicate(path: &Path, value: &Value) -> FieldError {
-    error(ErrorKind::Duplicate, path, Some(value.to_string()), "")
+    error(ErrorKind::Duplicate, path, Some(print(value)), "")
 }
 
 /// The field may not be set (so).
@@ -179,7 +189,7 @@ pub fn forbidden(path: &Path, detail: impl Into<String>) -> FieldError {
 
 /// The value names something that is not there.
 pub fn not_found(path: &Path, value: &Value) -> FieldError {
-    error(ErrorKind::NotFound, path, Some(value.to_string()), "")
+    error(ErrorKind::NotFound, path, Some(print(value)), "")
 }
 
 /// The value is not one of those that are known; they are printed in the order given.
@@ -195,19 +205,45 @@ pub fn not_supported(path: &Path, value: &str, supported: &[&str]) -> FieldError
 
 /// Longer than allowed, in bytes. The value itself is not printed.
 pub fn too_long(path: &Path, max: usize) -> FieldError {
-    let detail = format!("may not be more than {max} bytes");
+    let detail = format!("may not be more than {}", count(max, "byte"));
     error(ErrorKind::TooLong, path, None, detail)
+}
+
+/// Longer than allowed, in characters. The value itself is not printed.
+pub fn too_long_characters(path: &Path, max: usize) -> FieldError {
+    let detail = format!("may not be more than {}", count(max, "character"));
+    error(ErrorKind::TooLong, path, None, detail)
+}
+
+/// Shorter than allowed, in characters. The value itself is not printed.
+pub fn too_short(path: &Path, min: usize) -> FieldError {
+    let detail = format!("must be at least {}", count(min, "character"));
+    error(ErrorKind::TooShort, path, None, detail)
 }
 
 /// More items than allowed.
 pub fn too_many(path: &Path, actual: usize, max: usize) -> FieldError {
-    let items = if max == 1 { "item" } else { "items" };
     error(
         ErrorKind::TooMany,
         path,
         Some(actual.to_string()),
-        format!("must have at most {max} {items}"),
+        format!("must have at most {}", count(max, "item")),
     )
+}
+
+/// Fewer items than needed.
+pub fn too_few(path: &Path, actual: usize, min: usize) -> FieldError {
+    error(
+        ErrorKind::TooFew,
+        path,
+        Some(actual.to_string()),
+        format!("must have at least {}", count(min, "item")),
+    )
+}
+
+/// The value is of a wrong type. Strings are printed quoted, all else as JSON.
+pub fn type_invalid(path: &Path, value: &Value, detail: impl Into<String>) -> FieldError {
+    error(ErrorKind::TypeInvalid, path, Some(print(value)), detail)
 }
 
 /// Our own fault.
@@ -237,43 +273,101 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// What follows `… is invalid` in a 422: one error plain, several in brackets, equal ones once.
-pub(crate) fn aggregate_suffix(errors: &[FieldError]) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for e in errors {
-        let text = e.to_string();
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
+/// All errors in one text: one plain, several in brackets, equal ones once.
+pub fn aggregate(errors: &[FieldError]) -> String {
+    let mut seen = HashSet::new();
+    let texts = errors.iter().map(FieldError::to_string);
+    let texts: Vec<String> = texts.filter(|t| seen.insert(t.clone())).collect();
     match texts.as_slice() {
         [] => String::new(),
-        [one] => format!(": {one}"),
-        many => format!(": [{}]", many.join(", ")),
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
     }
 }
 
-/// A string as Go's `%q` prints it.
-pub fn go_quote(s: &str) -> String {
-    let mut out = String::with_capacity(s.len() + 2);
-    out.push('"');
-    for c in s.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\u{b}' => out.push_str("\\v"),
-            c if (c as u32) < 0x20 || c == '\u{7f}' => {
-                out.push_str(&format!("\\x{:02x}", c as u32))
-            }
-            c => out.push(c),
-        }
+fn print(value: &Value) -> String {
+    match value {
+        Value::String(text) => go_quote(text),
+        Value::Number(n) if n.is_f64() => go_float(n.as_f64().unwrap_or_default()),
+        other => go_json(other),
     }
-    out.push('"');
-    out
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_of_error_has_its_text() {
+        let path = Path::new("spec").child("items").index(0).key("k");
+        for (error, text) in [
+            (required(&path, ""), "Required value"),
+            (required(&path, "why"), "Required value: why"),
+            (forbidden(&path, "why"), "Forbidden: why"),
+            (
+                invalid(&path, &json!("a\u{1}"), "why"),
+                "Invalid value: \"a\\x01\": why",
+            ),
+            (
+                invalid(&path, &json!({"a": "<"}), "why"),
+                "Invalid value: {\"a\":\"\\u003c\"}: why",
+            ),
+            (
+                invalid(&path, &json!(null), "why"),
+                "Invalid value: null: why",
+            ),
+            (
+                type_invalid(&path, &json!(1.5), "why"),
+                "Invalid value: 1.5: why",
+            ),
+            (duplicate(&path, &json!("a")), "Duplicate value: \"a\""),
+            (not_found(&path, &json!("a")), "Not found: \"a\""),
+            (
+                not_supported(&path, "z", &["b", "a"]),
+                "Unsupported value: \"z\": supported values: \"b\", \"a\"",
+            ),
+            (not_supported(&path, "z", &[]), "Unsupported value: \"z\""),
+            (too_long(&path, 1), "Too long: may not be more than 1 byte"),
+            (too_long(&path, 9), "Too long: may not be more than 9 bytes"),
+            (
+                too_long_characters(&path, 2),
+                "Too long: may not be more than 2 characters",
+            ),
+            (
+                too_short(&path, 1),
+                "Too short: must be at least 1 character",
+            ),
+            (
+                too_many(&path, 3, 1),
+                "Too many: 3: must have at most 1 item",
+            ),
+            (
+                too_few(&path, 0, 2),
+                "Too few: 0: must have at least 2 items",
+            ),
+            (internal(&path, "why"), "Internal error: why"),
+        ] {
+            assert_eq!(error.to_string(), format!("spec.items[0][k]: {text}"));
+        }
+        assert_eq!(
+            required(&Path::root(), "").to_string(),
+            "<nil>: Required value"
+        );
+    }
+
+    #[test]
+    fn equal_errors_are_told_once() {
+        let (a, b) = (required(&Path::new("a"), ""), required(&Path::new("b"), ""));
+        assert_eq!(aggregate(&[a.clone(), a.clone()]), "a: Required value");
+        assert_eq!(
+            aggregate(&[b.clone(), a.clone(), b]),
+            "[b: Required value, a: Required value]"
+        );
+    }
 }

@@ -11,7 +11,7 @@ pub struct GroupVersion {
     pub version: String,
 }
 
-/// The type of an object: `apps/v1, Kind=Deployment`.
+/// The type of an object, printed as `apps/v1, Kind=Deployment` or `/v1, Kind=Pod`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersionKind {
     /// Empty for the core group.
@@ -22,7 +22,7 @@ pub struct GroupVersionKind {
     pub kind: String,
 }
 
-/// The name of a collection: `apps/v1, Resource=deployments`.
+/// The name of a collection, printed as `apps/v1, Resource=deployments` or `/v1, Resource=pods`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersionResource {
     /// Empty for the core group.
@@ -139,7 +139,7 @@ impl GroupVersionKind {
 
 impl fmt::Display for GroupVersionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, Kind={}", self.group_version(), self.kind)
+        write!(f, "{}/{}, Kind={}", self.group, self.version, self.kind)
     }
 }
 
@@ -170,7 +170,11 @@ impl GroupVersionResource {
 
 impl fmt::Display for GroupVersionResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, Resource={}", self.group_version(), self.resource)
+        write!(
+            f,
+            "{}/{}, Resource={}",
+            self.group, self.version, self.resource
+        )
     }
 }
 

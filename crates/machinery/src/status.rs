@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    field::{self, FieldError},
+    field::{self, FieldError, go_quote},
     gvk::{GroupKind, GroupResource},
 };
 
@@ -180,18 +180,24 @@ pub fn unauthorized() -> Status {
 
 /// 403: not to this one. `cause` completes the sentence.
 pub fn forbidden(resource: &GroupResource, name: &str, cause: impl fmt::Display) -> Status {
-    let message = if name.is_empty() {
+    let message = if resource.group.is_empty() && resource.resource.is_empty() {
+        format!("forbidden: {cause}")
+    } else if name.is_empty() {
         format!("{resource} is forbidden: {cause}")
     } else {
-        format!("{resource} \"{name}\" is forbidden: {cause}")
+        format!("{resource} {} is forbidden: {cause}", go_quote(name))
     };
     Status::failure(403, "Forbidden", message).with_details(of(resource, name))
 }
 
 /// 404: no such object.
 pub fn not_found(resource: &GroupResource, name: &str) -> Status {
-    Status::failure(404, "NotFound", format!("{resource} \"{name}\" not found"))
-        .with_details(of(resource, name))
+    Status::failure(
+        404,
+        "NotFound",
+        format!("{resource} {} not found", go_quote(name)),
+    )
+    .with_details(of(resource, name))
 }
 
 /// 404: no such resource, at a path that looks like one.
@@ -223,9 +229,31 @@ pub fn already_exists(resource: &GroupResource, name: &str) -> Status {
     Status::failure(
         409,
         "AlreadyExists",
-        format!("{resource} \"{name}\" already exists"),
+        format!("{resource} {} already exists", go_quote(name)),
     )
     .with_details(of(resource, name))
+}
+
+/// 409: five random characters made no free name.
+pub fn generate_name_conflict(resource: &GroupResource, name: &str) -> Status {
+    Status::failure(
+        409,
+        "AlreadyExists",
+        format!(
+            "{resource} {} already exists, the server was not able to generate a unique name for the object",
+            go_quote(name)
+        ),
+    )
+    .with_details(of(resource, name))
+    .retry_after(1)
+}
+
+/// 409: others manage the fields that were applied.
+pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Status {
+    Status::failure(409, "Conflict", message).with_details(Details {
+        causes,
+        ..Details::default()
+    })
 }
 
 /// 409: the object is not what the writer thought. `cause` completes the sentence.
@@ -233,7 +261,10 @@ pub fn conflict(resource: &GroupResource, name: &str, cause: impl fmt::Display) 
     Status::failure(
         409,
         "Conflict",
-        format!("Operation cannot be fulfilled on {resource} \"{name}\": {cause}"),
+        format!(
+            "Operation cannot be fulfilled on {resource} {}: {cause}",
+            go_quote(name)
+        ),
     )
     .with_details(of(resource, name))
 }
@@ -243,7 +274,23 @@ pub fn expired(message: impl Into<String>) -> Status {
     Status::failure(410, "Expired", message)
 }
 
-/// 413: the body is too large.
+/// 406: nothing that the client accepts can be sent.
+pub fn not_acceptable(accepted: &[&str]) -> Status {
+    let accepted = accepted.join(", ");
+    let message = format!("only the following media types are accepted: {accepted}");
+    Status::failure(406, "NotAcceptable", message)
+}
+
+/// 415: the body is of a type that is not read here.
+pub fn unsupported_media_type(accepted: &[&str]) -> Status {
+    let accepted = accepted.join(", ");
+    let message = format!(
+        "the body of the request was in an unknown format - accepted media types include: {accepted}"
+    );
+    Status::failure(415, "UnsupportedMediaType", message)
+}
+
+/// 413: the body is too large. The message is the whole sentence: `Request entity too large: limit is 3145728`.
 pub fn too_large(message: impl Into<String>) -> Status {
     Status::failure(413, "RequestEntityTooLarge", message)
 }
@@ -258,13 +305,14 @@ pub fn invalid(kind: &GroupKind, name: &str, errors: &[FieldError]) -> Status {
             field: e.field.clone(),
         })
         .collect();
+    let quoted = go_quote(name);
     Status::failure(
         422,
         "Invalid",
-        format!(
-            "{kind} \"{name}\" is invalid{}",
-            field::aggregate_suffix(errors)
-        ),
+        match field::aggregate(errors) {
+            list if list.is_empty() => format!("{kind} {quoted} is invalid"),
+            list => format!("{kind} {quoted} is invalid: {list}"),
+        },
     )
     .with_details(Details {
         name: name.into(),
@@ -290,7 +338,30 @@ pub fn internal(message: impl fmt::Display) -> Status {
     .with_cause("", message.to_string(), "")
 }
 
-/// 504: it took too long.
+/// 500: something failed that has no reason of its own; the message is all there is.
+pub fn unknown(message: impl Into<String>) -> Status {
+    Status::failure(500, "", message)
+}
+
+/// 500, for lack of a better code: `operation` could not be done now.
+pub fn server_timeout(resource: &GroupResource, operation: &str, retry_after: u16) -> Status {
+    Status::failure(
+        500,
+        "ServerTimeout",
+        format!(
+            "The {operation} operation against {resource} could not be completed at this time, please try again."
+        ),
+    )
+    .with_details(of(resource, operation))
+    .retry_after(retry_after)
+}
+
+/// 503: not now.
+pub fn service_unavailable(message: impl Into<String>) -> Status {
+    Status::failure(503, "ServiceUnavailable", message)
+}
+
+/// 504: it took too long. The message is the whole sentence: `Timeout: request did not complete …`.
 pub fn timeout(message: impl Into<String>, retry_after: u16) -> Status {
     Status::failure(504, "Timeout", message).retry_after(retry_after)
 }
@@ -298,8 +369,100 @@ pub fn timeout(message: impl Into<String>, retry_after: u16) -> Status {
 /// 504: the asked-for resourceVersion has not happened yet.
 pub fn too_large_resource_version(requested: u64, current: u64) -> Status {
     timeout(
-        format!("Too large resource version: {requested}, current: {current}"),
+        format!("Timeout: Too large resource version: {requested}, current: {current}"),
         1,
     )
     .with_cause("ResourceVersionTooLarge", "Too large resource version", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::{Path, required};
+
+    fn json(status: &Status) -> String {
+        String::from_utf8(status.to_json()).unwrap()
+    }
+
+    #[test]
+    fn statuses_are_written_as_kube_apiserver_writes_them() {
+        let pods = GroupResource::new("", "pods");
+        let deployments = GroupResource::new("apps", "deployments");
+        for (status, expected) in [
+            (
+                bad_request("no"),
+                r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","reason":"BadRequest","code":400}"#,
+            ),
+            (
+                not_found(&deployments, "a\"b"),
+                r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"deployments.apps \"a\\\"b\" not found","reason":"NotFound","details":{"name":"a\"b","group":"apps","kind":"deployments"},"code":404}"#,
+            ),
+            (
+                resource_not_found(),
+                r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"the server could not find the requested resource","reason":"NotFound","details":{},"code":404}"#,
+            ),
+            (
+                too_large_resource_version(99, 7),
+                r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Timeout: Too large resource version: 99, current: 7","reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}],"retryAfterSeconds":1},"code":504}"#,
+            ),
+            (
+                Status::success(of(&pods, "a")),
+                r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","details":{"name":"a","kind":"pods"}}"#,
+            ),
+            (
+                unknown("resourceVersion should not be set on objects to be created"),
+                r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"resourceVersion should not be set on objects to be created","code":500}"#,
+            ),
+        ] {
+            assert_eq!(json(&status), expected);
+            assert_eq!(serde_json::from_str::<Status>(expected).unwrap(), status);
+        }
+    }
+
+    #[test]
+    fn messages_complete_their_sentences() {
+        let pods = GroupResource::new("", "pods");
+        for (status, code, message) in [
+            (
+                forbidden(&pods, "a", "no"),
+                403,
+                "pods \"a\" is forbidden: no",
+            ),
+            (forbidden(&pods, "", "no"), 403, "pods is forbidden: no"),
+            (
+                forbidden(&GroupResource::default(), "", "no"),
+                403,
+                "forbidden: no",
+            ),
+            (already_exists(&pods, "a"), 409, "pods \"a\" already exists"),
+            (
+                generate_name_conflict(&pods, "a"),
+                409,
+                "pods \"a\" already exists, the server was not able to generate a unique name for the object",
+            ),
+            (
+                conflict(&pods, "a", "no"),
+                409,
+                "Operation cannot be fulfilled on pods \"a\": no",
+            ),
+            (internal("no"), 500, "Internal error occurred: no"),
+            (
+                server_timeout(&pods, "list", 1),
+                500,
+                "The list operation against pods could not be completed at this time, please try again.",
+            ),
+        ] {
+            assert_eq!((status.code, status.message.as_str()), (code, message));
+        }
+    }
+
+    #[test]
+    fn every_field_error_becomes_a_cause_but_is_told_once() {
+        let error = required(&Path::new("spec"), "");
+        let status = invalid(&GroupKind::new("", "Pod"), "a", &[error.clone(), error]);
+        assert_eq!(status.message, "Pod \"a\" is invalid: spec: Required value");
+        assert_eq!(status.details.unwrap().causes.len(), 2);
+        let status = invalid(&GroupKind::new("apps", "Deployment"), "a", &[]);
+        assert_eq!(status.message, "Deployment.apps \"a\" is invalid");
+    }
 }

@@ -15,6 +15,8 @@ use std::{any::Any, fmt, sync::Arc, time::Duration};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
+use crate::splice;
+
 /// A point in the store's history. Zero is "before everything".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision(pub u64);
@@ -262,15 +264,6 @@ impl Payload {
 
     /// The bytes as a reader sees them after a write at `revision`.
     pub fn spliced(&self, revision: Revision) -> Bytes {
-        let Some(at) = self.revision_at else {
-            return self.bytes.clone();
-        };
-        let at = at as usize;
-        let digits = revision.0.to_string();
-        let mut out = Vec::with_capacity(self.bytes.len() + digits.len());
-        out.extend_from_slice(&self.bytes[..at]);
-        out.extend_from_slice(digits.as_bytes());
-        out.extend_from_slice(&self.bytes[at..]);
-        out.into()
+        splice::insert(&self.bytes, self.revision_at, revision)
     }
 }

@@ -1,0 +1,104 @@
+//! `NamespaceLifecycle`: nothing is created in a namespace that is missing or going away, and some namespaces stay for ever.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use kubewright_machinery::{
+    Status,
+    gvk::GroupResource,
+    status,
+};
+use serde_json::Value;
+
+use super::{Attributes, Operation, Plugin};
+use crate::request::RequestContext;
+
+/// Where a namespace is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamespacePhase {
+    /// In use.
+    Active,
+    /// Being emptied.
+    Terminating,
+}
+
+/// Who knows the namespaces.
+#[async_trait]
+pub trait Namespaces: Send + Sync {
+    /// The phase of a namespace, `None` where there is none.
+    async fn phase(&self, name: &str) -> Result<Option<NamespacePhase>, Status>;
+}
+
+/// The plugin.
+pub struct NamespaceLifecycle {
+    namespaces: Arc<dyn Namespaces>,
+    immortal: &'static [&'static str],
+}
+
+impl NamespaceLifecycle {
+    /// A plugin that asks `namespaces`, and refuses to delete `default`, `kube-system` and `kube-public`.
+    pub fn new(namespaces: Arc<dyn Namespaces>) -> Self {
+        Self { namespaces, immortal: &["default", "kube-system", "kube-public"] }
+    }
+}
+
+#[async_trait]
+impl Plugin for NamespaceLifecycle {
+    async fn mutate(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+        _object: &mut Value,
+    ) -> Result<(), Status> {
+        self.check(cx, attributes).await
+    }
+
+    async fn validate(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Value>,
+    ) -> Result<(), Status> {
+        // Creates and updates were judged before anything else was done; deletes come here only.
+        if object.is_some() { Ok(()) } else { self.check(cx, attributes).await }
+    }
+}
+
+impl NamespaceLifecycle {
+    async fn check(&self, cx: &RequestContext, attributes: &Attributes<'_>) -> Result<(), Status> {
+        let info = &cx.info;
+        let is_namespace = info.group.is_empty() && info.resource == "namespaces";
+        if attributes.operation == Operation::Delete {
+            if is_namespace && info.subresource.is_empty() && self.immortal.contains(&attributes.name) {
+                let resource = GroupResource::new("", "namespaces");
+                return Err(status::forbidden(
+                    &resource,
+                    attributes.name,
+                    "this namespace may not be deleted",
+                ));
+            }
+            return Ok(());
+        }
+        let review = info.group == "authorization.k8s.io";
+        if is_namespace || info.namespace.is_empty() || review {
+            return Ok(());
+        }
+        let phase = self.namespaces.phase(&info.namespace).await?;
+        let Some(phase) = phase else {
+            return Err(status::not_found(&GroupResource::new("", "namespaces"), &info.namespace));
+        };
+        if attributes.operation == Operation::Create && phase == NamespacePhase::Terminating {
+            let ns = &info.namespace;
+            let resource = GroupResource::new(&info.group, &info.resource);
+            let text = format!(
+                "unable to create new content in namespace {ns} because it is being terminated"
+            );
+            return Err(status::forbidden(&resource, attributes.name, text).with_cause(
+                "NamespaceTerminating",
+                format!("namespace {ns} is being terminated"),
+                "metadata.namespace",
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! The authenticator that takes everybody.
+
+use async_trait::async_trait;
+use kubewright_machinery::Status;
+
+use super::{ANONYMOUS, Authenticator, UNAUTHENTICATED};
+use crate::request::UserInfo;
+
+/// Takes every request as one of `system:anonymous`. Put it last in a [`Union::fail_on_error`](super::Union::fail_on_error).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Anonymous;
+
+#[async_trait]
+impl Authenticator for Anonymous {
+    async fn authenticate(&self, _: &http::request::Parts) -> Result<Option<UserInfo>, Status> {
+        Ok(Some(UserInfo {
+            name: ANONYMOUS.to_owned(),
+            groups: vec![UNAUTHENTICATED.to_owned()],
+            ..UserInfo::default()
+        }))
+    }
+}

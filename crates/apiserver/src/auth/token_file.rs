@@ -1,0 +1,116 @@
+//! Static bearer tokens, in the format of kube-apiserver's `--token-auth-file`.
+//!
+//! Each record is `token,user,uid` and optionally a quoted list of groups: `31ada4fd,alice,1001,"dev,ops"`. Reading the
+//! file is the caller's business; this is about its text.
+//!
+//! Tokens are kept and looked up as SHA-256 digests, so how long a lookup takes says nothing about them.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use kubewright_machinery::{Status, status};
+use ring::digest::{SHA256, digest};
+use thiserror::Error;
+
+use super::{ANONYMOUS, AUTHENTICATED, Authenticator, CsvError, UNAUTHENTICATED, csv};
+use crate::request::UserInfo;
+
+/// Knows users by their bearer tokens.
+#[derive(Clone, Debug, Default)]
+pub struct TokenFile {
+    users: HashMap<[u8; 32], UserInfo>,
+}
+
+/// Why a token file is not one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TokenFileError {
+    /// It is not CSV.
+    #[error(transparent)]
+    Csv(#[from] CsvError),
+    /// A record is too short.
+    #[error(
+        "line {line}: a token record must have at least 3 columns (token, user name, user uid), found {found}"
+    )]
+    Columns {
+        /// Where.
+        line: usize,
+        /// How many it has.
+        found: usize,
+    },
+}
+
+impl TokenFile {
+    /// Reads the text of a token file. Records with an empty token are left out; of two records with the same token the
+    /// later one counts.
+    pub fn parse(text: &str) -> Result<Self, TokenFileError> {
+        let mut file = Self::default();
+        for (line, record) in csv::records(text)? {
+            let found = record.len();
+            let mut fields = record.into_iter();
+            let (Some(token), Some(name), Some(uid)) =
+                (fields.next(), fields.next(), fields.next())
+            else {
+                return Err(TokenFileError::Columns { line, found });
+            };
+            if token.is_empty() {
+                tracing::warn!(line, "empty token in the token file");
+                continue;
+            }
+            let groups = fields
+                .next()
+                .map(|list| list.split(',').map(str::to_owned).collect())
+                .unwrap_or_default();
+            if file.insert(&token, UserInfo { name, uid, groups, extra: Vec::new() }) {
+                tracing::warn!(line, "duplicate token in the token file");
+            }
+        }
+        Ok(file)
+    }
+
+    /// Adds a token, and the group of the authenticated to its user. Says whether another user had it before.
+    pub fn insert(&mut self, token: &str, mut user: UserInfo) -> bool {
+        let settled = user.name == ANONYMOUS
+            || user.groups.iter().any(|g| g == AUTHENTICATED || g == UNAUTHENTICATED);
+        if !settled {
+            user.groups.push(AUTHENTICATED.to_owned());
+        }
+        self.users.insert(key(token), user).is_some()
+    }
+
+    /// The user of a token.
+    pub fn user(&self, token: &str) -> Option<&UserInfo> {
+        self.users.get(&key(token))
+    }
+}
+
+#[async_trait]
+impl Authenticator for TokenFile {
+    async fn authenticate(
+        &self,
+        request: &http::request::Parts,
+    ) -> Result<Option<UserInfo>, Status> {
+        match bearer_token(&request.headers) {
+            None => Ok(None),
+            Some(token) => match self.user(token) {
+                Some(user) => Ok(Some(user.clone())),
+                None => Err(status::unauthorized()),
+            },
+        }
+    }
+}
+
+/// The token of an `Authorization: Bearer` header. The scheme's case does not matter; a second space before the token
+/// makes it count as none, as it does for kube-apiserver.
+fn bearer_token(headers: &http::HeaderMap) -> Option<&str> {
+    let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
+    let mut parts = value.trim().split(' ');
+    let scheme = parts.next()?;
+    let token = parts.next()?;
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+fn key(token: &str) -> [u8; 32] {
+    let mut key = [0; 32];
+    key.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
+    key
+}

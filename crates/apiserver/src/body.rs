@@ -1,0 +1,105 @@
+//! Request and response bodies: bytes at once, a stream, or somebody else's body.
+//!
+//! One type serves both doors: hyper writes it to a socket, and an in-process client reads it directly.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use futures_util::Stream;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
+
+/// Any error, as bodies carry it.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A body.
+pub struct Body(Inner);
+
+enum Inner {
+    Full(Option<Bytes>),
+    Stream(Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>),
+    Foreign(UnsyncBoxBody<Bytes, BoxError>),
+}
+
+impl Body {
+    /// No bytes.
+    pub fn empty() -> Self {
+        Self(Inner::Full(None))
+    }
+
+    /// A stream of chunks. An error ends the connection, so that a reader cannot mistake a part for the whole.
+    pub fn stream(stream: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static) -> Self {
+        Self(Inner::Stream(Box::pin(stream)))
+    }
+
+    /// Another library's body.
+    pub fn wrap<B>(body: B) -> Self
+    where
+        B: HttpBody<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        if body.is_end_stream() {
+            return Self::empty();
+        }
+        Self(Inner::Foreign(body.map_err(Into::into).boxed_unsync()))
+    }
+
+    /// The whole body, or `None` where it is longer than `limit`.
+    pub async fn collect_up_to(self, limit: usize) -> Result<Option<Bytes>, BoxError> {
+        match self.0 {
+            Inner::Full(bytes) => Ok(bytes.or(Some(Bytes::new())).filter(|b| b.len() <= limit)),
+            other => {
+                let limited = http_body_util::Limited::new(Self(other), limit);
+                match limited.collect().await {
+                    Ok(collected) => Ok(Some(collected.to_bytes())),
+                    Err(e) if e.is::<http_body_util::LengthLimitError>() => Ok(None),
+                    Err(e) => Err(e),
+                }
+            }
+        }
+    }
+}
+
+impl<T: Into<Bytes>> From<T> for Body {
+    fn from(bytes: T) -> Self {
+        let bytes = bytes.into();
+        Self(Inner::Full((!bytes.is_empty()).then_some(bytes)))
+    }
+}
+
+impl HttpBody for Body {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match &mut self.0 {
+            Inner::Full(bytes) => Poll::Ready(bytes.take().map(|b| Ok(Frame::data(b)))),
+            Inner::Stream(stream) => {
+                stream.as_mut().poll_next(cx).map(|next| next.map(|chunk| chunk.map(Frame::data)))
+            }
+            Inner::Foreign(body) => Pin::new(body).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Inner::Full(bytes) => bytes.is_none(),
+            Inner::Stream(_) => false,
+            Inner::Foreign(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Inner::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Inner::Stream(_) => SizeHint::default(),
+            Inner::Foreign(body) => body.size_hint(),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The aggregated documents (`APIGroupDiscoveryList`), with their entity tags.
+//!
+//! The tag is the hash of the document without its type, which makes it equal to the real server's tag for an equal
+//! document.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, header};
+use kubewright_machinery::gvk::GroupVersionKind;
+use ring::digest::{SHA512, digest};
+use serde::Serialize;
+
+use super::{Format, legacy::verbs};
+use crate::registry::{Registry, Resource, Shape, Subresource, SubresourceKind};
+
+/// An aggregated document.
+#[derive(Clone, Debug)]
+pub struct Aggregated {
+    /// JSON on one line.
+    pub json: Bytes,
+    /// The entity tag, quoted.
+    pub etag: HeaderValue,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct List<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    api_version: &'static str,
+    metadata: Metadata<'a>,
+    items: &'a [GroupItem<'a>],
+}
+
+#[derive(Default, Serialize)]
+struct Metadata<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct GroupItem<'a> {
+    metadata: Metadata<'a>,
+    versions: Vec<VersionItem<'a>>,
+}
+
+#[derive(Serialize)]
+struct VersionItem<'a> {
+    version: &'a str,
+    resources: Vec<ResourceItem<'a>>,
+    freshness: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceItem<'a> {
+    resource: &'a str,
+    response_kind: Kind<'a>,
+    scope: &'static str,
+    singular_resource: &'a str,
+    verbs: Vec<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    short_names: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    categories: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    subresources: Vec<SubresourceItem<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SubresourceItem<'a> {
+    subresource: &'a str,
+    response_kind: Kind<'a>,
+    verbs: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Kind<'a> {
+    group: &'a str,
+    version: &'a str,
+    kind: &'a str,
+}
+
+impl Aggregated {
+    /// Of the core group, or of all the others.
+    pub(super) fn new(registry: &Registry, core: bool) -> Self {
+        let items: Vec<GroupItem<'_>> = registry
+            .groups()
+            .iter()
+            .filter(|group| group.name.is_empty() == core)
+            .map(|group| GroupItem {
+                metadata: Metadata { name: &group.name },
+                versions: group
+                    .versions
+                    .iter()
+                    .map(|(version, resources)| VersionItem {
+                        version,
+                        resources: resources.iter().map(|r| resource_item(r)).collect(),
+                        freshness: "Current",
+                    })
+                    .collect(),
+            })
+            .collect();
+        let document = |kind, api_version| {
+            let list = List { kind, api_version, metadata: Metadata::default(), items: &items };
+            serde_json::to_vec(&list).expect("a document is plain data")
+        };
+        let mut tag = String::from("\"");
+        for byte in digest(&SHA512, &document("", "")).as_ref() {
+            tag.push_str(&format!("{byte:02X}"));
+        }
+        tag.push('"');
+        Self {
+            json: document("APIGroupDiscoveryList", "apidiscovery.k8s.io/v2").into(),
+            etag: HeaderValue::try_from(tag).expect("hexadecimal digits"),
+        }
+    }
+
+    /// Whether the client has this very document already: answer 304 without a body.
+    pub fn is_known(&self, request: &HeaderMap) -> bool {
+        request.get(header::IF_NONE_MATCH) == Some(&self.etag)
+    }
+
+    /// The headers of the answer. With 304 there is no content, so give no format.
+    pub fn headers(&self, format: Option<Format>) -> HeaderMap {
+        let mut headers = HeaderMap::with_capacity(4);
+        headers.insert(header::ETAG, self.etag.clone());
+        headers.insert(header::VARY, HeaderValue::from_static("Accept"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
+        if let Some(format) = format {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
+        }
+        headers
+    }
+}
+
+fn resource_item(resource: &Resource) -> ResourceItem<'_> {
+    ResourceItem {
+        resource: &resource.plural,
+        response_kind: response_kind(resource, &resource.kind),
+        scope: if resource.namespaced { "Namespaced" } else { "Cluster" },
+        singular_resource: &resource.singular,
+        verbs: verbs(&resource.verbs, &resource.handlers),
+        short_names: &resource.short_names,
+        categories: &resource.categories,
+        subresources: resource.subresources.iter().map(|s| subresource_item(resource, s)).collect(),
+    }
+}
+
+fn subresource_item<'a>(resource: &'a Resource, sub: &'a Subresource) -> SubresourceItem<'a> {
+    let kind = match &sub.kind {
+        SubresourceKind::Parent => &resource.kind,
+        SubresourceKind::Other(kind, _) => kind,
+    };
+    SubresourceItem {
+        subresource: &sub.name,
+        response_kind: response_kind(resource, kind),
+        verbs: verbs(&sub.verbs, &sub.handlers),
+    }
+}
+
+/// Built-in kinds of the version at hand go without group and version; custom ones have both.
+fn response_kind<'a>(resource: &Resource, kind: &'a GroupVersionKind) -> Kind<'a> {
+    let built_in = matches!(resource.shape, Shape::Typed(_));
+    if built_in && kind.group_version() == resource.group_version {
+        return Kind { group: "", version: "", kind: &kind.kind };
+    }
+    Kind { group: &kind.group, version: &kind.version, kind: &kind.kind }
+}

@@ -1,0 +1,175 @@
+//! The legacy documents, a small one for each level of the API.
+//!
+//! The types exist for the order and presence of their fields, nothing else.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::registry::{Group, Handlers, Registry, Resource, Subresource, SubresourceKind};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiVersions<'a> {
+    kind: &'static str,
+    versions: Vec<&'a str>,
+    #[serde(rename = "serverAddressByClientCIDRs")]
+    server_addresses: [ServerAddress<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ServerAddress<'a> {
+    #[serde(rename = "clientCIDR")]
+    client_cidr: &'static str,
+    server_address: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiGroupList<'a> {
+    kind: &'static str,
+    api_version: &'static str,
+    groups: Vec<ApiGroup<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiGroup<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    api_version: &'static str,
+    name: &'a str,
+    versions: Vec<Version<'a>>,
+    preferred_version: Option<Version<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Version<'a> {
+    group_version: String,
+    version: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiResourceList<'a> {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    api_version: &'static str,
+    group_version: String,
+    resources: Vec<ApiResource<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiResource<'a> {
+    name: String,
+    singular_name: &'a str,
+    namespaced: bool,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    group: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    version: &'a str,
+    kind: &'a str,
+    verbs: Vec<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    short_names: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    categories: &'a [String],
+    #[serde(skip_serializing_if = "str::is_empty")]
+    storage_version_hash: &'a str,
+}
+
+pub(super) fn versions(registry: &Registry, server_address: &str) -> Bytes {
+    let core = registry.groups().iter().filter(|g| g.name.is_empty());
+    encode(&ApiVersions {
+        kind: "APIVersions",
+        versions: core.flat_map(|g| &g.versions).map(|(version, _)| version.as_str()).collect(),
+        server_addresses: [ServerAddress { client_cidr: "0.0.0.0/0", server_address }],
+    })
+}
+
+pub(super) fn groups(registry: &Registry) -> Bytes {
+    let named = registry.groups().iter().filter(|g| !g.name.is_empty());
+    encode(&ApiGroupList {
+        kind: "APIGroupList",
+        api_version: "v1",
+        groups: named.map(|group| api_group(group, "", "")).collect(),
+    })
+}
+
+pub(super) fn group(group: &Group) -> Bytes {
+    encode(&api_group(group, "APIGroup", "v1"))
+}
+
+/// The core group's list leaves out its `apiVersion`, the others have it.
+pub(super) fn resources(group: &str, version: &str, resources: &[Arc<Resource>]) -> Bytes {
+    let (api_version, group_version) =
+        if group.is_empty() { ("", version.to_owned()) } else { ("v1", format!("{group}/{version}")) };
+    let mut rows = Vec::new();
+    for resource in resources {
+        rows.push(api_resource(resource));
+        rows.extend(resource.subresources.iter().map(|sub| api_subresource(resource, sub)));
+    }
+    encode(&ApiResourceList { kind: "APIResourceList", api_version, group_version, resources: rows })
+}
+
+/// The verbs as declared, or those that the handlers amount to.
+pub(super) fn verbs(declared: &[String], handlers: &Handlers) -> Vec<String> {
+    if declared.is_empty() { handlers.verbs() } else { declared.to_vec() }
+}
+
+fn api_group<'a>(group: &'a Group, kind: &'static str, api_version: &'static str) -> ApiGroup<'a> {
+    let version = |version: &'a String| Version { group_version: format!("{}/{version}", group.name), version };
+    ApiGroup {
+        kind,
+        api_version,
+        name: &group.name,
+        versions: group.versions.iter().map(|(v, _)| version(v)).collect(),
+        preferred_version: group.versions.first().map(|(v, _)| version(v)),
+    }
+}
+
+/// Group and version of the kind are told only where they are not those of the list.
+fn api_resource(resource: &Resource) -> ApiResource<'_> {
+    let foreign = resource.kind.group_version() != resource.group_version;
+    ApiResource {
+        name: resource.plural.clone(),
+        singular_name: &resource.singular,
+        namespaced: resource.namespaced,
+        group: if foreign { &resource.kind.group } else { "" },
+        version: if foreign { &resource.kind.version } else { "" },
+        kind: &resource.kind.kind,
+        verbs: verbs(&resource.verbs, &resource.handlers),
+        short_names: &resource.short_names,
+        categories: &resource.categories,
+        storage_version_hash: &resource.storage_version_hash,
+    }
+}
+
+fn api_subresource<'a>(resource: &'a Resource, sub: &'a Subresource) -> ApiResource<'a> {
+    let kind = match &sub.kind {
+        SubresourceKind::Parent => &resource.kind,
+        SubresourceKind::Other(kind, _) => kind,
+    };
+    let foreign = kind.group_version() != resource.group_version;
+    ApiResource {
+        name: format!("{}/{}", resource.plural, sub.name),
+        singular_name: "",
+        namespaced: resource.namespaced,
+        group: if foreign { &kind.group } else { "" },
+        version: if foreign { &kind.version } else { "" },
+        kind: &kind.kind,
+        verbs: verbs(&sub.verbs, &sub.handlers),
+        short_names: &[],
+        categories: &[],
+        storage_version_hash: "",
+    }
+}
+
+fn encode(document: &impl Serialize) -> Bytes {
+    serde_json::to_vec(document).expect("a document is plain data").into()
+}

@@ -1,0 +1,104 @@
+//! Discovery: what is served, told to clients.
+//!
+//! There are two forms. The legacy one is a document for each level (`/api`, `/apis`, `/apis/apps`, `/apis/apps/v1`); the
+//! aggregated one is a single document each for `/api` and `/apis`, which clients ask for in their `Accept` header
+//! ([`aggregated_format`]).
+//!
+//! A [`Discovery`] belongs to one [`Registry`]. It encodes a document when it is first asked for and keeps the bytes.
+//! The bytes are JSON with the fields in the order of the real server; other encodings and indentation are up to the
+//! door. Groups, versions and resources keep the order that they have in the registry.
+
+mod accept;
+mod aggregated;
+mod legacy;
+
+use std::{collections::HashMap, sync::Arc, sync::OnceLock};
+
+use bytes::Bytes;
+
+pub use accept::{Format, aggregated_format, wants_aggregated};
+pub use aggregated::Aggregated;
+
+use crate::registry::Registry;
+
+/// The discovery documents of a registry.
+pub struct Discovery {
+    registry: Arc<Registry>,
+    groups: OnceLock<Bytes>,
+    group: HashMap<String, OnceLock<Bytes>>,
+    resources: HashMap<(String, String), OnceLock<Bytes>>,
+    aggregated_core: OnceLock<Aggregated>,
+    aggregated_groups: OnceLock<Aggregated>,
+}
+
+/// Which legacy document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Legacy<'a> {
+    /// `/api`
+    Versions {
+        /// The host and port at which clients reach the server.
+        server_address: &'a str,
+    },
+    /// `/apis`
+    Groups,
+    /// `/apis/apps`
+    Group(&'a str),
+    /// `/apis/apps/v1`, or with an empty group `/api/v1`
+    Resources(&'a str, &'a str),
+}
+
+impl Discovery {
+    /// Of that registry.
+    pub fn new(registry: Arc<Registry>) -> Self {
+        let mut group = HashMap::new();
+        let mut resources = HashMap::new();
+        for g in registry.groups() {
+            if !g.name.is_empty() {
+                group.insert(g.name.clone(), OnceLock::new());
+            }
+            for (version, _) in &g.versions {
+                resources.insert((g.name.clone(), version.clone()), OnceLock::new());
+            }
+        }
+        Self {
+            registry,
+            groups: OnceLock::new(),
+            group,
+            resources,
+            aggregated_core: OnceLock::new(),
+            aggregated_groups: OnceLock::new(),
+        }
+    }
+
+    /// A legacy document as JSON on one line, or `None` where that group or version is not served.
+    pub fn legacy(&self, document: Legacy<'_>) -> Option<Bytes> {
+        let registry = &*self.registry;
+        match document {
+            Legacy::Versions { server_address } => Some(legacy::versions(registry, server_address)),
+            Legacy::Groups => Some(self.groups.get_or_init(|| legacy::groups(registry)).clone()),
+            Legacy::Group(name) => {
+                let group = registry.groups().iter().find(|g| g.name == name)?;
+                Some(self.group.get(name)?.get_or_init(|| legacy::group(group)).clone())
+            }
+            Legacy::Resources(name, version) => {
+                let group = registry.groups().iter().find(|g| g.name == name)?;
+                let (_, resources) = group.versions.iter().find(|(v, _)| v == version)?;
+                let kept = self.resources.get(&(name.to_owned(), version.to_owned()))?;
+                Some(kept.get_or_init(|| legacy::resources(name, version, resources)).clone())
+            }
+        }
+    }
+
+    /// The aggregated document of `/api`: the core group.
+    pub fn aggregated_core(&self) -> &Aggregated {
+        self.aggregated_core.get_or_init(|| Aggregated::new(&self.registry, true))
+    }
+
+    /// The aggregated document of `/apis`: all other groups.
+    pub fn aggregated_groups(&self) -> &Aggregated {
+        self.aggregated_groups.get_or_init(|| Aggregated::new(&self.registry, false))
+    }
+}
+
+#[cfg(test)]
+mod tests;

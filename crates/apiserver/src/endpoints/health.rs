@@ -1,0 +1,245 @@
+//! `/healthz`, `/livez`, `/readyz`: checks by name, in the text format that people and probes know.
+//!
+//! Each probe runs its checks in the order they were added. Without `?verbose` a healthy server says `ok`; a sick one
+//! always lists everything, but keeps the reasons to itself: those are told only by a check's own path
+//! (`/livez/storage`). `?exclude=name` leaves a check out.
+
+use std::{fmt::Write, sync::Arc};
+
+use http::{HeaderValue, Response, StatusCode, header};
+use kubewright_machinery::field::go_quote;
+
+use crate::{body::Body, request::query::Query};
+
+/// Which of the three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// `/healthz`, the old one.
+    Healthz,
+    /// `/livez`: should it be restarted?
+    Livez,
+    /// `/readyz`: should it get requests?
+    Readyz,
+}
+
+type CheckFn = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+
+#[derive(Clone)]
+struct Check {
+    name: String,
+    probes: &'static [Probe],
+    run: CheckFn,
+}
+
+/// The checks of a server.
+#[derive(Clone, Default)]
+pub struct HealthChecks {
+    checks: Vec<Check>,
+}
+
+impl Probe {
+    /// All three.
+    pub const ALL: [Probe; 3] = [Probe::Healthz, Probe::Livez, Probe::Readyz];
+
+    /// `livez`
+    pub fn name(self) -> &'static str {
+        match self {
+            Probe::Healthz => "healthz",
+            Probe::Livez => "livez",
+            Probe::Readyz => "readyz",
+        }
+    }
+
+    /// The probe of a path, and the check that the path names below it: `/livez/ping`.
+    pub fn of_path(path: &str) -> Option<(Probe, Option<&str>)> {
+        let path = path.strip_prefix('/')?;
+        let (name, check) = match path.split_once('/') {
+            Some((name, check)) => (name, Some(check)),
+            None => (path, None),
+        };
+        let probe = Self::ALL.into_iter().find(|probe| probe.name() == name)?;
+        Some((probe, check))
+    }
+}
+
+impl HealthChecks {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a check to all three probes. It runs on every probe, so it should only look at what is known already. The
+    /// error is the reason.
+    #[must_use]
+    pub fn check(
+        self,
+        name: impl Into<String>,
+        run: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.check_for(&Probe::ALL, name, run)
+    }
+
+    /// Adds a check to some probes.
+    #[must_use]
+    pub fn check_for(
+        mut self,
+        probes: &'static [Probe],
+        name: impl Into<String>,
+        run: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.checks.push(Check { name: name.into(), probes, run: Arc::new(run) });
+        self
+    }
+
+    /// Answers `/livez` and its like.
+    pub fn answer(&self, probe: Probe, query: &Query) -> Response<Body> {
+        let mut unmatched: Vec<&str> = query.all("exclude").collect();
+        let excluded = unmatched.clone();
+        let mut text = String::new();
+        let mut failed = false;
+        for check in self.of(probe) {
+            if excluded.contains(&check.name.as_str()) {
+                unmatched.retain(|name| *name != check.name);
+                let _ = writeln!(text, "[+]{} excluded: ok", check.name);
+                continue;
+            }
+            match (check.run)() {
+                Ok(()) => {
+                    let _ = writeln!(text, "[+]{} ok", check.name);
+                }
+                Err(reason) => {
+                    failed = true;
+                    tracing::warn!(probe = probe.name(), check = check.name, reason, "check failed");
+                    let _ = writeln!(text, "[-]{} failed: reason withheld", check.name);
+                }
+            }
+        }
+        if !unmatched.is_empty() {
+            unmatched.sort_unstable();
+            unmatched.dedup();
+            let names: Vec<String> = unmatched.iter().map(|name| go_quote(name)).collect();
+            let _ = writeln!(
+                text,
+                "warn: some health checks cannot be excluded: no matches for {}",
+                names.join(",")
+            );
+        }
+        if failed {
+            let _ = writeln!(text, "{} check failed", probe.name());
+            return plain(StatusCode::INTERNAL_SERVER_ERROR, text, true);
+        }
+        if query.first("verbose").is_none() {
+            return plain(StatusCode::OK, "ok".to_owned(), true);
+        }
+        let _ = writeln!(text, "{} check passed", probe.name());
+        plain(StatusCode::OK, text, true)
+    }
+
+    /// Answers `/livez/ping` and its like, or `None` where there is no such check.
+    pub fn answer_one(&self, probe: Probe, name: &str) -> Option<Response<Body>> {
+        let check = self.of(probe).find(|check| check.name == name)?;
+        Some(match (check.run)() {
+            Ok(()) => plain(StatusCode::OK, "ok".to_owned(), false),
+            Err(reason) => plain(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                format!("internal server error: {reason}\n"),
+                true,
+            ),
+        })
+    }
+
+    /// Every path that is answered, for the list at the root.
+    pub fn paths(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        for probe in Probe::ALL {
+            paths.push(format!("/{}", probe.name()));
+            paths.extend(self.of(probe).map(|check| format!("/{}/{}", probe.name(), check.name)));
+        }
+        paths
+    }
+
+    fn of(&self, probe: Probe) -> impl Iterator<Item = &Check> {
+        self.checks.iter().filter(move |check| check.probes.contains(&probe))
+    }
+}
+
+fn plain(status: StatusCode, text: String, nosniff: bool) -> Response<Body> {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    if nosniff {
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn ask(checks: &HealthChecks, probe: Probe, query: &str) -> (u16, String) {
+        read(checks.answer(probe, &Query::parse(Some(query)))).await
+    }
+
+    async fn read(response: Response<Body>) -> (u16, String) {
+        let status = response.status().as_u16();
+        assert_eq!(response.headers()["content-type"], "text/plain; charset=utf-8");
+        let body = response.into_body().collect_up_to(10_000).await.unwrap().unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    fn healthy() -> HealthChecks {
+        HealthChecks::new().check("ping", || Ok(())).check("storage", || Ok(()))
+    }
+
+    #[tokio::test]
+    async fn healthy_servers_say_ok_or_list_their_checks() {
+        let checks = healthy();
+        assert_eq!(ask(&checks, Probe::Livez, "").await, (200, "ok".into()));
+        assert_eq!(
+            ask(&checks, Probe::Livez, "verbose").await,
+            (200, "[+]ping ok\n[+]storage ok\nlivez check passed\n".into())
+        );
+        assert_eq!(
+            ask(&checks, Probe::Readyz, "verbose=1&exclude=ping").await,
+            (200, "[+]ping excluded: ok\n[+]storage ok\nreadyz check passed\n".into())
+        );
+        assert_eq!(
+            ask(&checks, Probe::Healthz, "verbose&exclude=z&exclude=a&exclude=z").await.1,
+            "[+]ping ok\n[+]storage ok\nwarn: some health checks cannot be excluded: no matches for \"a\",\"z\"\nhealthz check passed\n"
+        );
+        assert_eq!(ask(&checks, Probe::Livez, "exclude=nope").await, (200, "ok".into()));
+    }
+
+    #[tokio::test]
+    async fn sick_servers_list_everything_and_withhold_the_reason() {
+        let checks = healthy().check_for(&[Probe::Readyz], "shutdown", || Err("going down".into()));
+        assert_eq!(ask(&checks, Probe::Livez, "").await, (200, "ok".into()));
+        assert_eq!(
+            ask(&checks, Probe::Readyz, "").await,
+            (500, "[+]ping ok\n[+]storage ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n".into())
+        );
+        assert_eq!(ask(&checks, Probe::Readyz, "exclude=shutdown").await, (200, "ok".into()));
+        let one = checks.answer_one(Probe::Readyz, "shutdown").unwrap();
+        assert_eq!(read(one).await, (500, "internal server error: going down\n".into()));
+        let one = checks.answer_one(Probe::Readyz, "ping").unwrap();
+        assert_eq!(read(one).await, (200, "ok".into()));
+        assert!(checks.answer_one(Probe::Livez, "shutdown").is_none());
+        assert!(checks.answer_one(Probe::Livez, "").is_none());
+    }
+
+    #[test]
+    fn paths_lead_to_probes_and_checks() {
+        assert_eq!(Probe::of_path("/livez"), Some((Probe::Livez, None)));
+        assert_eq!(Probe::of_path("/readyz/a/b"), Some((Probe::Readyz, Some("a/b"))));
+        assert_eq!(Probe::of_path("/livez/"), Some((Probe::Livez, Some(""))));
+        assert_eq!(Probe::of_path("/livezz"), None);
+        assert_eq!(Probe::of_path(""), None);
+        let checks = HealthChecks::new().check("ping", || Ok(()));
+        assert_eq!(
+            checks.paths(),
+            ["/healthz", "/healthz/ping", "/livez", "/livez/ping", "/readyz", "/readyz/ping"]
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! `create`.
+
+use async_trait::async_trait;
+use kubewright_machinery::{Status, status};
+use kubewright_store::WriteError;
+use serde_json::Value;
+
+use super::{
+    Generic,
+    metadata::{is_deleting, metadata_mut, text},
+};
+use crate::{
+    admission::{Attributes, Operation},
+    object::Object,
+    registry::traits::Create,
+    request::{RequestContext, WriteOptions},
+};
+
+/// How often a taken generated name is replaced by another.
+const NAME_ATTEMPTS: usize = 8;
+
+#[async_trait]
+impl Create for Generic {
+    async fn create(
+        &self,
+        cx: &RequestContext,
+        _name: &str,
+        object: Value,
+        options: &WriteOptions,
+    ) -> Result<Object, Status> {
+        let generated = text(&object, "name").is_empty() && !text(&object, "generateName").is_empty();
+        for _ in 1..if generated { NAME_ATTEMPTS } else { 1 } {
+            match self.create_once(cx, object.clone(), options).await {
+                Err(e) if e.reason == "AlreadyExists" => {}
+                other => return other,
+            }
+        }
+        self.create_once(cx, object, options).await
+    }
+}
+
+impl Generic {
+    async fn create_once(
+        &self,
+        cx: &RequestContext,
+        mut object: Value,
+        options: &WriteOptions,
+    ) -> Result<Object, Status> {
+        self.fill_system_fields(&mut object);
+        let generated = self.generate_name(&mut object);
+        let reservation = self.strategy.begin_write(cx, &mut object, None, options.dry_run).await?;
+        self.before_create(cx, &mut object)?;
+        self.admit(cx, Operation::Create, &object, None, options.dry_run).await?;
+        let entry = self.store_new(cx, object, options.dry_run, generated).await?;
+        if let Some(reservation) = reservation.filter(|_| !options.dry_run) {
+            reservation.keep();
+        }
+        Ok(entry)
+    }
+
+    /// Commits a prepared object.
+    pub(super) async fn store_new(
+        &self,
+        cx: &RequestContext,
+        object: Value,
+        dry_run: bool,
+        generated: bool,
+    ) -> Result<Object, Status> {
+        let name = text(&object, "name").to_owned();
+        if !text(&object, "resourceVersion").is_empty() {
+            return Err(Status::failure(
+                500,
+                "",
+                "resourceVersion should not be set on objects to be created",
+            ));
+        }
+        let object = self.normalize(object)?;
+        let key = self.key(cx.namespace(), &name);
+        if dry_run {
+            let existing = self.store.get(&key).await.map_err(|e| Self::read_failure(&e))?;
+            if let Some(existing) = existing {
+                return Err(self.taken(&name, &existing, generated));
+            }
+            return Ok(self.unstored(&object));
+        }
+        match self.store.create(key, self.encode(&object)?).await {
+            Ok(entry) if self.converter.is_none() => self.object(&entry),
+            Ok(entry) => {
+                let mut object = object;
+                metadata_mut(&mut object)
+                    .insert("resourceVersion".into(), entry.revision.0.to_string().into());
+                Ok(self.unstored(&object))
+            }
+            Err(WriteError::Exists(existing)) => Err(self.taken(&name, &existing, generated)),
+            Err(e) => Err(Self::store_failure(&e)),
+        }
+    }
+
+    /// The name is taken, perhaps by an object that is on its way out.
+    fn taken(&self, name: &str, existing: &kubewright_store::Entry, generated: bool) -> Status {
+        let mut error = status::already_exists(&self.resource, name);
+        if generated {
+            error.message = format!(
+                "{} \"{name}\" already exists, the server was not able to generate a unique name for the object",
+                self.resource
+            );
+            error = error.retry_after(1);
+        }
+        let existing: Value = serde_json::from_slice(&existing.bytes).unwrap_or_default();
+        if is_deleting(&existing) {
+            error.message = format!("object is being deleted: {}", error.message);
+        }
+        error
+    }
+
+    pub(super) async fn admit(
+        &self,
+        cx: &RequestContext,
+        operation: Operation,
+        object: &Value,
+        old: Option<&Value>,
+        dry_run: bool,
+    ) -> Result<(), Status> {
+        let attributes = Attributes { operation, name: text(object, "name"), old, dry_run };
+        cx.admission.validate(cx, &attributes, Some(object)).await
+    }
+}

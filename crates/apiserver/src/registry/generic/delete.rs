@@ -1,0 +1,252 @@
+//! `delete`: at once, gracefully, or when the last finalizer is gone.
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use kubewright_machinery::{Status, gvk::GroupResource, status};
+use kubewright_store::{Entry, WriteError};
+use serde_json::{Value, json};
+
+use super::{
+    Generic,
+    metadata::{bump_generation, finalizers, is_deleting, metadata_mut, text},
+    strategy::GarbageCollection,
+};
+use crate::{
+    admission::{Attributes, Operation},
+    clock::rfc3339,
+    registry::traits::{Delete, Deleted},
+    request::{DeleteOptions, Propagation, RequestContext},
+};
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+const ATTEMPTS: usize = 1000;
+
+/// What a delete does to an object, given how it is now.
+enum Plan {
+    /// Grace is running already, and this request does not shorten it.
+    AlreadyPending,
+    /// Mark it; remove it afterwards if nothing holds it.
+    Mark { object: Value, then_remove: bool },
+    /// Remove it.
+    Remove,
+}
+
+#[async_trait]
+impl Delete for Generic {
+    async fn delete(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, Status> {
+        let key = self.key(cx.namespace(), name);
+        for _ in 0..ATTEMPTS {
+            let found = self.store.get(&key).await.map_err(|e| Self::read_failure(&e))?;
+            let entry = found.ok_or_else(|| self.not_found(name))?;
+            if let Some(deleted) = self.delete_once(cx, name, options, &entry).await? {
+                return Ok(deleted);
+            }
+        }
+        Err(status::conflict(&self.resource, name, super::update::MODIFIED))
+    }
+
+    fn returns_deleted_object(&self) -> bool {
+        self.strategy.returns_deleted_object()
+    }
+}
+
+impl Generic {
+    /// One attempt; `None` where somebody else was faster.
+    async fn delete_once(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        options: &DeleteOptions,
+        entry: &Entry,
+    ) -> Result<Option<Deleted>, Status> {
+        let old = self.decode(entry)?;
+        self.check_preconditions(name, options, &old)?;
+        let attributes =
+            Attributes { operation: Operation::Delete, name, old: Some(&old), dry_run: options.dry_run };
+        cx.admission.validate(cx, &attributes, None).await?;
+        match self.plan(&old, options) {
+            Plan::AlreadyPending => Ok(Some(Deleted { object: self.object(entry)?, gone: false })),
+            Plan::Remove => self.remove(cx, name, &old, entry, options.dry_run).await,
+            Plan::Mark { object, then_remove } => {
+                let object = self.normalize(object)?;
+                if options.dry_run {
+                    let object = self.unstored(&object);
+                    return Ok(Some(Deleted { object, gone: then_remove }));
+                }
+                let key = self.key(cx.namespace(), name);
+                let marked = match self.store.update(key, entry.revision, self.encode(&object)?).await {
+                    Ok(updated) => updated.entry,
+                    Err(WriteError::Conflict(_)) => return Ok(None),
+                    Err(e) => return Err(Self::store_failure(&e)),
+                };
+                if then_remove {
+                    return self.remove(cx, name, &object, &marked, false).await;
+                }
+                Ok(Some(Deleted { object: self.object(&marked)?, gone: false }))
+            }
+        }
+    }
+
+    async fn remove(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        old: &Value,
+        entry: &Entry,
+        dry_run: bool,
+    ) -> Result<Option<Deleted>, Status> {
+        if dry_run {
+            return Ok(Some(Deleted { object: self.object(entry)?, gone: true }));
+        }
+        match self.store.delete(self.key(cx.namespace(), name), entry.revision).await {
+            Ok(last) => {
+                self.strategy.after_delete(old);
+                Ok(Some(Deleted { object: self.object(&last)?, gone: true }))
+            }
+            Err(WriteError::Conflict(_)) => Ok(None),
+            Err(e) => Err(Self::store_failure(&e)),
+        }
+    }
+
+    fn check_preconditions(
+        &self,
+        name: &str,
+        options: &DeleteOptions,
+        old: &Value,
+    ) -> Result<(), Status> {
+        // The real server names the kind here where it names the resource everywhere else.
+        let resource = GroupResource::new(&self.kind.group, &self.kind.kind);
+        if let Some(expected) = options.uid.as_deref().filter(|u| *u != text(old, "uid")) {
+            let actual = text(old, "uid");
+            return Err(status::conflict(&resource, name, format!(
+                "the UID in the precondition ({expected}) does not match the UID in record ({actual}). The object might have been deleted and then recreated"
+            )));
+        }
+        let actual = text(old, "resourceVersion");
+        if let Some(expected) = options.resource_version.as_deref().filter(|r| *r != actual) {
+            return Err(status::conflict(&resource, name, format!(
+                "the ResourceVersion in the precondition ({expected}) does not match the ResourceVersion in record ({actual}). The object might have been modified"
+            )));
+        }
+        Ok(())
+    }
+
+    fn plan(&self, old: &Value, options: &DeleteOptions) -> Plan {
+        let mut object = old.clone();
+        let graceful = match self.begin_grace(&mut object, options) {
+            Grace::Pending => return Plan::AlreadyPending,
+            Grace::Started(seconds) => Some(seconds),
+            Grace::None => None,
+        };
+        let finalizers_changed = self.set_collection_finalizers(&mut object, options);
+        let held = !finalizers(&object).is_empty();
+        match graceful {
+            Some(seconds) => Plan::Mark { object, then_remove: !held && seconds == 0 },
+            None if held => {
+                mark_as_deleting(&mut object, self.clock.now());
+                Plan::Mark { object, then_remove: false }
+            }
+            // Nothing holds it; whether its finalizers just changed does not matter any more.
+            None => {
+                let _ = finalizers_changed;
+                Plan::Remove
+            }
+        }
+    }
+
+    fn begin_grace(&self, object: &mut Value, options: &DeleteOptions) -> Grace {
+        let requested = options.grace_period_seconds.map(|s| if s < 0 { 1 } else { s });
+        let Some(period) = self.strategy.grace_period(object, requested) else { return Grace::None };
+        let now = self.clock.now();
+        if is_deleting(object) {
+            let current = object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
+            if current == 0 {
+                return Grace::None;
+            }
+            let Some(requested) = requested.filter(|r| *r < current) else { return Grace::Pending };
+            let due: Option<Timestamp> = text(object, "deletionTimestamp").parse().ok();
+            let due = due.unwrap_or(now) + SignedDuration::from_secs(requested - current);
+            let (due, period) = if due < now { (now, requested.min(1)) } else { (due, requested) };
+            let metadata = metadata_mut(object);
+            metadata.insert("deletionTimestamp".into(), json!(rfc3339(due)));
+            metadata.insert("deletionGracePeriodSeconds".into(), json!(period));
+            return Grace::Started(period);
+        }
+        bump_generation(object);
+        let due = now + SignedDuration::from_secs(period);
+        let metadata = metadata_mut(object);
+        metadata.insert("deletionTimestamp".into(), json!(rfc3339(due)));
+        metadata.insert("deletionGracePeriodSeconds".into(), json!(period));
+        Grace::Started(period)
+    }
+
+    /// Sets the finalizers by which the garbage collector knows what to do with dependents.
+    fn set_collection_finalizers(&self, object: &mut Value, options: &DeleteOptions) -> bool {
+        let policy = self.strategy.garbage_collection();
+        let current = finalizers(object);
+        let wanted = wanted_finalizer(policy, options, &current);
+        let kept = current.iter().filter(|f| **f != ORPHAN && **f != FOREGROUND);
+        let mut next: Vec<String> = kept.map(|f| (*f).to_owned()).collect();
+        next.extend(wanted.map(str::to_owned));
+        let mut before: Vec<&str> = current.clone();
+        let mut after: Vec<&str> = next.iter().map(String::as_str).collect();
+        before.sort_unstable();
+        before.dedup();
+        after.sort_unstable();
+        after.dedup();
+        if before == after {
+            return false;
+        }
+        metadata_mut(object).insert("finalizers".into(), json!(next));
+        true
+    }
+}
+
+enum Grace {
+    None,
+    Started(i64),
+    Pending,
+}
+
+fn wanted_finalizer(
+    policy: GarbageCollection,
+    options: &DeleteOptions,
+    current: &[&str],
+) -> Option<&'static str> {
+    if policy == GarbageCollection::Unsupported {
+        return None;
+    }
+    if let Some(orphan) = options.orphan_dependents {
+        return orphan.then_some(ORPHAN);
+    }
+    match options.propagation {
+        Some(Propagation::Orphan) => return Some(ORPHAN),
+        Some(Propagation::Foreground) => return Some(FOREGROUND),
+        Some(Propagation::Background) => return None,
+        None => {}
+    }
+    let present = current.iter().find_map(|f| match *f {
+        ORPHAN => Some(ORPHAN),
+        FOREGROUND => Some(FOREGROUND),
+        _ => None,
+    });
+    present.or((policy == GarbageCollection::Orphan).then_some(ORPHAN))
+}
+
+fn mark_as_deleting(object: &mut Value, now: Timestamp) {
+    if !is_deleting(object) {
+        bump_generation(object);
+    }
+    let due: Option<Timestamp> = text(object, "deletionTimestamp").parse().ok();
+    let metadata = metadata_mut(object);
+    if due.is_none_or(|due| due > now) {
+        metadata.insert("deletionTimestamp".into(), json!(rfc3339(now)));
+    }
+    metadata.insert("deletionGracePeriodSeconds".into(), json!(0));
+}

@@ -1,0 +1,273 @@
+//! `list`: every cell of the resourceVersion table, chunks, and selection on summaries.
+//!
+//! A list without a limit is read page by page while it is sent, from one snapshot, so its memory does not grow with it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::{StreamExt, stream};
+use kubewright_machinery::{Status, fields::FieldSelector, labels::LabelSelector, status};
+use kubewright_store::{Entry, Range, Revision, Snapshot};
+
+use super::{Generic, continue_token::ContinueToken, read::parse_revision};
+use crate::{
+    object::{Object, Selectable, Summary},
+    registry::traits::{Items, List, ObjectList},
+    request::{ListOptions, RequestContext, options::Match},
+};
+
+/// How many entries are read from the snapshot at once.
+const PAGE: usize = 512;
+
+const TOKEN_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+
+/// What a list or a watch lets through.
+#[derive(Clone)]
+pub(super) struct Selection {
+    labels: LabelSelector,
+    fields: FieldSelector,
+    /// Where in a summary the selectable fields are.
+    selectable: Arc<Selectable>,
+}
+
+impl Selection {
+    pub(super) fn matches(&self, summary: &Summary) -> bool {
+        self.labels.matches(|key| summary.label(key))
+            && self.fields.matches(|field| match field {
+                "metadata.name" => Some((&*summary.name).into()),
+                "metadata.namespace" => Some((&*summary.namespace).into()),
+                field => {
+                    let i = self.selectable.position(field)?;
+                    summary.fields.get(i).map(|v| (&**v).into())
+                }
+            })
+    }
+
+    pub(super) fn is_everything(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+}
+
+/// Where a list begins and which state it shows.
+struct Place {
+    snapshot: Arc<dyn Snapshot>,
+    start: String,
+    /// The revision for the next token; `None` where the list went on at the newest state.
+    token_revision: Option<u64>,
+}
+
+#[async_trait]
+impl List for Generic {
+    async fn list(&self, cx: &RequestContext, options: &ListOptions) -> Result<ObjectList, Status> {
+        let selection = self.selection(options);
+        let prefix = self.prefix(cx.namespace(), options);
+        let place = self.place(&prefix, options).await?;
+        let resource_version = place.snapshot.revision().0.to_string();
+        if options.limit > 0 {
+            return self.chunk(place, prefix, &selection, options.limit).await;
+        }
+        let first = self.page(&place, &prefix, place.start.clone()).await?;
+        let rest = first.next.clone();
+        let head = self.select(&first.entries, &selection)?;
+        let items = match rest {
+            None => Items::All(head),
+            Some(next) => self.pages(place, prefix, selection, head, next),
+        };
+        Ok(ObjectList { resource_version, continue_token: String::new(), remaining: None, items })
+    }
+}
+
+struct Page {
+    entries: Vec<Entry>,
+    /// Where the next page begins; `None` at the end.
+    next: Option<String>,
+    /// How many entries follow this page.
+    remaining: u64,
+}
+
+impl Generic {
+    pub(super) fn selection(&self, options: &ListOptions) -> Selection {
+        Selection {
+            labels: options.labels.clone(),
+            fields: options.fields.clone(),
+            selectable: self.selectable.clone(),
+        }
+    }
+
+    /// The paths to look at: those of the namespace, or of the one that a field selector names.
+    pub(super) fn prefix(&self, namespace: &str, options: &ListOptions) -> String {
+        if !self.namespaced {
+            return String::new();
+        }
+        let namespace = if namespace.is_empty() {
+            options.fields.required_value("metadata.namespace").unwrap_or_default()
+        } else {
+            namespace
+        };
+        let plain = !namespace.is_empty() && !namespace.contains('/');
+        if plain { format!("{namespace}/") } else { String::new() }
+    }
+
+    async fn place(&self, prefix: &str, options: &ListOptions) -> Result<Place, Status> {
+        if !options.continue_token.is_empty() {
+            return self.resume(prefix, options).await;
+        }
+        let bad = |text: String| status::bad_request(format!("invalid resource version: {text}"));
+        let wanted = parse_revision(&options.resource_version).map_err(bad)?;
+        let exact = match options.resource_version_match {
+            Some(Match::Exact) => true,
+            Some(Match::NotOlderThan) => false,
+            // With a limit and no match, a revision has always meant that very one.
+            None => options.limit > 0 && wanted.is_some(),
+        };
+        if let Some(wanted) = wanted.filter(|_| !exact) {
+            self.wait_until(wanted).await?;
+        }
+        let snapshot = self.snapshot(wanted.filter(|_| exact)).await?;
+        let token_revision = Some(snapshot.revision().0);
+        Ok(Place { snapshot, start: String::new(), token_revision })
+    }
+
+    async fn resume(&self, prefix: &str, options: &ListOptions) -> Result<Place, Status> {
+        let token = ContinueToken::decode(&options.continue_token)?;
+        if !matches!(options.resource_version.as_str(), "" | "0") {
+            return Err(status::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
+        }
+        let start = format!("{prefix}{}", token.start);
+        let Some(revision) = token.revision else {
+            let snapshot = self.snapshot(None).await?;
+            let token_revision = Some(snapshot.revision().0);
+            return Ok(Place { snapshot, start, token_revision });
+        };
+        match self.snapshot(Some(Revision(revision))).await {
+            Ok(snapshot) => Ok(Place { snapshot, start, token_revision: Some(revision) }),
+            Err(e) if e.code == 410 => {
+                let mut error = status::expired(TOKEN_EXPIRED);
+                error.metadata.continue_ =
+                    ContinueToken { revision: None, start: token.start }.encode();
+                Err(error)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    async fn page(&self, place: &Place, prefix: &str, start: String) -> Result<Page, Status> {
+        let range = Range { prefix: prefix.to_owned(), start, limit: PAGE };
+        let page = place
+            .snapshot
+            .range(&self.collection, range)
+            .await
+            .map_err(|e| Self::read_failure(&e))?;
+        let next = match page.entries.last() {
+            Some(last) if page.remaining > 0 => Some(format!("{}\0", last.path)),
+            _ => None,
+        };
+        Ok(Page { entries: page.entries, next, remaining: page.remaining })
+    }
+
+    fn select(&self, entries: &[Entry], selection: &Selection) -> Result<Vec<Object>, Status> {
+        let mut out = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let object = self.object(entry)?;
+            if selection.is_everything() || selection.matches(&object.summary) {
+                out.push(object);
+            }
+        }
+        Ok(out)
+    }
+
+    /// The rest of a list, read while it is sent.
+    fn pages(
+        &self,
+        place: Place,
+        prefix: String,
+        selection: Selection,
+        head: Vec<Object>,
+        next: String,
+    ) -> Items {
+        let state = (self.clone(), place, prefix, selection, Some(next));
+        let rest = stream::unfold(state, |(this, place, prefix, selection, next)| async move {
+            let start = next?;
+            let page = this.page(&place, &prefix, start).await;
+            let result = page.and_then(|page| Ok((this.select(&page.entries, &selection)?, page.next)));
+            match result {
+                Ok((objects, next)) => Some((Ok(objects), (this, place, prefix, selection, next))),
+                Err(e) => Some((Err(e), (this, place, prefix, selection, None))),
+            }
+        });
+        Items::Pages(Box::pin(stream::iter([Ok(head)]).chain(rest)))
+    }
+
+    /// At most `limit` objects, and a token for the next.
+    async fn chunk(
+        &self,
+        place: Place,
+        prefix: String,
+        selection: &Selection,
+        limit: usize,
+    ) -> Result<ObjectList, Status> {
+        let mut objects = Vec::new();
+        let mut start = Some(place.start.clone());
+        let mut after: Option<(String, u64)> = None;
+        while let Some(from) = start.take() {
+            let range = Range { prefix: prefix.clone(), start: from, limit: PAGE.min(limit.max(1)) };
+            let page = place
+                .snapshot
+                .range(&self.collection, range)
+                .await
+                .map_err(|e| Self::read_failure(&e))?;
+            let count = page.entries.len();
+            let mut last = None;
+            for (i, entry) in page.entries.iter().enumerate() {
+                let object = self.object(entry)?;
+                last = Some(entry.path.clone());
+                if selection.is_everything() || selection.matches(&object.summary) {
+                    objects.push(object);
+                    if objects.len() == limit {
+                        let left = page.remaining + (count - i - 1) as u64;
+                        after = (left > 0).then(|| (entry.path.to_string(), left));
+                        break;
+                    }
+                }
+            }
+            if objects.len() < limit && page.remaining > 0 {
+                start = last.map(|path| format!("{path}\0"));
+            }
+        }
+        let (continue_token, remaining) = match after {
+            None => (String::new(), None),
+            Some((path, left)) => {
+                let relative = path.strip_prefix(&prefix).unwrap_or(&path);
+                let token = ContinueToken {
+                    revision: place.token_revision,
+                    start: format!("{relative}\0"),
+                };
+                (token.encode(), selection.is_everything().then_some(left))
+            }
+        };
+        Ok(ObjectList {
+            resource_version: place.snapshot.revision().0.to_string(),
+            continue_token,
+            remaining,
+            items: Items::All(objects),
+        })
+    }
+}
+
+impl Items {
+    /// All of them, read to the end.
+    pub async fn collect(self) -> Result<Vec<Object>, Status> {
+        match self {
+            Items::All(objects) => Ok(objects),
+            Items::Pages(mut pages) => {
+                let mut out = Vec::new();
+                while let Some(page) = pages.next().await {
+                    out.extend(page?);
+                }
+                Ok(out)
+            }
+        }
+    }
+}

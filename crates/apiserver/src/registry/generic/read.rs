@@ -1,0 +1,94 @@
+//! `get`, and waiting for a revision.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use kubewright_machinery::{
+    Status,
+    field,
+    status,
+};
+use kubewright_store::{ReadError, Revision, Snapshot};
+
+use super::Generic;
+use crate::{
+    object::Object,
+    registry::traits::Get,
+    request::{GetOptions, RequestContext},
+};
+
+/// How long a read waits for a revision that has not happened yet.
+const FRESHNESS_WAIT: Duration = Duration::from_secs(3);
+const FRESHNESS_POLL: Duration = Duration::from_millis(50);
+
+#[async_trait]
+impl Get for Generic {
+    async fn get(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        options: &GetOptions,
+    ) -> Result<Object, Status> {
+        let wanted = parse_revision(&options.resource_version)
+            .map_err(|text| Status::failure(500, "", text))?;
+        if let Some(wanted) = wanted {
+            self.wait_until(wanted).await?;
+        }
+        let key = self.key(cx.namespace(), name);
+        let entry = self.store.get(&key).await.map_err(|e| Self::read_failure(&e))?;
+        self.object(&entry.ok_or_else(|| self.not_found(name))?)
+    }
+}
+
+impl Generic {
+    /// Waits until the store has reached a revision, but not for long.
+    pub(super) async fn wait_until(&self, wanted: Revision) -> Result<(), Status> {
+        let deadline = tokio::time::Instant::now() + FRESHNESS_WAIT;
+        loop {
+            let current = self.store.current().await.map_err(|e| Self::read_failure(&e))?;
+            if current >= wanted {
+                return Ok(());
+            }
+            if tokio::time::Instant::now() >= deadline {
+                return Err(too_large(wanted, current));
+            }
+            tokio::time::sleep(FRESHNESS_POLL).await;
+        }
+    }
+
+    /// The state of the store: now, or at a revision.
+    pub(super) async fn snapshot(&self, at: Option<Revision>) -> Result<Arc<dyn Snapshot>, Status> {
+        if let Some(at) = at {
+            self.wait_until(at).await?;
+        }
+        self.store.snapshot(at).await.map_err(|e| match e {
+            ReadError::Future { requested, current } => too_large(requested, current),
+            e => Self::read_failure(&e),
+        })
+    }
+}
+
+fn too_large(requested: Revision, current: Revision) -> Status {
+    let mut error = status::too_large_resource_version(requested.0, current.0);
+    error.message = format!("Timeout: {}", error.message.trim_start_matches("Timeout: "));
+    error
+}
+
+/// A resourceVersion as a revision: unset and `0` are `None`. The error is the text of the real server.
+pub(super) fn parse_revision(text: &str) -> Result<Option<Revision>, String> {
+    if text.is_empty() || text == "0" {
+        return Ok(None);
+    }
+    let quoted = field::go_quote(text);
+    let bad = |what: &str| {
+        format!("resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {what}")
+    };
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(bad("invalid syntax"));
+    }
+    match text.parse() {
+        Ok(0) => Ok(None),
+        Ok(n) => Ok(Some(Revision(n))),
+        Err(_) => Err(bad("value out of range")),
+    }
+}

@@ -1,0 +1,239 @@
+//! `update`, and with it `patch`: read, change, compare-and-swap, again if somebody was faster.
+
+use async_trait::async_trait;
+use kubewright_machinery::{
+    Status,
+    field::{self, Path},
+    gvk::GroupKind,
+    status,
+};
+use kubewright_store::{Entry, Revision, WriteError};
+use serde_json::Value;
+
+use super::{
+    Generic,
+    metadata::{finalizers, is_deleting, metadata_mut, text},
+};
+use crate::{
+    admission::Operation,
+    registry::traits::{Change, Update, Updated},
+    request::{RequestContext, WriteOptions},
+};
+
+/// The text of an optimistic-lock conflict. Clients look for it.
+pub(super) const MODIFIED: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+/// How often a write is computed anew when others are faster. The real server has no bound but its deadline; this one is far
+/// beyond what fair scheduling can reach.
+const ATTEMPTS: usize = 1000;
+
+enum Outcome {
+    Done(Updated),
+    Retry,
+}
+
+#[async_trait]
+impl Update for Generic {
+    async fn update(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        change: &dyn Change,
+        options: &WriteOptions,
+    ) -> Result<Updated, Status> {
+        let key = self.key(cx.namespace(), name);
+        let mut found = self.store.get(&key).await.map_err(|e| Self::read_failure(&e))?;
+        for _ in 0..ATTEMPTS {
+            let outcome = match &found {
+                Some(entry) => self.update_once(cx, name, change, options, entry).await?,
+                None => self.create_by_update(cx, name, change, options).await?,
+            };
+            match outcome {
+                Outcome::Done(updated) => return Ok(updated),
+                Outcome::Retry => {
+                    found = self.store.get(&key).await.map_err(|e| Self::read_failure(&e))?;
+                }
+            }
+        }
+        Err(status::conflict(&self.resource, name, MODIFIED))
+    }
+}
+
+impl Generic {
+    async fn create_by_update(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        change: &dyn Change,
+        options: &WriteOptions,
+    ) -> Result<Outcome, Status> {
+        if !self.strategy.allow_create_on_update() && !change.may_create() {
+            return Err(self.not_found(name));
+        }
+        let mut object = change.apply(cx, None).await?;
+        self.fill_system_fields(&mut object);
+        let reservation = self.strategy.begin_write(cx, &mut object, None, options.dry_run).await?;
+        self.before_create(cx, &mut object)?;
+        self.admit(cx, Operation::Create, &object, None, options.dry_run).await?;
+        // A resourceVersion on an object that is not there has never been refused.
+        metadata_mut(&mut object).remove("resourceVersion");
+        match self.store_new(cx, object, options.dry_run, false).await {
+            Ok(object) => {
+                if let Some(reservation) = reservation.filter(|_| !options.dry_run) {
+                    reservation.keep();
+                }
+                Ok(Outcome::Done(Updated { object, created: true }))
+            }
+            Err(e) if e.reason == "AlreadyExists" => Ok(Outcome::Retry),
+            Err(e) => Err(e),
+        }
+    }
+
+    async fn update_once(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        change: &dyn Change,
+        options: &WriteOptions,
+        entry: &Entry,
+    ) -> Result<Outcome, Status> {
+        let old = self.decode(entry)?;
+        self.check_uid(cx, name, change.expected_uid(), &old)?;
+        let mut object = change.apply(cx, Some(&old)).await?;
+        self.check_revision(name, &object, entry.revision)?;
+        let reservation =
+            self.strategy.begin_write(cx, &mut object, Some(&old), options.dry_run).await?;
+        self.before_update(cx, &mut object, &old)?;
+        self.admit(cx, Operation::Update, &object, Some(&old), options.dry_run).await?;
+        let mut object = self.normalize(object)?;
+        keep_untouched_times(&mut object, &old);
+        if should_delete(&object, &old) && self.strategy.should_delete_during_update(&object, &old) {
+            return self.delete_emptied(cx, name, object, entry, options).await;
+        }
+        if options.dry_run {
+            metadata_mut(&mut object).insert("resourceVersion".into(), entry.revision.0.to_string().into());
+            return Ok(Outcome::Done(Updated { object: self.unstored(&object), created: false }));
+        }
+        let key = self.key(cx.namespace(), name);
+        match self.store.update(key, entry.revision, self.encode(&object)?).await {
+            Ok(updated) => {
+                if let Some(reservation) = reservation {
+                    reservation.keep();
+                }
+                let object = self.object(&updated.entry)?;
+                Ok(Outcome::Done(Updated { object, created: false }))
+            }
+            Err(WriteError::Conflict(_)) => Ok(Outcome::Retry),
+            Err(e) => Err(Self::store_failure(&e)),
+        }
+    }
+
+    /// The last finalizer of a deleted object is gone, and so is the object.
+    async fn delete_emptied(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        mut object: Value,
+        entry: &Entry,
+        options: &WriteOptions,
+    ) -> Result<Outcome, Status> {
+        if !options.dry_run {
+            let key = self.key(cx.namespace(), name);
+            match self.store.delete(key, entry.revision).await {
+                Ok(_) => self.strategy.after_delete(&object),
+                Err(WriteError::Conflict(Some(_))) => return Ok(Outcome::Retry),
+                Err(WriteError::Conflict(None)) => {}
+                Err(e) => return Err(Self::store_failure(&e)),
+            }
+        }
+        metadata_mut(&mut object).insert("resourceVersion".into(), entry.revision.0.to_string().into());
+        Ok(Outcome::Done(Updated { object: self.unstored(&object), created: false }))
+    }
+
+    fn check_uid(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        expected: Option<&str>,
+        old: &Value,
+    ) -> Result<(), Status> {
+        let actual = text(old, "uid");
+        match expected {
+            Some(expected) if expected != actual => {
+                let path = self.key(cx.namespace(), name).path;
+                let plural = &self.resource.resource;
+                Err(status::conflict(
+                    &self.resource,
+                    name,
+                    format!(
+                        "StorageError: invalid object, Code: 4, Key: /registry/{plural}/{path}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {expected}, UID in object meta: {actual}"
+                    ),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_revision(&self, name: &str, object: &Value, current: Revision) -> Result<(), Status> {
+        let given = text(object, "resourceVersion");
+        if given.is_empty() || given == "0" {
+            if self.strategy.allow_unconditional_update() {
+                return Ok(());
+            }
+            let path = Path::new("metadata").child("resourceVersion");
+            let error = field::invalid_raw(&path, "0", "must be specified for an update");
+            let kind = GroupKind::new(&self.resource.group, &self.resource.resource);
+            return Err(status::invalid(&kind, name, &[error]));
+        }
+        match given.parse::<u64>() {
+            Ok(given) if given == current.0 => Ok(()),
+            Ok(_) => Err(status::conflict(&self.resource, name, MODIFIED)),
+            Err(_) => Err(Status::failure(
+                500,
+                "",
+                format!("strconv.ParseUint: parsing {}: invalid syntax", field::go_quote(given)),
+            )),
+        }
+    }
+}
+
+/// A write that changes nothing but the time at which fields were managed changes nothing at all.
+fn keep_untouched_times(object: &mut Value, old: &Value) {
+    let managed = |v: &Value| v["metadata"]["managedFields"].as_array().cloned();
+    let (Some(new), Some(before)) = (managed(object), managed(old)) else { return };
+    if new == before || new.len() != before.len() {
+        return;
+    }
+    let same = new.iter().zip(&before).all(|(a, b)| {
+        let strip = |v: &Value| {
+            let mut v = v.clone();
+            v.as_object_mut().map(|o| o.remove("time"));
+            v
+        };
+        strip(a) == strip(b)
+    });
+    if !same {
+        return;
+    }
+    let rest_equal = {
+        let rest = |v: &Value| {
+            let mut v = v.clone();
+            let metadata = metadata_mut(&mut v);
+            metadata.remove("managedFields");
+            metadata.remove("resourceVersion");
+            v
+        };
+        rest(object) == rest(old)
+    };
+    if rest_equal {
+        metadata_mut(object).insert("managedFields".into(), before.into());
+    }
+}
+
+/// An update that leaves a deleted object without finalizers and without grace ends it.
+fn should_delete(object: &Value, old: &Value) -> bool {
+    finalizers(object).is_empty()
+        && is_deleting(old)
+        && old["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0) == 0
+}

@@ -1,0 +1,217 @@
+//! `watch`: the present state if asked for, then every change, seen through the selectors.
+//!
+//! A watcher reads the store's history by a cursor. It never holds up a writer, and when it falls too far behind it ends with
+//! an `ERROR` event, alone.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use futures_util::stream;
+use kubewright_machinery::{Status, status};
+use kubewright_store::{self as store, ChangeKind, Entry, Range, ReadError, Revision, WatchError};
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until};
+
+use super::{Generic, list::Selection, metadata::metadata_mut, read::parse_revision};
+use crate::{
+    object::Object,
+    registry::traits::{Watch, WatchEvent, WatchStream},
+    request::{ListOptions, RequestContext},
+};
+
+/// How often an idle watcher learns how far it has seen.
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// How long before the deadline it learns it once more.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
+/// How many entries of the present state are read at once.
+const PAGE: usize = 512;
+
+#[async_trait]
+impl Watch for Generic {
+    async fn watch(&self, cx: &RequestContext, options: &ListOptions) -> Result<WatchStream, Status> {
+        let wanted = parse_revision(&options.resource_version)
+            .map_err(|text| Status::failure(500, "", text))?;
+        let prefix = self.prefix(cx.namespace(), options);
+        let state = if options.starts_with_state() {
+            if let Some(wanted) = wanted {
+                self.wait_until(wanted).await?;
+            }
+            Some(self.snapshot(None).await?)
+        } else {
+            None
+        };
+        let after = match (&state, wanted) {
+            (Some(state), _) => state.revision(),
+            (None, Some(wanted)) => wanted,
+            (None, None) => self.store.current().await.map_err(|e| Self::read_failure(&e))?,
+        };
+        let changes = match self.store.watch(&self.collection, &prefix, after).await {
+            Ok(changes) => changes,
+            Err(e) => return Ok(self.refused(e)),
+        };
+        let deadline = options.timeout_seconds.map(Duration::from_secs);
+        let watcher = Watcher {
+            generic: self.clone(),
+            selection: self.selection(options),
+            changes,
+            state: state.map(|snapshot| State { snapshot, prefix, start: Some(String::new()) }),
+            bookmarks: options.allow_bookmarks,
+            end_of_state: options.send_initial_events == Some(true),
+            next_bookmark: Instant::now() + BOOKMARK_EVERY,
+            last_bookmark: deadline
+                .and_then(|d| d.checked_sub(BOOKMARK_BEFORE_END))
+                .map(|d| Instant::now() + d),
+            over: false,
+        };
+        Ok(Box::pin(stream::unfold(watcher, |mut watcher| async move {
+            let batch = watcher.next_batch().await?;
+            Some((batch, watcher))
+        })))
+    }
+}
+
+impl Generic {
+    /// A watch that cannot start says so in the stream, as a watch that cannot go on does.
+    fn refused(&self, error: ReadError) -> WatchStream {
+        let error = match error {
+            ReadError::Compacted { requested, floor } => too_old(requested, floor),
+            e => Self::read_failure(&e),
+        };
+        Box::pin(stream::iter([vec![WatchEvent::Error(Box::new(error))]]))
+    }
+}
+
+fn too_old(requested: Revision, floor: Revision) -> Status {
+    status::expired(format!("too old resource version: {} ({})", requested.0, floor.0))
+}
+
+/// The present state, as far as it has not been sent.
+struct State {
+    snapshot: Arc<dyn store::Snapshot>,
+    prefix: String,
+    start: Option<String>,
+}
+
+struct Watcher {
+    generic: Generic,
+    selection: Selection,
+    changes: Box<dyn store::Watch>,
+    state: Option<State>,
+    bookmarks: bool,
+    end_of_state: bool,
+    next_bookmark: Instant,
+    last_bookmark: Option<Instant>,
+    over: bool,
+}
+
+impl Watcher {
+    /// The next events, at least one; `None` at the end.
+    async fn next_batch(&mut self) -> Option<Vec<WatchEvent>> {
+        loop {
+            if self.over {
+                return None;
+            }
+            let batch = match self.state.take() {
+                Some(state) => self.state_batch(state).await,
+                None => self.change_batch().await,
+            };
+            match batch {
+                Ok(events) if events.is_empty() => {}
+                Ok(events) => return Some(events),
+                Err(error) => {
+                    self.over = true;
+                    return Some(vec![WatchEvent::Error(Box::new(error))]);
+                }
+            }
+        }
+    }
+
+    async fn state_batch(&mut self, mut state: State) -> Result<Vec<WatchEvent>, Status> {
+        let Some(start) = state.start.take() else {
+            let done = self.end_of_state && self.bookmarks;
+            let revision = state.snapshot.revision().0.to_string();
+            return Ok(if done { vec![WatchEvent::Bookmark(revision, true)] } else { Vec::new() });
+        };
+        let range = Range { prefix: state.prefix.clone(), start, limit: PAGE };
+        let page = state
+            .snapshot
+            .range(&self.generic.collection, range)
+            .await
+            .map_err(|e| Generic::read_failure(&e))?;
+        let mut events = Vec::new();
+        for entry in &page.entries {
+            let object = self.generic.object(entry)?;
+            if self.selection.matches(&object.summary) {
+                events.push(WatchEvent::Added(object));
+            }
+        }
+        if page.remaining > 0 {
+            state.start = page.entries.last().map(|last| format!("{}\0", last.path));
+        }
+        self.state = Some(state);
+        Ok(events)
+    }
+
+    async fn change_batch(&mut self) -> Result<Vec<WatchEvent>, Status> {
+        let timer = self.last_bookmark.map_or(self.next_bookmark, |last| last.min(self.next_bookmark));
+        let changes = tokio::select! {
+            changes = self.changes.next() => changes,
+            () = sleep_until(timer), if self.bookmarks => {
+                self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
+                self.last_bookmark = self.last_bookmark.filter(|last| *last > Instant::now());
+                let revision = self.changes.progress().0.to_string();
+                return Ok(vec![WatchEvent::Bookmark(revision, false)]);
+            }
+        };
+        match changes {
+            Ok(changes) => {
+                let mut events = Vec::with_capacity(changes.len());
+                for change in &changes {
+                    events.extend(self.event(change)?);
+                }
+                Ok(events)
+            }
+            Err(WatchError::Lagged { floor }) => {
+                Err(too_old(self.changes.progress(), floor))
+            }
+            Err(WatchError::Closed) => {
+                self.over = true;
+                Ok(Vec::new())
+            }
+            Err(e) => Err(Generic::store_failure(&e)),
+        }
+    }
+
+    /// What a change is to this watcher: objects may come into view and go out of it.
+    fn event(&self, change: &store::Change) -> Result<Option<WatchEvent>, Status> {
+        let generic = &self.generic;
+        let object = || generic.object(&change.entry);
+        let seen = |entry: &Entry| {
+            self.selection.is_everything()
+                || generic.object(entry).is_ok_and(|o| self.selection.matches(&o.summary))
+        };
+        let before = change.previous.as_ref().is_some_and(seen);
+        if change.kind == ChangeKind::Deleted {
+            // What is deleted is what was last seen.
+            let was_visible = if change.previous.is_some() { before } else { seen(&change.entry) };
+            return Ok(if was_visible { Some(WatchEvent::Deleted(object()?)) } else { None });
+        }
+        Ok(match (before, seen(&change.entry)) {
+            (false, true) => Some(WatchEvent::Added(object()?)),
+            (true, true) => Some(WatchEvent::Modified(object()?)),
+            (true, false) => {
+                let previous = change.previous.as_ref().unwrap_or(&change.entry);
+                Some(WatchEvent::Deleted(self.as_of(previous, change.revision)?))
+            }
+            (false, false) => None,
+        })
+    }
+
+    /// An earlier object under a later resourceVersion.
+    fn as_of(&self, entry: &Entry, revision: Revision) -> Result<Object, Status> {
+        let mut value: Value = self.generic.decode(entry)?;
+        metadata_mut(&mut value).insert("resourceVersion".into(), revision.0.to_string().into());
+        Ok(self.generic.unstored(&value))
+    }
+}
+

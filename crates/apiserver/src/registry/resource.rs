@@ -1,0 +1,211 @@
+//! A resource: its names, its shape, and the handlers of its verbs.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use kubewright_catalog::types::StructType;
+use kubewright_machinery::gvk::{GroupResource, GroupVersion, GroupVersionKind};
+use serde_json::{Value, json};
+
+use super::traits::{
+    Connect, Create, Delete, DeleteCollection, Get, List, Table, Update, Watch,
+};
+use crate::object::Selectable;
+
+/// What is known about the fields of an object.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// The fields of a built-in type: others are dropped, types are enforced.
+    Typed(&'static StructType),
+    /// Any fields.
+    Untyped,
+}
+
+/// The handlers of a resource or a subresource. What is `None` answers 405.
+#[derive(Clone, Default)]
+pub struct Handlers {
+    /// `get`
+    pub get: Option<Arc<dyn Get>>,
+    /// `list`
+    pub list: Option<Arc<dyn List>>,
+    /// `watch`
+    pub watch: Option<Arc<dyn Watch>>,
+    /// `create`
+    pub create: Option<Arc<dyn Create>>,
+    /// `update` and `patch`
+    pub update: Option<Arc<dyn Update>>,
+    /// `delete`
+    pub delete: Option<Arc<dyn Delete>>,
+    /// `deletecollection`
+    pub delete_collection: Option<Arc<dyn DeleteCollection>>,
+    /// The conversation of a streaming subresource.
+    pub connect: Option<Arc<dyn Connect>>,
+}
+
+/// A kind under its plural name, and what can be done with it.
+#[derive(Clone)]
+pub struct Resource {
+    /// The group and version it is served under.
+    pub group_version: GroupVersion,
+    /// The kind of its objects, in the version served.
+    pub kind: GroupVersionKind,
+    /// `pods`
+    pub plural: String,
+    /// `pod`
+    pub singular: String,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+    /// `po`
+    pub short_names: Vec<String>,
+    /// `all`
+    pub categories: Vec<String>,
+    /// What discovery says about the stored version.
+    pub storage_version_hash: String,
+    /// What is known about the fields.
+    pub shape: Shape,
+    /// The fields that selectors may name.
+    pub selectable: Arc<Selectable>,
+    /// List items leave out `kind` and `apiVersion`, as those of built-in types do.
+    pub bare_items: bool,
+    /// The verbs in the order of discovery. Empty: derived from the handlers.
+    pub verbs: Vec<String>,
+    /// The handlers.
+    pub handlers: Handlers,
+    /// The subresources, in the order of discovery.
+    pub subresources: Vec<Subresource>,
+    /// Columns for `kubectl get`.
+    pub table: Arc<dyn Table>,
+    /// Called on every object after it was decoded or patched.
+    pub default: Option<Arc<dyn Fn(&mut Value) + Send + Sync>>,
+    /// Strategic merge and apply patches are understood (built-in types), and which fields are managed.
+    pub patches: PatchTypes,
+    /// What a delete with these options is warned of.
+    pub warn_on_delete: Option<DeleteWarning>,
+    /// Judges a field label that is not in `selectable`: fine, or the text of the refusal.
+    pub field_label: Option<FieldLabelCheck>,
+    /// What reading the body into the type may say (deprecations of the version).
+    pub deprecation: Option<String>,
+}
+
+/// What a delete is warned of, given its options.
+pub type DeleteWarning = Arc<dyn Fn(&crate::request::DeleteOptions) -> Option<String> + Send + Sync>;
+
+/// Judges a field label.
+pub type FieldLabelCheck = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
+
+/// Which patch content types a resource takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchTypes {
+    /// JSON patch and merge patch.
+    Basic,
+    /// Those and apply.
+    WithApply,
+    /// Those, apply and strategic merge.
+    All,
+}
+
+/// Something below an object: `status`, `scale`, `log`.
+#[derive(Clone)]
+pub struct Subresource {
+    /// `status`
+    pub name: String,
+    /// The kind it speaks.
+    pub kind: SubresourceKind,
+    /// The verbs in the order of discovery. Empty: derived from the handlers.
+    pub verbs: Vec<String>,
+    /// The handlers.
+    pub handlers: Handlers,
+}
+
+/// The kind of a subresource's objects.
+#[derive(Clone)]
+pub enum SubresourceKind {
+    /// The parent's own.
+    Parent,
+    /// Another one.
+    Other(GroupVersionKind, Shape),
+}
+
+impl Resource {
+    /// A resource without handlers yet; fill in what it can do.
+    pub fn new(kind: GroupVersionKind, plural: impl Into<String>, namespaced: bool) -> Self {
+        Self {
+            group_version: kind.group_version(),
+            singular: kind.kind.to_lowercase(),
+            kind,
+            plural: plural.into(),
+            namespaced,
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            storage_version_hash: String::new(),
+            shape: Shape::Untyped,
+            selectable: Arc::default(),
+            bare_items: false,
+            verbs: Vec::new(),
+            handlers: Handlers::default(),
+            subresources: Vec::new(),
+            table: Arc::new(NameAndAge),
+            default: None,
+            patches: PatchTypes::Basic,
+            warn_on_delete: None,
+            field_label: None,
+            deprecation: None,
+        }
+    }
+
+    /// The resource as error messages name it.
+    pub fn group_resource(&self) -> GroupResource {
+        GroupResource::new(&self.group_version.group, &self.plural)
+    }
+
+    /// The subresource of that name.
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|s| s.name == name)
+    }
+
+    /// How the bytes of its stored objects begin: up to and with the comma after `apiVersion`.
+    pub fn type_prefix(&self) -> Bytes {
+        type_prefix(&self.kind)
+    }
+}
+
+/// How the bytes of a stored object of that kind begin.
+pub fn type_prefix(kind: &GroupVersionKind) -> Bytes {
+    format!("{{\"kind\":{},\"apiVersion\":{},", Value::from(kind.kind.as_str()), Value::from(kind.api_version()))
+        .into()
+}
+
+impl Handlers {
+    /// The verbs they amount to, in the order of discovery.
+    pub fn verbs(&self) -> Vec<String> {
+        let update = self.update.is_some();
+        let all = [
+            ("create", self.create.is_some()),
+            ("delete", self.delete.is_some()),
+            ("deletecollection", self.delete_collection.is_some()),
+            ("get", self.get.is_some() || self.connect.is_some()),
+            ("list", self.list.is_some()),
+            ("patch", update),
+            ("update", update),
+            ("watch", self.watch.is_some()),
+        ];
+        all.iter().filter(|(_, there)| *there).map(|(verb, _)| (*verb).to_owned()).collect()
+    }
+}
+
+/// The columns of a kind that declares none: its name and when it was created.
+pub struct NameAndAge;
+
+impl Table for NameAndAge {
+    fn columns(&self) -> Value {
+        json!([
+            {"name": "Name", "type": "string", "format": "name", "description": "The name, unique within the namespace.", "priority": 0},
+            {"name": "Created At", "type": "date", "format": "", "description": "When the server made the object.", "priority": 0},
+        ])
+    }
+
+    fn cells(&self, object: &Value) -> Vec<Value> {
+        let metadata = &object["metadata"];
+        vec![metadata["name"].clone(), metadata["creationTimestamp"].clone()]
+    }
+}

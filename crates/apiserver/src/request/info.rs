@@ -1,0 +1,175 @@
+//! `RequestInfo`: what the path and the method say, before anything is looked up.
+//!
+//! It knows the shape of Kubernetes paths and no resource. `/api/v1/namespaces/x/pods/y/status` becomes verb `get`, group ``,
+//! version `v1`, namespace `x`, resource `pods`, name `y`, subresource `status`.
+
+use std::fmt;
+
+use http::Method;
+use percent_encoding::percent_decode_str;
+
+use super::query::Query;
+use kubewright_machinery::fields::FieldSelector;
+
+/// What is asked of a resource, as authorization names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Verb {
+    Get,
+    List,
+    Watch,
+    Create,
+    Update,
+    Patch,
+    Delete,
+    DeleteCollection,
+    /// A non-resource request, or a method without a verb of its own.
+    Other,
+}
+
+/// Where a request points.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestInfo {
+    /// The decoded path.
+    pub path: String,
+    /// Whether the path names a resource (`/api/v1/pods`) or something else (`/healthz`, `/apis`).
+    pub is_resource: bool,
+    /// What is asked.
+    pub verb: Verb,
+    /// Empty for the core group.
+    pub group: String,
+    /// `v1`
+    pub version: String,
+    /// The namespace the path names, or empty.
+    pub namespace: String,
+    /// `pods`
+    pub resource: String,
+    /// The object's name as the path has it, or empty.
+    pub name: String,
+    /// The one name that a field selector on `metadata.name` asks for, or empty.
+    pub selected_name: String,
+    /// `status`, or empty.
+    pub subresource: String,
+    /// What follows the subresource, as `proxy` paths have it.
+    pub rest: Vec<String>,
+}
+
+impl fmt::Display for Verb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verb::Get => "get",
+            Verb::List => "list",
+            Verb::Watch => "watch",
+            Verb::Create => "create",
+            Verb::Update => "update",
+            Verb::Patch => "patch",
+            Verb::Delete => "delete",
+            Verb::DeleteCollection => "deletecollection",
+            Verb::Other => "",
+        })
+    }
+}
+
+impl Verb {
+    /// Changes something.
+    pub fn is_write(self) -> bool {
+        !matches!(self, Verb::Get | Verb::List | Verb::Watch | Verb::Other)
+    }
+}
+
+impl RequestInfo {
+    /// Reads method, path and query.
+    pub fn new(method: &Method, raw_path: &str, query: &Query) -> Self {
+        let path = percent_decode_str(raw_path).decode_utf8_lossy().into_owned();
+        let mut info = Self::non_resource(path);
+        let path = std::mem::take(&mut info.path);
+        info.read_path(method, &path, query);
+        info.path = path;
+        info
+    }
+
+    fn non_resource(path: String) -> Self {
+        Self {
+            path,
+            is_resource: false,
+            verb: Verb::Other,
+            group: String::new(),
+            version: String::new(),
+            namespace: String::new(),
+            resource: String::new(),
+            name: String::new(),
+            selected_name: String::new(),
+            subresource: String::new(),
+            rest: Vec::new(),
+        }
+    }
+
+    fn read_path(&mut self, method: &Method, path: &str, query: &Query) {
+        let mut parts = path.split('/').filter(|p| !p.is_empty());
+        match parts.next() {
+            Some("api") => {}
+            Some("apis") => match parts.next() {
+                Some(group) => self.group = group.to_owned(),
+                None => return,
+            },
+            _ => return,
+        }
+        let Some(version) = parts.next() else { return };
+        let mut parts = parts.peekable();
+        if parts.peek().is_none() {
+            return;
+        }
+        self.version = version.to_owned();
+        self.is_resource = true;
+        self.verb = match *method {
+            Method::GET | Method::HEAD => Verb::Get,
+            Method::POST => Verb::Create,
+            Method::PUT => Verb::Update,
+            Method::PATCH => Verb::Patch,
+            Method::DELETE => Verb::Delete,
+            _ => Verb::Other,
+        };
+        // The deprecated way to watch: /api/v1/watch/…
+        if parts.peek() == Some(&"watch") && self.verb == Verb::Get {
+            parts.next();
+            self.verb = Verb::Watch;
+        }
+        let mut parts: Vec<&str> = parts.collect();
+        if parts.first() == Some(&"namespaces") && parts.len() > 1 {
+            self.namespace = parts[1].to_owned();
+            // namespaces/x/status and namespaces/x/finalize belong to the namespace itself.
+            if parts.len() > 2 && !matches!(parts[2], "status" | "finalize") {
+                parts.drain(..2);
+            }
+        }
+        let mut parts = parts.into_iter().map(str::to_owned);
+        self.resource = parts.next().unwrap_or_default();
+        self.name = parts.next().unwrap_or_default();
+        self.subresource = parts.next().unwrap_or_default();
+        self.rest = parts.collect();
+        self.refine(query);
+    }
+
+    /// A get without a name is a list or a watch; a delete without one is of the collection.
+    fn refine(&mut self, query: &Query) {
+        if self.name.is_empty() {
+            match self.verb {
+                Verb::Get => {
+                    let watch = query.flag("watch").unwrap_or(false);
+                    self.verb = if watch { Verb::Watch } else { Verb::List };
+                }
+                Verb::Delete => self.verb = Verb::DeleteCollection,
+                _ => {}
+            }
+        }
+        if self.name.is_empty()
+            && matches!(self.verb, Verb::List | Verb::Watch | Verb::DeleteCollection)
+        {
+            let name = query
+                .first("fieldSelector")
+                .and_then(|text| FieldSelector::parse(text).ok())
+                .and_then(|selector| selector.required_value("metadata.name").map(str::to_owned));
+            self.selected_name = name.unwrap_or_default();
+        }
+    }
+}

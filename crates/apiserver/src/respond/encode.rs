@@ -1,0 +1,78 @@
+//! Values in the encoding that the client asked for.
+
+use bytes::Bytes;
+use http::{Response, StatusCode, header};
+use kubewright_machinery::{Status, status};
+use serde_json::Value;
+
+use super::{
+    negotiate::{Accepted, Media},
+    yaml::to_yaml,
+};
+use crate::body::Body;
+
+/// A response with a body of that media type.
+pub fn response(code: u16, media: &'static str, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() =
+        StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, header::HeaderValue::from_static(media));
+    response
+}
+
+/// A decoded value, encoded as asked.
+pub fn value_response(code: u16, accepted: &Accepted, value: &Value) -> Response<Body> {
+    match encode_value(accepted, value) {
+        Ok(bytes) => response(code, accepted.media.name(), bytes),
+        Err(error) => status_response(&Accepted::JSON, &error),
+    }
+}
+
+/// JSON bytes, encoded as asked: as they are where that is JSON.
+pub fn bytes_response(code: u16, accepted: &Accepted, json: Bytes) -> Response<Body> {
+    if accepted.media == Media::Json && !accepted.pretty {
+        return response(code, Media::Json.name(), json);
+    }
+    match serde_json::from_slice(&json) {
+        Ok(value) => value_response(code, accepted, &value),
+        Err(e) => status_response(&Accepted::JSON, &status::internal(e)),
+    }
+}
+
+/// A `Status`, under its own code.
+pub fn status_response(accepted: &Accepted, status: &Status) -> Response<Body> {
+    let code = if status.code == 0 { 200 } else { status.code };
+    let plain = accepted.media == Media::Json && !accepted.pretty;
+    let mut response = if plain || status.code == 406 && accepted.media == Media::Json {
+        let json = if accepted.pretty { pretty(status) } else { status.to_json() };
+        response(code, Media::Json.name(), json)
+    } else {
+        let value = serde_json::to_value(status).unwrap_or_default();
+        value_response(code, accepted, &value)
+    };
+    if let Some(seconds) =
+        status.details.as_ref().map(|d| d.retry_after_seconds).filter(|seconds| *seconds > 0)
+    {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+fn encode_value(accepted: &Accepted, value: &Value) -> Result<Vec<u8>, Status> {
+    match accepted.media {
+        Media::Json if accepted.pretty => Ok(pretty(value)),
+        Media::Json => serde_json::to_vec(value).map_err(status::internal),
+        Media::Yaml => Ok(to_yaml(value).into_bytes()),
+        Media::Protobuf => encode_protobuf(value),
+    }
+}
+
+fn encode_protobuf(value: &Value) -> Result<Vec<u8>, Status> {
+    kubewright_protobuf::encode(value).map_err(status::internal)
+}
+
+fn pretty(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec_pretty(value).unwrap_or_default()
+}

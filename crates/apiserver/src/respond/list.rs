@@ -1,0 +1,182 @@
+//! A list as an answer: spliced from stored bytes and sent while it is read.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use futures_util::{StreamExt, stream};
+use http::Response;
+use kubewright_machinery::Status;
+use serde_json::{Value, json};
+
+use super::{
+    encode::{response, status_response, value_response},
+    negotiate::{Accepted, Media, Transform},
+    object::{go_package, not_acceptable, partial_json},
+    table::{self, Include},
+};
+use crate::{
+    body::{Body, BoxError},
+    object::Object,
+    registry::{Items, ObjectList, Resource},
+    request::RequestContext,
+};
+
+/// Answers with a list in the form asked for.
+pub async fn list_response(
+    cx: &RequestContext,
+    accepted: &Accepted,
+    resource: &Resource,
+    list: ObjectList,
+) -> Response<Body> {
+    match list_body(cx, accepted, resource, list).await {
+        Ok(response) => response,
+        Err(error) => status_response(&Accepted { pretty: error.code == 406, ..*accepted }, &error),
+    }
+}
+
+async fn list_body(
+    cx: &RequestContext,
+    accepted: &Accepted,
+    resource: &Resource,
+    list: ObjectList,
+) -> Result<Response<Body>, Status> {
+    let form = match accepted.transform {
+        Transform::None => Form::Objects,
+        Transform::Table(version) => return table_body(cx, accepted, resource, list, version).await,
+        Transform::PartialList(version) => Form::Partial(version),
+        Transform::Partial(_) => {
+            return Err(not_acceptable(format!(
+                "you requested PartialObjectMetadata, but the requested object is a list (*{}.{}List)",
+                go_package(resource),
+                resource.kind.kind
+            )));
+        }
+    };
+    let writer = ItemWriter::new(resource, form);
+    let head = writer.head(&list);
+    if accepted.media == Media::Json && !accepted.pretty {
+        return Ok(response(200, Media::Json.name(), json_body(writer, head, list.items)));
+    }
+    // Other encodings are made from the whole.
+    let objects = list.items.collect().await?;
+    let mut json = head;
+    writer.items(&mut json, &objects, true);
+    json.put_slice(b"]}");
+    let value: Value =
+        serde_json::from_slice(&json).map_err(kubewright_machinery::status::internal)?;
+    Ok(value_response(200, accepted, &value))
+}
+
+fn json_body(writer: ItemWriter, mut head: BytesMut, items: Items) -> Body {
+    match items {
+        Items::All(objects) => {
+            writer.items(&mut head, &objects, true);
+            head.put_slice(b"]}");
+            head.freeze().into()
+        }
+        Items::Pages(pages) => {
+            let head = stream::iter([Ok::<Bytes, BoxError>(head.freeze())]);
+            let items = pages.scan(true, move |first, page| {
+                let chunk = page.map_err(|e| Box::new(e) as BoxError).map(|objects| {
+                    let size = objects.iter().map(|o| o.bytes.len() + 1).sum();
+                    let mut out = BytesMut::with_capacity(size);
+                    writer.items(&mut out, &objects, *first);
+                    *first &= objects.is_empty();
+                    out.freeze()
+                });
+                std::future::ready(Some(chunk))
+            });
+            let tail = stream::iter([Ok(Bytes::from_static(b"]}"))]);
+            Body::stream(head.chain(items).chain(tail))
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    Objects,
+    Partial(&'static str),
+}
+
+struct ItemWriter {
+    form: Form,
+    list_kind: String,
+    api_version: String,
+    /// How the bytes of an item begin, where that beginning is left out.
+    bare: Option<Bytes>,
+}
+
+impl ItemWriter {
+    fn new(resource: &Resource, form: Form) -> Self {
+        let (list_kind, api_version) = match form {
+            Form::Objects => (format!("{}List", resource.kind.kind), resource.kind.api_version()),
+            Form::Partial(version) => {
+                ("PartialObjectMetadataList".to_owned(), format!("meta.k8s.io/{version}"))
+            }
+        };
+        let bare = (resource.bare_items && matches!(form, Form::Objects)).then(|| resource.type_prefix());
+        Self { form, list_kind, api_version, bare }
+    }
+
+    /// Everything up to the first item.
+    fn head(&self, list: &ObjectList) -> BytesMut {
+        let (kind, api_version) = (&self.list_kind, &self.api_version);
+        let metadata = list_metadata(list);
+        format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{metadata},\"items\":[")
+            .as_bytes()
+            .into()
+    }
+
+    fn items(&self, out: &mut BytesMut, objects: &[Object], mut first: bool) {
+        for object in objects {
+            if !first {
+                out.put_u8(b',');
+            }
+            first = false;
+            match (self.form, &self.bare) {
+                (Form::Partial(version), _) => out.put_slice(partial_json(object, version).as_bytes()),
+                (Form::Objects, Some(prefix)) if object.bytes.starts_with(prefix) => {
+                    out.put_u8(b'{');
+                    out.put_slice(&object.bytes[prefix.len()..]);
+                }
+                (Form::Objects, _) => out.put_slice(&object.bytes),
+            }
+        }
+    }
+}
+
+fn list_metadata(list: &ObjectList) -> Value {
+    let mut metadata = json!({});
+    if !list.resource_version.is_empty() {
+        metadata["resourceVersion"] = json!(list.resource_version);
+    }
+    if !list.continue_token.is_empty() {
+        metadata["continue"] = json!(list.continue_token);
+    }
+    if let Some(remaining) = list.remaining {
+        metadata["remainingItemCount"] = json!(remaining);
+    }
+    metadata
+}
+
+async fn table_body(
+    cx: &RequestContext,
+    accepted: &Accepted,
+    resource: &Resource,
+    list: ObjectList,
+    version: &'static str,
+) -> Result<Response<Body>, Status> {
+    let include = Include::parse(cx)?;
+    let mut table = json!({
+        "kind": "Table",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": list_metadata(&list),
+        "columnDefinitions": resource.table.columns(),
+    });
+    let mut objects = Vec::new();
+    for object in list.items.collect().await? {
+        objects.push(object.to_value()?);
+    }
+    objects.sort_by(|a, b| resource.table.order(a, b));
+    let rows = objects.into_iter().map(|value| table::row(resource, value, include, version));
+    table["rows"] = rows.collect();
+    Ok(value_response(200, accepted, &table))
+}

@@ -1,0 +1,78 @@
+//! One object as an answer.
+
+use http::Response;
+use kubewright_machinery::Status;
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+use super::{
+    encode::{bytes_response, status_response, value_response},
+    negotiate::{Accepted, Transform},
+    table,
+};
+use crate::{body::Body, object::Object, registry::Resource, request::RequestContext};
+
+/// Answers with an object in the form asked for.
+pub fn object_response(
+    cx: &RequestContext,
+    accepted: &Accepted,
+    code: u16,
+    resource: &Resource,
+    object: &Object,
+) -> Response<Body> {
+    let result = match accepted.transform {
+        Transform::None => return bytes_response(code, accepted, object.bytes.clone()),
+        Transform::Table(version) => table::of_object(cx, resource, object, version),
+        Transform::Partial(version) => partial_value(object, version),
+        Transform::PartialList(_) => Err(not_acceptable(format!(
+            "you requested PartialObjectMetadataList, but the requested object is not a list (*{}.{})",
+            go_package(resource),
+            resource.kind.kind
+        ))),
+    };
+    match result {
+        Ok(value) => value_response(code, accepted, &value),
+        Err(error) => status_response(&Accepted { pretty: error.code == 406, ..*accepted }, &error),
+    }
+}
+
+/// 406 with a reason of its own.
+pub(super) fn not_acceptable(text: String) -> Status {
+    Status::failure(406, "NotAcceptable", text)
+}
+
+/// How the real server's types are called in such messages.
+pub(super) fn go_package(resource: &Resource) -> &str {
+    match resource.group_version.group.split('.').next() {
+        None | Some("") => "core",
+        Some(first) => first,
+    }
+}
+
+#[derive(Deserialize)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    metadata: &'a RawValue,
+}
+
+/// The encoded `metadata` of an encoded object.
+pub(super) fn raw_metadata(object: &Object) -> &str {
+    serde_json::from_slice::<Metadata<'_>>(&object.bytes).map_or("{}", |m| m.metadata.get())
+}
+
+/// `PartialObjectMetadata` as JSON text.
+pub(super) fn partial_json(object: &Object, version: &str) -> String {
+    let metadata = raw_metadata(object);
+    format!(
+        "{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/{version}\",\"metadata\":{metadata}}}"
+    )
+}
+
+fn partial_value(object: &Object, version: &str) -> Result<Value, Status> {
+    let value = object.to_value()?;
+    Ok(json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": value["metadata"],
+    }))
+}

@@ -1,0 +1,159 @@
+//! A watch as an answer: events, one JSON document a line, until the deadline.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use futures_util::{StreamExt, stream};
+use http::Response;
+use kubewright_machinery::Status;
+use kubewright_schema::normalize_typed;
+use serde_json::{Value, json};
+
+use super::{
+    encode::response,
+    negotiate::{Accepted, Media, Transform},
+    object::partial_json,
+    table::{self, Include},
+};
+use crate::{
+    body::Body,
+    object::Object,
+    registry::{Resource, Shape, WatchEvent, WatchStream},
+    request::RequestContext,
+};
+
+/// Answers with a stream of events that ends after `timeout`.
+pub fn watch_response(
+    cx: &RequestContext,
+    accepted: &Accepted,
+    resource: &Arc<Resource>,
+    events: WatchStream,
+    timeout: Duration,
+) -> Result<Response<Body>, Status> {
+    if accepted.media != Media::Json {
+        let offered = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+        let text = format!("only the following media types are accepted: {offered}");
+        return Err(Status::failure(406, "NotAcceptable", text));
+    }
+    let include = match accepted.transform {
+        Transform::Table(_) => Include::parse(cx)?,
+        _ => Include::None,
+    };
+    let mut writer = EventWriter {
+        resource: resource.clone(),
+        transform: accepted.transform,
+        include,
+        first: true,
+    };
+    let deadline = tokio::time::sleep(timeout);
+    let frames = events.take_until(deadline).map(move |batch| {
+        let mut out = BytesMut::with_capacity(512 * batch.len());
+        for event in &batch {
+            writer.write(&mut out, event);
+        }
+        Ok(out.freeze())
+    });
+    // The headers go out at once, so that a client knows its watch has begun.
+    let begin = stream::iter([Ok(Bytes::new())]);
+    Ok(response(200, Media::Json.name(), Body::stream(begin.chain(frames))))
+}
+
+struct EventWriter {
+    resource: Arc<Resource>,
+    transform: Transform,
+    include: Include,
+    /// Only the first table says what its columns are.
+    first: bool,
+}
+
+impl EventWriter {
+    fn write(&mut self, out: &mut BytesMut, event: &WatchEvent) {
+        let (kind, object) = match event {
+            WatchEvent::Added(object) => ("ADDED", object),
+            WatchEvent::Modified(object) => ("MODIFIED", object),
+            WatchEvent::Deleted(object) => ("DELETED", object),
+            WatchEvent::Bookmark(revision, last) => {
+                return frame(out, "BOOKMARK", self.bookmark(revision, *last).to_string().as_bytes());
+            }
+            WatchEvent::Error(status) => return frame(out, "ERROR", &status.to_json()),
+        };
+        match self.transform {
+            Transform::None => frame(out, kind, &object.bytes),
+            Transform::Partial(version) | Transform::PartialList(version) => {
+                frame(out, kind, partial_json(object, version).as_bytes());
+            }
+            Transform::Table(version) => {
+                let table = self.table(object, version);
+                frame(out, kind, table.to_string().as_bytes());
+            }
+        }
+    }
+
+    fn table(&mut self, object: &Object, version: &str) -> Value {
+        let value = object.to_value().unwrap_or_default();
+        let revision = &value["metadata"]["resourceVersion"];
+        let mut table = json!({
+            "kind": "Table",
+            "apiVersion": format!("meta.k8s.io/{version}"),
+            "metadata": {"resourceVersion": revision},
+            "columnDefinitions": null,
+        });
+        if std::mem::take(&mut self.first) {
+            table["columnDefinitions"] = self.resource.table.columns();
+        }
+        table["rows"] = json!([table::row(&self.resource, value, self.include, version)]);
+        table
+    }
+
+    /// An object with nothing but a resourceVersion, and the mark that ends the initial events.
+    fn bookmark(&mut self, revision: &str, last: bool) -> Value {
+        let mut metadata = json!({"resourceVersion": revision});
+        if last {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let kind = &self.resource.kind;
+        match self.transform {
+            Transform::None => {
+                let object = json!({
+                    "kind": kind.kind,
+                    "apiVersion": kind.api_version(),
+                    "metadata": metadata,
+                });
+                match self.resource.shape {
+                    Shape::Typed(ty) => normalize_typed(object.clone(), ty).unwrap_or(object),
+                    Shape::Untyped => object,
+                }
+            }
+            Transform::Partial(version) | Transform::PartialList(version) => json!({
+                "kind": "PartialObjectMetadata",
+                "apiVersion": format!("meta.k8s.io/{version}"),
+                "metadata": metadata,
+            }),
+            Transform::Table(version) => {
+                let row = json!({
+                    "kind": kind.kind, "apiVersion": kind.api_version(), "metadata": metadata,
+                });
+                let object = table::row(&self.resource, row, self.include, version);
+                let mut table = json!({
+                    "kind": "Table",
+                    "apiVersion": format!("meta.k8s.io/{version}"),
+                    "metadata": {"resourceVersion": revision},
+                    "columnDefinitions": null,
+                    "rows": [object],
+                });
+                if std::mem::take(&mut self.first) {
+                    table["columnDefinitions"] = self.resource.table.columns();
+                }
+                table
+            }
+        }
+    }
+}
+
+fn frame(out: &mut BytesMut, kind: &str, object: &[u8]) {
+    out.put_slice(b"{\"type\":\"");
+    out.put_slice(kind.as_bytes());
+    out.put_slice(b"\",\"object\":");
+    out.put_slice(object);
+    out.put_slice(b"}\n");
+}

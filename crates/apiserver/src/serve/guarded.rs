@@ -1,0 +1,147 @@
+//! A byte stream that gives up on peers who never read.
+//!
+//! A write that waits for `write_timeout` without a single byte being taken fails, which ends the connection and frees
+//! what was buffered for it. The stream also counts the bytes it reads, and keeps the connection's place in the limit
+//! for as long as it lives, even if a handler takes it over.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    sync::OwnedSemaphorePermit,
+    time::{Instant, Sleep},
+};
+
+use super::activity::Activity;
+
+/// The stream.
+pub(super) struct Guarded<T> {
+    stream: T,
+    activity: Arc<Activity>,
+    write_timeout: Duration,
+    /// Made when a write first has to wait.
+    deadline: Option<Pin<Box<Sleep>>>,
+    waiting: bool,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl<T> Guarded<T> {
+    pub(super) fn new(
+        stream: T,
+        activity: Arc<Activity>,
+        write_timeout: Duration,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> Self {
+        Self { stream, activity, write_timeout, deadline: None, waiting: false, _permit: permit }
+    }
+
+    /// Passes the outcome of a write on, unless it has been waiting for too long.
+    fn watch<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        outcome: Poll<io::Result<R>>,
+    ) -> Poll<io::Result<R>> {
+        if outcome.is_ready() {
+            self.waiting = false;
+            return outcome;
+        }
+        let timeout = self.write_timeout;
+        let deadline = match &mut self.deadline {
+            Some(deadline) => {
+                if !self.waiting {
+                    deadline.as_mut().reset(Instant::now() + timeout);
+                }
+                deadline
+            }
+            none => none.insert(Box::pin(tokio::time::sleep(timeout))),
+        };
+        self.waiting = true;
+        ready!(deadline.as_mut().poll(cx));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read")))
+    }
+}
+
+impl<T: AsyncRead + Unpin> AsyncRead for Guarded<T> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        self.activity.read(buf.filled().len() - before);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<T: AsyncWrite + Unpin> AsyncWrite for Guarded<T> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.watch(cx, outcome)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.watch(cx, outcome)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let outcome = Pin::new(&mut self.stream).poll_flush(cx);
+        self.watch(cx, outcome)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let outcome = Pin::new(&mut self.stream).poll_shutdown(cx);
+        self.watch(cx, outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn writes_that_nobody_reads_fail_after_the_timeout() {
+        let (near, mut far) = duplex(10);
+        let mut near = Guarded::new(near, Arc::default(), Duration::from_secs(60), None);
+        near.write_all(&[0; 10]).await.unwrap();
+
+        // A slow reader is fine: each byte starts the time anew.
+        let slow = tokio::spawn(async move {
+            for _ in 0..3 {
+                tokio::time::sleep(Duration::from_secs(50)).await;
+                far.read_u8().await.unwrap();
+            }
+            far
+        });
+        let start = Instant::now();
+        near.write_all(&[0; 3]).await.unwrap();
+        assert_eq!(start.elapsed().as_secs(), 150);
+        let _far = slow.await.unwrap();
+
+        let start = Instant::now();
+        let error = near.write_all(&[0; 3]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(start.elapsed().as_secs(), 60);
+    }
+}

@@ -1,0 +1,108 @@
+//! A kubeconfig for a server: what kubectl and every client library read.
+//!
+//! It is made as text; where it is written is the caller's business.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::Value;
+
+/// How to reach a server, and as whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kubeconfig {
+    /// The name of the cluster in the file.
+    pub cluster: String,
+    /// The name of the user in the file.
+    pub user: String,
+    /// The name of the context in the file, which becomes the current one.
+    pub context: String,
+    /// `https://127.0.0.1:6443`
+    pub server: String,
+    /// The certificate authority as PEM. Without it the server is plain HTTP, or the system's authorities know it.
+    pub ca_pem: Option<String>,
+    /// The bearer token, if the server asks for one.
+    pub token: Option<String>,
+}
+
+impl Kubeconfig {
+    /// For the server at that URL, under one name for cluster, user and context.
+    pub fn new(name: impl Into<String>, server: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            cluster: name.clone(),
+            user: name.clone(),
+            context: name,
+            server: server.into(),
+            ca_pem: None,
+            token: None,
+        }
+    }
+
+    /// As YAML.
+    pub fn to_yaml(&self) -> String {
+        let ca = self.ca_pem.as_ref().map_or(String::new(), |pem| {
+            format!("    certificate-authority-data: {}\n", STANDARD.encode(pem))
+        });
+        let user = match &self.token {
+            Some(token) => format!("\n    token: {}", quoted(token)),
+            None => " {}".to_owned(),
+        };
+        format!(
+            "\
+apiVersion: v1
+kind: Config
+clusters:
+- name: {cluster}
+  cluster:
+{ca}    server: {server}
+users:
+- name: {user_name}
+  user:{user}
+contexts:
+- name: {context}
+  context:
+    cluster: {cluster}
+    user: {user_name}
+current-context: {context}
+preferences: {{}}
+",
+            cluster = quoted(&self.cluster),
+            server = quoted(&self.server),
+            user_name = quoted(&self.user),
+            context = quoted(&self.context),
+        )
+    }
+}
+
+/// A JSON string is a YAML string.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_is_yaml_that_says_what_was_put_in() {
+        let config = Kubeconfig {
+            ca_pem: Some("PEM".into()),
+            token: Some("a \"b\": c".into()),
+            user: "admin".into(),
+            ..Kubeconfig::new("dev", "https://127.0.0.1:6443")
+        };
+        let yaml: Value = serde_saphyr::from_str(&config.to_yaml()).unwrap();
+        assert_eq!(yaml["clusters"][0]["name"], "dev");
+        assert_eq!(yaml["clusters"][0]["cluster"]["server"], "https://127.0.0.1:6443");
+        assert_eq!(yaml["clusters"][0]["cluster"]["certificate-authority-data"], "UEVN");
+        assert_eq!(yaml["users"][0], serde_json::json!({"name": "admin", "user": {"token": "a \"b\": c"}}));
+        assert_eq!(yaml["contexts"][0]["context"], serde_json::json!({"cluster": "dev", "user": "admin"}));
+        assert_eq!(yaml["current-context"], "dev");
+    }
+
+    #[test]
+    fn what_is_not_there_is_left_out() {
+        let text = Kubeconfig::new("dev", "http://localhost:8080").to_yaml();
+        let yaml: Value = serde_saphyr::from_str(&text).unwrap();
+        assert_eq!(yaml["users"][0]["user"], serde_json::json!({}));
+        assert_eq!(yaml["clusters"][0]["cluster"], serde_json::json!({"server": "http://localhost:8080"}));
+    }
+}

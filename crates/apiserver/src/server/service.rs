@@ -1,0 +1,192 @@
+//! The `tower::Service`: around every request, whatever it asks.
+
+use std::{
+    convert::Infallible,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http::{HeaderMap, HeaderValue, Request, Response, header};
+use http_body::Body as HttpBody;
+use kubewright_machinery::{Status, status};
+use tower::Service;
+
+use super::{ApiServer, dispatch};
+use crate::{
+    auth::{self, Attributes, Decision},
+    body::{Body, BoxError},
+    endpoints::metrics::RequestLabels,
+    request::{RequestInfo, UserInfo, Verb, Warnings, query::Query},
+    respond::{Accepted, encode::response, status_response},
+};
+
+/// How long a request may take that is neither a watch nor a conversation.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest list of warnings, in characters; beyond it each is cut.
+const WARNINGS_LIMIT: usize = 4 * 1024;
+const WARNING_CUT: usize = 256;
+
+impl<B> Service<Request<B>> for ApiServer
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let server = self.clone();
+        let request = request.map(Body::wrap);
+        Box::pin(async move { Ok(server.handle(request).await) })
+    }
+}
+
+/// A request with what was read off it.
+pub(super) struct Incoming {
+    pub(super) request: Request<Body>,
+    pub(super) info: Arc<RequestInfo>,
+    pub(super) query: Arc<Query>,
+    pub(super) warnings: Warnings,
+}
+
+impl ApiServer {
+    /// Answers a request. Never fails: every failure is an answer.
+    pub async fn handle(&self, request: Request<Body>) -> Response<Body> {
+        self.answer(request, None).await
+    }
+
+    /// Answers a request of somebody who is known already and may do everything: the server's own.
+    pub async fn handle_as(&self, user: Arc<UserInfo>, request: Request<Body>) -> Response<Body> {
+        self.answer(request, Some(user)).await
+    }
+
+    async fn answer(&self, request: Request<Body>, user: Option<Arc<UserInfo>>) -> Response<Body> {
+        let began = Instant::now();
+        let query = Arc::new(Query::parse(request.uri().query()));
+        let info = Arc::new(RequestInfo::new(request.method(), request.uri().path(), &query));
+        let warnings = Warnings::default();
+        let accepted = Accepted::for_status(request.headers(), &query);
+        let audit_id = audit_id(request.headers());
+        let method = request.method().clone();
+        let _in_flight = self.shared.metrics.in_flight(info.verb.is_write());
+        let incoming =
+            Incoming { request, info: info.clone(), query, warnings: warnings.clone() };
+        let guarded = AssertUnwindSafe(self.within_time(incoming, user)).catch_unwind().await;
+        let mut response = match guarded {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => status_response(&accepted, &error),
+            Err(_) => {
+                tracing::error!(path = %info.path, "a request caused a panic");
+                response(
+                    500,
+                    "text/plain; charset=utf-8",
+                    "This request caused apiserver to panic. Look in the logs for details.",
+                )
+            }
+        };
+        finish(response.headers_mut(), audit_id, &warnings);
+        let labels = RequestLabels::of(&info, &method, false, false);
+        self.shared.metrics.observe(&labels, response.status().as_u16(), began.elapsed());
+        response
+    }
+
+    async fn within_time(
+        &self,
+        incoming: Incoming,
+        user: Option<Arc<UserInfo>>,
+    ) -> Result<Response<Body>, Status> {
+        let long_running = incoming.info.verb == Verb::Watch || !incoming.info.subresource.is_empty();
+        let handled = async {
+            match user {
+                Some(user) => dispatch::run(self, incoming, user).await,
+                None => self.authenticated(incoming).await,
+            }
+        };
+        if long_running {
+            return handled.await;
+        }
+        match tokio::time::timeout(REQUEST_TIMEOUT, handled).await {
+            Ok(result) => result,
+            Err(_) => Err(status::timeout(
+                "Timeout: request did not complete within the allotted timeout",
+                0,
+            )),
+        }
+    }
+
+    async fn authenticated(&self, incoming: Incoming) -> Result<Response<Body>, Status> {
+        let Incoming { request, info, query, warnings } = incoming;
+        let (parts, body) = request.into_parts();
+        let user = self.shared.authenticator.authenticate(&parts).await?;
+        let user = Arc::new(user.ok_or_else(status::unauthorized)?);
+        let attributes = Attributes::new(&user, &info, &parts.method, &query);
+        match self.shared.authorizer.authorize(&attributes).await {
+            Decision::Allow => {}
+            Decision::Deny(reason) | Decision::NoOpinion(reason) => {
+                return Err(auth::forbidden(&attributes, &reason));
+            }
+        }
+        let request = Request::from_parts(parts, body);
+        dispatch::run(self, Incoming { request, info, query, warnings }, user).await
+    }
+}
+
+/// The client's own id for the request, or a new one.
+fn audit_id(headers: &HeaderMap) -> HeaderValue {
+    const LONGEST: usize = 64;
+    let given = headers.get("audit-id").filter(|id| !id.is_empty() && id.len() <= LONGEST);
+    given.cloned().unwrap_or_else(|| {
+        let mut buffer = uuid::Uuid::encode_buffer();
+        let id = uuid::Uuid::new_v4().hyphenated().encode_lower(&mut buffer);
+        HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("-"))
+    })
+}
+
+fn finish(headers: &mut HeaderMap, audit_id: HeaderValue, warnings: &Warnings) {
+    headers.insert("audit-id", audit_id);
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-cache, private"));
+    let warnings = warnings.take();
+    if warnings.is_empty() {
+        return;
+    }
+    let total: usize = warnings.iter().map(|w| w.chars().count()).sum();
+    for warning in warnings {
+        let text: String = if total > WARNINGS_LIMIT {
+            warning.chars().take(WARNING_CUT).collect()
+        } else {
+            warning
+        };
+        if let Ok(value) = HeaderValue::from_bytes(warning_header(&text).as_bytes()) {
+            headers.append(header::WARNING, value);
+        }
+    }
+}
+
+/// `299 - "text"`, quoted as HTTP wants it.
+fn warning_header(text: &str) -> String {
+    let mut out = String::from("299 - \"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,22 @@
+//! Streaming subresources: the handler speaks for itself.
+
+use std::sync::Arc;
+
+use http::Response;
+use kubewright_machinery::Status;
+
+use super::Call;
+use crate::{
+    admission::{Attributes, Operation},
+    body::Body,
+    registry::Connect,
+};
+
+pub(super) async fn run(call: Call, handler: Arc<dyn Connect>) -> Result<Response<Body>, Status> {
+    let Call { cx, request, .. } = call;
+    let name = cx.info.name.clone();
+    let attributes =
+        Attributes { operation: Operation::Connect, name: &name, old: None, dry_run: false };
+    cx.admission.validate(&cx, &attributes, None).await?;
+    handler.connect(&cx, &name, request).await
+}

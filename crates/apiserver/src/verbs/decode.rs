@@ -1,0 +1,198 @@
+//! Bodies into objects: the encoding, the kind, the fields, each with the real server's complaint.
+
+use bytes::Bytes;
+use http::HeaderMap;
+use kubewright_machinery::{
+    Status,
+    gvk::{GroupVersion, GroupVersionKind},
+    status,
+};
+use kubewright_schema::{
+    Node, Problems, decode_typed, decode_untyped, parse_json, parse_yaml, read_type_meta,
+};
+use serde_json::{Value, json};
+
+use super::Target;
+use crate::{
+    body::Body,
+    registry::Shape,
+    request::{RequestContext, options::FieldValidation},
+    respond::negotiate::{Media, body_media},
+};
+
+/// The largest body the server reads.
+pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
+
+/// The whole body, or 413.
+pub(super) async fn read_body(body: Body) -> Result<Bytes, Status> {
+    match body.collect_up_to(BODY_LIMIT).await {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(status::too_large(format!(
+            "Request entity too large: limit is {BODY_LIMIT}"
+        ))),
+        Err(e) => Err(status::bad_request(format!("unable to read the request body: {e}"))),
+    }
+}
+
+/// Decodes a body into an object of the target's kind.
+pub(super) fn object(
+    cx: &RequestContext,
+    target: &Target,
+    headers: &HeaderMap,
+    body: &[u8],
+    validation: FieldValidation,
+) -> Result<Value, Status> {
+    let media = body_media(headers, target.media())?;
+    let (kind, shape) = target.body_type();
+    let (mut value, problems) = match media {
+        Media::Protobuf => (protobuf(kind, shape, body)?, Problems::default()),
+        Media::Json => {
+            let node = parse_json(body).map_err(|e| {
+                let text = format!("couldn't get version/kind; json parse error: {e}");
+                unrecognized(kind, &text, body)
+            })?;
+            typed(kind, shape, node, body)?
+        }
+        Media::Yaml => {
+            let yaml = parse_yaml(body).map_err(|e| unrecognized(kind, &e.to_string(), body))?;
+            let (value, mut problems) = typed(kind, shape, yaml.node, body)?;
+            if let Some(problem) = yaml.problem {
+                problems.push_first(problem);
+            }
+            (value, problems)
+        }
+    };
+    judge(cx, kind, &problems, validation)?;
+    value["kind"] = json!(kind.kind);
+    value["apiVersion"] = json!(kind.api_version());
+    Ok(value)
+}
+
+fn typed(
+    kind: &GroupVersionKind,
+    shape: Shape,
+    node: Node<'_>,
+    body: &[u8],
+) -> Result<(Value, Problems), Status> {
+    let (api_version, given_kind) = match read_type_meta(&node) {
+        Ok((api_version, kind)) => (api_version.to_owned(), kind.to_owned()),
+        Err(e) => {
+            let text = format!("couldn't get version/kind; json parse error: {e}");
+            return Err(unrecognized(kind, &text, body));
+        }
+    };
+    check_kind(kind, &api_version, &given_kind)?;
+    match shape {
+        Shape::Typed(ty) => {
+            let typed = decode_typed(node, ty).map_err(|e| unhandled(kind, kind, &e.to_string()))?;
+            Ok((typed.value, typed.problems))
+        }
+        Shape::Untyped => {
+            decode_untyped(node).map_err(|e| unhandled(kind, kind, &e.to_string()))
+        }
+    }
+}
+
+fn protobuf(kind: &GroupVersionKind, shape: Shape, body: &[u8]) -> Result<Value, Status> {
+    let default = (kind.api_version(), kind.kind.clone());
+    let decoded = kubewright_protobuf::decode(body, (&default.0, &default.1))
+        .map_err(|e| unrecognized(kind, &e.to_string(), body))?;
+    check_kind(kind, &decoded.api_version, &decoded.kind)?;
+    match shape {
+        Shape::Typed(ty) => kubewright_schema::normalize_typed(decoded.value, ty)
+            .map_err(|e| unhandled(kind, kind, &e.to_string())),
+        Shape::Untyped => Ok(decoded.value),
+    }
+}
+
+/// The body is of the kind that the endpoint takes. Unset is as good as right.
+fn check_kind(expected: &GroupVersionKind, api_version: &str, kind: &str) -> Result<(), Status> {
+    let version = match api_version {
+        "" => expected.group_version(),
+        text => GroupVersion::parse(text).ok_or_else(|| {
+            status::bad_request(format!("unexpected GroupVersion string: {text}"))
+        })?,
+    };
+    let given = version.with_kind(if kind.is_empty() { &expected.kind } else { kind });
+    if given == *expected {
+        return Ok(());
+    }
+    if given.group_kind() == expected.group_kind() {
+        let known = kubewright_catalog::kind_type(&given.group, &given.version, &given.kind);
+        if known.is_some() {
+            return Err(status::bad_request(format!(
+                "the API version in the data ({}) does not match the expected API version ({})",
+                given.group_version(),
+                expected.group_version()
+            )));
+        }
+    }
+    let known = kubewright_catalog::kind_type(&given.group, &given.version, &given.kind).is_some();
+    let text = if known {
+        let package = match expected.group.split('.').next() {
+            None | Some("") => "core",
+            Some(first) => first,
+        };
+        let (version, kind) = (&given.version, &given.kind);
+        format!("converting ({version}.{kind}) to ({package}.{}): unknown conversion", expected.kind)
+    } else {
+        format!(
+            "no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:111\"",
+            given.kind,
+            given.group_version()
+        )
+    };
+    Err(unhandled(&given, expected, &text))
+}
+
+/// Unknown and duplicate fields: dropped, warned of, or refused.
+fn judge(
+    cx: &RequestContext,
+    kind: &GroupVersionKind,
+    problems: &Problems,
+    validation: FieldValidation,
+) -> Result<(), Status> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    match validation {
+        FieldValidation::Ignore => Ok(()),
+        FieldValidation::Warn => {
+            for problem in problems.iter() {
+                cx.warnings.add(problem.to_string());
+            }
+            Ok(())
+        }
+        FieldValidation::Strict => Err(unhandled(kind, kind, &problems.to_string())),
+    }
+}
+
+fn unhandled(given: &GroupVersionKind, expected: &GroupVersionKind, text: &str) -> Status {
+    status::bad_request(format!(
+        "{} in version \"{}\" cannot be handled as a {}: {text}",
+        given.kind, given.version, expected.kind
+    ))
+}
+
+fn unrecognized(kind: &GroupVersionKind, text: &str, body: &[u8]) -> Status {
+    status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {}): {text} ({})",
+        kind.kind,
+        summarize(body)
+    ))
+}
+
+/// The beginning of a body: as text where it looks like JSON, else in hexadecimal.
+fn summarize(body: &[u8]) -> String {
+    const SHOWN: usize = 30;
+    let head = &body[..body.len().min(SHOWN)];
+    let more = if body.len() > SHOWN { " ..." } else { "" };
+    match body.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(head)),
+        Some(_) => {
+            let hex: String = head.iter().map(|b| format!("{b:02x}")).collect();
+            format!("{hex}{more}")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `delete` and `deletecollection`
+
+use bytes::Bytes;
+use http::{HeaderMap, Response};
+use kubewright_machinery::{
+    Status,
+    status::{self, Details},
+};
+use kubewright_schema::{decode_typed, parse_json, parse_yaml};
+use serde_json::Value;
+
+use super::{Call, decode, list, not_allowed};
+use crate::{
+    body::Body,
+    object::Object,
+    registry::Resource,
+    request::{DeleteOptions, RequestContext},
+    respond::{
+        Accepted,
+        list::list_response,
+        negotiate::{self, Media, body_media},
+        object::object_response,
+        status_response,
+    },
+};
+
+pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
+    let handler = call.target.handlers().delete.clone().ok_or_else(not_allowed)?;
+    let Call { cx, target, request } = call;
+    let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
+    let (parts, body) = request.into_parts();
+    let body = decode::read_body(body).await?;
+    let options = options(&cx, &parts.headers, &body)?;
+    if let Some(warn) = &target.resource.warn_on_delete {
+        if let Some(text) = warn(&options) {
+            cx.warnings.add(text);
+        }
+    }
+    let deleted = handler.delete(&cx, &cx.info.name, &options).await?;
+    if deleted.gone && !handler.returns_deleted_object() {
+        return Ok(success(&accepted, &target.resource, &deleted.object));
+    }
+    let waiting = !deleted.gone && options.orphan_dependents == Some(false);
+    let code = if waiting { 202 } else { 200 };
+    Ok(object_response(&cx, &accepted, code, &target.resource, &deleted.object))
+}
+
+pub(super) async fn run_collection(call: Call) -> Result<Response<Body>, Status> {
+    let handler = call.target.handlers().delete_collection.clone().ok_or_else(not_allowed)?;
+    let Call { cx, target, request } = call;
+    let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
+    let selection = list::options(&cx, &target.resource, false)?;
+    let (parts, body) = request.into_parts();
+    let body = decode::read_body(body).await?;
+    let options = options(&cx, &parts.headers, &body)?;
+    let list = handler.delete_collection(&cx, &options, &selection).await?;
+    Ok(list_response(&cx, &accepted, &target.resource, list).await)
+}
+
+/// From the body where there is one, else from the query.
+fn options(cx: &RequestContext, headers: &HeaderMap, body: &Bytes) -> Result<DeleteOptions, Status> {
+    if body.is_empty() {
+        return DeleteOptions::parse(&cx.query);
+    }
+    let bad = |e: &dyn std::fmt::Display| status::bad_request(e.to_string());
+    let ty = &kubewright_catalog::generated::meta_v1::DELETE_OPTIONS;
+    let value = match body_media(headers, negotiate::BUILT_IN)? {
+        Media::Json => parse_json(body).map_err(|e| bad(&e))?,
+        Media::Yaml => parse_yaml(body).map_err(|e| bad(&e))?.node,
+        Media::Protobuf => {
+            let decoded = kubewright_protobuf::decode(body, ("meta.k8s.io/v1", "DeleteOptions"))
+                .map_err(|e| bad(&e))?;
+            kubewright_schema::Node::from_value(decoded.value).map_err(|e| bad(&e))?
+        }
+    };
+    let value = decode_typed(value, ty).map_err(|e| bad(&e))?.value;
+    if !matches!(value["kind"].as_str(), None | Some("" | "DeleteOptions")) {
+        return Err(status::bad_request(format!(
+            "no kind {} is registered for the delete options of version {}",
+            value["kind"], value["apiVersion"]
+        )));
+    }
+    DeleteOptions::from_value(&value)
+}
+
+fn success(accepted: &Accepted, resource: &Resource, object: &Object) -> Response<Body> {
+    let value: Value = object.to_value().unwrap_or_default();
+    let details = Details {
+        name: object.summary.name.to_string(),
+        group: resource.group_version.group.clone(),
+        kind: resource.plural.clone(),
+        uid: value["metadata"]["uid"].as_str().unwrap_or_default().to_owned(),
+        ..Details::default()
+    };
+    status_response(accepted, &Status::success(details))
+}

@@ -1,0 +1,131 @@
+//! The verbs: one file each, same shape. A verb negotiates, decodes, calls the resource's handler and answers.
+
+mod connect;
+mod create;
+mod decode;
+mod delete;
+mod get;
+mod list;
+mod managed;
+mod patch;
+mod update;
+mod write;
+
+use std::sync::Arc;
+
+use http::{Method, Request, Response};
+use kubewright_machinery::{Status, status};
+
+use crate::{
+    body::Body,
+    registry::{Handlers, Resource, Shape, Subresource, SubresourceKind},
+    request::{RequestContext, Verb},
+    respond::negotiate::{self, Media, Offer},
+};
+
+/// What a request is aimed at: a resource, or one of its subresources.
+pub(crate) struct Target {
+    pub(crate) resource: Arc<Resource>,
+    /// The position of the subresource, where there is one.
+    subresource: Option<usize>,
+}
+
+/// The request as a verb sees it.
+pub(crate) struct Call {
+    pub(crate) cx: RequestContext,
+    pub(crate) target: Target,
+    pub(crate) request: Request<Body>,
+}
+
+impl Target {
+    /// Finds what the path names. `None`: there is no such thing.
+    pub(crate) fn find(resource: &Arc<Resource>, info: &crate::request::RequestInfo) -> Option<Self> {
+        let in_namespace = !info.namespace.is_empty() && info.resource != "namespaces";
+        let scope_fits = if resource.namespaced {
+            in_namespace || info.name.is_empty()
+        } else {
+            !in_namespace
+        };
+        if !scope_fits {
+            return None;
+        }
+        let subresource = match info.subresource.as_str() {
+            "" => None,
+            name => Some(resource.subresources.iter().position(|s| s.name == name)?),
+        };
+        let target = Self { resource: resource.clone(), subresource };
+        if !info.rest.is_empty() && target.handlers().connect.is_none() {
+            return None;
+        }
+        Some(target)
+    }
+
+    pub(crate) fn subresource(&self) -> Option<&Subresource> {
+        self.subresource.map(|i| &self.resource.subresources[i])
+    }
+
+    pub(crate) fn handlers(&self) -> &Handlers {
+        self.subresource().map_or(&self.resource.handlers, |s| &s.handlers)
+    }
+
+    /// The kind and shape of the bodies it takes.
+    fn body_type(&self) -> (&kubewright_machinery::gvk::GroupVersionKind, Shape) {
+        match self.subresource().map(|s| &s.kind) {
+            Some(SubresourceKind::Other(kind, shape)) => (kind, *shape),
+            _ => (&self.resource.kind, self.resource.shape),
+        }
+    }
+
+    /// The bodies it takes are those of the resource itself.
+    fn speaks_parent(&self) -> bool {
+        !matches!(self.subresource().map(|s| &s.kind), Some(SubresourceKind::Other(..)))
+    }
+
+    fn media(&self) -> &'static [Media] {
+        match self.body_type().1 {
+            Shape::Typed(_) => negotiate::BUILT_IN,
+            Shape::Untyped => negotiate::NO_PROTOBUF,
+        }
+    }
+
+    fn offer(&self, streams: bool) -> Offer {
+        Offer { media: self.media(), transforms: true, streams }
+    }
+}
+
+/// The verb does not exist here.
+pub(crate) fn not_allowed() -> Status {
+    Status::failure(
+        405,
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+    )
+    .with_details(status::resource_not_found().details.map(|d| *d).unwrap_or_default())
+}
+
+/// Runs the verb of a request.
+pub(crate) async fn run(call: Call) -> Result<Response<Body>, Status> {
+    let info = call.cx.info.clone();
+    let method = call.request.method().clone();
+    let handlers = call.target.handlers();
+    if let Some(connect) = &handlers.connect {
+        if connect.methods().contains(&method) {
+            let connect = connect.clone();
+            return connect::run(call, connect).await;
+        }
+    }
+    let collection = info.name.is_empty();
+    // Objects of a namespaced kind can be listed everywhere at once, and nothing else.
+    let whole_cluster = call.target.resource.namespaced && info.namespace.is_empty();
+    match method {
+        Method::GET if collection || info.verb == Verb::Watch => list::run(call).await,
+        _ if whole_cluster => Err(not_allowed()),
+        Method::GET => get::run(call).await,
+        Method::POST if collection || call.target.subresource.is_some() => create::run(call).await,
+        Method::PUT if !collection => update::run(call).await,
+        Method::PATCH if !collection => patch::run(call).await,
+        Method::DELETE if collection => delete::run_collection(call).await,
+        Method::DELETE => delete::run(call).await,
+        _ => Err(not_allowed()),
+    }
+}

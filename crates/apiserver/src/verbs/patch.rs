@@ -1,0 +1,204 @@
+//! `patch`: JSON patch and merge patch, applied to the stored object, again if it changed meanwhile.
+
+use async_trait::async_trait;
+use http::{HeaderMap, Response, header};
+use kubewright_machinery::{
+    Status,
+    field::{self, Path},
+    gvk::GroupKind,
+    status,
+};
+use kubewright_merge::{json_patch, merge_patch};
+use kubewright_schema::{Node, Problem, Problems, decode_typed, parse_json};
+use serde_json::Value;
+
+use super::{Call, Target, decode, managed, not_allowed, update, write};
+use crate::{
+    body::Body,
+    registry::{Change, Shape},
+    request::{
+        RequestContext, WriteOptions,
+        options::{FieldValidation, WriteKind},
+    },
+    respond::{Accepted, object::object_response},
+};
+
+pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
+    let handler = call.target.handlers().update.clone().ok_or_else(not_allowed)?;
+    let Call { cx, target, request } = call;
+    let kind = PatchKind::read(request.headers()).ok_or_else(unsupported)?;
+    let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
+    let body = decode::read_body(request.into_body()).await?;
+    let options = WriteOptions::parse(&cx.query, WriteKind::Patch)?;
+    let patch = Patch::parse(kind, &body, options.field_validation)?;
+    let change = Patched { patch, target: &target, options: &options };
+    let updated = handler.update(&cx, &cx.info.name, &change, &options).await?;
+    let code = if updated.created { 201 } else { 200 };
+    Ok(object_response(&cx, &accepted, code, &target.resource, &updated.object))
+}
+
+/// What the content type says about a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PatchKind {
+    Json,
+    Merge,
+}
+
+impl PatchKind {
+    fn read(headers: &HeaderMap) -> Option<Self> {
+        let content_type = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+        match content_type.split(';').next()?.trim() {
+            "application/json-patch+json" => Some(Self::Json),
+            "application/merge-patch+json" => Some(Self::Merge),
+            _ => None,
+        }
+    }
+}
+
+/// A parsed patch, and what a strict decoder thinks of it.
+enum Patch {
+    Json(json_patch::Patch, Problems),
+    Merge(Value, Problems),
+}
+
+impl Patch {
+    fn parse(kind: PatchKind, body: &[u8], validation: FieldValidation) -> Result<Self, Status> {
+        let bad = |text: String| status::bad_request(format!("error decoding patch: {text}"));
+        let node = parse_json(body).map_err(|e| bad(e.to_string()))?;
+        if kind == PatchKind::Json {
+            let decoding = match validation {
+                FieldValidation::Ignore => json_patch::Decoding::Lenient,
+                FieldValidation::Warn | FieldValidation::Strict => json_patch::Decoding::Checked,
+            };
+            let patch = json_patch::Patch::decode(body, decoding).map_err(|e| match e {
+                json_patch::DecodeError::TooManyOperations(_) => {
+                    status::too_large(format!("Request entity too large: {e}"))
+                }
+                e => status::bad_request(e.to_string()),
+            })?;
+            let mut problems = Problems::default();
+            for text in patch.strict_errors() {
+                problems.push(Problem::Other(text.clone()));
+            }
+            return Ok(Self::Json(patch, problems));
+        }
+        if !matches!(node, Node::Object(_)) {
+            let kind = node.kind();
+            return Err(bad(format!(
+                "json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
+            )));
+        }
+        let (value, problems) =
+            kubewright_schema::decode_untyped(node).map_err(|e| bad(e.to_string()))?;
+        Ok(Self::Merge(value, problems))
+    }
+
+    fn apply(&self, old: &Value) -> Result<Value, Status> {
+        match self {
+            Self::Merge(patch, _) => {
+                let mut object = old.clone();
+                merge_patch::apply(&mut object, patch.clone())
+                    .map_err(|e| status::bad_request(e.to_string()))?;
+                Ok(object)
+            }
+            // The real server keeps what went wrong to itself.
+            Self::Json(patch, _) => json_patch::apply(old.clone(), patch).map_err(|_| {
+                Status::failure(
+                    422,
+                    "Invalid",
+                    "the server rejected our request due to an error in our request",
+                )
+                .with_details(Default::default())
+            }),
+        }
+    }
+
+    fn problems(&self) -> &Problems {
+        match self {
+            Self::Json(_, problems) | Self::Merge(_, problems) => problems,
+        }
+    }
+}
+
+/// The stored object, patched.
+struct Patched<'a> {
+    patch: Patch,
+    target: &'a Target,
+    options: &'a WriteOptions,
+}
+
+#[async_trait]
+impl Change for Patched<'_> {
+    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
+        let Some(old) = old else {
+            return Err(status::not_found(&self.target.resource.group_resource(), &cx.info.name));
+        };
+        let patched = self.patch.apply(old)?;
+        let mut object = self.decode(cx, patched)?;
+        write::default(self.target, &mut object);
+        write::check_namespace(cx, self.target, &mut object)?;
+        write::check_name(&object, &cx.info.name)?;
+        managed::track(cx, self.target, Some(old), &mut object, self.options);
+        update::admit(cx, Some(old), &mut object, self.options).await?;
+        Ok(object)
+    }
+}
+
+impl Patched<'_> {
+    /// The patched object must still be one of its kind.
+    fn decode(&self, cx: &RequestContext, patched: Value) -> Result<Value, Status> {
+        let (kind, shape) = self.target.body_type();
+        let given = (patched["apiVersion"].as_str(), patched["kind"].as_str());
+        let expected = kind.api_version();
+        if given != (Some(&expected), Some(&kind.kind)) {
+            let text = format!("converting to ({}): unknown conversion", kind.kind);
+            return Err(invalid_patch(&patched, &text));
+        }
+        let Shape::Typed(ty) = shape else {
+            self.judge(cx, &patched, self.patch.problems())?;
+            return Ok(patched);
+        };
+        let text = patched.to_string();
+        let node = Node::from_value(patched).map_err(|e| invalid_patch_text(&text, &e.to_string()))?;
+        let typed = decode_typed(node, ty).map_err(|e| invalid_patch_text(&text, &e.to_string()))?;
+        let mut problems = self.patch.problems().clone();
+        for problem in typed.problems.iter() {
+            problems.push(problem.clone());
+        }
+        self.judge(cx, &Value::String(text), &problems)?;
+        Ok(typed.value)
+    }
+
+    fn judge(&self, cx: &RequestContext, patched: &Value, problems: &Problems) -> Result<(), Status> {
+        if problems.is_empty() {
+            return Ok(());
+        }
+        match self.options.field_validation {
+            FieldValidation::Ignore => Ok(()),
+            FieldValidation::Warn => {
+                for problem in problems.iter() {
+                    cx.warnings.add(problem.to_string());
+                }
+                Ok(())
+            }
+            FieldValidation::Strict => Err(invalid_patch(patched, &problems.to_string())),
+        }
+    }
+}
+
+fn invalid_patch(patched: &Value, text: &str) -> Status {
+    match patched {
+        Value::String(json) => invalid_patch_text(json, text),
+        other => invalid_patch_text(&other.to_string(), text),
+    }
+}
+
+fn invalid_patch_text(patched: &str, text: &str) -> Status {
+    let error = field::invalid_str(&Path::new("patch"), patched, text);
+    status::invalid(&GroupKind::default(), "", &[error])
+}
+
+fn unsupported() -> Status {
+    Status::failure(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+        .with_details(Default::default())
+}

@@ -1,0 +1,72 @@
+//! `update`
+
+use async_trait::async_trait;
+use http::Response;
+use kubewright_machinery::Status;
+use serde_json::Value;
+
+use super::{Call, Target, decode, managed, not_allowed, write};
+use crate::{
+    admission::{Attributes, Operation},
+    body::Body,
+    registry::Change,
+    request::{RequestContext, WriteOptions, options::WriteKind},
+    respond::{Accepted, object::object_response},
+};
+
+pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
+    let handler = call.target.handlers().update.clone().ok_or_else(not_allowed)?;
+    let Call { cx, target, request } = call;
+    let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
+    let (parts, body) = request.into_parts();
+    let body = decode::read_body(body).await?;
+    let options = WriteOptions::parse(&cx.query, WriteKind::Update)?;
+    let mut object =
+        decode::object(&cx, &target, &parts.headers, &body, options.field_validation)?;
+    write::default(&target, &mut object);
+    write::check_namespace(&cx, &target, &mut object)?;
+    write::check_name(&object, &cx.info.name)?;
+    write::dedup_owner_references(&cx, &mut object);
+    let uid = object["metadata"]["uid"].as_str().filter(|u| !u.is_empty()).map(str::to_owned);
+    let change = Replace { object, uid, target: &target, options: &options };
+    let updated = handler.update(&cx, &cx.info.name, &change, &options).await?;
+    let code = if updated.created { 201 } else { 200 };
+    Ok(object_response(&cx, &accepted, code, &target.resource, &updated.object))
+}
+
+/// The whole object, replaced.
+struct Replace<'a> {
+    object: Value,
+    uid: Option<String>,
+    target: &'a Target,
+    options: &'a WriteOptions,
+}
+
+#[async_trait]
+impl Change for Replace<'_> {
+    fn expected_uid(&self) -> Option<&str> {
+        self.uid.as_deref()
+    }
+
+    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
+        let mut object = self.object.clone();
+        managed::track(cx, self.target, old, &mut object, self.options);
+        admit(cx, old, &mut object, self.options).await?;
+        Ok(object)
+    }
+}
+
+/// Lets admission change an object on its way to the store.
+pub(super) async fn admit(
+    cx: &RequestContext,
+    old: Option<&Value>,
+    object: &mut Value,
+    options: &WriteOptions,
+) -> Result<(), Status> {
+    let operation = if old.is_some() { Operation::Update } else { Operation::Create };
+    let attributes =
+        Attributes { operation, name: &cx.info.name, old, dry_run: options.dry_run };
+    cx.admission.mutate(cx, &attributes, object).await?;
+    write::dedup_owner_references(cx, object);
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! What the writing verbs share.
+
+use kubewright_machinery::{Status, status};
+use serde_json::Value;
+
+use super::Target;
+use crate::request::RequestContext;
+
+/// Removes what only the server sets.
+pub(super) fn wipe_system_fields(object: &mut Value) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        for key in [
+            "creationTimestamp",
+            "uid",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+            "selfLink",
+        ] {
+            metadata.remove(key);
+        }
+    }
+}
+
+/// Drops owner references that are there twice, and says so.
+pub(super) fn dedup_owner_references(cx: &RequestContext, object: &mut Value) {
+    let Some(owners) = object
+        .get_mut("metadata")
+        .and_then(|m| m.get_mut("ownerReferences"))
+        .and_then(Value::as_array_mut)
+    else {
+        return;
+    };
+    let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
+    let mut twice: Vec<String> = Vec::new();
+    for owner in owners.drain(..) {
+        if kept.contains(&owner) {
+            let uid = owner["uid"].as_str().unwrap_or_default().to_owned();
+            if !twice.contains(&uid) {
+                twice.push(uid);
+            }
+        } else {
+            kept.push(owner);
+        }
+    }
+    *owners = kept;
+    if !twice.is_empty() {
+        cx.warnings.add(format!(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            twice.join(", ")
+        ));
+    }
+}
+
+/// The name in the body is the name in the path.
+pub(super) fn check_name(object: &Value, name: &str) -> Result<(), Status> {
+    match object["metadata"]["name"].as_str().unwrap_or_default() {
+        "" => Err(status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
+        own if own != name => Err(status::bad_request(format!(
+            "the name of the object ({own}) does not match the name on the URL ({name})"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The namespace of the body is that of the request.
+pub(super) fn check_namespace(
+    cx: &RequestContext,
+    target: &Target,
+    object: &mut Value,
+) -> Result<(), Status> {
+    let namespace = if target.resource.namespaced { cx.namespace() } else { "" };
+    crate::registry::generic::ensure_namespace(object, namespace)
+}
+
+/// Defaults of the kind.
+pub(super) fn default(target: &Target, object: &mut Value) {
+    if let Some(default) = target.resource.default.as_ref().filter(|_| target.speaks_parent()) {
+        default(object);
+    }
+}

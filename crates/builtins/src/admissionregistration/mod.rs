@@ -1,0 +1,5 @@
+//! The group `admissionregistration.k8s.io`.
+
+pub(crate) mod policy;
+pub(crate) mod policy_binding;
+pub(crate) mod webhook_configuration;

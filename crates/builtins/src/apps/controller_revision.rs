@@ -1,0 +1,5 @@
+//! Controller revisions.
+
+use crate::KindRules;
+
+pub(crate) static RULES: KindRules = KindRules { ..KindRules::GENERAL };

@@ -1,0 +1,66 @@
+//! Horizontal pod autoscalers. They are kept, and checked, in the form of `autoscaling/v2`.
+
+use serde_json::{Value, json};
+
+use crate::{
+    KindRules, general,
+    json::{Read, Write},
+};
+
+pub(crate) static RULES: KindRules = KindRules {
+    default,
+    prepare_create: general::drop_status,
+    prepare_update: general::keep_status,
+    reset_fields: &["status"],
+    reset_fields_status: &["spec"],
+    ..KindRules::GENERAL
+};
+
+/// `autoscaling/v1` only fills the minimum; the metric is filled when it is read as `v2`.
+fn default(scaler: &mut Value) {
+    let old_form = scaler["apiVersion"] == "autoscaling/v1";
+    let spec = scaler.field("spec");
+    spec.put_if_unset("minReplicas", 1);
+    if old_form {
+        return;
+    }
+    spec.put_if_blank("metrics", json!([cpu_utilization(80)]));
+    if spec["behavior"].is_set() {
+        let behavior = spec.field("behavior");
+        fill(
+            behavior.field("scaleUp"),
+            json!({
+                "stabilizationWindowSeconds": 0,
+                "selectPolicy": "Max",
+                "policies": [
+                    {"type": "Pods", "value": 4, "periodSeconds": 15},
+                    {"type": "Percent", "value": 100, "periodSeconds": 15},
+                ],
+            }),
+        );
+        fill(
+            behavior.field("scaleDown"),
+            json!({
+                "selectPolicy": "Max",
+                "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}],
+            }),
+        );
+    }
+}
+
+/// The metric that `targetCPUUtilizationPercentage` stands for.
+pub(crate) fn cpu_utilization(percent: i64) -> Value {
+    json!({
+        "type": "Resource",
+        "resource": {
+            "name": "cpu",
+            "target": {"type": "Utilization", "averageUtilization": percent},
+        },
+    })
+}
+
+fn fill(rules: &mut Value, defaults: Value) {
+    for (field, value) in defaults.entries() {
+        rules.put_if_unset(field, value.clone());
+    }
+}

@@ -1,0 +1,43 @@
+//! Pods, and the pod templates inside workloads.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `default` | defaults of pods, pod specs, containers, probes and volumes |
+//! | `strategy` | what a create or an update may set, quality of service, graceful deletion |
+//! | `validate` | what is wrong with a pod or a template |
+//! | `container`, `env`, `mount`, `probe`, `volume`, `scheduling`, `security` | the parts of that |
+//! | [`update`] | what an update may change |
+//! | `warnings` | what is let through with a warning |
+
+mod container;
+pub(crate) mod default;
+mod env;
+mod image;
+mod mount;
+mod probe;
+mod qos;
+pub(crate) mod scheduling;
+mod security;
+mod strategy;
+pub mod update;
+pub(crate) mod validate;
+mod volume;
+pub(crate) mod warnings;
+
+use crate::KindRules;
+
+pub(crate) static RULES: KindRules = KindRules {
+    default: default::pod,
+    prepare_create: strategy::prepare_create,
+    prepare_update: strategy::prepare_update,
+    prepare_status_update: strategy::prepare_status_update,
+    validate_create: validate::create,
+    validate_update: update::update,
+    validate_status_update: update::status,
+    warnings_on_create: warnings::pod,
+    returns_deleted_object: true,
+    grace: Some(strategy::grace),
+    reset_fields: &["status"],
+    reset_fields_status: &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
+    ..KindRules::GENERAL
+};

@@ -1,0 +1,79 @@
+//! Metadata, as the built-in kinds check it: the general rules, and finalizer names that are either known or qualified.
+
+use kubewright_machinery::{
+    field::{self, ErrorList, Path},
+    validation::{
+        meta::{validate_object_meta, validate_object_meta_update},
+        names,
+    },
+};
+use serde_json::Value;
+
+use crate::json::Read;
+
+/// The signature of a rule for names: the name, and whether it is a prefix that will be completed.
+pub(crate) type NameRule = fn(&str, bool) -> Vec<String>;
+
+/// Finalizers that need no domain.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+/// A name that only has to fit into a URL path.
+pub(crate) fn path_segment(name: &str, prefix: bool) -> Vec<String> {
+    names::name_is_path_segment(name, prefix)
+}
+
+/// A DNS subdomain.
+pub(crate) fn subdomain(name: &str, prefix: bool) -> Vec<String> {
+    names::name_is_dns_subdomain(name, prefix)
+}
+
+/// A DNS label.
+pub(crate) fn label(name: &str, prefix: bool) -> Vec<String> {
+    names::name_is_dns_label(name, prefix)
+}
+
+/// What is wrong with the metadata of an object.
+pub(crate) fn validate(obj: &Value, namespaced: bool, name: NameRule) -> ErrorList {
+    validate_at(&obj["metadata"], namespaced, name, &Path::new("metadata"))
+}
+
+/// What is wrong with metadata at a path.
+pub(crate) fn validate_at(meta: &Value, namespaced: bool, name: NameRule, path: &Path) -> ErrorList {
+    let mut errors = validate_object_meta(meta, namespaced, name, path);
+    errors.extend(validate_finalizers(meta, path));
+    errors
+}
+
+/// What is wrong with changing the metadata so.
+pub(crate) fn validate_update(new: &Value, old: &Value) -> ErrorList {
+    let path = Path::new("metadata");
+    let mut errors = validate_object_meta_update(&new["metadata"], &old["metadata"], &path);
+    errors.extend(validate_finalizers(&new["metadata"], &path));
+    errors
+}
+
+/// What every update is checked for before the kind has its say.
+pub(crate) fn common(new: &Value, old: &Value, namespaced: bool) -> ErrorList {
+    let path = Path::new("metadata");
+    let (new, old) = (&new["metadata"], &old["metadata"]);
+    let mut errors = validate_object_meta(new, namespaced, path_segment, &path);
+    errors.extend(validate_object_meta_update(new, old, &path));
+    errors
+}
+
+fn validate_finalizers(meta: &Value, path: &Path) -> ErrorList {
+    let path = path.child("finalizers");
+    let mut errors = ErrorList::new();
+    for (i, finalizer) in meta["finalizers"].items().iter().enumerate() {
+        validate_finalizer_name(finalizer.text(), &path.index(i), &mut errors);
+    }
+    errors
+}
+
+/// Checks that a finalizer has a domain or is one of those that need none.
+pub(crate) fn validate_finalizer_name(name: &str, path: &Path, errors: &mut ErrorList) {
+    if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
+        let message = "name is neither a standard finalizer name nor is it fully qualified";
+        errors.push(field::invalid_str(path, name, message));
+    }
+}

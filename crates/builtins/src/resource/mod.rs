@@ -1,0 +1,62 @@
+//! The group `resource.k8s.io`: claims for devices.
+
+use serde_json::Value;
+
+use crate::{
+    KindRules, general,
+    json::{Read, Write},
+};
+
+pub(crate) static CLAIM_RULES: KindRules = KindRules {
+    default: |claim| claim.with("spec", default_claim_spec),
+    prepare_create: general::drop_status,
+    prepare_update: general::keep_status,
+    prepare_status_update: general::keep_metadata_and_spec,
+    returns_deleted_object: true,
+    reset_fields: &["status"],
+    reset_fields_status: &["metadata", "spec"],
+    ..KindRules::GENERAL
+};
+
+pub(crate) static CLAIM_TEMPLATE_RULES: KindRules = KindRules {
+    default: |template| {
+        template.with("spec", |spec| spec.with("spec", default_claim_spec));
+    },
+    returns_deleted_object: true,
+    ..KindRules::GENERAL
+};
+
+pub(crate) static SLICE_RULES: KindRules = KindRules {
+    prepare_create: general::start_generation,
+    prepare_update: general::count_spec_changes,
+    returns_deleted_object: true,
+    ..KindRules::GENERAL
+};
+
+pub(crate) static DEVICE_CLASS_RULES: KindRules = KindRules { ..SLICE_RULES };
+
+pub(crate) static TAINT_RULE_RULES: KindRules = KindRules {
+    prepare_create: general::drop_status_and_start_generation,
+    prepare_update: general::keep_status_and_count_spec_changes,
+    prepare_status_update: general::keep_metadata_and_spec,
+    reset_fields: &["status"],
+    reset_fields_status: &["metadata", "spec"],
+    ..SLICE_RULES
+};
+
+/// One device of the exact kind, unless the claim asks for more.
+fn default_claim_spec(spec: &mut Value) {
+    spec.with("devices", |devices| {
+        devices.each("requests", |request| {
+            request.with("exactly", default_count);
+            request.each("firstAvailable", default_count);
+        });
+    });
+}
+
+fn default_count(request: &mut Value) {
+    request.put_if_blank("allocationMode", "ExactCount");
+    if request["allocationMode"].text() == "ExactCount" {
+        request.put_if_blank("count", 1);
+    }
+}

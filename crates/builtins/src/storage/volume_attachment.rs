@@ -1,0 +1,14 @@
+//! Volume attachments.
+
+use crate::{KindRules, general};
+
+pub(crate) static RULES: KindRules = KindRules {
+    prepare_create: general::drop_status,
+    prepare_update: general::keep_status,
+    prepare_status_update: general::keep_metadata_and_spec,
+    allow_unconditional_update: false,
+    returns_deleted_object: true,
+    reset_fields: &["status"],
+    reset_fields_status: &["metadata", "spec"],
+    ..KindRules::GENERAL
+};

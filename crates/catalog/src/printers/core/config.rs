@@ -1,0 +1,100 @@
+//! Printers of namespaces and what configures them: config maps, secrets, service accounts, resource quotas.
+
+use serde_json::Value;
+
+use crate::printers::columns::{AGE, NAME, text};
+use crate::printers::text::quantity;
+use crate::printers::{PrintOptions, Printer, age, fields, row};
+
+pub(super) static CONFIG_MAP: Printer = Printer::new(
+    &[
+        NAME,
+        text("Data", "How many entries the object holds."),
+        AGE,
+    ],
+    config_map,
+);
+
+pub(super) static NAMESPACE: Printer = Printer::new(
+    &[
+        NAME,
+        text("Status", "Whether the namespace is active or going away."),
+        AGE,
+    ],
+    namespace,
+);
+
+pub(super) static RESOURCE_QUOTA: Printer = Printer::new(
+    &[
+        NAME,
+        text(
+            "Request",
+            "What is used and allowed, for requests and for counts of objects.",
+        ),
+        text("Limit", "What is used and allowed, for limits."),
+        AGE,
+    ],
+    resource_quota,
+);
+
+pub(super) static SECRET: Printer = Printer::new(
+    &[
+        NAME,
+        text(
+            "Type",
+            "What kind of secret it is, for programs that handle secrets.",
+        ),
+        text("Data", "How many entries the object holds."),
+        AGE,
+    ],
+    secret,
+);
+
+pub(super) static SERVICE_ACCOUNT: Printer = Printer::new(&[NAME, AGE], service_account);
+
+fn config_map(object: &Value, options: &PrintOptions) -> Vec<Value> {
+    let entries = fields::count(&object["data"]) + fields::count(&object["binaryData"]);
+    row![fields::name(object), entries, age::of(object, options)]
+}
+
+fn namespace(object: &Value, options: &PrintOptions) -> Vec<Value> {
+    row![
+        fields::name(object),
+        fields::text(&object["status"]["phase"]),
+        age::of(object, options)
+    ]
+}
+
+fn resource_quota(object: &Value, options: &PrintOptions) -> Vec<Value> {
+    let status = &object["status"];
+    let (mut requests, mut limits) = (Vec::new(), Vec::new());
+    for (resource, _) in fields::entries(&status["hard"]) {
+        let column = if resource.starts_with("limits.") {
+            &mut limits
+        } else {
+            &mut requests
+        };
+        let used = quantity(&status["used"][resource]);
+        let hard = quantity(&status["hard"][resource]);
+        column.push(format!("{resource}: {used}/{hard}"));
+    }
+    row![
+        fields::name(object),
+        requests.join(", "),
+        limits.join(", "),
+        age::of(object, options)
+    ]
+}
+
+fn secret(object: &Value, options: &PrintOptions) -> Vec<Value> {
+    row![
+        fields::name(object),
+        fields::text(&object["type"]),
+        fields::count(&object["data"]),
+        age::of(object, options),
+    ]
+}
+
+fn service_account(object: &Value, options: &PrintOptions) -> Vec<Value> {
+    row![fields::name(object), age::of(object, options)]
+}

@@ -1,0 +1,325 @@
+//! Printers of pods, pod templates and replication controllers.
+//!
+//! A pod's status column is the word a person would use: the phase, unless a container, an init container, the
+//! scheduler or deletion has something more telling to say.
+
+use kubewright_machinery::time::Time;
+use serde_json::Value;
+
+use crate::printers::columns::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR, integer, text};
+use crate::printers::text::{containers, labels};
+use crate::printers::{PrintOptions, Printer, RowCondition, age, fields, row};
+
+pub(super) static POD: Printer = Printer {
+    row_condition: Some(completion),
+    ..Printer::new(
+        &[
+            NAME,
+            text("Ready", "How many containers are ready, of how many."),
+            text(
+                "Status",
+                "The state of the pod and its containers in one word.",
+            ),
+            text(
+                "Restarts",
+                "How often containers restarted, and when one last did.",
+            ),
+            AGE,
+            text("IP", "The first address of the pod.").wide(),
+            text("Node", "The node the pod runs on.").wide(),
+            text(
+                "Nominated Node",
+                "The node where room is being made for the pod.",
+            )
+            .wide(),
+            text(
+                "Readiness Gates",
+                "How many readiness gates are passed, of how many.",
+            )
+            .wide(),
+        ],
+        pod,
+    )
+};
+
+pub(super) static POD_TEMPLATE: Printer = Printer::new(
+    &[
+        NAME,
+        text(
+            "Containers",
+            "The names of the containers in the pod template.",
+        ),
+        text(
+            "Images",
+            "The images of the containers in the pod template.",
+        ),
+        text("Pod Labels", "The labels of pods made from the template."),
+    ],
+    pod_template,
+);
+
+pub(super) static REPLICATION_CONTROLLER: Printer = Printer::new(
+    &[
+        NAME,
+        integer("Desired", "How many replicas are wanted."),
+        integer("Current", "How many replicas there are."),
+        integer("Ready", "How many replicas are ready."),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ],
+    replication_controller,
+);
+
+/// What a pod's container statuses add up to.
+struct Summary {
+    reason: String,
+    ready: i64,
+    restarts: Restarts,
+}
+
+/// How often containers restarted, and when one last ended before that.
+#[derive(Clone, Copy, Default)]
+struct Restarts {
+    count: i64,
+    last: Option<Time>,
+}
+
+fn pod(object: &Value, options: &PrintOptions) -> Vec<Value> {
+    let (spec, status) = (&object["spec"], &object["status"]);
+    let summary = summarize(object);
+    let total = fields::items(&spec["containers"]).len()
+        + fields::items(&spec["initContainers"])
+            .iter()
+            .filter(|init| is_sidecar(init))
+            .count();
+    row![
+        fields::name(object),
+        format!("{}/{total}", summary.ready),
+        summary.reason,
+        summary.restarts.print(options),
+        age::of(object, options),
+        pod_ip(status),
+        fields::text_or(&spec["nodeName"], "<none>"),
+        fields::text_or(&status["nominatedNodeName"], "<none>"),
+        readiness_gates(object),
+    ]
+}
+
+fn completion(pod: &Value) -> Option<RowCondition> {
+    let (reason, message) = match fields::text(&pod["status"]["phase"]) {
+        "Succeeded" => ("Succeeded", "The pod has completed successfully."),
+        "Failed" => ("Failed", "The pod failed."),
+        _ => return None,
+    };
+    Some(RowCondition {
+        ty: "Completed",
+        status: "True",
+        reason,
+        message,
+    })
+}
+
+fn pod_template(object: &Value, _: &PrintOptions) -> Vec<Value> {
+    let template = &object["template"];
+    let (names, images) = containers(&template["spec"]["containers"]);
+    row![
+        fields::name(object),
+        names,
+        images,
+        labels(&template["metadata"]["labels"])
+    ]
+}
+
+fn replication_controller(object: &Value, options: &PrintOptions) -> Vec<Value> {
+    let (spec, status) = (&object["spec"], &object["status"]);
+    let (names, images) = containers(&spec["template"]["spec"]["containers"]);
+    row![
+        fields::name(object),
+        fields::int(&spec["replicas"]),
+        fields::int(&status["replicas"]),
+        fields::int(&status["readyReplicas"]),
+        age::of(object, options),
+        names,
+        images,
+        labels(&spec["selector"]),
+    ]
+}
+
+impl Restarts {
+    fn add(&mut self, container: &Value) {
+        self.count = self
+            .count
+            .saturating_add(fields::int(&container["restartCount"]));
+        let ended = &container["lastState"]["terminated"]["finishedAt"];
+        self.last = self.last.max(age::time(ended));
+    }
+
+    fn print(self, options: &PrintOptions) -> String {
+        match self.last {
+            Some(last) if self.count != 0 => {
+                format!("{} ({} ago)", self.count, age::since_time(last, options))
+            }
+            _ => self.count.to_string(),
+        }
+    }
+}
+
+fn summarize(pod: &Value) -> Summary {
+    let status = &pod["status"];
+    let mut reason = fields::text_or(&status["reason"], fields::text(&status["phase"])).to_owned();
+    if fields::items(&status["conditions"])
+        .iter()
+        .any(is_scheduling_gated)
+    {
+        reason = "SchedulingGated".to_owned();
+    }
+    let init = initialize(pod);
+    let mut ready = init.ready_sidecars;
+    let mut restarts = init.restarts;
+    let is_initialized = fields::is_condition_true(&status["conditions"], "Initialized");
+    let is_initializing = init.blocked_by.is_some();
+    reason = init.blocked_by.unwrap_or(reason);
+    if !is_initializing || is_initialized {
+        restarts = init.sidecar_restarts;
+        reason = run(status, reason, &mut ready, &mut restarts);
+    }
+    if fields::is_deleting(pod) {
+        if fields::text(&status["reason"]) == "NodeLost" {
+            reason = "Unknown".to_owned();
+        } else if !matches!(fields::text(&status["phase"]), "Succeeded" | "Failed") {
+            reason = "Terminating".to_owned();
+        }
+    }
+    Summary {
+        reason,
+        ready,
+        restarts,
+    }
+}
+
+/// How far the init containers got.
+#[derive(Default)]
+struct Initialization {
+    ready_sidecars: i64,
+    restarts: Restarts,
+    sidecar_restarts: Restarts,
+    blocked_by: Option<String>,
+}
+
+fn initialize(pod: &Value) -> Initialization {
+    let specs = fields::items(&pod["spec"]["initContainers"]);
+    let mut progress = Initialization::default();
+    for (index, container) in fields::items(&pod["status"]["initContainerStatuses"])
+        .iter()
+        .enumerate()
+    {
+        let is_sidecar = specs
+            .iter()
+            .rfind(|spec| spec["name"] == container["name"])
+            .is_some_and(is_sidecar);
+        progress.restarts.add(container);
+        if is_sidecar {
+            progress.sidecar_restarts.add(container);
+        }
+        let terminated = &container["state"]["terminated"];
+        if terminated.is_object() && fields::int(&terminated["exitCode"]) == 0 {
+            continue;
+        }
+        if is_sidecar && fields::flag(&container["started"]) {
+            progress.ready_sidecars += i64::from(fields::flag(&container["ready"]));
+            continue;
+        }
+        let waiting_for = fields::text(&container["state"]["waiting"]["reason"]);
+        progress.blocked_by = Some(if terminated.is_object() {
+            format!("Init:{}", termination(terminated))
+        } else if !matches!(waiting_for, "" | "PodInitializing") {
+            format!("Init:{waiting_for}")
+        } else {
+            format!("Init:{index}/{}", specs.len())
+        });
+        break;
+    }
+    progress
+}
+
+/// Goes through the containers proper, last to first, so that the first one with something to say has the last word.
+fn run(status: &Value, mut reason: String, ready: &mut i64, restarts: &mut Restarts) -> String {
+    let mut is_any_running = false;
+    let mut failure = None;
+    for container in fields::items(&status["containerStatuses"]).iter().rev() {
+        restarts.add(container);
+        let state = &container["state"];
+        let waiting_for = fields::text(&state["waiting"]["reason"]);
+        let terminated = &state["terminated"];
+        if !waiting_for.is_empty() {
+            reason = waiting_for.to_owned();
+        } else if terminated.is_object() {
+            reason = termination(terminated);
+            if fields::int(&terminated["exitCode"]) != 0 {
+                failure = Some(reason.clone());
+            }
+        } else if fields::flag(&container["ready"]) && state["running"].is_object() {
+            is_any_running = true;
+            *ready += 1;
+        }
+    }
+    if reason != "Completed" {
+        return reason;
+    }
+    match failure {
+        _ if is_any_running && is_ready(status) => "Running".to_owned(),
+        Some(failure) => failure,
+        None if is_any_running => "NotReady".to_owned(),
+        None => reason,
+    }
+}
+
+fn termination(terminated: &Value) -> String {
+    match (
+        fields::text(&terminated["reason"]),
+        fields::int(&terminated["signal"]),
+    ) {
+        ("", 0) => format!("ExitCode:{}", fields::int(&terminated["exitCode"])),
+        ("", signal) => format!("Signal:{signal}"),
+        (reason, _) => reason.to_owned(),
+    }
+}
+
+fn is_sidecar(init_container: &Value) -> bool {
+    fields::text(&init_container["restartPolicy"]) == "Always"
+}
+
+fn is_scheduling_gated(condition: &Value) -> bool {
+    fields::text(&condition["type"]) == "PodScheduled"
+        && fields::text(&condition["reason"]) == "SchedulingGated"
+}
+
+fn is_ready(status: &Value) -> bool {
+    fields::items(&status["conditions"])
+        .iter()
+        .any(|condition| {
+            fields::text(&condition["type"]) == "Ready"
+                && fields::text(&condition["status"]) == "True"
+        })
+}
+
+fn pod_ip(status: &Value) -> &str {
+    let first = fields::text(&status["podIPs"][0]["ip"]);
+    fields::text_or(
+        &status["podIP"],
+        if first.is_empty() { "<none>" } else { first },
+    )
+}
+
+fn readiness_gates(pod: &Value) -> String {
+    let gates = fields::items(&pod["spec"]["readinessGates"]);
+    if gates.is_empty() {
+        return "<none>".to_owned();
+    }
+    let conditions = &pod["status"]["conditions"];
+    let is_passed =
+        |gate: &&Value| fields::is_condition_true(conditions, fields::text(&gate["conditionType"]));
+    format!("{}/{}", gates.iter().filter(is_passed).count(), gates.len())
+}

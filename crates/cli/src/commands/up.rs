@@ -1,0 +1,147 @@
+//! `kubewright up`: the control plane on a socket, until Ctrl-C.
+
+use std::{
+    fs,
+    io::Write,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Instant, SystemTime},
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use kubewright_apiserver::{
+    auth::TokenFile,
+    serve::{ServeOptions, certs::SelfSigned, kubeconfig::Kubeconfig, serve},
+};
+use kubewright_controlplane::ControlPlane;
+use kubewright_store::MemoryStore;
+use tokio::net::TcpListener;
+
+#[derive(Args)]
+pub(crate) struct Up {
+    /// Where to listen. Port 0 lets the system choose.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6443")]
+    listen: SocketAddr,
+
+    /// Where to write the kubeconfig.
+    #[arg(long, value_name = "FILE", default_value = "kubeconfig")]
+    kubeconfig: PathBuf,
+
+    /// Bearer tokens in kube-apiserver's CSV form: token,user,uid,"group1,group2". Without it, one token is made up.
+    #[arg(long, value_name = "FILE")]
+    token_auth_file: Option<PathBuf>,
+
+    /// Reserved for the durable store; this version keeps everything in memory.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+}
+
+impl Up {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        let began = Instant::now();
+        if let Some(dir) = &self.data_dir {
+            bail!(
+                "--data-dir {} is reserved for the durable store, which this version does not have; leave it out to keep everything in memory",
+                dir.display()
+            );
+        }
+        let listener = TcpListener::bind(self.listen)
+            .await
+            .with_context(|| format!("cannot listen on {}; is another server running there?", self.listen))?;
+        let address = listener.local_addr()?;
+        let (tokens, token) = self.tokens()?;
+        let store = MemoryStore::new();
+        let plane = ControlPlane::builder()
+            .store(Arc::new(store.clone()))
+            .authenticator(Arc::new(tokens))
+            .address(address.to_string())
+            .build()
+            .await
+            .context("the control plane did not start")?;
+        let names = [address.ip().to_string(), "127.0.0.1".into(), "localhost".into()];
+        let certificates = SelfSigned::generate(names, SystemTime::now())?;
+        let tls = certificates.server_config()?;
+        let mut kubeconfig = Kubeconfig::new("kubewright", format!("https://{}", reachable(address)));
+        kubeconfig.ca_pem = Some(certificates.ca_pem.clone());
+        kubeconfig.token = Some(token);
+        write_private(&self.kubeconfig, &kubeconfig.to_yaml())?;
+        let expiry = tokio::spawn(async move { store.run_upkeep().await });
+        println!(
+            "kubewright is ready at https://{} in {} ms; try: kubectl --kubeconfig {} get namespaces",
+            reachable(address),
+            began.elapsed().as_millis(),
+            self.kubeconfig.display()
+        );
+        std::io::stdout().flush()?;
+        let server = plane.server().clone();
+        serve(listener, Some(tls), server, ServeOptions::default(), interrupted()).await?;
+        expiry.abort();
+        println!("kubewright has stopped");
+        Ok(())
+    }
+
+    /// The tokens that open the server, and the one for the kubeconfig.
+    fn tokens(&self) -> anyhow::Result<(TokenFile, String)> {
+        let text = match &self.token_auth_file {
+            Some(path) => fs::read_to_string(path)
+                .with_context(|| format!("cannot read the token file {}", path.display()))?,
+            None => {
+                let token = format!("{:032x}", rand::random::<u128>());
+                format!("{token},admin,admin,\"system:masters\"\n")
+            }
+        };
+        let tokens = TokenFile::parse(&text)?;
+        let first = text
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty() && !line.starts_with('#'))
+            .and_then(|line| line.split(',').next())
+            .map(|token| token.trim_matches('"').to_owned())
+            .context("the token file has no token")?;
+        Ok((tokens, first))
+    }
+}
+
+/// An address that a client on this machine can connect to.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let mut reachable = address;
+    if address.ip().is_unspecified() {
+        reachable.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+    }
+    reachable
+}
+
+/// Writes a file that only its owner can read: it holds a token.
+fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options
+        .open(path)
+        .with_context(|| format!("cannot write the kubeconfig {}", path.display()))?;
+    file.write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Ctrl-C, or the signal by which service managers stop a process.
+async fn interrupted() {
+    let ctrl_c = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminate) => {
+                tokio::select! {
+                    _ = ctrl_c => {}
+                    _ = terminate.recv() => {}
+                }
+            }
+            Err(_) => drop(ctrl_c.await),
+        }
+    }
+    #[cfg(not(unix))]
+    drop(ctrl_c.await);
+}

@@ -1,0 +1,167 @@
+//! From the catalog to resources: every built-in kind over the generic registry.
+
+mod converter;
+pub mod namespaces;
+mod strategy;
+mod table;
+
+use std::sync::Arc;
+
+use kubewright_apiserver::{
+    auth::{Authenticator, Authorizer},
+    clock::SharedClock,
+    object::{Selectable, SelectableField},
+    registry::{
+        Registry, RegistryBuilder, Resource, Shape, Subresource, SubresourceKind,
+        generic::{Generic, GenericOptions, Strategy},
+        resource::PatchTypes,
+    },
+};
+use kubewright_builtins::{KindRules, convert, rules};
+use kubewright_catalog::resource::{ResourceInfo, SubresourceInfo};
+use kubewright_machinery::gvk::{GroupResource, GroupVersionKind};
+use kubewright_store::Store;
+
+use crate::{reviews, subresources};
+use strategy::{BuiltIn, Endpoint};
+
+/// What the built-in kinds need of their surroundings.
+#[derive(Clone)]
+pub struct Environment {
+    /// Where objects live.
+    pub store: Arc<dyn Store>,
+    /// The time.
+    pub clock: SharedClock,
+    /// Who is who, for token reviews.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// Who may what, for access reviews.
+    pub authorizer: Arc<dyn Authorizer>,
+}
+
+/// A built-in kind as it is being put together.
+pub(crate) struct BuiltInKind<'a> {
+    pub(crate) environment: &'a Environment,
+    pub(crate) kind: GroupVersionKind,
+    pub(crate) info: &'static ResourceInfo,
+    pub(crate) rules: &'static KindRules,
+    pub(crate) generic: Generic,
+}
+
+/// Every kind of the catalog.
+pub fn registry(environment: &Environment) -> Registry {
+    let mut builder = RegistryBuilder::default();
+    for group in kubewright_catalog::groups() {
+        for version in group.versions {
+            for info in version.resources {
+                builder.add(resource(environment, group.name, version.version, info));
+            }
+        }
+    }
+    builder.build()
+}
+
+/// Where the objects of a resource live.
+pub(crate) fn collection(group: &str, plural: &str) -> Arc<str> {
+    match (group, plural) {
+        ("", plural) => plural.into(),
+        // One object, seen two ways.
+        ("events.k8s.io", "events") => "events".into(),
+        (group, plural) => format!("{group}/{plural}").into(),
+    }
+}
+
+fn resource(
+    environment: &Environment,
+    group: &'static str,
+    version: &'static str,
+    info: &'static ResourceInfo,
+) -> Resource {
+    let kind = GroupVersionKind::new(
+        info.kind_group.unwrap_or(group),
+        info.kind_version.unwrap_or(version),
+        info.kind,
+    );
+    let rules = rules(group, info.kind);
+    let mut resource = Resource::new(kind.clone(), info.plural, info.namespaced);
+    resource.group_version = kubewright_machinery::gvk::GroupVersion::new(group, version);
+    resource.singular = info.singular.to_owned();
+    resource.short_names = owned(info.short_names);
+    resource.categories = owned(info.categories);
+    resource.storage_version_hash = info.storage_version_hash.to_owned();
+    resource.verbs = owned(info.verbs);
+    resource.shape = Shape::Typed(info.ty);
+    resource.bare_items = true;
+    resource.patches = PatchTypes::All;
+    resource.selectable = Arc::new(selectable(info));
+    resource.table = Arc::new(table::Printed::new(group, info.kind, environment.clock.clone()));
+    resource.default = Some(Arc::new(rules.default));
+    resource.field_label = Some(Arc::new(move |label| {
+        kubewright_catalog::field_labels::find(group, version, info, label).map(|_| ())
+    }));
+    if let Some(handlers) = reviews::handlers(environment, group, info) {
+        resource.handlers = handlers;
+        return resource;
+    }
+    let stored = convert::storage_version(group, info.kind);
+    let converter = stored
+        .filter(|stored| *stored != (group, version))
+        .map(|stored| Arc::new(converter::Between { served: (group, version), stored, kind: info.kind }) as _);
+    let generic = Generic::new(GenericOptions {
+        store: environment.store.clone(),
+        collection: collection(group, info.plural),
+        resource: GroupResource::new(group, info.plural),
+        kind: kind.clone(),
+        namespaced: info.namespaced,
+        shape: resource.shape,
+        selectable: resource.selectable.clone(),
+        strategy: Arc::new(BuiltIn::new(group, rules, Endpoint::Main)),
+        converter,
+        clock: environment.clock.clone(),
+    });
+    let built_in = BuiltInKind { environment, kind, info, rules, generic };
+    resource.handlers = built_in.generic.clone().handlers();
+    subresources::special_handlers(&built_in, &mut resource);
+    resource.subresources = info.subresources.iter().filter_map(|s| subresource(&built_in, s)).collect();
+    resource
+}
+
+fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subresource> {
+    let handlers = subresources::handlers(kind, info)?;
+    let own = info.kind == kind.info.kind && info.kind_group.is_none();
+    let speaks = if own {
+        SubresourceKind::Parent
+    } else {
+        let gvk = GroupVersionKind::new(
+            info.kind_group.unwrap_or(&kind.kind.group),
+            info.kind_version.unwrap_or(&kind.kind.version),
+            info.kind,
+        );
+        let shape = info.ty.map_or(Shape::Untyped, Shape::Typed);
+        SubresourceKind::Other(gvk, shape)
+    };
+    Some(Subresource {
+        name: info.name.to_owned(),
+        kind: speaks,
+        verbs: owned(info.verbs),
+        handlers,
+    })
+}
+
+impl BuiltInKind<'_> {
+    /// The same objects under the rules of `status`.
+    pub(crate) fn status_strategy(&self) -> Arc<dyn Strategy> {
+        Arc::new(BuiltIn::new(&self.kind.group, self.rules, Endpoint::Status))
+    }
+}
+
+fn selectable(info: &ResourceInfo) -> Selectable {
+    Selectable::new(info.field_labels.iter().map(|label| SelectableField {
+        label: label.label.into(),
+        paths: label.paths.iter().map(|path| (*path).into()).collect(),
+        default: label.default.into(),
+    }))
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}

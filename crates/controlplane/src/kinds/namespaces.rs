@@ -1,0 +1,150 @@
+//! Namespaces: deleted in steps, and some there from the beginning.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::{Request, header};
+use kubewright_apiserver::{
+    admission::{Attributes, NamespacePhase, Namespaces, Operation},
+    body::Body,
+    clock::rfc3339,
+    registry::{Delete, Deleted, generic::Generic},
+    request::{DeleteOptions, Propagation, RequestContext, UserInfo},
+    server::ApiServer,
+};
+use kubewright_builtins::core::namespace;
+use kubewright_machinery::{Status, gvk::GroupResource, status};
+use kubewright_store::{Key, Store};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The namespaces that every cluster begins with.
+const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// Makes the initial namespaces where they are missing.
+pub(crate) async fn bootstrap(server: &ApiServer) -> Result<(), Status> {
+    let user = Arc::new(UserInfo {
+        name: "system:apiserver".into(),
+        groups: vec!["system:masters".into(), "system:authenticated".into()],
+        ..UserInfo::default()
+    });
+    for name in INITIAL {
+        let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        let request = Request::post("/api/v1/namespaces")
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::USER_AGENT, "kube-apiserver")
+            .body(Body::from(body.to_string()))
+            .map_err(status::internal)?;
+        let response = server.handle_as(user.clone(), request).await;
+        if !response.status().is_success() && response.status() != http::StatusCode::CONFLICT {
+            return Err(status::internal(format!(
+                "the namespace {name} could not be made: {}",
+                response.status()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The namespaces of a store, as admission asks for them.
+pub(crate) struct Stored(pub(crate) Arc<dyn Store>);
+
+#[derive(Deserialize)]
+struct Phase<'a> {
+    #[serde(borrow)]
+    status: Option<PhaseStatus<'a>>,
+}
+
+#[derive(Deserialize)]
+struct PhaseStatus<'a> {
+    phase: Option<&'a str>,
+}
+
+#[async_trait]
+impl Namespaces for Stored {
+    async fn phase(&self, name: &str) -> Result<Option<NamespacePhase>, Status> {
+        let key = Key::new("namespaces", name);
+        let entry = self.0.get(&key).await.map_err(status::internal)?;
+        let Some(entry) = entry else { return Ok(None) };
+        let namespace: Phase<'_> = serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
+        let terminating = namespace.status.and_then(|s| s.phase) == Some("Terminating");
+        Ok(Some(if terminating { NamespacePhase::Terminating } else { NamespacePhase::Active }))
+    }
+}
+
+/// `delete` of namespaces: first they terminate, and only an emptied one goes.
+pub(crate) struct TerminateFirst(pub(crate) Generic);
+
+#[async_trait]
+impl Delete for TerminateFirst {
+    async fn delete(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, Status> {
+        let current = self.0.read(cx, name).await?;
+        check_preconditions(name, options, &current)?;
+        if !current["metadata"]["deletionTimestamp"].is_null() {
+            if !namespace::is_finalized(&current) {
+                let object = self.0.rewrite(cx, name, options.dry_run, &|_| Ok(())).await?;
+                return Ok(Deleted { object, gone: false });
+            }
+            return self.0.delete(cx, name, options).await;
+        }
+        let attributes = Attributes {
+            operation: Operation::Delete,
+            name,
+            old: Some(&current),
+            dry_run: options.dry_run,
+        };
+        cx.admission.validate(cx, &attributes, None).await?;
+        let now = rfc3339(self.0.clock().now());
+        let object = self
+            .0
+            .rewrite(cx, name, options.dry_run, &|object| {
+                object["metadata"]["deletionTimestamp"] = json!(now);
+                namespace::start_termination(object);
+                set_finalizers(object, options);
+                Ok(())
+            })
+            .await?;
+        Ok(Deleted { object, gone: false })
+    }
+
+    fn returns_deleted_object(&self) -> bool {
+        true
+    }
+}
+
+fn check_preconditions(name: &str, options: &DeleteOptions, current: &Value) -> Result<(), Status> {
+    let resource = GroupResource::new("", "namespaces");
+    let expectations =
+        [("UID", &options.uid, "uid"), ("ResourceVersion", &options.resource_version, "resourceVersion")];
+    for (title, expected, key) in expectations {
+        let actual = current["metadata"][key].as_str().unwrap_or_default();
+        if let Some(expected) = expected.as_deref().filter(|e| *e != actual) {
+            return Err(status::conflict(&resource, name, format!(
+                "Precondition failed: {title} in precondition: {expected}, {title} in object meta: {actual}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What the garbage collector is to do with dependents, as recorded on the namespace.
+fn set_finalizers(object: &mut Value, options: &DeleteOptions) {
+    let wanted = match (options.orphan_dependents, options.propagation) {
+        (Some(true), _) | (None, Some(Propagation::Orphan)) => Some("orphan"),
+        (None, Some(Propagation::Foreground)) => Some("foregroundDeletion"),
+        (None, None) => return,
+        _ => None,
+    };
+    let current = object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+    let mut next: Vec<Value> = current
+        .into_iter()
+        .filter(|f| f != "orphan" && f != "foregroundDeletion")
+        .collect();
+    next.extend(wanted.map(Value::from));
+    object["metadata"]["finalizers"] = next.into();
+}

@@ -1,0 +1,51 @@
+//! The columns of the built-in kinds.
+
+use kubewright_apiserver::{clock::SharedClock, registry::Table};
+use kubewright_catalog::printers::{self, PrintOptions, Printer};
+use serde_json::{Value, json};
+
+/// A kind's printer.
+pub(super) struct Printed {
+    printer: &'static Printer,
+    clock: SharedClock,
+}
+
+impl Printed {
+    pub(super) fn new(group: &str, kind: &str, clock: SharedClock) -> Self {
+        Self { printer: printers::printer(group, kind).unwrap_or(&printers::DEFAULT), clock }
+    }
+}
+
+impl Table for Printed {
+    fn columns(&self) -> Value {
+        let columns = self.printer.columns.iter().map(|column| {
+            json!({
+                "name": column.name,
+                "type": column.ty,
+                "format": column.format,
+                "description": column.description,
+                "priority": column.priority,
+            })
+        });
+        columns.collect()
+    }
+
+    fn cells(&self, object: &Value) -> Vec<Value> {
+        let options = PrintOptions { now_unix_seconds: self.clock.now().as_second() };
+        (self.printer.cells)(object, &options)
+    }
+
+    fn conditions(&self, object: &Value) -> Option<Value> {
+        let condition = self.printer.row_condition?(object)?;
+        Some(json!([{
+            "type": condition.ty,
+            "status": condition.status,
+            "reason": condition.reason,
+            "message": condition.message,
+        }]))
+    }
+
+    fn order(&self, a: &Value, b: &Value) -> std::cmp::Ordering {
+        self.printer.list_order.map_or(std::cmp::Ordering::Equal, |order| order(a, b))
+    }
+}

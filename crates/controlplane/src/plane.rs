@@ -1,0 +1,110 @@
+//! The control plane: an [`ApiServer`] with everything that a cluster's API has.
+
+use std::sync::Arc;
+
+use kubewright_apiserver::{
+    admission::{AdmissionChain, NamespaceLifecycle},
+    auth::{AlwaysAllow, Anonymous, Authenticator, Authorizer},
+    clock::{SharedClock, SystemClock},
+    server::ApiServer,
+};
+use kubewright_machinery::Status;
+use kubewright_store::{MemoryStore, Store};
+
+use crate::kinds::{self, Environment, namespaces};
+
+/// A running control plane. Clones share it.
+#[derive(Clone)]
+pub struct ControlPlane {
+    server: ApiServer,
+    store: Arc<dyn Store>,
+}
+
+/// Puts a [`ControlPlane`] together.
+pub struct ControlPlaneBuilder {
+    store: Option<Arc<dyn Store>>,
+    clock: SharedClock,
+    authenticator: Arc<dyn Authenticator>,
+    authorizer: Arc<dyn Authorizer>,
+    address: String,
+}
+
+impl ControlPlane {
+    /// A control plane in memory, open to everybody, until said otherwise.
+    pub fn builder() -> ControlPlaneBuilder {
+        ControlPlaneBuilder {
+            store: None,
+            clock: Arc::new(SystemClock),
+            authenticator: Arc::new(Anonymous),
+            authorizer: Arc::new(AlwaysAllow),
+            address: String::new(),
+        }
+    }
+
+    /// The server: a `tower::Service`, to be called or served.
+    pub fn server(&self) -> &ApiServer {
+        &self.server
+    }
+
+    /// Where its objects live.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+}
+
+impl ControlPlaneBuilder {
+    /// Where its objects live; in memory unless said otherwise.
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn clock(mut self, clock: SharedClock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Who is who.
+    #[must_use]
+    pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
+        self.authenticator = authenticator;
+        self
+    }
+
+    /// Who may what.
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.authorizer = authorizer;
+        self
+    }
+
+    /// The host and port by which clients know the server.
+    #[must_use]
+    pub fn address(mut self, address: impl Into<String>) -> Self {
+        self.address = address.into();
+        self
+    }
+
+    /// Starts it: registers every kind and makes the namespaces that a cluster begins with.
+    pub async fn build(self) -> Result<ControlPlane, Status> {
+        let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
+        let environment = Environment {
+            store: store.clone(),
+            clock: self.clock,
+            authenticator: self.authenticator.clone(),
+            authorizer: self.authorizer.clone(),
+        };
+        let lifecycle = NamespaceLifecycle::new(Arc::new(namespaces::Stored(store.clone())));
+        let server = ApiServer::builder(kinds::registry(&environment))
+            .authenticator(self.authenticator)
+            .authorizer(self.authorizer)
+            .admission(AdmissionChain::new([Arc::new(lifecycle) as _]))
+            .address(self.address)
+            .build();
+        namespaces::bootstrap(&server).await?;
+        Ok(ControlPlane { server, store })
+    }
+}

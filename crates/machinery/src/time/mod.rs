@@ -1,0 +1,149 @@
+//! Points in time and durations, as the API writes them.
+//!
+//! A [`Time`] is read with [`Time::parse`] or [`Time::parse_micro`] (RFC 3339, with the leniency and the error texts of
+//! Go's `time.Parse`) and written in UTC with [`Time::to_seconds`] or [`Time::to_micros`]. Nothing here asks what time
+//! it is; a program turns its clock's `SystemTime` into a [`Time`].
+//!
+//! [`duration`] holds Go's durations (`1h0m0s`) and the ages that tables show (`3h20m`).
+
+pub mod duration;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+pub use duration::{format_duration, human_duration, parse_duration, short_human_duration};
+
+/// A point in time, to the nanosecond, from year 0 to year 9999 and somewhat beyond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time {
+    /// Seconds since 1970 in UTC, rounded down.
+    seconds: i64,
+    nanos: u32,
+}
+
+/// Why a text is not a point in time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TimeError(String);
+
+/// Seconds from year 1 to 1970. The start of year 1 is Go's zero time, which the API writes as `null`.
+const YEAR_ONE: i64 = 62_135_596_800;
+
+impl Time {
+    /// From seconds since 1970 and nanoseconds, of which those beyond a second are dropped.
+    pub fn from_unix(seconds: i64, nanos: u32) -> Self {
+        Self {
+            seconds,
+            nanos: nanos % 1_000_000_000,
+        }
+    }
+
+    /// Reads a `metav1.Time`: RFC 3339, with or without fractions, in any offset.
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        parse::parse(text, parse::Fraction::Any)
+    }
+
+    /// Reads a `metav1.MicroTime`: RFC 3339 with exactly six decimal places.
+    pub fn parse_micro(text: &str) -> Result<Self, TimeError> {
+        parse::parse(text, parse::Fraction::Micros)
+    }
+
+    /// Seconds since 1970, rounded down.
+    pub fn unix_seconds(self) -> i64 {
+        self.seconds
+    }
+
+    /// The nanoseconds beyond [`Time::unix_seconds`].
+    pub fn subsec_nanos(self) -> u32 {
+        self.nanos
+    }
+
+    /// Whether it is the start of year 1, which stands for a time that is not set.
+    pub fn is_zero(self) -> bool {
+        self.seconds == -YEAR_ONE && self.nanos == 0
+    }
+
+    /// As a `metav1.Time`: `2024-05-01T10:00:00Z`.
+    pub fn to_seconds(self) -> String {
+        format!("{}Z", self.civil())
+    }
+
+    /// As a `metav1.MicroTime`: `2024-05-01T10:00:00.123456Z`.
+    pub fn to_micros(self) -> String {
+        format!("{}.{:06}Z", self.civil(), self.nanos / 1000)
+    }
+
+    /// The same second, without the fraction.
+    #[must_use]
+    pub fn truncated(self) -> Self {
+        Self { nanos: 0, ..self }
+    }
+
+    /// Later by this many seconds, or earlier if negative.
+    #[must_use]
+    pub fn plus_seconds(self, seconds: i64) -> Self {
+        Self {
+            seconds: self.seconds.saturating_add(seconds),
+            ..self
+        }
+    }
+
+    /// How much later it is than another time, in whole seconds towards zero.
+    pub fn seconds_since(self, earlier: Self) -> i64 {
+        let nanos = |t: Self| i128::from(t.seconds) * 1_000_000_000 + i128::from(t.nanos);
+        let seconds = (nanos(self) - nanos(earlier)) / 1_000_000_000;
+        i64::try_from(seconds).unwrap_or(if seconds < 0 { i64::MIN } else { i64::MAX })
+    }
+
+    /// The age that tables show of something created at `created`, at this time.
+    pub fn age_of(self, created: Self) -> String {
+        human_duration(self.seconds_since(created))
+    }
+
+    fn civil(self) -> String {
+        let days = self.seconds.div_euclid(86_400);
+        let second = self.seconds.rem_euclid(86_400);
+        let (year, month, day) = parse::civil_from_days(days);
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        let sign = if year < 0 { "-" } else { "" };
+        let year = year.abs();
+        format!("{sign}{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
+    }
+}
+
+impl From<SystemTime> for Time {
+    fn from(time: SystemTime) -> Self {
+        match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => Self {
+                seconds: i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
+                nanos: after.subsec_nanos(),
+            },
+            Err(before) => {
+                let before = before.duration();
+                let seconds = i64::try_from(before.as_secs()).unwrap_or(i64::MAX);
+                let nanos = before.subsec_nanos();
+                Self {
+                    seconds: -seconds - i64::from(nanos > 0),
+                    nanos: (1_000_000_000 - nanos) % 1_000_000_000,
+                }
+            }
+        }
+    }
+}
+
+impl From<Time> for SystemTime {
+    fn from(time: Time) -> Self {
+        let whole = Duration::from_secs(time.seconds.unsigned_abs());
+        let start = if time.seconds < 0 {
+            UNIX_EPOCH.checked_sub(whole)
+        } else {
+            UNIX_EPOCH.checked_add(whole)
+        };
+        let start = start.unwrap_or(UNIX_EPOCH);
+        start
+            .checked_add(Duration::from_nanos(time.nanos.into()))
+            .unwrap_or(start)
+    }
+}

@@ -1,0 +1,26 @@
+//! The rules that all objects share: names, metadata and label selectors.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`names`] | formats of single strings, as sentences that say what is wrong |
+//! | [`meta`] | an object's metadata, when it is created and when it is updated |
+//! | [`metadata_fields`] | the single fields of metadata: labels, annotations, owners, finalizers, managed fields |
+//! | [`label_selector`] | label selectors within specs |
+//!
+//! All of it works on JSON values that have the right types already; a value of a wrong type counts as not set.
+
+mod ip;
+pub mod label_selector;
+pub mod meta;
+pub mod metadata_fields;
+pub mod names;
+#[cfg(test)]
+mod tests;
+
+pub use label_selector::validate_label_selector;
+pub use meta::{validate_object_meta, validate_object_meta_update};
+pub use metadata_fields::{
+    validate_annotations, validate_builtin_finalizers, validate_finalizers, validate_labels,
+    validate_managed_fields, validate_no_new_finalizers, validate_owner_references,
+};
+pub use names::NameCheck;

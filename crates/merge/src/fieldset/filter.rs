@@ -1,0 +1,75 @@
+//! Filters: which paths of a set count for an endpoint.
+//!
+//! The main endpoint of a kind does not let a writer own `status`, its status endpoint not `spec`; a few endpoints let
+//! a writer own only what they are for.
+
+use super::{FieldSet, Node, PathElement};
+
+/// Which paths count.
+#[derive(Clone, Debug)]
+pub enum Filter {
+    /// All but these and what is below them.
+    Exclude(FieldSet),
+    /// Only what one of these patterns matches.
+    Include(Pattern),
+}
+
+/// A tree of path elements, some of which match anything.
+#[derive(Clone, Debug, Default)]
+pub struct Pattern {
+    everything: bool,
+    /// `None` matches any element.
+    branches: Vec<(Option<PathElement>, Pattern)>,
+}
+
+impl Filter {
+    /// The paths of `set` that count.
+    pub fn apply(&self, set: &FieldSet) -> FieldSet {
+        match self {
+            Filter::Exclude(excluded) => set.recursive_difference(excluded),
+            Filter::Include(pattern) => pattern.select(set),
+        }
+    }
+}
+
+impl Pattern {
+    /// A pattern that matches all paths that begin with these elements; `None` stands for any element.
+    pub fn prefix(elements: impl IntoIterator<Item = Option<PathElement>>) -> Pattern {
+        let mut elements = elements.into_iter();
+        match elements.next() {
+            None => Pattern { everything: true, branches: Vec::new() },
+            Some(first) => {
+                Pattern { everything: false, branches: vec![(first, Pattern::prefix(elements))] }
+            }
+        }
+    }
+
+    /// A pattern that matches what either one matches.
+    pub fn or(mut self, other: Pattern) -> Pattern {
+        if self.everything || other.everything {
+            return Pattern { everything: true, branches: Vec::new() };
+        }
+        for (element, below) in other.branches {
+            match self.branches.iter_mut().find(|(found, _)| *found == element) {
+                Some((_, found)) => *found = std::mem::take(found).or(below),
+                None => self.branches.push((element, below)),
+            }
+        }
+        // Elements that match anything go first: the first that matches decides.
+        self.branches.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self
+    }
+
+    fn select(&self, set: &FieldSet) -> FieldSet {
+        if self.everything {
+            return set.clone();
+        }
+        let nodes = set.nodes.iter().filter_map(|node| {
+            let (_, below) =
+                self.branches.iter().find(|(e, _)| e.as_ref().is_none_or(|e| *e == node.element))?;
+            let selected = node.below.as_ref().map(|set| below.select(set));
+            Node::new(node.element.clone(), node.member, selected)
+        });
+        FieldSet { nodes: nodes.collect() }
+    }
+}

@@ -1,0 +1,349 @@
+//! JSON patch (RFC 6902) with the semantics, limits and messages of kube-apiserver.
+//!
+//! [`Patch::decode`] reads a request body, [`apply`] runs the operations in order on a document.
+//!
+//! Kubernetes departs from the RFC in places that clients can observe, and so does this module:
+//! - `replace` of a key that an object lacks adds it; `copy` of such a key adds `null`; `add` without a value adds
+//!   `null`; `test` of `null` holds for a missing key.
+//! - Array indices may be negative and count from the end (`-1` in `add` appends).
+//! - What stands before the first `/` of a path is ignored.
+//! - `test` compares scalars by their JSON text: `1.0` is not `1`, and a value with `<`, `>` or `&` equals only if the
+//!   patch writes these characters escaped, as the server does.
+//!
+//! Invariants: no more than [`MAX_OPERATIONS`] operations, no more than [`MAX_COPY_BYTES`] copied, no document deeper
+//! than [`MAX_DEPTH`](crate::MAX_DEPTH). A failed patch yields no document.
+
+mod decode;
+mod equality;
+mod pointer;
+#[cfg(test)]
+mod tests;
+
+use crate::{MAX_DEPTH, depth_of, go_text};
+use pointer::Place;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// The most operations a patch may have.
+pub const MAX_OPERATIONS: usize = 10_000;
+
+/// The most bytes that the `copy` operations of one patch may add, measured as JSON.
+pub const MAX_COPY_BYTES: usize = 3 * 1024 * 1024;
+
+/// A decoded patch: operations in order.
+#[derive(Debug, Default)]
+pub struct Patch {
+    operations: Vec<Operation>,
+    strict_errors: Vec<String>,
+}
+
+/// What is wrong with a patch body.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// It is not JSON. Kubernetes answers 400.
+    #[error("{0}")]
+    Syntax(#[from] serde_json::Error),
+    /// It is JSON of another shape. Kubernetes answers 400 with this text.
+    #[error("{0}")]
+    Shape(String),
+    /// It has too many operations. Kubernetes answers 413 with this text.
+    #[error("The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {0}")]
+    TooManyOperations(usize),
+}
+
+/// Why a patch does not apply. Kubernetes answers 422.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ApplyError(String);
+
+/// How a body is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decoding {
+    /// `fieldValidation=Ignore`: only the outer shape is looked at.
+    Lenient,
+    /// `fieldValidation=Warn` or `Strict`: members of an operation must have the right type; unknown and repeated ones
+    /// are listed in [`Patch::strict_errors`].
+    Checked,
+}
+
+/// Runs `patch` on `document`.
+pub fn apply(document: Value, patch: &Patch) -> Result<Value, ApplyError> {
+    let mut run = Run { depth: depth_of(&document), document, copied: 0 };
+    for operation in &patch.operations {
+        run.step(operation)?;
+    }
+    Ok(run.document)
+}
+
+impl Patch {
+    /// Reads a patch from a request body.
+    pub fn decode(body: &[u8], decoding: Decoding) -> Result<Patch, DecodeError> {
+        decode::decode(body, decoding)
+    }
+
+    /// The number of operations.
+    pub fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// Unknown and repeated members, worded as the server does: `json patch unknown field "[0].foo"`.
+    pub fn strict_errors(&self) -> &[String] {
+        &self.strict_errors
+    }
+}
+
+/// One operation; members are kept as they were written, since each one fails in its own words when it is used.
+#[derive(Debug, Default)]
+struct Operation {
+    op: Member,
+    path: Member,
+    from: Member,
+    /// The outer `None`: no such member or `null`, which are the same to every operation.
+    value: Option<Box<RawValue>>,
+}
+
+/// A member that should be a string.
+#[derive(Debug, Default)]
+enum Member {
+    #[default]
+    Missing,
+    Text(String),
+    /// Some other JSON type, by its Go name.
+    Wrong(&'static str),
+}
+
+struct Run {
+    document: Value,
+    copied: usize,
+    /// An upper bound of the document's depth.
+    depth: usize,
+}
+
+const MISSING: &str = "missing value";
+
+impl Run {
+    fn step(&mut self, operation: &Operation) -> Result<(), ApplyError> {
+        match operation.kind() {
+            "add" => self.add(operation),
+            "remove" => self.remove(operation),
+            "replace" => self.replace(operation),
+            "move" => self.relocate(operation),
+            "test" => self.test(operation),
+            "copy" => self.copy(operation),
+            other => fail(format!("Unexpected kind: {other}")),
+        }
+    }
+
+    fn add(&mut self, operation: &Operation) -> Result<(), ApplyError> {
+        let Member::Text(path) = &operation.path else {
+            return fail(format!("add operation failed to decode path: {MISSING}"));
+        };
+        let value = operation.parsed_value()?;
+        self.deepen(path, depth_of(&value))?;
+        let Some(Place { container, key }) = pointer::find(&mut self.document, path) else {
+            return fail(format!(
+                "add operation does not apply: doc is missing path: \"{path}\": {MISSING}"
+            ));
+        };
+        container.add(&key, value).map_err(|e| error(format!("error in add for path: '{path}': {e}")))
+    }
+
+    fn remove(&mut self, operation: &Operation) -> Result<(), ApplyError> {
+        let Member::Text(path) = &operation.path else {
+            return fail(format!("remove operation failed to decode path: {MISSING}"));
+        };
+        let Some(Place { container, key }) = pointer::find(&mut self.document, path) else {
+            return fail(format!(
+                "remove operation does not apply: doc is missing path: \"{path}\": {MISSING}"
+            ));
+        };
+        match container.remove(&key) {
+            Ok(_) => Ok(()),
+            Err(e) => fail(format!("error in remove for path: '{path}': {e}")),
+        }
+    }
+
+    fn replace(&mut self, operation: &Operation) -> Result<(), ApplyError> {
+        let path = operation
+            .path("operation missing path field")
+            .map_err(|e| error(format!("replace operation failed to decode path: {e}")))?;
+        let value = operation.parsed_value()?;
+        if path.is_empty() {
+            if !(value.is_object() || value.is_array()) {
+                return fail("replace operation value must be object or array: %!w(<nil>)".into());
+            }
+            self.depth = depth_of(&value);
+            self.document = value;
+            return Ok(());
+        }
+        self.deepen(path, depth_of(&value))?;
+        let Some(Place { mut container, key }) = pointer::find(&mut self.document, path) else {
+            return fail(format!(
+                "replace operation does not apply: doc is missing path: {path}: {MISSING}"
+            ));
+        };
+        if container.get(&key).is_err() {
+            return fail(format!(
+                "replace operation does not apply: doc is missing key: {path}: {MISSING}"
+            ));
+        }
+        container.set(&key, value).map_err(|e| error(format!("error in remove for path: '{path}': {e}")))
+    }
+
+    fn relocate(&mut self, operation: &Operation) -> Result<(), ApplyError> {
+        let from = operation
+            .from("operation, missing from field")
+            .map_err(|e| error(format!("move operation failed to decode from: {e}")))?;
+        let Some(Place { container, key }) = pointer::find(&mut self.document, from) else {
+            return fail(format!(
+                "move operation does not apply: doc is missing from path: {from}: {MISSING}"
+            ));
+        };
+        let value = container
+            .remove(&key)
+            .map_err(|e| error(format!("error in move for path: '{key}': {e}")))?;
+        let path = operation
+            .path("operation missing path field")
+            .map_err(|e| error(format!("move operation failed to decode path: {e}")))?;
+        self.deepen_moved(path, &value)?;
+        let Some(Place { container, key }) = pointer::find(&mut self.document, path) else {
+            return fail(format!(
+                "move operation does not apply: doc is missing destination path: {path}: {MISSING}"
+            ));
+        };
+        container.add(&key, value).map_err(|e| error(format!("error in move for path: '{path}': {e}")))
+    }
+
+    fn test(&mut self, operation: &Operation) -> Result<(), ApplyError> {
+        let path = operation
+            .path("operation missing path field")
+            .map_err(|e| error(format!("test operation failed to decode path: {e}")))?;
+        let expected = operation.value.as_deref();
+        let holds = if path.is_empty() {
+            equality::same(&self.document, expected)
+        } else {
+            let Some(Place { mut container, key }) = pointer::find(&mut self.document, path) else {
+                return fail(format!(
+                    "test operation does not apply: is missing path: {path}: {MISSING}"
+                ));
+            };
+            match container.get(&key) {
+                Ok(found) => equality::same(found.unwrap_or(&Value::Null), expected),
+                Err(e) => return fail(format!("error in test for path: '{path}': {e}")),
+            }
+        };
+        if holds { Ok(()) } else { fail(format!("testing value {path} failed: test failed")) }
+    }
+
+    fn copy(&mut self, operation: &Operation) -> Result<(), ApplyError> {
+        let from = operation
+            .from("operation, missing from field")
+            .map_err(|e| error(format!("copy operation failed to decode from: {e}")))?;
+        let Some(Place { mut container, key }) = pointer::find(&mut self.document, from) else {
+            return fail(format!(
+                "copy operation does not apply: doc is missing from path: {from}: {MISSING}"
+            ));
+        };
+        let source = match container.get(&key) {
+            Ok(found) => found,
+            Err(e) => return fail(format!("error in copy for from: '{from}': {e}")),
+        };
+        if let Some(source) = source.filter(|v| !v.is_null()) {
+            self.copied += json_size(source);
+        }
+        if self.copied > MAX_COPY_BYTES {
+            return fail(format!(
+                "Unable to complete the copy, the accumulated size increase of copy is {}, exceeding the limit {MAX_COPY_BYTES}",
+                self.copied
+            ));
+        }
+        let value = source.cloned().unwrap_or(Value::Null);
+        let Member::Text(path) = &operation.path else {
+            return fail(format!("copy operation failed to decode path: {MISSING}"));
+        };
+        self.deepen(path, depth_of(&value))?;
+        let Some(Place { container, key }) = pointer::find(&mut self.document, path) else {
+            return fail(format!(
+                "copy operation does not apply: doc is missing destination path: {path}: {MISSING}"
+            ));
+        };
+        container
+            .add(&key, value)
+            .map_err(|e| error(format!("error while adding value during copy: {e}")))
+    }
+
+    /// Notes that a value of that depth goes to `path`.
+    fn deepen(&mut self, path: &str, value: usize) -> Result<(), ApplyError> {
+        let reached = path.matches('/').count() + value;
+        self.depth = self.depth.max(reached);
+        if reached > MAX_DEPTH { fail("exceeded max depth".into()) } else { Ok(()) }
+    }
+
+    /// As [`Run::deepen`], measuring the value only when the cheap bound does not do.
+    fn deepen_moved(&mut self, path: &str, value: &Value) -> Result<(), ApplyError> {
+        let below = path.matches('/').count();
+        if below + self.depth <= MAX_DEPTH {
+            self.depth += below;
+            return Ok(());
+        }
+        self.depth = depth_of(&self.document);
+        self.deepen(path, depth_of(value))
+    }
+}
+
+impl Operation {
+    fn kind(&self) -> &str {
+        match &self.op {
+            Member::Text(op) => op,
+            Member::Missing | Member::Wrong(_) => "unknown",
+        }
+    }
+
+    fn path(&self, missing: &str) -> Result<&str, String> {
+        self.path.text(missing)
+    }
+
+    fn from(&self, missing: &str) -> Result<&str, String> {
+        self.from.text(missing)
+    }
+
+    fn parsed_value(&self) -> Result<Value, ApplyError> {
+        match &self.value {
+            None => Ok(Value::Null),
+            Some(raw) => {
+                serde_json::from_str(raw.get()).map_err(|_| error("exceeded max depth".into()))
+            }
+        }
+    }
+}
+
+impl Member {
+    fn text(&self, missing: &str) -> Result<&str, String> {
+        match self {
+            Member::Text(text) => Ok(text),
+            Member::Missing => Err(format!("{missing}: {MISSING}")),
+            Member::Wrong(kind) => {
+                Err(format!("json: cannot unmarshal {kind} into Go value of type string"))
+            }
+        }
+    }
+}
+
+fn json_size(value: &Value) -> usize {
+    let mut text = String::new();
+    go_text::write_json(&mut text, value);
+    text.len()
+}
+
+fn error(message: String) -> ApplyError {
+    ApplyError(message)
+}
+
+fn fail<T>(message: String) -> Result<T, ApplyError> {
+    Err(error(message))
+}

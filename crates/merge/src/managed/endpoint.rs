@@ -1,0 +1,66 @@
+//! What a write goes through: the version and subresource, and the other versions of the kind.
+
+use crate::fieldset::Filter;
+use crate::schema::Schema;
+use serde_json::Value;
+
+/// Where an object is written.
+#[derive(Clone, Copy)]
+pub struct Endpoint<'a, S> {
+    /// The schema of the object in this version.
+    pub schema: S,
+    /// The version, such as `apps/v1`.
+    pub api_version: &'a str,
+    /// The kind, such as `Deployment`.
+    pub kind: &'a str,
+    /// The subresource, such as `status`; empty for the object itself.
+    pub subresource: &'a str,
+    /// The other versions, and what may be owned through this endpoint.
+    pub versions: &'a dyn Versions<S>,
+}
+
+/// An object in another version.
+#[derive(Debug, Clone)]
+pub struct Converted<S> {
+    /// The object.
+    pub object: Value,
+    /// Its schema in that version.
+    pub schema: S,
+}
+
+/// Why an object cannot be seen in another version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConvertError {
+    /// The kind has no such version (any more). Owners of fields in that version are forgotten.
+    #[error("no corresponding type")]
+    NoSuchVersion,
+    /// Conversion failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// The versions of a kind.
+pub trait Versions<S> {
+    /// The object in another version. Never asked for the version that the object already has.
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Converted<S>, ConvertError>;
+
+    /// Which fields of a version a writer may own through this endpoint; `None` for all.
+    fn filter(&self, api_version: &str) -> Option<&Filter>;
+}
+
+/// A kind that has one version.
+#[derive(Debug, Clone, Default)]
+pub struct OneVersion {
+    /// Which fields may be owned through the endpoint.
+    pub filter: Option<Filter>,
+}
+
+impl<S: Schema> Versions<S> for OneVersion {
+    fn convert(&self, _: &Value, _: &str) -> Result<Converted<S>, ConvertError> {
+        Err(ConvertError::NoSuchVersion)
+    }
+
+    fn filter(&self, _: &str) -> Option<&Filter> {
+        self.filter.as_ref()
+    }
+}

@@ -1,0 +1,103 @@
+//! What the crate needs to know about an object's type.
+//!
+//! Field ownership and apply depend on which maps and lists are one value and which merge by entry, and on the keys of
+//! list items. The caller has that knowledge in tables of its own; [`Schema`] is the small window through which this
+//! crate looks at them. A schema value is a cheap handle to the type of one value, such as a reference into a table.
+//!
+//! It says nothing of validity beyond the JSON type, and nothing of defaults beyond those of list keys.
+
+use serde_json::Value;
+
+/// A handle to the type of a value.
+pub trait Schema: Copy {
+    /// What kind of value it is, and how it merges.
+    fn shape(&self) -> Shape<Self>;
+
+    /// The field of that name. Asked of [`Shape::Struct`].
+    fn field(&self, name: &str) -> Option<Self>;
+
+    /// The name of the `index`th key field, or none after the last. Asked of a [`Shape::List`] that merges by key.
+    fn key(&self, index: usize) -> Option<&str>;
+
+    /// The value that stands in for a key field which an item leaves out, such as `"TCP"` for `protocol`. Asked of a
+    /// [`Shape::List`] that merges by key.
+    fn key_default(&self, key: &str) -> Option<Value>;
+}
+
+/// The kind of a value, and how it merges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape<S> {
+    /// A number, string or boolean.
+    Scalar(Scalar),
+    /// An object with named fields.
+    Struct {
+        /// The object is one value.
+        atomic: bool,
+        /// The type of fields without a name of their own; `None` where they are not allowed.
+        element: Option<S>,
+    },
+    /// An object whose keys are data.
+    Map {
+        /// The object is one value.
+        atomic: bool,
+        /// The type of its entries.
+        item: S,
+    },
+    /// A list.
+    List {
+        /// How it merges.
+        merge: ListMerge,
+        /// The type of its items.
+        item: S,
+    },
+    /// Anything, as one value.
+    Untyped,
+    /// Anything: objects merge by entry, lists are one value. The type of objects without a schema.
+    Deduced,
+}
+
+/// The JSON type of a scalar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scalar {
+    /// A number.
+    Numeric,
+    /// A string.
+    String,
+    /// A boolean.
+    Boolean,
+    /// Any of these, such as a number or a percentage.
+    Any,
+}
+
+/// How a list merges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListMerge {
+    /// It is one value.
+    Atomic,
+    /// It is a set of scalars.
+    Set,
+    /// It is a map: items with the same key fields are the same item.
+    Map,
+}
+
+/// The schema of objects that have none: [`Shape::Deduced`] all the way down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deduced;
+
+impl Schema for Deduced {
+    fn shape(&self) -> Shape<Self> {
+        Shape::Deduced
+    }
+
+    fn field(&self, _: &str) -> Option<Self> {
+        None
+    }
+
+    fn key(&self, _: usize) -> Option<&str> {
+        None
+    }
+
+    fn key_default(&self, _: &str) -> Option<Value> {
+        None
+    }
+}

@@ -1,0 +1,29 @@
+//! Values seen through their schema: which fields they have, how two differ, how they merge.
+//!
+//! - [`validate`]: whether a value fits its schema.
+//! - [`to_field_set`]: the fields that a value sets.
+//! - [`compare`]: which fields were added, modified or removed.
+//! - [`merge`]: one value laid over another, by the rules of the schema.
+//! - [`remove_items`] and [`extract_items`]: a value without some fields, or with these alone.
+//! - [`reconcile`]: a field set brought in line with a schema that has changed.
+//!
+//! All of them only read their input, except `remove_items`, which consumes it. None looks at what an object means.
+
+mod atom;
+mod compare;
+mod error;
+mod field_set;
+mod merging;
+mod reconciling;
+mod removing;
+#[cfg(test)]
+pub(crate) mod tests;
+mod validation;
+
+pub use compare::{Comparison, compare};
+pub use error::{Problem, Problems};
+pub use field_set::to_field_set;
+pub use merging::merge;
+pub use reconciling::reconcile;
+pub use removing::{extract_items, remove_items};
+pub use validation::{Duplicates, validate};

@@ -1,0 +1,135 @@
+//! The part of a schema that applies to the value at hand, and the path elements of list items.
+
+use super::error::Problems;
+use crate::fieldset::{KeyField, PathElement};
+use crate::go_text;
+use crate::schema::{ListMerge, Scalar, Schema, Shape};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// How one value is treated.
+pub(super) enum Atom<S> {
+    Map(MapAtom<S>),
+    List(ListAtom<S>),
+    Scalar(Scalar),
+}
+
+/// A struct or a map.
+pub(super) struct MapAtom<S> {
+    schema: S,
+    pub(super) element: Option<S>,
+    pub(super) atomic: bool,
+    named: bool,
+}
+
+/// A list.
+pub(super) struct ListAtom<S> {
+    schema: S,
+    pub(super) item: S,
+    pub(super) merge: ListMerge,
+}
+
+/// How `value` is treated. What may be anything is treated as what it is, and `null` as a map.
+pub(super) fn resolve<S: Schema>(schema: S, value: Option<&Value>) -> Atom<S> {
+    match schema.shape() {
+        Shape::Scalar(scalar) => Atom::Scalar(scalar),
+        Shape::Struct { atomic, element } => {
+            Atom::Map(MapAtom { schema, element, atomic, named: true })
+        }
+        Shape::Map { atomic, item } => {
+            Atom::Map(MapAtom { schema, element: Some(item), atomic, named: false })
+        }
+        Shape::List { merge, item } => Atom::List(ListAtom { schema, item, merge }),
+        shape @ (Shape::Untyped | Shape::Deduced) => match value {
+            Some(Value::Array(_)) => {
+                Atom::List(ListAtom { schema, item: schema, merge: ListMerge::Atomic })
+            }
+            Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => Atom::Scalar(Scalar::Any),
+            _ => {
+                let atomic = matches!(shape, Shape::Untyped);
+                Atom::Map(MapAtom { schema, element: Some(schema), atomic, named: false })
+            }
+        },
+    }
+}
+
+impl<S> Atom<S> {
+    /// Whether both treat values alike; only values that may be anything can differ.
+    pub(super) fn same_kind(&self, other: &Atom<S>) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+impl<S: Schema> MapAtom<S> {
+    /// The type of an entry, and whether it is a named field.
+    pub(super) fn child(&self, name: &str) -> (Option<S>, bool) {
+        match self.named.then(|| self.schema.field(name)).flatten() {
+            Some(field) => (Some(field), true),
+            None => (self.element, false),
+        }
+    }
+
+    /// The type of an entry that must have one.
+    pub(super) fn known_child(&self, name: &str) -> Result<(S, bool), Problems> {
+        match self.child(name) {
+            (Some(schema), named) => Ok((schema, named)),
+            (None, _) => Err(Problems::new("field not declared in schema").below(format_args!(".{name}"))),
+        }
+    }
+}
+
+impl<S: Schema> ListAtom<S> {
+    /// The path element of an item of a list that merges.
+    pub(super) fn element_of(&self, item: &Value) -> Result<PathElement, String> {
+        match self.merge {
+            ListMerge::Atomic => Err("invalid indexing of non-associative list".into()),
+            ListMerge::Set => set_element(item),
+            ListMerge::Map => self.keyed_element(item),
+        }
+    }
+
+    fn keyed_element(&self, item: &Value) -> Result<PathElement, String> {
+        let fields = match item {
+            Value::Object(fields) => fields,
+            Value::Null => {
+                return Err("associative list with keys may not have a null element".into());
+            }
+            _ => return Err("associative list with keys may not have non-map elements".into()),
+        };
+        let mut keys: Vec<KeyField> = Vec::with_capacity(2);
+        for name in self.keys() {
+            let value = fields.get(name).cloned().or_else(|| self.schema.key_default(name));
+            if let Some(value) = value {
+                keys.push(KeyField { name: Arc::from(name), value });
+            }
+        }
+        if keys.is_empty() {
+            let names: Vec<_> = self.keys().map(go_text::quote).collect();
+            return Err(format!(
+                "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for any key fields)",
+                names.join(" ")
+            ));
+        }
+        if keys.len() > 1 {
+            keys.sort_by(|a, b| a.name.cmp(&b.name));
+        }
+        Ok(PathElement::Key(keys.into()))
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &str> {
+        (0..).map_while(|i| self.schema.key(i))
+    }
+}
+
+fn set_element(item: &Value) -> Result<PathElement, String> {
+    match item {
+        Value::Object(_) => {
+            Err("associative list without keys has an element that's a map type".into())
+        }
+        Value::Array(_) => Err("not supported: associative list with lists as elements".into()),
+        Value::Null => {
+            Err("associative list without keys has an element that's an explicit null".into())
+        }
+        scalar => Ok(PathElement::value(scalar.clone())),
+    }
+}

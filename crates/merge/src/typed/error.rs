@@ -1,0 +1,57 @@
+//! What does not fit a schema, and where.
+
+use std::fmt;
+
+/// One thing that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The path, such as `.spec.replicas`; empty for the whole value.
+    pub path: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// Everything that does not fit; at least one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Problems(vec![Problem { path: String::new(), message: message.into() }])
+    }
+
+    pub(crate) fn too_deep() -> Self {
+        Problems::new("exceeded max depth")
+    }
+
+    /// The same problems, seen from one step further out.
+    pub(crate) fn below(mut self, element: impl fmt::Display) -> Self {
+        let prefix = element.to_string();
+        for problem in &mut self.0 {
+            problem.path.insert_str(0, &prefix);
+        }
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.path, self.message)
+        }
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [problem] = self.0.as_slice() {
+            return problem.fmt(f);
+        }
+        f.write_str("errors:")?;
+        self.0.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+    }
+}
+
+impl std::error::Error for Problems {}

@@ -1,0 +1,429 @@
+//! Bytes to objects, reading whatever Go reads.
+//!
+//! Fields may come in any order; unknown ones are skipped; of repeated scalars the last counts; repeated messages
+//! merge. What comes out is the JSON form of what was read: times and quantities as text, bytes in base64. Whether Go
+//! would print a field that was not sent is left to `kubewright_schema::normalize_typed`.
+//!
+//! Invariants: nothing is read past the end of a message; values nest no deeper than
+//! [`MAX_DEPTH`]; what is allocated is in proportion to the bytes.
+
+mod leaf;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    DecodeError, MAGIC, MAX_DEPTH,
+    layout::{Content, Lookup, Message, MessageId, Part, Parts, Shape, message, message_of_kind},
+    wire::{FIXED64, LENGTH, Reader, Tag, VARINT},
+};
+
+/// A decoded object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// The API version: the envelope's, or the caller's where the envelope has none.
+    pub api_version: String,
+    /// The kind: the envelope's, or the caller's where the envelope has none.
+    pub kind: String,
+    /// The object, with `apiVersion` and `kind` set.
+    pub value: Value,
+}
+
+/// Reads an object in its envelope. `default` is the API version and the kind to assume where the envelope names none.
+pub fn decode(bytes: &[u8], default: (&str, &str)) -> Result<Decoded, DecodeError> {
+    let envelope = Envelope::read(bytes).map_err(DecodeError::Envelope)?;
+    let (mut api_version, mut kind) = (envelope.api_version.clone(), envelope.kind.clone());
+    // A version with two slashes is none at all.
+    if api_version.is_empty() || api_version.matches('/').count() > 1 {
+        api_version = default.0.to_owned();
+    }
+    if kind.is_empty() {
+        kind = default.1.to_owned();
+    }
+    for (part, what) in [(&kind, "Kind"), (&api_version, "apiVersion")] {
+        if part.is_empty() {
+            return Err(DecodeError::Missing {
+                what,
+                api_version: envelope.api_version,
+                kind: envelope.kind,
+            });
+        }
+    }
+    let body = |message| DecodeError::Body {
+        api_version: api_version.clone(),
+        kind: kind.clone(),
+        message,
+    };
+    let layout = match message_of_kind(&api_version, &kind) {
+        Lookup::Found(layout) => layout,
+        Lookup::NoKind => return Err(DecodeError::NoKind { api_version, kind }),
+        Lookup::NoForm(name) => {
+            return Err(body(format!(
+                "object *v1.{name} does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message"
+            )));
+        }
+    };
+    let mut object = Map::new();
+    fields(layout, envelope.raw, &mut object, 0).map_err(body)?;
+    object.insert("apiVersion".to_owned(), api_version.clone().into());
+    object.insert("kind".to_owned(), kind.clone().into());
+    Ok(Decoded {
+        api_version,
+        kind,
+        value: Value::Object(object),
+    })
+}
+
+/// `runtime.Unknown`, as far as it matters.
+#[derive(Default)]
+struct Envelope<'b> {
+    api_version: String,
+    kind: String,
+    raw: &'b [u8],
+}
+
+impl<'b> Envelope<'b> {
+    fn read(bytes: &'b [u8]) -> Result<Self, String> {
+        if bytes.is_empty() {
+            return Err("empty data".into());
+        }
+        let Some(bytes) = bytes.strip_prefix(&MAGIC) else {
+            return Err(format!(
+                "provided data does not appear to be a protobuf message, expected prefix [{}]",
+                MAGIC.map(|byte| byte.to_string()).join(" ")
+            ));
+        };
+        if bytes.is_empty() {
+            return Err("empty body".into());
+        }
+        let mut envelope = Envelope::default();
+        let mut reader = Reader::new(bytes);
+        while !reader.is_empty() {
+            let tag = reader.tag("Unknown")?;
+            match tag.number {
+                1 => {
+                    tag.expect(LENGTH, "TypeMeta")?;
+                    envelope.type_meta(reader.block()?)?;
+                }
+                2 => {
+                    tag.expect(LENGTH, "Raw")?;
+                    envelope.raw = reader.block()?;
+                }
+                3 | 4 => {
+                    let name = if tag.number == 3 {
+                        "ContentEncoding"
+                    } else {
+                        "ContentType"
+                    };
+                    tag.expect(LENGTH, name)?;
+                    reader.block()?;
+                }
+                _ => reader.skip(tag.wire)?,
+            }
+        }
+        Ok(envelope)
+    }
+
+    fn type_meta(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let mut reader = Reader::new(bytes);
+        while !reader.is_empty() {
+            let tag = reader.tag("TypeMeta")?;
+            let (into, name) = match tag.number {
+                1 => (&mut self.api_version, "APIVersion"),
+                2 => (&mut self.kind, "Kind"),
+                _ => {
+                    reader.skip(tag.wire)?;
+                    continue;
+                }
+            };
+            tag.expect(LENGTH, name)?;
+            *into = leaf::text(reader.block()?);
+        }
+        Ok(())
+    }
+}
+
+impl Tag {
+    fn expect(self, wire: u8, field: &str) -> Result<(), String> {
+        if self.wire == wire {
+            Ok(())
+        } else {
+            Err(format!(
+                "proto: wrong wireType = {} for field {field}",
+                self.wire
+            ))
+        }
+    }
+}
+
+/// Reads the fields of a message into an object that may hold what earlier occurrences of the message left.
+fn fields(
+    layout: &'static Message,
+    bytes: &[u8],
+    object: &mut Map<String, Value>,
+    depth: usize,
+) -> Result<(), String> {
+    if depth > MAX_DEPTH {
+        return Err("exceeded max depth".into());
+    }
+    let fresh = object.is_empty();
+    parts(&layout.parts, layout.name, bytes, object, fresh, depth)
+}
+
+/// Reads one level of a message. `fresh` says that the object holds none of its fields yet.
+fn parts(
+    parts: &'static Parts,
+    name: &str,
+    bytes: &[u8],
+    object: &mut Map<String, Value>,
+    fresh: bool,
+    depth: usize,
+) -> Result<(), String> {
+    let mut reader = Reader::new(bytes);
+    // Writers ascend. A number above all before it cannot have been seen.
+    let mut highest = 0;
+    while !reader.is_empty() {
+        let tag = reader.tag(name)?;
+        let Some(part) = parts.get(tag.number) else {
+            reader.skip(tag.wire)?;
+            continue;
+        };
+        let fresh = fresh && tag.number > highest;
+        highest = highest.max(tag.number);
+        match &part.content {
+            Content::Embedded(inner) => {
+                tag.expect(LENGTH, &part.go_name)?;
+                self::parts(inner, &part.go_name, reader.block()?, object, fresh, depth)?;
+            }
+            Content::Field {
+                json,
+                omit_zero,
+                shape,
+                ..
+            } => {
+                let mut field = FieldReader {
+                    part,
+                    tag,
+                    json,
+                    omit_zero: *omit_zero,
+                    fresh,
+                    depth: depth + 1,
+                };
+                field.read(shape, &mut reader, object)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An occurrence of a field.
+struct FieldReader {
+    part: &'static Part,
+    tag: Tag,
+    json: &'static str,
+    omit_zero: bool,
+    fresh: bool,
+    depth: usize,
+}
+
+impl FieldReader {
+    fn read(
+        &mut self,
+        shape: &'static Shape,
+        reader: &mut Reader<'_>,
+        object: &mut Map<String, Value>,
+    ) -> Result<(), String> {
+        match shape {
+            Shape::Optional(inner) => {
+                // A pointer to zero is not zero.
+                self.omit_zero = false;
+                self.read(inner, reader, object)
+            }
+            Shape::List(item) => {
+                let values = self.earlier_list(object);
+                let packed = item.wire() == VARINT && self.tag.wire == LENGTH;
+                if packed {
+                    let mut packed = Reader::new(reader.block()?);
+                    while !packed.is_empty() {
+                        values.push(leaf::number(item, packed.varint()?));
+                    }
+                    return Ok(());
+                }
+                self.tag.expect(item.wire(), &self.part.go_name)?;
+                values.push(single(item, reader, None, self.depth)?);
+                Ok(())
+            }
+            Shape::Map(item) => {
+                self.tag.expect(LENGTH, &self.part.go_name)?;
+                let (key, value) = entry(item, reader.block()?, self.depth)?;
+                self.earlier_map(object).insert(key, value);
+                Ok(())
+            }
+            shape => {
+                self.tag.expect(shape.wire(), &self.part.go_name)?;
+                let earlier = if self.fresh {
+                    None
+                } else {
+                    object.remove(self.json)
+                };
+                let value = single(shape, reader, earlier, self.depth)?;
+                if !(self.omit_zero && leaf::is_zero(&value)) {
+                    object.insert(self.json.to_owned(), value);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn earlier_list<'o>(&self, object: &'o mut Map<String, Value>) -> &'o mut Vec<Value> {
+        let value = self.earlier(object);
+        if !value.is_array() {
+            *value = Value::Array(Vec::new());
+        }
+        match value {
+            Value::Array(values) => values,
+            _ => unreachable!("made a list above"),
+        }
+    }
+
+    fn earlier_map<'o>(&self, object: &'o mut Map<String, Value>) -> &'o mut Map<String, Value> {
+        let value = self.earlier(object);
+        if !value.is_object() {
+            *value = Value::Object(Map::new());
+        }
+        match value {
+            Value::Object(entries) => entries,
+            _ => unreachable!("made a map above"),
+        }
+    }
+
+    fn earlier<'o>(&self, object: &'o mut Map<String, Value>) -> &'o mut Value {
+        object.entry(self.json).or_insert(Value::Null)
+    }
+}
+
+/// Reads an entry of a map. The wire types within are not looked at.
+fn entry(item: &'static Shape, bytes: &[u8], depth: usize) -> Result<(String, Value), String> {
+    let mut reader = Reader::new(bytes);
+    let mut key = String::new();
+    let mut value = None;
+    while !reader.is_empty() {
+        let text = reader.varint()?;
+        match (text >> 3) as i32 {
+            1 => key = leaf::text(reader.block()?),
+            2 => value = Some(single(item, &mut reader, None, depth)?),
+            _ => reader.skip((text & 7) as u8)?,
+        }
+    }
+    let value = match value {
+        Some(value) => value,
+        None if item.wire() == LENGTH => single(item, &mut Reader::new(&[0]), None, depth)?,
+        None => leaf::number(item, 0),
+    };
+    Ok((key, value))
+}
+
+/// Reads one value. `earlier` is what a message is merged into.
+fn single(
+    shape: &'static Shape,
+    reader: &mut Reader<'_>,
+    earlier: Option<Value>,
+    depth: usize,
+) -> Result<Value, String> {
+    match shape {
+        Shape::Message(id) => merge(*id, reader.block()?, earlier, depth),
+        Shape::SchemaOrBool(schema) => {
+            let mut choice =
+                Choice::read(*schema, reader.block()?, depth, "JSONSchemaPropsOrBool")?;
+            Ok(choice.schema.take().unwrap_or(Value::Bool(choice.allows)))
+        }
+        Shape::SchemaOrArray(schema) => {
+            let choice = Choice::read(*schema, reader.block()?, depth, "JSONSchemaPropsOrArray")?;
+            Ok(choice.list_or_schema())
+        }
+        Shape::SchemaOrStrings(schema) => {
+            let choice = Choice::read(
+                *schema,
+                reader.block()?,
+                depth,
+                "JSONSchemaPropsOrStringArray",
+            )?;
+            Ok(choice.list_or_schema())
+        }
+        leaf => leaf::read(leaf, reader, earlier),
+    }
+}
+
+fn merge(
+    id: MessageId,
+    bytes: &[u8],
+    earlier: Option<Value>,
+    depth: usize,
+) -> Result<Value, String> {
+    let mut object = match earlier {
+        Some(Value::Object(object)) => object,
+        _ => Map::new(),
+    };
+    fields(message(id), bytes, &mut object, depth)?;
+    Ok(Value::Object(object))
+}
+
+/// A schema, or what may stand in its place.
+#[derive(Default)]
+struct Choice {
+    schema: Option<Value>,
+    allows: bool,
+    list: Vec<Value>,
+}
+
+impl Choice {
+    fn read(schema: MessageId, bytes: &[u8], depth: usize, name: &str) -> Result<Self, String> {
+        let bool_form = name == "JSONSchemaPropsOrBool";
+        let mut choice = Choice::default();
+        let mut reader = Reader::new(bytes);
+        while !reader.is_empty() {
+            let tag = reader.tag(name)?;
+            match (tag.number, bool_form) {
+                (1, true) => {
+                    tag.expect(VARINT, "Allows")?;
+                    choice.allows = reader.varint()? != 0;
+                }
+                (1, false) | (2, true) => {
+                    tag.expect(LENGTH, "Schema")?;
+                    let earlier = choice.schema.take();
+                    choice.schema = Some(merge(schema, reader.block()?, earlier, depth)?);
+                }
+                (2, false) if name == "JSONSchemaPropsOrArray" => {
+                    tag.expect(LENGTH, "JSONSchemas")?;
+                    choice
+                        .list
+                        .push(merge(schema, reader.block()?, None, depth)?);
+                }
+                (2, false) => {
+                    tag.expect(LENGTH, "Property")?;
+                    choice.list.push(leaf::text(reader.block()?).into());
+                }
+                _ => reader.skip(tag.wire)?,
+            }
+        }
+        Ok(choice)
+    }
+
+    fn list_or_schema(self) -> Value {
+        if self.list.is_empty() {
+            self.schema.unwrap_or(Value::Null)
+        } else {
+            Value::Array(self.list)
+        }
+    }
+}
+
+impl Shape {
+    /// The wire type of one value.
+    fn wire(&self) -> u8 {
+        match self {
+            Shape::Bool | Shape::Int32 | Shape::Int64 | Shape::Uint32 => VARINT,
+            Shape::Float64 => FIXED64,
+            _ => LENGTH,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What goes wrong, in the words of the Go server.
+//!
+//! A server wraps the text of a [`DecodeError`] in one of two messages. Which one depends on whether the envelope
+//! named a kind: [`DecodeError::type_meta`] tells.
+
+/// Why a value has no protobuf bytes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EncodeError {
+    /// The kind is not built in, or has no protobuf form.
+    #[error(
+        "object {kind} of {api_version} does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message"
+    )]
+    NoType {
+        /// What the value says under `apiVersion`.
+        api_version: String,
+        /// What the value says under `kind`.
+        kind: String,
+    },
+    /// A value does not fit its type, which a decoded and normal object always does.
+    #[error("{field}: not a valid {expected}")]
+    Mismatch {
+        /// The JSON name of the field.
+        field: &'static str,
+        /// The type's name.
+        expected: &'static str,
+    },
+    /// The value nests deeper than [`MAX_DEPTH`](crate::MAX_DEPTH).
+    #[error("exceeded max depth")]
+    TooDeep,
+}
+
+/// Why bytes are not an object. `Display` is the Go server's text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The bytes are not an envelope.
+    #[error("{0}")]
+    Envelope(String),
+    /// Neither the envelope nor the caller names a kind, or a version.
+    #[error(
+        "Object '{what}' is missing in 'runtime.TypeMeta{{APIVersion:{api_version:?}, Kind:{kind:?}}}'"
+    )]
+    Missing {
+        /// `Kind` or `apiVersion`.
+        what: &'static str,
+        /// The envelope's API version.
+        api_version: String,
+        /// The envelope's kind.
+        kind: String,
+    },
+    /// The kind is not built in.
+    #[error(
+        "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+    )]
+    NoKind {
+        /// The API version looked for.
+        api_version: String,
+        /// The kind looked for.
+        kind: String,
+    },
+    /// The envelope is fine, what it holds is not.
+    #[error("{message}")]
+    Body {
+        /// The API version of the object.
+        api_version: String,
+        /// The kind of the object.
+        kind: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+impl DecodeError {
+    /// The API version and kind of the object, as far as they are known. The Go server answers
+    /// `the object provided is unrecognized` where they are not, and `… cannot be handled as …` where they are.
+    pub fn type_meta(&self) -> Option<(&str, &str)> {
+        match self {
+            DecodeError::Envelope(_) => None,
+            DecodeError::Missing {
+                api_version, kind, ..
+            }
+            | DecodeError::NoKind { api_version, kind }
+            | DecodeError::Body {
+                api_version, kind, ..
+            } => Some((api_version, kind)),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The tables of the catalog, compiled for the wire.
+//!
+//! The catalog lists the fields of a struct in declaration order under their JSON names, with embedded structs
+//! flattened. The wire wants them by number, with embedded structs as messages of their own. A [`Message`] holds both
+//! views. All are compiled at first use and refer to each other by [`MessageId`].
+//!
+//! Invariants: the parts of a message ascend by number; the names of a message ascend, and each has a slot below
+//! [`Message::slots`].
+
+mod compile;
+mod names;
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use kubewright_catalog::{
+    kind_type,
+    types::{Omit, StructType},
+};
+
+/// A message: one struct of the catalog.
+pub(crate) struct Message {
+    /// The struct's name, for errors.
+    pub(crate) name: &'static str,
+    /// The fields as protobuf nests them.
+    pub(crate) parts: Parts,
+    /// The slot of each field, by JSON name.
+    names: Box<[(&'static str, u16)]>,
+}
+
+/// The fields of one level of a message.
+#[derive(Default)]
+pub(crate) struct Parts {
+    list: Box<[Part]>,
+    /// For each number, one more than the place in `list`, or 0.
+    by_number: Box<[u16]>,
+}
+
+/// A numbered part of a message.
+pub(crate) struct Part {
+    /// The protobuf number.
+    pub(crate) number: u32,
+    /// The name of the field in Go, for errors.
+    pub(crate) go_name: Box<str>,
+    /// What stands under the number.
+    pub(crate) content: Content,
+}
+
+/// What stands under a number.
+pub(crate) enum Content {
+    /// A field.
+    Field {
+        /// Its JSON name.
+        json: &'static str,
+        /// Its place among the fields of the struct.
+        slot: u16,
+        /// Its zero value is not printed.
+        omit_zero: bool,
+        /// Its type.
+        shape: Shape,
+    },
+    /// An embedded struct, whose fields JSON has in the outer one.
+    Embedded(Parts),
+}
+
+/// The type of a value: the catalog's `Type` with references resolved.
+pub(crate) enum Shape {
+    Bool,
+    Int32,
+    Int64,
+    Uint32,
+    Float64,
+    String,
+    Bytes,
+    Message(MessageId),
+    Optional(Box<Shape>),
+    List(Box<Shape>),
+    Map(Box<Shape>),
+    Strings,
+    Quantity,
+    IntOrString,
+    Time,
+    MicroTime,
+    Duration,
+    /// JSON text in a message: `RawExtension`, `JSON` and `FieldsV1` look the same.
+    Raw,
+    SchemaOrBool(MessageId),
+    SchemaOrArray(MessageId),
+    SchemaOrStrings(MessageId),
+}
+
+/// The place of a message among all.
+#[derive(Clone, Copy)]
+pub(crate) struct MessageId(usize);
+
+/// The message of a kind, if it is built in and has a protobuf form.
+pub(crate) fn message_of_kind(api_version: &str, kind: &str) -> Lookup {
+    let (group, version) = match (api_version, kind) {
+        // The discovery documents of the core group name no version.
+        ("", "APIVersions" | "APIResourceList") => ("", "v1"),
+        _ => api_version.split_once('/').unwrap_or(("", api_version)),
+    };
+    let ty = kind_type(group, version, kind).or_else(|| {
+        // Options may be sent under any group and version, and metadata under an older one of its own.
+        let options = matches!(
+            kind,
+            "CreateOptions"
+                | "DeleteOptions"
+                | "GetOptions"
+                | "ListOptions"
+                | "PatchOptions"
+                | "UpdateOptions"
+        );
+        let metadata = kind.starts_with("PartialObjectMetadata")
+            && (group, version) == ("meta.k8s.io", "v1beta1");
+        (options || metadata)
+            .then(|| kind_type("meta.k8s.io", "v1", kind))
+            .flatten()
+    });
+    let Some(ty) = ty else {
+        return Lookup::NoKind;
+    };
+    let message = match (version, kind) {
+        ("v1beta1", "PartialObjectMetadataList") => Some(&LAYOUTS.old_metadata_list),
+        _ => LAYOUTS.by_type.get(&address(ty)).map(|&id| message(id)),
+    };
+    match message {
+        Some(message) if !message.parts.list.is_empty() => Lookup::Found(message),
+        _ => Lookup::NoForm(ty.name),
+    }
+}
+
+/// What [`message_of_kind`] finds.
+pub(crate) enum Lookup {
+    Found(&'static Message),
+    /// The kind exists, but not in protobuf. Holds the struct's name.
+    NoForm(&'static str),
+    NoKind,
+}
+
+/// The message of that id.
+pub(crate) fn message(id: MessageId) -> &'static Message {
+    // Ids are handed out by the compiler alone, each for a message that it adds.
+    &LAYOUTS.messages[id.0]
+}
+
+impl Message {
+    /// How many fields the struct has.
+    pub(crate) fn slots(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The slot of a JSON name. `hint` is where the search begins, and is moved behind the name: names that come
+    /// sorted are found in one pass.
+    pub(crate) fn slot(&self, json: &str, hint: &mut usize) -> Option<usize> {
+        let find = |from: usize| {
+            let names = self.names.get(from..)?;
+            let at = names.iter().position(|(name, _)| *name >= json)?;
+            let (name, slot) = names[at];
+            (name == json).then_some((from + at + 1, usize::from(slot)))
+        };
+        let (next, slot) = find(*hint).or_else(|| if *hint > 0 { find(0) } else { None })?;
+        *hint = next;
+        Some(slot)
+    }
+}
+
+impl Parts {
+    /// The part of that number.
+    pub(crate) fn get(&self, number: u32) -> Option<&Part> {
+        let place = *self.by_number.get(usize::try_from(number).ok()?)?;
+        self.list.get(usize::from(place).checked_sub(1)?)
+    }
+
+    /// The parts, the highest number first, as they are written.
+    pub(crate) fn descending(&self) -> impl Iterator<Item = &Part> {
+        self.list.iter().rev()
+    }
+}
+
+struct Layouts {
+    messages: Vec<Message>,
+    by_type: HashMap<usize, MessageId>,
+    /// `PartialObjectMetadataList` of `meta.k8s.io/v1beta1`, which numbers its two fields the other way round.
+    old_metadata_list: Message,
+}
+
+static LAYOUTS: LazyLock<Layouts> = LazyLock::new(compile::compile);
+
+/// Types are statics: where one is tells which it is.
+fn address(ty: &'static StructType) -> usize {
+    std::ptr::from_ref(ty).addr()
+}
+
+fn omits_zero(omit: Omit) -> bool {
+    !matches!(omit, Omit::Never)
+}

@@ -1,0 +1,243 @@
+//! Writing objects as compact JSON, byte for byte as Go's encoder escapes and formats.
+//!
+//! Strings escape `<`, `>` and `&`. Keys come in the order of the map, which is sorted. Floats without a fraction keep
+//! their `.0`: decoding turned those that Go would print as integers into integers, so what is left is text that Go
+//! passes through as it was (raw extensions).
+
+use std::io::Write;
+
+use serde_json::{Map, Number, Value};
+
+use crate::golang::float::push_float;
+
+/// The text of a value.
+pub fn encode(value: &Value) -> Vec<u8> {
+    let mut out = Vec::with_capacity(512);
+    write_value(&mut out, value);
+    out
+}
+
+/// The text of an object to be stored, and where in it the digits of the resource version belong. The object's own
+/// resource version is left out; an empty one stands at its sorted place in `metadata`. Objects without metadata have
+/// no such place.
+pub fn encode_stored(value: &Value) -> (Vec<u8>, Option<u32>) {
+    let mut out = Vec::with_capacity(1024);
+    let mut revision_at = None;
+    match value {
+        Value::Object(object) => write_object(&mut out, object, |out, key, value| match value {
+            Value::Object(metadata) if key == "metadata" => {
+                revision_at = u32::try_from(write_metadata(out, metadata)).ok();
+            }
+            value => write_value(out, value),
+        }),
+        value => write_value(&mut out, value),
+    }
+    (out, revision_at)
+}
+
+/// Appends the text of a value.
+pub fn write_value(out: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Number(number) => write_number(out, number),
+        Value::String(text) => write_string(out, text),
+        Value::Array(items) => {
+            out.push(b'[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                write_value(out, item);
+            }
+            out.push(b']');
+        }
+        Value::Object(map) => write_object(out, map, |out, _, value| write_value(out, value)),
+    }
+}
+
+const RESOURCE_VERSION: &str = "resourceVersion";
+
+/// Writes metadata with an empty resource version and answers where its digits go.
+fn write_metadata(out: &mut Vec<u8>, metadata: &Map<String, Value>) -> usize {
+    let mut at = None;
+    let mut first = true;
+    out.push(b'{');
+    for (key, value) in metadata {
+        if key == RESOURCE_VERSION {
+            continue;
+        }
+        if at.is_none() && key.as_str() > RESOURCE_VERSION {
+            at = Some(write_revision(out, &mut first));
+        }
+        write_key(out, key, &mut first);
+        write_value(out, value);
+    }
+    let at = at.unwrap_or_else(|| write_revision(out, &mut first));
+    out.push(b'}');
+    at
+}
+
+fn write_revision(out: &mut Vec<u8>, first: &mut bool) -> usize {
+    write_key(out, RESOURCE_VERSION, first);
+    out.extend_from_slice(b"\"\"");
+    out.len() - 1
+}
+
+fn write_object(
+    out: &mut Vec<u8>,
+    map: &Map<String, Value>,
+    mut write: impl FnMut(&mut Vec<u8>, &str, &Value),
+) {
+    let mut first = true;
+    out.push(b'{');
+    for (key, value) in map {
+        write_key(out, key, &mut first);
+        write(out, key, value);
+    }
+    out.push(b'}');
+}
+
+fn write_key(out: &mut Vec<u8>, key: &str, first: &mut bool) {
+    if !std::mem::take(first) {
+        out.push(b',');
+    }
+    write_string(out, key);
+    out.push(b':');
+}
+
+fn write_number(out: &mut Vec<u8>, number: &Number) {
+    // Writing to a vector cannot fail.
+    let _ = match (number.as_i64(), number.as_u64(), number.as_f64()) {
+        (Some(int), _, _) => write!(out, "{int}"),
+        (None, Some(uint), _) => write!(out, "{uint}"),
+        (None, None, Some(float)) => {
+            let mut text = String::new();
+            push_float(&mut text, float);
+            if float.fract() == 0.0 && float.abs() < 1e16 {
+                text.push_str(".0");
+            }
+            out.write_all(text.as_bytes())
+        }
+        (None, None, None) => write!(out, "{number}"),
+    };
+}
+
+fn write_string(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    let bytes = text.as_bytes();
+    let mut start = 0;
+    for (i, &byte) in bytes.iter().enumerate() {
+        if PLAIN[usize::from(byte)] {
+            continue;
+        }
+        let code;
+        let escape: &[u8] = match byte {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            b'\t' => b"\\t",
+            0x08 => b"\\b",
+            0x0c => b"\\f",
+            0xe2 => {
+                // U+2028 and U+2029 are line ends to JavaScript.
+                if let Some([0x80, last @ (0xa8 | 0xa9)]) = bytes.get(i + 1..i + 3) {
+                    out.extend_from_slice(bytes.get(start..i).unwrap_or_default());
+                    out.extend_from_slice(if *last == 0xa8 {
+                        b"\\u2028"
+                    } else {
+                        b"\\u2029"
+                    });
+                    start = i + 3;
+                }
+                continue;
+            }
+            other => {
+                const HEX: &[u8; 16] = b"0123456789abcdef";
+                let high = HEX[usize::from(other >> 4)];
+                let low = HEX[usize::from(other & 15)];
+                code = [b'\\', b'u', b'0', b'0', high, low];
+                &code
+            }
+        };
+        out.extend_from_slice(bytes.get(start..i).unwrap_or_default());
+        out.extend_from_slice(escape);
+        start = i + 1;
+    }
+    out.extend_from_slice(bytes.get(start..).unwrap_or_default());
+    out.push(b'"');
+}
+
+/// Bytes that stand for themselves. 0xe2 starts two characters that do not.
+const PLAIN: [bool; 256] = {
+    let mut plain = [true; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        plain[byte] = false;
+        byte += 1;
+    }
+    plain[b'"' as usize] = false;
+    plain[b'\\' as usize] = false;
+    plain[b'<' as usize] = false;
+    plain[b'>' as usize] = false;
+    plain[b'&' as usize] = false;
+    plain[0xe2] = false;
+    plain
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_resource_version_has_an_empty_place() {
+        let value = json!({"kind":"X","metadata":{"name":"a","resourceVersion":"12","uid":"u"}});
+        let (bytes, at) = encode_stored(&value);
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(
+            text,
+            r#"{"kind":"X","metadata":{"name":"a","resourceVersion":"","uid":"u"}}"#
+        );
+        let (head, tail) = text.split_at(at.unwrap() as usize);
+        assert!(head.ends_with(r#""resourceVersion":""#));
+        let spliced: Value = serde_json::from_str(&format!("{head}34{tail}")).unwrap();
+        assert_eq!(spliced["metadata"]["resourceVersion"], "34");
+    }
+
+    #[test]
+    fn metadata_without_later_keys_or_any_gets_its_place_too() {
+        for value in [json!({"metadata":{}}), json!({"metadata":{"a":1}})] {
+            let (bytes, at) = encode_stored(&value);
+            let (head, tail) = bytes.split_at(at.unwrap() as usize);
+            assert!(head.ends_with(b"\"resourceVersion\":\""));
+            assert!(tail.starts_with(b"\"}"));
+        }
+        assert_eq!(encode_stored(&json!({"metadata":null})).1, None);
+        assert_eq!(encode_stored(&json!([])).1, None);
+    }
+
+    #[test]
+    fn an_inner_metadata_is_left_alone() {
+        let value = json!({"spec":{"metadata":{"resourceVersion":"1"}}});
+        assert_eq!(encode_stored(&value), (encode(&value), None));
+    }
+
+    #[test]
+    fn escapes_and_floats_are_those_of_go() {
+        let value = json!([
+            "<a>&\"\\",
+            "\u{8}\u{c}\n\u{1}\u{7f}\u{2028}\u{2027}é",
+            1.0,
+            1e21,
+            1.5,
+            -3
+        ]);
+        assert_eq!(
+            String::from_utf8(encode(&value)).unwrap(),
+            "[\"\\u003ca\\u003e\\u0026\\\"\\\\\",\"\\b\\f\\n\\u0001\u{7f}\\u2028\u{2027}é\",1.0,1e+21,1.5,-3]"
+        );
+    }
+}

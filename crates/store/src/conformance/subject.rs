@@ -1,0 +1,145 @@
+//! Short words for what the checks do to a store.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+
+use super::{Stop, Subject, Verdict};
+use crate::{
+    Change, ChangeKind, Entry, Key, Payload, Range, ReadError, Revision, Snapshot, Watch,
+    WatchError, WriteError,
+};
+
+/// The collection the checks use when one is enough.
+pub(super) const COLLECTION: &str = "example.org/things";
+
+/// How long a store may take to tell a watcher of a change.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A path, what it holds and since when: what two views of a store are compared by.
+pub(super) type Line = (String, u64, String);
+
+/// An object that says so much, with a place for its revision.
+pub(super) fn object(says: &str) -> Payload {
+    Payload {
+        revision_at: Some(7),
+        ..Payload::plain(format!("{{\"rv\":\"\",\"says\":\"{says}\"}}"))
+    }
+}
+
+/// What a reader sees of an object.
+pub(super) fn seen(says: &str, revision: Revision) -> Bytes {
+    object(says).spliced(revision)
+}
+
+/// A path in [`COLLECTION`].
+pub(super) fn key(path: &str) -> Key {
+    Key::new(COLLECTION, path)
+}
+
+/// An entry as text.
+pub(super) fn line(entry: &Entry) -> Line {
+    let text = String::from_utf8_lossy(&entry.bytes).into_owned();
+    (entry.path.to_string(), entry.revision.0, text)
+}
+
+/// A change as text.
+pub(super) fn told(change: &Change) -> (u64, ChangeKind, Line, Option<Line>) {
+    let previous = change.previous.as_ref().map(line);
+    (change.revision.0, change.kind, line(&change.entry), previous)
+}
+
+/// The error that a read has to end with.
+pub(super) fn refusal<T>(what: &str, answer: Result<T, ReadError>) -> Verdict<ReadError> {
+    match answer {
+        Ok(_) => Err(Stop::Failed(format!("{what} was not refused"))),
+        Err(error) => Ok(error),
+    }
+}
+
+/// The conflict that a write has to end with.
+pub(super) fn conflict<T>(what: &str, answer: Result<T, WriteError>) -> Verdict<Option<Entry>> {
+    match answer {
+        Err(WriteError::Conflict(there)) => Ok(there),
+        Err(error) => Err(Stop::Failed(format!("{what}: {error} instead of a conflict"))),
+        Ok(_) => Err(Stop::Failed(format!("{what} was not a conflict"))),
+    }
+}
+
+/// The next so many changes.
+pub(super) async fn changes(watch: &mut dyn Watch, many: usize) -> Verdict<Vec<Arc<Change>>> {
+    let mut all = Vec::new();
+    while all.len() < many {
+        let some = in_time(watch).await??;
+        if some.is_empty() {
+            return Err(Stop::Failed("a watch answered with no changes".into()));
+        }
+        all.extend(some);
+    }
+    if all.len() > many {
+        let extra: Vec<_> = all.iter().skip(many).map(|change| told(change)).collect();
+        return Err(Stop::Failed(format!("a watch told of more than was done: {extra:?}")));
+    }
+    Ok(all)
+}
+
+/// The next answer of a watch, whichever it is.
+pub(super) async fn in_time(
+    watch: &mut dyn Watch,
+) -> Verdict<Result<Vec<Arc<Change>>, WatchError>> {
+    tokio::time::timeout(PATIENCE, watch.next())
+        .await
+        .map_err(|_| Stop::Failed("a watch was not told of a change".into()))
+}
+
+/// Everything a snapshot holds under a prefix.
+pub(super) async fn lines(
+    snapshot: &dyn Snapshot,
+    collection: &str,
+    prefix: &str,
+) -> Verdict<Vec<Line>> {
+    let range = Range {
+        prefix: prefix.into(),
+        ..Range::default()
+    };
+    let page = snapshot.range(collection, range).await?;
+    if page.remaining != 0 {
+        let more = page.remaining;
+        return Err(Stop::Failed(format!("a range without a limit left {more} out")));
+    }
+    Ok(page.entries.iter().map(line).collect())
+}
+
+impl Subject {
+    pub(super) async fn create(&self, path: &str, says: &str) -> Verdict<Entry> {
+        Ok(self.store.create(key(path), object(says)).await?)
+    }
+
+    pub(super) async fn update(&self, entry: &Entry, says: &str) -> Verdict<Entry> {
+        let key = key(&entry.path);
+        let updated = self.store.update(key, entry.revision, object(says)).await?;
+        Ok(updated.entry)
+    }
+
+    pub(super) async fn delete(&self, entry: &Entry) -> Verdict<Entry> {
+        Ok(self.store.delete(key(&entry.path), entry.revision).await?)
+    }
+
+    pub(super) async fn current(&self) -> Verdict<Revision> {
+        Ok(self.store.current().await?)
+    }
+
+    pub(super) async fn now(&self) -> Verdict<Arc<dyn Snapshot>> {
+        Ok(self.store.snapshot(None).await?)
+    }
+
+    pub(super) async fn at(&self, revision: Revision) -> Verdict<Arc<dyn Snapshot>> {
+        Ok(self.store.snapshot(Some(revision)).await?)
+    }
+
+    /// A watch of [`COLLECTION`] from now on.
+    pub(super) async fn watch(&self, prefix: &str) -> Verdict<Box<dyn Watch>> {
+        let now = self.current().await?;
+        Ok(self.store.watch(COLLECTION, prefix, now).await?)
+    }
+}

@@ -1,0 +1,301 @@
+//! The store in memory.
+//!
+//! | file | what is there |
+//! |---|---|
+//! | `tree` | the persistent ordered map that makes snapshots and forks cheap |
+//! | `version` | the newest version of an object |
+//! | `log` | the changes of a collection, which watchers and reads of the past use |
+//! | `state` | everything a store holds, and the writes to it |
+//! | `snapshot` | the state as of a revision |
+//! | `hub`, `watch` | who waits for changes, and the cursors they read them by |
+//! | `limits`, `upkeep` | how much of the past is kept, and what time does |
+//!
+//! Invariants: one lock guards the state, and is never held across an await; revisions are assigned while it is held
+//! for writing, so what is visible is always all writes up to one revision; waking watchers happens outside of it.
+//! Where two locks are held they are taken in this order: state, hubs, the watchers of a hub, its backlog.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    task::Waker,
+};
+
+use futures_util::future::BoxFuture;
+use parking_lot::{RwLock, RwLockWriteGuard};
+use tokio::{sync::Notify, time::Instant};
+
+use crate::{
+    Entry, Key, Payload, ReadError, Revision, Snapshot, Store, Updated, Watch, WriteError,
+};
+use hub::Hub;
+use snapshot::MemorySnapshot;
+use state::{Commit, State};
+use watch::MemoryWatch;
+
+mod hub;
+mod limits;
+mod log;
+mod snapshot;
+mod state;
+mod tree;
+mod upkeep;
+mod version;
+mod watch;
+
+pub use limits::Limits;
+
+/// The most changes that a write forgets for their age alone, so that no write has to pay for a long pause.
+const AGED_PER_WRITE: usize = 64;
+
+/// A store in memory. A clone is the same store; [`fork`](Self::fork) makes another.
+///
+/// It forgets history beyond its [`Limits`], each collection for itself. So a snapshot of an old revision can be had
+/// while one of its collections no longer reaches back so far; reading that one answers [`ReadError::Compacted`].
+#[derive(Clone)]
+pub struct MemoryStore {
+    inner: Arc<Inner>,
+}
+
+/// What the handles share.
+struct Inner {
+    state: RwLock<State>,
+    hubs: RwLock<HashMap<Arc<str>, Arc<Hub>>>,
+    limits: Limits,
+    closed: AtomicBool,
+    /// There is an earlier lifetime to wait for, or the store closes.
+    upkeep: Notify,
+}
+
+impl MemoryStore {
+    /// An empty store. The first write gets revision 1.
+    pub fn new() -> Self {
+        Self::starting_at(Revision(0))
+    }
+
+    /// An empty store that is at a revision already: the first write gets the one after it, and none before it can be
+    /// read.
+    pub fn starting_at(revision: Revision) -> Self {
+        Self::with_limits(revision, Limits::default())
+    }
+
+    /// An empty store at a revision, with limits of its own.
+    pub fn with_limits(revision: Revision, limits: Limits) -> Self {
+        Self::holding(State::starting_at(revision), limits)
+    }
+
+    /// Another store with the same content, revision and history, which goes its own way from here. Takes the same time
+    /// however much there is. Watchers stay with the original; lifetimes go on in both (each needs its own
+    /// [`run_upkeep`](Self::run_upkeep)).
+    pub fn fork(&self) -> Self {
+        let state = self.inner.state.read().clone();
+        Self::holding(state, self.inner.limits.clone())
+    }
+
+    /// Forgets all history: the newest revision is the oldest that can be read. Watchers that keep up are not disturbed.
+    /// The answer is that revision.
+    pub fn compact_now(&self) -> Revision {
+        // Cannot fail: the newest revision is never in the future.
+        self.inner.compact(None).unwrap_or_default()
+    }
+
+    /// Ends all watches, once they have handed out what is already written. Reads and writes go on.
+    pub fn close(&self) {
+        self.inner.closed.store(true, Ordering::SeqCst);
+        for hub in self.inner.hubs.read().values() {
+            hub.wake_all();
+        }
+        self.inner.upkeep.notify_waiters();
+    }
+
+    fn holding(state: State, limits: Limits) -> Self {
+        let inner = Inner {
+            state: RwLock::new(state),
+            hubs: RwLock::default(),
+            limits,
+            closed: AtomicBool::new(false),
+            upkeep: Notify::new(),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    fn created(&self, key: Key, payload: Payload) -> Result<Entry, WriteError> {
+        let now = Instant::now();
+        let collection = Arc::clone(&key.collection);
+        let mut state = self.inner.state.write();
+        let commit = state.create(key, payload, now)?;
+        self.inner.finish(state, &collection, &commit, now);
+        Ok(commit.change.entry.clone())
+    }
+
+    fn updated(
+        &self,
+        key: Key,
+        expected: Revision,
+        payload: Payload,
+    ) -> Result<Updated, WriteError> {
+        let now = Instant::now();
+        let collection = Arc::clone(&key.collection);
+        let mut state = self.inner.state.write();
+        let (updated, commit) = state.update(key, expected, payload, now)?;
+        if let Some(commit) = commit {
+            self.inner.finish(state, &collection, &commit, now);
+        }
+        Ok(updated)
+    }
+
+    fn deleted(&self, key: Key, expected: Revision) -> Result<Entry, WriteError> {
+        let now = Instant::now();
+        let collection = Arc::clone(&key.collection);
+        let mut state = self.inner.state.write();
+        let commit = state.delete(key, expected, now)?;
+        self.inner.finish(state, &collection, &commit, now);
+        Ok(commit.change.entry.clone())
+    }
+}
+
+impl Store for MemoryStore {
+    fn current(&self) -> BoxFuture<'_, Result<Revision, ReadError>> {
+        Box::pin(async move { Ok(self.inner.state.read().current) })
+    }
+
+    fn snapshot(
+        &self,
+        at: Option<Revision>,
+    ) -> BoxFuture<'_, Result<Arc<dyn Snapshot>, ReadError>> {
+        Box::pin(async move {
+            let snapshot = MemorySnapshot::take(&self.inner.state.read(), at)?;
+            Ok(Arc::new(snapshot) as Arc<dyn Snapshot>)
+        })
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Entry>, ReadError>> {
+        Box::pin(async move { Ok(self.inner.state.read().entry(key)) })
+    }
+
+    fn create(&self, key: Key, payload: Payload) -> BoxFuture<'_, Result<Entry, WriteError>> {
+        Box::pin(async move { self.created(key, payload) })
+    }
+
+    fn update(
+        &self,
+        key: Key,
+        expected: Revision,
+        payload: Payload,
+    ) -> BoxFuture<'_, Result<Updated, WriteError>> {
+        Box::pin(async move { self.updated(key, expected, payload) })
+    }
+
+    fn delete(&self, key: Key, expected: Revision) -> BoxFuture<'_, Result<Entry, WriteError>> {
+        Box::pin(async move { self.deleted(key, expected) })
+    }
+
+    fn watch(
+        &self,
+        collection: &str,
+        prefix: &str,
+        after: Revision,
+    ) -> BoxFuture<'_, Result<Box<dyn Watch>, ReadError>> {
+        let watch = MemoryWatch::start(&self.inner, collection, prefix, after);
+        Box::pin(async move { Ok(Box::new(watch?) as Box<dyn Watch>) })
+    }
+
+    fn compact(&self, floor: Revision) -> BoxFuture<'_, Result<(), ReadError>> {
+        Box::pin(async move { self.inner.compact(Some(floor)).map(drop) })
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.inner.state.read();
+        f.debug_struct("MemoryStore")
+            .field("current", &state.current)
+            .field("floor", &state.floor)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
+    /// What follows every write: limits, and telling those who wait.
+    fn finish(
+        &self,
+        mut state: RwLockWriteGuard<'_, State>,
+        collection: &str,
+        commit: &Commit,
+        now: Instant,
+    ) {
+        state.retain(collection, &self.limits, now, AGED_PER_WRITE);
+        let hub = self.hubs.read().get(collection).cloned();
+        if let Some(hub) = &hub {
+            hub.push(commit.seq, &commit.change.entry.path);
+        }
+        let soonest = state
+            .deadlines
+            .first()
+            .is_some_and(|(key, _)| key.1 == commit.change.revision);
+        drop(state);
+        if let Some(hub) = hub {
+            hub.kick();
+        }
+        if soonest {
+            self.upkeep.notify_one();
+        }
+    }
+
+    /// Raises the floor. `None` means to the newest revision, which is the answer.
+    fn compact(&self, floor: Option<Revision>) -> Result<Revision, ReadError> {
+        let mut state = self.state.write();
+        let floor = floor.unwrap_or(state.current);
+        let mut woken = Vec::new();
+        let hubs = self.hubs.read();
+        let forgotten = state.compact(floor, |collection, log| {
+            let hub = hubs.get(collection);
+            let needed = hub.and_then(|hub| hub.needed_from(&mut woken));
+            let slowest = log.end().saturating_sub(self.limits.max_lag);
+            needed.map_or(log.end(), |needed| needed.max(slowest))
+        });
+        drop(hubs);
+        drop(state);
+        woken.into_iter().for_each(Waker::wake);
+        forgotten.map(|_| floor)
+    }
+
+    /// Adds a watcher to the hub of its collection.
+    fn join(
+        &self,
+        collection: &Arc<str>,
+        prefix: Arc<str>,
+        cursor: Arc<AtomicU64>,
+    ) -> (Arc<Hub>, u64) {
+        let mut hubs = self.hubs.write();
+        let hub = hubs.entry(Arc::clone(collection)).or_default();
+        let id = hub.join(prefix, cursor);
+        (Arc::clone(hub), id)
+    }
+
+    /// Takes a watcher away, and its hub if it was the last.
+    fn leave(&self, collection: &str, hub: &Hub, id: u64) {
+        let mut hubs = self.hubs.write();
+        let (empty, waker) = hub.leave(id);
+        if empty {
+            hubs.remove(collection);
+        }
+        drop(hubs);
+        drop(waker);
+    }
+}

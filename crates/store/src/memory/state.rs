@@ -1,0 +1,382 @@
+//! The state of a store and the writes to it. Everything here runs inside the one critical section.
+//!
+//! A write either fails and changes nothing, or takes the next revision, sets the newest version of its path, and
+//! appends one change to the log of its collection. A clone is the whole state, shared; nothing of it changes when
+//! the original does.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::{
+    limits::Limits,
+    log::{Log, Record},
+    tree::{self, Measure, Probe, Tree},
+    version::{Content, Lifetime, Version},
+};
+use crate::{
+    Change, ChangeKind, Entry, Key, Payload, ReadError, Revision, Updated, WriteError, splice,
+};
+
+/// Everything a store holds.
+#[derive(Clone)]
+pub(super) struct State {
+    /// The newest revision.
+    pub(super) current: Revision,
+    /// The oldest revision that can be read.
+    pub(super) floor: Revision,
+    /// The objects by collection.
+    pub(super) collections: Tree<Arc<str>, Objects>,
+    /// The changes by collection.
+    pub(super) logs: Tree<Arc<str>, Arc<Log>>,
+    /// What goes away by itself, soonest first.
+    pub(super) deadlines: Tree<(Instant, Revision), Key>,
+}
+
+/// The objects of a collection.
+#[derive(Clone)]
+pub(super) struct Objects {
+    /// The newest version by path; a tombstone for as long as its deletion is in the log.
+    pub(super) heads: Tree<Arc<str>, Arc<Version>>,
+    /// The oldest revision that this collection can be read at.
+    pub(super) floor: Revision,
+}
+
+/// A write that happened.
+pub(super) struct Commit {
+    /// What it did.
+    pub(super) change: Arc<Change>,
+    /// Its place in the log.
+    pub(super) seq: u64,
+}
+
+impl State {
+    /// Nothing, at a revision.
+    pub(super) fn starting_at(revision: Revision) -> Self {
+        Self {
+            current: revision,
+            floor: revision,
+            collections: Tree::new(),
+            logs: Tree::new(),
+            deadlines: Tree::new(),
+        }
+    }
+
+    /// The path as it is held and its newest version.
+    pub(super) fn head(&self, key: &Key) -> Option<(&Arc<str>, &Arc<Version>)> {
+        self.collections.get(&*key.collection)?.heads.find(&*key.path)
+    }
+
+    /// The object at a key.
+    pub(super) fn entry(&self, key: &Key) -> Option<Entry> {
+        self.head(key).and_then(|(path, version)| version.entry(path))
+    }
+
+    /// The oldest revision that a collection can be read at.
+    pub(super) fn floor_of(&self, collection: &str) -> Revision {
+        self.collections
+            .get(collection)
+            .map_or(self.floor, |objects| objects.floor.max(self.floor))
+    }
+
+    pub(super) fn create(
+        &mut self,
+        key: Key,
+        payload: Payload,
+        now: Instant,
+    ) -> Result<Commit, WriteError> {
+        if let Some(there) = self.entry(&key) {
+            return Err(WriteError::Exists(there));
+        }
+        self.put(key, payload, ChangeKind::Created, now)
+    }
+
+    pub(super) fn update(
+        &mut self,
+        key: Key,
+        expected: Revision,
+        payload: Payload,
+        now: Instant,
+    ) -> Result<(Updated, Option<Commit>), WriteError> {
+        let (path, version, content) = self.expect(&key, expected)?;
+        if content.is(&payload, expected)
+            && let Some(entry) = version.entry(path)
+        {
+            let changed = false;
+            return Ok((Updated { entry, changed }, None));
+        }
+        let commit = self.put(key, payload, ChangeKind::Updated, now)?;
+        let entry = commit.change.entry.clone();
+        let changed = true;
+        Ok((Updated { entry, changed }, Some(commit)))
+    }
+
+    pub(super) fn delete(
+        &mut self,
+        key: Key,
+        expected: Revision,
+        now: Instant,
+    ) -> Result<Commit, WriteError> {
+        let revision = self.next_revision()?;
+        let (path, version, content) = self.expect(&key, expected)?;
+        let entry = Entry {
+            path: Arc::clone(path),
+            revision,
+            bytes: splice::replace(&content.bytes, content.revision_at, expected, revision),
+            companion: content.companion.clone(),
+        };
+        let (seq, previous) = (version.seq, version.entry(path));
+        if let Some(lifetime) = &content.lifetime {
+            let deadline = (lifetime.deadline, expected);
+            self.deadlines.remove(&deadline);
+        }
+        Ok(self.commit(key.collection, entry, None, previous, Some(seq), now))
+    }
+
+    /// Deletes one object whose time is over, if there is one.
+    pub(super) fn expire(&mut self, now: Instant) -> Option<(Arc<str>, Commit)> {
+        let (&(deadline, revision), key) = self.deadlines.first()?;
+        if deadline > now {
+            return None;
+        }
+        let key = key.clone();
+        // Gone even if the delete fails, so that the caller's loop ends.
+        self.deadlines.remove(&(deadline, revision));
+        let collection = Arc::clone(&key.collection);
+        let commit = self.delete(key, revision, now).ok()?;
+        Some((collection, commit))
+    }
+
+    /// Takes away the history of a collection that is beyond the limits; for its age alone at most so many changes. True
+    /// if that was not all.
+    pub(super) fn retain(
+        &mut self,
+        collection: &str,
+        limits: &Limits,
+        now: Instant,
+        aged_at_once: usize,
+    ) -> bool {
+        let mut forgotten = 0;
+        while let Some(log) = self.logs.get(collection)
+            && let Some(oldest) = log.first()
+        {
+            let over = log.len() > limits.max_changes || log.bytes() > limits.max_bytes;
+            let old = now.duration_since(oldest.at) >= limits.max_age;
+            if !over && (!old || forgotten >= aged_at_once) {
+                return old;
+            }
+            forgotten += 1;
+            self.forget_oldest(collection);
+        }
+        false
+    }
+
+    /// Raises the floor. The answer is what was taken away, to be dropped outside the critical section. Changes that
+    /// `needed_from` names (by collection, the place of the first) stay for the watchers that need them.
+    pub(super) fn compact(
+        &mut self,
+        floor: Revision,
+        mut needed_from: impl FnMut(&str, &Log) -> u64,
+    ) -> Result<Vec<Record>, ReadError> {
+        if floor > self.current {
+            return Err(ReadError::Future {
+                requested: floor,
+                current: self.current,
+            });
+        }
+        let mut forgotten = Vec::new();
+        if floor <= self.floor {
+            return Ok(forgotten);
+        }
+        self.floor = floor;
+        for collection in self.collection_names() {
+            let needed = self
+                .logs
+                .get(&*collection)
+                .map_or(0, |log| needed_from(&collection, log));
+            while let Some(log) = self.logs.get(&*collection)
+                && log.base() < needed
+                && log.first().is_some_and(|oldest| oldest.change.revision <= floor)
+            {
+                forgotten.extend(self.forget_oldest(&collection));
+            }
+        }
+        Ok(forgotten)
+    }
+
+    /// The names of all collections ever written to.
+    pub(super) fn collection_names(&self) -> Vec<Arc<str>> {
+        let mut names = Vec::new();
+        self.logs.walk(
+            |_| false,
+            |_| false,
+            self.current,
+            |name, _| {
+                names.push(Arc::clone(name));
+                std::ops::ControlFlow::Continue(())
+            },
+        );
+        names
+    }
+
+    fn next_revision(&self) -> Result<Revision, WriteError> {
+        self.current
+            .0
+            .checked_add(1)
+            .map(Revision)
+            .ok_or_else(|| WriteError::Backend("there are no more revisions".into()))
+    }
+
+    /// The object at a key, which must be at a revision.
+    fn expect(
+        &self,
+        key: &Key,
+        expected: Revision,
+    ) -> Result<(&Arc<str>, &Arc<Version>, &Content), WriteError> {
+        match self.head(key) {
+            Some((path, version)) => match &version.content {
+                Some(content) if version.revision == expected => Ok((path, version, content)),
+                _ => Err(WriteError::Conflict(version.entry(path))),
+            },
+            None => Err(WriteError::Conflict(None)),
+        }
+    }
+
+    /// Writes a payload over whatever is there.
+    fn put(
+        &mut self,
+        key: Key,
+        payload: Payload,
+        kind: ChangeKind,
+        now: Instant,
+    ) -> Result<Commit, WriteError> {
+        let revision = self.next_revision()?;
+        let mut earlier = None;
+        let mut previous = None;
+        let mut path = Arc::clone(&key.path);
+        let mut over: Option<(Lifetime, Revision)> = None;
+        if let Some((held, version)) = self.head(&key) {
+            path = Arc::clone(held);
+            earlier = Some(version.seq);
+            previous = version.entry(held);
+            over = version
+                .content
+                .as_ref()
+                .and_then(|content| Some((**content.lifetime.as_ref()?, version.revision)));
+        }
+        debug_assert_eq!(kind == ChangeKind::Created, previous.is_none());
+        if let Some((lifetime, revision)) = over {
+            self.deadlines.remove(&(lifetime.deadline, revision));
+        }
+        let content = Content::written(payload, revision, now);
+        if let Some(lifetime) = &content.lifetime {
+            let key = Key {
+                collection: Arc::clone(&key.collection),
+                path: Arc::clone(&path),
+            };
+            self.deadlines.insert((lifetime.deadline, revision), key);
+        }
+        let entry = Entry {
+            path,
+            revision,
+            bytes: content.bytes.clone(),
+            companion: content.companion.clone(),
+        };
+        Ok(self.commit(key.collection, entry, Some(content), previous, earlier, now))
+    }
+
+    /// Makes a write that is known to be right: newest version, log, revision.
+    fn commit(
+        &mut self,
+        collection: Arc<str>,
+        entry: Entry,
+        content: Option<Content>,
+        previous: Option<Entry>,
+        earlier: Option<u64>,
+        now: Instant,
+    ) -> Commit {
+        let revision = entry.revision;
+        let path = Arc::clone(&entry.path);
+        let kind = match (&content, &previous) {
+            (None, _) => ChangeKind::Deleted,
+            (Some(_), None) => ChangeKind::Created,
+            (Some(_), Some(_)) => ChangeKind::Updated,
+        };
+        let change = Arc::new(Change {
+            revision,
+            entry,
+            previous,
+            kind,
+        });
+        let record = Record {
+            change: Arc::clone(&change),
+            at: now,
+            earlier,
+            kind,
+        };
+        let seq = self.append(&collection, record);
+        let version = Arc::new(Version {
+            revision,
+            seq,
+            content,
+        });
+        match self.collections.get_mut(&*collection) {
+            Some(objects) => objects.heads.insert(path, version),
+            None => {
+                let mut heads = Tree::new();
+                heads.insert(path, version);
+                let floor = self.floor;
+                self.collections.insert(collection, Objects { heads, floor });
+            }
+        }
+        self.current = revision;
+        Commit { change, seq }
+    }
+
+    fn append(&mut self, collection: &Arc<str>, record: Record) -> u64 {
+        if let Some(log) = self.logs.get_mut(&**collection) {
+            let log = Arc::make_mut(log);
+            log.push(record);
+            return log.end() - 1;
+        }
+        let mut log = Log::default();
+        log.push(record);
+        self.logs.insert(Arc::clone(collection), Arc::new(log));
+        0
+    }
+
+    /// Takes the oldest change of a collection away, and its tombstone if it is one.
+    fn forget_oldest(&mut self, collection: &str) -> Option<Record> {
+        let log = Arc::make_mut(self.logs.get_mut(collection)?);
+        let seq = log.base();
+        let record = log.pop()?;
+        let objects = self.collections.get_mut(collection)?;
+        objects.floor = objects.floor.max(record.change.revision);
+        if record.change.kind == ChangeKind::Deleted {
+            let path = &*record.change.entry.path;
+            if objects.heads.get(path).is_some_and(|head| head.seq == seq) {
+                objects.heads.remove(path);
+            }
+        }
+        Some(record)
+    }
+}
+
+impl Measure for Objects {}
+impl Measure for Arc<Log> {}
+impl Measure for Key {}
+
+impl tree::Key for (Instant, Revision) {
+    type Probe = Self;
+}
+
+/// Cheap to compare as they are.
+impl Probe for (Instant, Revision) {
+    fn shared(&self, _: &Self) -> usize {
+        0
+    }
+
+    fn digest(&self, _: usize) -> u64 {
+        0
+    }
+}

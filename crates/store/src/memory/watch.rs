@@ -1,0 +1,249 @@
+//! A watcher: a cursor into the log of its collection.
+//!
+//! There is no queue per watcher; a slow one costs nothing but is told that it [`Lagged`](WatchError::Lagged) when what
+//! it has still to read is too far behind or no longer kept.
+
+use std::{
+    cell::Cell,
+    future::poll_fn,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Poll, Waker},
+};
+
+use futures_util::future::BoxFuture;
+
+use super::{Inner, hub::Hub, log::Log, state::State};
+use crate::{Change, ReadError, Revision, Watch, WatchError};
+
+/// The most changes handed out at once.
+const BATCH: usize = 512;
+
+/// The most changes looked at in one go, since writers wait meanwhile.
+const SCAN: usize = 2048;
+
+/// A watch of a [`MemoryStore`](super::MemoryStore).
+pub(super) struct MemoryWatch {
+    inner: Arc<Inner>,
+    hub: Arc<Hub>,
+    id: u64,
+    collection: Arc<str>,
+    prefix: Arc<str>,
+    /// The place of the first change not yet looked at. Written here alone.
+    cursor: Arc<AtomicU64>,
+    /// How far behind it may be.
+    allowance: u64,
+    /// Up to where everything that matches has been handed out.
+    seen: Cell<Revision>,
+    lagged: Option<Revision>,
+    /// It has armed and not disarmed; the hub may have done so since.
+    armed: bool,
+}
+
+/// What a look at the log showed.
+enum Look {
+    Changes(Vec<Arc<Change>>),
+    /// Nothing so far, but there is more to look at.
+    More,
+    /// Nothing up to the end.
+    Nothing,
+    Lagged(Revision),
+    Closed,
+}
+
+impl MemoryWatch {
+    /// Starts a watch after a revision.
+    pub(super) fn start(
+        inner: &Arc<Inner>,
+        collection: &str,
+        prefix: &str,
+        after: Revision,
+    ) -> Result<Self, ReadError> {
+        let collection: Arc<str> = collection.into();
+        let prefix: Arc<str> = prefix.into();
+        // Held until the watcher has joined, so that no compaction comes between.
+        let state = inner.state.read();
+        if after > state.current {
+            return Err(ReadError::Future {
+                requested: after,
+                current: state.current,
+            });
+        }
+        let floor = state.floor_of(&collection);
+        if after < floor {
+            return Err(ReadError::Compacted {
+                requested: after,
+                floor,
+            });
+        }
+        let (place, end) = state
+            .logs
+            .get(&*collection)
+            .map_or((0, 0), |log| (log.after(after), log.end()));
+        let cursor = Arc::new(AtomicU64::new(place));
+        let (hub, id) = inner.join(&collection, Arc::clone(&prefix), Arc::clone(&cursor));
+        Ok(Self {
+            inner: Arc::clone(inner),
+            hub,
+            id,
+            collection,
+            prefix,
+            cursor,
+            allowance: inner.limits.max_lag.saturating_add(end - place),
+            seen: Cell::new(after),
+            lagged: None,
+            armed: false,
+        })
+    }
+
+    /// Looks for changes. `armed`: the watcher has been so ever since it had last seen everything.
+    fn look(&mut self, armed: bool) -> Look {
+        if let Some(floor) = self.lagged {
+            return Look::Lagged(floor);
+        }
+        // Asked before the log is read: what was written before the store closed is still handed out.
+        let closed = self.inner.is_closed();
+        let mut look = self.look_once();
+        if armed && matches!(look, Look::Lagged(_)) && self.catch_up() {
+            look = self.look_once();
+        }
+        match look {
+            Look::Nothing => {
+                self.allowance = self.inner.limits.max_lag;
+                if closed { Look::Closed } else { Look::Nothing }
+            }
+            Look::Lagged(floor) => {
+                self.lagged = Some(floor);
+                Look::Lagged(floor)
+            }
+            look => look,
+        }
+    }
+
+    /// Where the log has been trimmed past an armed watcher: moves on to what it has not been woken for.
+    fn catch_up(&self) -> bool {
+        let cursor = self.cursor.load(Ordering::Relaxed);
+        match self.hub.unmatched_before(self.id) {
+            Some(place) if place > cursor => {
+                self.cursor.store(place, Ordering::Relaxed);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn look_once(&self) -> Look {
+        let state = self.inner.state.read();
+        let look = match state.logs.get(&*self.collection) {
+            Some(log) => self.look_at(log, &state),
+            None => Look::Nothing,
+        };
+        if matches!(look, Look::Nothing) {
+            self.seen.set(state.current);
+        }
+        look
+    }
+
+    fn look_at(&self, log: &Log, state: &State) -> Look {
+        let mut cursor = self.cursor.load(Ordering::Relaxed);
+        if cursor < log.base() {
+            return Look::Lagged(state.floor_of(&self.collection));
+        }
+        let mut found = Vec::new();
+        for (seq, record) in log.from(cursor).take(SCAN) {
+            if record.change.entry.path.starts_with(&*self.prefix) {
+                if found.len() == BATCH {
+                    break;
+                }
+                if found.is_empty() && log.end() - seq > self.allowance {
+                    return Look::Lagged(state.floor_of(&self.collection));
+                }
+                found.push(Arc::clone(&record.change));
+            }
+            self.seen.set(record.change.revision);
+            cursor = seq + 1;
+        }
+        self.cursor.store(cursor, Ordering::Relaxed);
+        if !found.is_empty() {
+            Look::Changes(found)
+        } else if cursor < log.end() {
+            Look::More
+        } else {
+            Look::Nothing
+        }
+    }
+
+    /// Moves over changes that do not match, handing out nothing. False where the log has been trimmed past the watcher.
+    fn advance(&self) -> bool {
+        let state = self.inner.state.read();
+        let Some(log) = state.logs.get(&*self.collection) else {
+            self.seen.set(state.current);
+            return true;
+        };
+        let mut cursor = self.cursor.load(Ordering::Relaxed);
+        if cursor < log.base() {
+            return false;
+        }
+        for (seq, record) in log.from(cursor).take(SCAN) {
+            if record.change.entry.path.starts_with(&*self.prefix) {
+                break;
+            }
+            self.seen.set(record.change.revision);
+            cursor = seq + 1;
+        }
+        self.cursor.store(cursor, Ordering::Relaxed);
+        if cursor == log.end() {
+            self.seen.set(state.current);
+        }
+        true
+    }
+
+    /// Looks, and where there is nothing arms and looks again, so that nothing written in between goes unnoticed.
+    fn look_or_wait(&mut self, waker: &Waker) -> Poll<Look> {
+        let mut look = self.look(true);
+        if matches!(look, Look::Nothing) {
+            let still = self.hub.arm(self.id, waker);
+            self.armed = true;
+            look = self.look(still);
+        }
+        if matches!(look, Look::Nothing) {
+            return Poll::Pending;
+        }
+        if std::mem::take(&mut self.armed) {
+            self.hub.disarm(self.id);
+        }
+        Poll::Ready(look)
+    }
+
+    async fn changes(&mut self) -> Result<Vec<Arc<Change>>, WatchError> {
+        loop {
+            match poll_fn(|task| self.look_or_wait(task.waker())).await {
+                Look::Changes(changes) => return Ok(changes),
+                Look::Lagged(floor) => return Err(WatchError::Lagged { floor }),
+                Look::Closed => return Err(WatchError::Closed),
+                Look::More | Look::Nothing => tokio::task::yield_now().await,
+            }
+        }
+    }
+}
+
+impl Watch for MemoryWatch {
+    fn next(&mut self) -> BoxFuture<'_, Result<Vec<Arc<Change>>, WatchError>> {
+        Box::pin(self.changes())
+    }
+
+    fn progress(&self) -> Revision {
+        if self.lagged.is_none() && !self.advance() && self.catch_up() {
+            self.advance();
+        }
+        self.seen.get()
+    }
+}
+
+impl Drop for MemoryWatch {
+    fn drop(&mut self) {
+        self.inner.leave(&self.collection, &self.hub, self.id);
+    }
+}

@@ -1,0 +1,10 @@
+//! The store in memory, from outside.
+
+mod conformance;
+mod expiry;
+mod linearizability;
+mod model;
+mod retention;
+mod stress;
+mod told;
+mod watchers;

@@ -1,0 +1,103 @@
+//! The facts as the Go program prints them.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Everything.
+#[derive(Deserialize)]
+pub(crate) struct Facts {
+    pub(crate) release: String,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) types: Vec<Struct>,
+}
+
+/// The type of a kind.
+#[derive(Deserialize)]
+pub(crate) struct Kind {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) r#type: String,
+}
+
+/// An API group, in the order of `/apis`.
+#[derive(Deserialize)]
+pub(crate) struct Group {
+    pub(crate) name: String,
+    pub(crate) versions: Vec<Version>,
+}
+
+/// A version of a group, preferred first.
+#[derive(Deserialize)]
+pub(crate) struct Version {
+    pub(crate) version: String,
+    pub(crate) resources: Vec<Resource>,
+}
+
+/// A row of discovery. The name of a subresource holds a slash.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Resource {
+    pub(crate) name: String,
+    pub(crate) singular_name: String,
+    pub(crate) kind: String,
+    pub(crate) namespaced: bool,
+    pub(crate) verbs: Vec<String>,
+    #[serde(default)]
+    pub(crate) short_names: Vec<String>,
+    #[serde(default)]
+    pub(crate) categories: Vec<String>,
+    #[serde(default)]
+    pub(crate) storage_version_hash: String,
+    pub(crate) group: Option<String>,
+    pub(crate) version: Option<String>,
+    /// The OpenAPI name of the type; empty where unknown.
+    pub(crate) r#type: String,
+}
+
+/// A struct type.
+#[derive(Deserialize)]
+pub(crate) struct Struct {
+    pub(crate) module: String,
+    pub(crate) name: String,
+    pub(crate) openapi: String,
+    pub(crate) atomic: bool,
+    pub(crate) fields: Vec<Field>,
+}
+
+/// A field of a struct.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Field {
+    pub(crate) json: String,
+    pub(crate) r#type: Type,
+    pub(crate) omit: String,
+    pub(crate) proto: u16,
+    #[serde(default)]
+    pub(crate) embedded: Vec<u16>,
+    #[serde(default)]
+    pub(crate) list_type: String,
+    #[serde(default)]
+    pub(crate) list_keys: Vec<String>,
+    #[serde(default)]
+    pub(crate) map_type: String,
+    #[serde(default)]
+    pub(crate) patch: String,
+    #[serde(default)]
+    pub(crate) patch_key: String,
+    pub(crate) default: Option<Value>,
+    #[serde(default)]
+    pub(crate) required: bool,
+    #[serde(default)]
+    pub(crate) values: Vec<String>,
+}
+
+/// The type of a value: a variant of the catalog's `Type`.
+#[derive(Deserialize)]
+pub(crate) struct Type {
+    pub(crate) kind: String,
+    #[serde(default)]
+    pub(crate) name: String,
+    pub(crate) of: Option<Box<Type>>,
+}
