@@ -1,12 +1,14 @@
 //! Chores of the workspace: `cargo xtask <chore>`, one module per chore.
 
 mod codegen;
+mod tidy;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask <chore>
 
-  codegen [--check]   write the generated tables of kubewright-catalog, or compare them";
+  codegen [--check]   write the generated tables of kubewright-catalog, or compare them
+  tidy                check the rules that the compiler does not know";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -16,6 +18,7 @@ fn main() -> ExitCode {
     };
     let done = match chore {
         "codegen" => codegen::run(rest),
+        "tidy" => tidy::run(rest),
         "help" | "--help" => {
             println!("{USAGE}");
             Ok(())

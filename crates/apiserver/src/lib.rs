@@ -6,6 +6,7 @@ pub mod body;
 pub mod clock;
 pub mod discovery;
 pub mod endpoints;
+pub mod managed;
 pub mod object;
 pub mod registry;
 pub mod request;

@@ -22,6 +22,11 @@ pub(crate) fn path_segment(name: &str, prefix: bool) -> Vec<String> {
     names::name_is_path_segment(name, prefix)
 }
 
+/// A whole name that fits into a URL path, also where it is a prefix.
+pub(crate) fn path_name(name: &str, _: bool) -> Vec<String> {
+    names::is_path_segment_name(name)
+}
+
 /// A DNS subdomain.
 pub(crate) fn subdomain(name: &str, prefix: bool) -> Vec<String> {
     names::name_is_dns_subdomain(name, prefix)
@@ -50,6 +55,16 @@ pub(crate) fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = validate_object_meta_update(&new["metadata"], &old["metadata"], &path);
     errors.extend(validate_finalizers(&new["metadata"], &path));
     errors
+}
+
+/// What is wrong with the metadata of an object whose finalizers may have any name.
+pub(crate) fn validate_general(obj: &Value, namespaced: bool, name: NameRule) -> ErrorList {
+    validate_object_meta(&obj["metadata"], namespaced, name, &Path::new("metadata"))
+}
+
+/// What is wrong with changing such metadata so.
+pub(crate) fn validate_general_update(new: &Value, old: &Value) -> ErrorList {
+    validate_object_meta_update(&new["metadata"], &old["metadata"], &Path::new("metadata"))
 }
 
 /// What every update is checked for before the kind has its say.

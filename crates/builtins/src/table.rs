@@ -32,7 +32,7 @@ pub(crate) fn find(group: &str, kind: &str) -> Option<&'static KindRules> {
         ("coordination.k8s.io", "Lease") => &coordination::lease::RULES,
         ("coordination.k8s.io", "LeaseCandidate") => &coordination::lease::CANDIDATE_RULES,
         ("discovery.k8s.io", "EndpointSlice") => &discovery::endpoint_slice::RULES,
-        ("events.k8s.io", "Event") => &core::event::RULES,
+        ("events.k8s.io", "Event") => &core::event::STRICT_RULES,
         ("flowcontrol.apiserver.k8s.io", "FlowSchema") => &flowcontrol::flow_schema::RULES,
         ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration") => {
             &flowcontrol::priority_level_configuration::RULES

@@ -239,23 +239,31 @@ impl FieldReader {
                 self.read(inner, reader, object)
             }
             Shape::List(item) => {
-                let values = self.earlier_list(object);
-                let packed = item.wire() == VARINT && self.tag.wire == LENGTH;
-                if packed {
+                let mut values = Vec::new();
+                if item.wire() == VARINT && self.tag.wire == LENGTH {
                     let mut packed = Reader::new(reader.block()?);
                     while !packed.is_empty() {
                         values.push(leaf::number(item, packed.varint()?));
                     }
-                    return Ok(());
+                } else {
+                    self.tag.expect(item.wire(), &self.part.go_name)?;
+                    values.push(single(item, reader, None, self.depth)?);
                 }
-                self.tag.expect(item.wire(), &self.part.go_name)?;
-                values.push(single(item, reader, None, self.depth)?);
+                self.extend(object, Value::Array(Vec::new()), |list| {
+                    if let Value::Array(list) = list {
+                        list.append(&mut values);
+                    }
+                });
                 Ok(())
             }
             Shape::Map(item) => {
                 self.tag.expect(LENGTH, &self.part.go_name)?;
                 let (key, value) = entry(item, reader.block()?, self.depth)?;
-                self.earlier_map(object).insert(key, value);
+                self.extend(object, Value::Object(Map::new()), |map| {
+                    if let Value::Object(map) = map {
+                        map.insert(key, value);
+                    }
+                });
                 Ok(())
             }
             shape => {
@@ -274,30 +282,22 @@ impl FieldReader {
         }
     }
 
-    fn earlier_list<'o>(&self, object: &'o mut Map<String, Value>) -> &'o mut Vec<Value> {
-        let value = self.earlier(object);
-        if !value.is_array() {
-            *value = Value::Array(Vec::new());
+    /// Hands what earlier occurrences left, or `empty`, to `add`.
+    fn extend<T>(
+        &self,
+        object: &mut Map<String, Value>,
+        empty: Value,
+        add: impl FnOnce(&mut Value) -> T,
+    ) -> T {
+        if !self.fresh
+            && let Some(earlier) = object.get_mut(self.json)
+        {
+            return add(earlier);
         }
-        match value {
-            Value::Array(values) => values,
-            _ => unreachable!("made a list above"),
-        }
-    }
-
-    fn earlier_map<'o>(&self, object: &'o mut Map<String, Value>) -> &'o mut Map<String, Value> {
-        let value = self.earlier(object);
-        if !value.is_object() {
-            *value = Value::Object(Map::new());
-        }
-        match value {
-            Value::Object(entries) => entries,
-            _ => unreachable!("made a map above"),
-        }
-    }
-
-    fn earlier<'o>(&self, object: &'o mut Map<String, Value>) -> &'o mut Value {
-        object.entry(self.json).or_insert(Value::Null)
+        let mut value = empty;
+        let added = add(&mut value);
+        object.insert(self.json.to_owned(), value);
+        added
     }
 }
 

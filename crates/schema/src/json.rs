@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
             self.at += 1;
             return Ok(Node::Object(Vec::new()));
         }
-        let mut entries = Vec::with_capacity(8);
+        let mut entries = Vec::new();
         loop {
             if self.peek() != Some(b'"') {
                 return Err(self.unexpected("looking for beginning of object key string"));

@@ -52,7 +52,12 @@ async fn measure(objects: usize) {
     let picks: Vec<usize> = (0..OPERATIONS).map(|n| scatter(n) % objects).collect();
 
     let news: Vec<_> = (0..OPERATIONS)
-        .map(|n| Key::new("pods", format!("ns-{:03}/object-{:09}x", n % 100, scatter(n) % objects)))
+        .map(|n| {
+            Key::new(
+                "pods",
+                format!("ns-{:03}/object-{:09}x", n % 100, scatter(n) % objects),
+            )
+        })
         .map(|key| (key, payload(0)))
         .collect();
     let start = Instant::now();
@@ -181,6 +186,9 @@ fn each(start: Instant, operations: usize) -> f64 {
 /// The memory of this process, where the system tells.
 fn resident() -> usize {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let resident = pages.split(' ').nth(1).and_then(|n| n.parse::<usize>().ok());
+    let resident = pages
+        .split(' ')
+        .nth(1)
+        .and_then(|n| n.parse::<usize>().ok());
     resident.unwrap_or_default() * 4096
 }

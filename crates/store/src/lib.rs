@@ -1,4 +1,55 @@
 //! The storage port, the in-memory MVCC store, and the conformance suite every store passes.
+//!
+//! A store knows keys, bytes and revisions, and nothing of Kubernetes. Writes are compare-and-swap on the revision of
+//! an object; reads are of the state as of one revision; a watch tells every change after a revision, in order and
+//! without a gap.
+//!
+//! | module | what is there |
+//! |---|---|
+//! | [`port`] | the traits [`Store`], [`Snapshot`] and [`Watch`], and what they speak of |
+//! | [`memory`] | [`MemoryStore`]: everything in this process, forked in no time |
+//! | [`conformance`] | the contract of the port as checks that any store's tests can run |
+//! | [`splice`] | the revision inside an object's bytes, for those who write a store |
+//!
+//! ```
+//! use kubewright_store::{ChangeKind, Key, MemoryStore, Payload, Range, Store};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let store = MemoryStore::new();
+//! let object = |says: &str| Payload {
+//!     // The digits of the revision go between the quotes.
+//!     revision_at: Some(7),
+//!     ..Payload::plain(format!(r#"{{"rv":"","says":"{says}"}}"#))
+//! };
+//!
+//! // Watch from before the first write on.
+//! let mut watch = store.watch("pods", "default/", store.current().await?).await?;
+//!
+//! let key = Key::new("pods", "default/web");
+//! let first = store.create(key.clone(), object("hello")).await?;
+//! assert_eq!(first.bytes, r#"{"rv":"1","says":"hello"}"#);
+//!
+//! // An update says which revision it replaces; a second one of the same revision is a conflict.
+//! let second = store.update(key.clone(), first.revision, object("world")).await?;
+//! assert!(second.changed);
+//! assert!(store.update(key.clone(), first.revision, object("late")).await.is_err());
+//!
+//! // The past can be read, until it is compacted.
+//! let then = store.snapshot(Some(first.revision)).await?;
+//! let page = then.range("pods", Range::default()).await?;
+//! assert_eq!(page.entries[0].bytes, first.bytes);
+//!
+//! // A fork has the same past and its own future.
+//! let fork = store.fork();
+//! fork.delete(key.clone(), second.entry.revision).await?;
+//! assert!(store.get(&key).await?.is_some());
+//!
+//! let told = watch.next().await?;
+//! assert_eq!(told[0].kind, ChangeKind::Created);
+//! assert_eq!(told[1].kind, ChangeKind::Updated);
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
 
 pub mod conformance;
 pub mod memory;

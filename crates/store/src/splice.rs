@@ -99,10 +99,7 @@ mod tests {
     #[test]
     fn digits_are_those_of_the_decimal_number() {
         for n in [0, 7, 10, 99, 100, 1_234_567, u64::MAX] {
-            assert_eq!(
-                Digits::of(Revision(n)).as_bytes(),
-                n.to_string().as_bytes()
-            );
+            assert_eq!(Digits::of(Revision(n)).as_bytes(), n.to_string().as_bytes());
         }
     }
 
@@ -135,7 +132,10 @@ mod tests {
         let bare = Bytes::from_static(b"ab");
         let stored = insert(&bare, Some(99), Revision(3));
         assert_eq!(stored, "ab3");
-        assert_eq!(replace(&stored, Some(99), Revision(3), Revision(14)), "ab14");
+        assert_eq!(
+            replace(&stored, Some(99), Revision(3), Revision(14)),
+            "ab14"
+        );
         assert!(same(&stored, Some(99), Revision(3), b"ab", Some(99)));
     }
 }

@@ -10,7 +10,11 @@ use serde_json::{Value, json};
 use super::traits::{
     Connect, Create, Delete, DeleteCollection, Get, List, Table, Update, Watch,
 };
-use crate::object::Selectable;
+use crate::{
+    clock::{SharedClock, SystemClock},
+    managed::FieldManager,
+    object::Selectable,
+};
 
 /// What is known about the fields of an object.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +83,10 @@ pub struct Resource {
     pub default: Option<Arc<dyn Fn(&mut Value) + Send + Sync>>,
     /// Strategic merge and apply patches are understood (built-in types), and which fields are managed.
     pub patches: PatchTypes,
+    /// Keeps track of who manages which field; `None`: nobody does.
+    pub managed: Option<Arc<FieldManager>>,
+    /// The time.
+    pub clock: SharedClock,
     /// What a delete with these options is warned of.
     pub warn_on_delete: Option<DeleteWarning>,
     /// Judges a field label that is not in `selectable`: fine, or the text of the refusal.
@@ -115,6 +123,8 @@ pub struct Subresource {
     pub verbs: Vec<String>,
     /// The handlers.
     pub handlers: Handlers,
+    /// Keeps track of who manages which field through it.
+    pub managed: Option<Arc<FieldManager>>,
 }
 
 /// The kind of a subresource's objects.
@@ -147,6 +157,8 @@ impl Resource {
             table: Arc::new(NameAndAge),
             default: None,
             patches: PatchTypes::Basic,
+            managed: None,
+            clock: Arc::new(SystemClock),
             warn_on_delete: None,
             field_label: None,
             deprecation: None,

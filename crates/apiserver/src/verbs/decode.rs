@@ -146,7 +146,7 @@ fn check_kind(expected: &GroupVersionKind, api_version: &str, kind: &str) -> Res
 }
 
 /// Unknown and duplicate fields: dropped, warned of, or refused.
-fn judge(
+pub(super) fn judge(
     cx: &RequestContext,
     kind: &GroupVersionKind,
     problems: &Problems,

@@ -1,5 +1,6 @@
 //! The verbs: one file each, same shape. A verb negotiates, decodes, calls the resource's handler and answers.
 
+mod apply;
 mod connect;
 mod create;
 mod decode;

@@ -1,4 +1,5 @@
-//! `patch`: JSON patch and merge patch, applied to the stored object, again if it changed meanwhile.
+//! `patch`: JSON patch, merge patch and strategic merge patch, applied to the stored object, again if it changed meanwhile.
+//! Server-side apply is next door.
 
 use async_trait::async_trait;
 use http::{HeaderMap, Response, header};
@@ -8,14 +9,15 @@ use kubewright_machinery::{
     gvk::GroupKind,
     status,
 };
-use kubewright_merge::{json_patch, merge_patch};
+use kubewright_merge::{json_patch, merge_patch, strategic};
 use kubewright_schema::{Node, Problem, Problems, decode_typed, parse_json};
 use serde_json::Value;
 
-use super::{Call, Target, decode, managed, not_allowed, update, write};
+use super::{Call, Target, apply, decode, managed, not_allowed, update, write};
 use crate::{
     body::Body,
-    registry::{Change, Shape},
+    managed::TypeSchema,
+    registry::{Change, Shape, resource::PatchTypes},
     request::{
         RequestContext, WriteOptions,
         options::{FieldValidation, WriteKind},
@@ -26,9 +28,14 @@ use crate::{
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     let handler = call.target.handlers().update.clone().ok_or_else(not_allowed)?;
     let Call { cx, target, request } = call;
-    let kind = PatchKind::read(request.headers()).ok_or_else(unsupported)?;
+    let kind = PatchKind::read(request.headers())
+        .filter(|kind| kind.taken_by(&target))
+        .ok_or_else(unsupported)?;
     let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let body = decode::read_body(request.into_body()).await?;
+    if kind == PatchKind::Apply {
+        return apply::run(cx, target, &accepted, &body, handler).await;
+    }
     let options = WriteOptions::parse(&cx.query, WriteKind::Patch)?;
     let patch = Patch::parse(kind, &body, options.field_validation)?;
     let change = Patched { patch, target: &target, options: &options };
@@ -42,6 +49,8 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
 enum PatchKind {
     Json,
     Merge,
+    Strategic,
+    Apply,
 }
 
 impl PatchKind {
@@ -50,7 +59,21 @@ impl PatchKind {
         match content_type.split(';').next()?.trim() {
             "application/json-patch+json" => Some(Self::Json),
             "application/merge-patch+json" => Some(Self::Merge),
+            "application/strategic-merge-patch+json" => Some(Self::Strategic),
+            "application/apply-patch+yaml" => Some(Self::Apply),
             _ => None,
+        }
+    }
+
+    /// Strategic merge needs to know the type, apply who manages the fields.
+    fn taken_by(self, target: &Target) -> bool {
+        match self {
+            Self::Json | Self::Merge => true,
+            Self::Strategic => {
+                target.resource.patches == PatchTypes::All
+                    && matches!(target.body_type().1, Shape::Typed(_))
+            }
+            Self::Apply => managed::manager(target).is_some(),
         }
     }
 }
@@ -59,6 +82,7 @@ impl PatchKind {
 enum Patch {
     Json(json_patch::Patch, Problems),
     Merge(Value, Problems),
+    Strategic(Value, Problems),
 }
 
 impl Patch {
@@ -90,11 +114,21 @@ impl Patch {
         }
         let (value, problems) =
             kubewright_schema::decode_untyped(node).map_err(|e| bad(e.to_string()))?;
-        Ok(Self::Merge(value, problems))
+        Ok(match kind {
+            PatchKind::Strategic => Self::Strategic(value, problems),
+            _ => Self::Merge(value, problems),
+        })
     }
 
-    fn apply(&self, old: &Value) -> Result<Value, Status> {
+    fn apply(&self, old: &Value, shape: Shape) -> Result<Value, Status> {
         match self {
+            Self::Strategic(patch, _) => {
+                strategic::apply(TypeSchema::of(shape), old.clone(), patch.clone()).map_err(|e| match e {
+                    strategic::Error::BadRequest(text) => status::bad_request(text),
+                    strategic::Error::Unprocessable(_) => rejected(),
+                    e => Status::failure(500, "", e.to_string()),
+                })
+            }
             Self::Merge(patch, _) => {
                 let mut object = old.clone();
                 merge_patch::apply(&mut object, patch.clone())
@@ -102,20 +136,15 @@ impl Patch {
                 Ok(object)
             }
             // The real server keeps what went wrong to itself.
-            Self::Json(patch, _) => json_patch::apply(old.clone(), patch).map_err(|_| {
-                Status::failure(
-                    422,
-                    "Invalid",
-                    "the server rejected our request due to an error in our request",
-                )
-                .with_details(Default::default())
-            }),
+            Self::Json(patch, _) => json_patch::apply(old.clone(), patch).map_err(|_| rejected()),
         }
     }
 
     fn problems(&self) -> &Problems {
         match self {
-            Self::Json(_, problems) | Self::Merge(_, problems) => problems,
+            Self::Json(_, problems)
+            | Self::Merge(_, problems)
+            | Self::Strategic(_, problems) => problems,
         }
     }
 }
@@ -133,7 +162,7 @@ impl Change for Patched<'_> {
         let Some(old) = old else {
             return Err(status::not_found(&self.target.resource.group_resource(), &cx.info.name));
         };
-        let patched = self.patch.apply(old)?;
+        let patched = self.patch.apply(old, self.target.body_type().1)?;
         let mut object = self.decode(cx, patched)?;
         write::default(self.target, &mut object);
         write::check_namespace(cx, self.target, &mut object)?;
@@ -196,6 +225,15 @@ fn invalid_patch(patched: &Value, text: &str) -> Status {
 fn invalid_patch_text(patched: &str, text: &str) -> Status {
     let error = field::invalid_str(&Path::new("patch"), patched, text);
     status::invalid(&GroupKind::default(), "", &[error])
+}
+
+fn rejected() -> Status {
+    Status::failure(
+        422,
+        "Invalid",
+        "the server rejected our request due to an error in our request",
+    )
+    .with_details(Default::default())
 }
 
 fn unsupported() -> Status {

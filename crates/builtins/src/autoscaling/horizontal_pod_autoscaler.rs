@@ -1,5 +1,7 @@
 //! Horizontal pod autoscalers. They are kept, and checked, in the form of `autoscaling/v2`.
 
+mod validate;
+
 use serde_json::{Value, json};
 
 use crate::{
@@ -11,6 +13,9 @@ pub(crate) static RULES: KindRules = KindRules {
     default,
     prepare_create: general::drop_status,
     prepare_update: general::keep_status,
+    validate_create: validate::create,
+    validate_update: validate::update,
+    validate_status_update: validate::status,
     reset_fields: &["status"],
     reset_fields_status: &["spec"],
     ..KindRules::GENERAL

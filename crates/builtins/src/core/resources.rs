@@ -199,6 +199,25 @@ pub(crate) fn validate_any_name(name: &str, path: &Path, errors: &mut ErrorList)
     errors.len() == before
 }
 
+/// Checks a name in a limit range of that type.
+pub(crate) fn validate_limit_name(name: &str, kind: &str, path: &Path, errors: &mut ErrorList) {
+    match kind {
+        "Pod" | "Container" => validate_name(name, Names::Container, path, errors),
+        _ => {
+            validate_any_name(name, path, errors);
+        }
+    }
+}
+
+/// Checks a name in a quota.
+pub(crate) fn validate_quota_name(name: &str, path: &Path, errors: &mut ErrorList) {
+    validate_any_name(name, path, errors);
+    let known = (STANDARD.contains(&name) && name != "storage") || name.starts_with("requests.hugepages-");
+    if !name.contains('/') && !known && !is_huge_page(name) {
+        errors.push(field::invalid_str(path, name, "must be a standard resource for quota"));
+    }
+}
+
 fn validate_name(name: &str, kind: Names, path: &Path, errors: &mut ErrorList) {
     let fine = validate_any_name(name, path, errors);
     let standard = matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name);

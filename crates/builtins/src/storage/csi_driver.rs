@@ -1,10 +1,12 @@
 //! CSI drivers.
 
+use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::{Value, json};
 
 use crate::{
-    KindRules, general,
+    KindRules, checks, general,
     json::{Read, Write, same},
+    meta,
 };
 
 const TOKENS_IN_SECRETS: &str = "spec.tokenRequests is set but spec.serviceAccountTokenInSecrets is not; consider setting spec.serviceAccountTokenInSecrets to true for enhanced security, or false to maintain current behavior";
@@ -12,6 +14,8 @@ const TOKENS_IN_SECRETS: &str = "spec.tokenRequests is set but spec.serviceAccou
 pub(crate) static RULES: KindRules = KindRules {
     default,
     prepare_update: general::count_spec_changes,
+    validate_create,
+    validate_update,
     warnings_on_create,
     warnings_on_update,
     allow_unconditional_update: false,
@@ -43,4 +47,50 @@ fn warnings_on_update(new: &Value, old: &Value) -> Vec<String> {
         return Vec::new();
     }
     warnings_on_create(new)
+}
+
+fn validate_create(driver: &Value) -> ErrorList {
+    let mut errors = meta::validate(driver, false, meta::subdomain);
+    validate_spec(&driver["spec"], &mut errors);
+    errors
+}
+
+fn validate_update(new: &Value, old: &Value) -> ErrorList {
+    let mut errors = meta::common(new, old, false);
+    errors.extend(meta::validate_update(new, old));
+    validate_spec(&new["spec"], &mut errors);
+    for (name, shown) in [("attachRequired", "attachedRequired"), ("volumeLifecycleModes", "volumeLifecycleModes")] {
+        let path = Path::new("spec").child(shown);
+        checks::immutable(&new["spec"][name], &old["spec"][name], &path, &mut errors);
+    }
+    errors
+}
+
+fn validate_spec(spec: &Value, errors: &mut ErrorList) {
+    let path = Path::new("spec");
+    let known = ["File", "None", "ReadWriteOnceWithFSType"];
+    checks::one_of_if_set(&spec["fsGroupPolicy"], &known, &path.child("fsGroupPolicy"), errors);
+    for (i, request) in spec["tokenRequests"].items().iter().enumerate() {
+        let seconds = &request["expirationSeconds"];
+        let path = path.child("tokenRequests").index(i).child("expirationSeconds");
+        if seconds.is_set() && seconds.int() < 600 {
+            let message = "may not specify a duration less than 10 minutes";
+            errors.push(field::invalid(&path, seconds, message));
+        }
+    }
+    for mode in spec["volumeLifecycleModes"].items() {
+        let path = path.child("volumeLifecycleModes");
+        checks::one_of_if_set(mode, &["Persistent", "Ephemeral"], &path, errors);
+    }
+    let period = &spec["nodeAllocatableUpdatePeriodSeconds"];
+    if period.is_set() && period.int() < 10 {
+        let path = path.child("nodeAllocatableUpdatePeriodSeconds");
+        errors.push(field::invalid(&path, period, "must be greater than or equal to 10 seconds"));
+    }
+    let secrets = &spec["serviceAccountTokenInSecrets"];
+    if secrets.is_set() && spec["tokenRequests"].is_blank() {
+        let path = path.child("serviceAccountTokenInSecrets");
+        let message = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
+        errors.push(field::invalid(&path, secrets, message));
+    }
 }

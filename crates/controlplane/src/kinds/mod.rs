@@ -2,7 +2,7 @@
 
 mod converter;
 pub mod namespaces;
-mod strategy;
+pub(crate) mod strategy;
 mod table;
 
 use std::sync::Arc;
@@ -10,16 +10,17 @@ use std::sync::Arc;
 use kubewright_apiserver::{
     auth::{Authenticator, Authorizer},
     clock::SharedClock,
+    managed::{FieldManager, SeeAs},
     object::{Selectable, SelectableField},
     registry::{
         Registry, RegistryBuilder, Resource, Shape, Subresource, SubresourceKind,
-        generic::{Generic, GenericOptions, Strategy},
+        generic::{Generic, GenericOptions},
         resource::PatchTypes,
     },
 };
 use kubewright_builtins::{KindRules, convert, rules};
 use kubewright_catalog::resource::{ResourceInfo, SubresourceInfo};
-use kubewright_machinery::gvk::{GroupResource, GroupVersionKind};
+use kubewright_machinery::gvk::{GroupResource, GroupVersion, GroupVersionKind};
 use kubewright_store::Store;
 
 use crate::{reviews, subresources};
@@ -83,7 +84,7 @@ fn resource(
     );
     let rules = rules(group, info.kind);
     let mut resource = Resource::new(kind.clone(), info.plural, info.namespaced);
-    resource.group_version = kubewright_machinery::gvk::GroupVersion::new(group, version);
+    resource.group_version = GroupVersion::new(group, version);
     resource.singular = info.singular.to_owned();
     resource.short_names = owned(info.short_names);
     resource.categories = owned(info.categories);
@@ -95,6 +96,11 @@ fn resource(
     resource.selectable = Arc::new(selectable(info));
     resource.table = Arc::new(table::Printed::new(group, info.kind, environment.clock.clone()));
     resource.default = Some(Arc::new(rules.default));
+    resource.clock = environment.clock.clone();
+    resource.managed = Some(Arc::new(
+        FieldManager::new(&kind, resource.shape, "", rules.reset_fields)
+            .with_versions(versions(group, version, info.kind)),
+    ));
     resource.field_label = Some(Arc::new(move |label| {
         kubewright_catalog::field_labels::find(group, version, info, label).map(|_| ())
     }));
@@ -114,7 +120,7 @@ fn resource(
         namespaced: info.namespaced,
         shape: resource.shape,
         selectable: resource.selectable.clone(),
-        strategy: Arc::new(BuiltIn::new(group, rules, Endpoint::Main)),
+        strategy: Arc::new(BuiltIn::new(group, info.kind, rules, Endpoint::main(rules))),
         converter,
         clock: environment.clock.clone(),
     });
@@ -139,7 +145,23 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
         let shape = info.ty.map_or(Shape::Untyped, Shape::Typed);
         SubresourceKind::Other(gvk, shape)
     };
+    let reset: &[&str] = match info.name {
+        "status" => kind.rules.reset_fields_status,
+        _ if own => kind.rules.reset_fields,
+        _ => &[],
+    };
+    let managed = match &speaks {
+        SubresourceKind::Parent => {
+            let shape = Shape::Typed(kind.info.ty);
+            Some(Arc::new(FieldManager::new(&kind.kind, shape, info.name, reset)))
+        }
+        SubresourceKind::Other(gvk, shape) if info.name == "scale" => {
+            Some(Arc::new(FieldManager::new(gvk, *shape, info.name, &["status"])))
+        }
+        SubresourceKind::Other(..) => None,
+    };
     Some(Subresource {
+        managed,
         name: info.name.to_owned(),
         kind: speaks,
         verbs: owned(info.verbs),
@@ -148,10 +170,23 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
 }
 
 impl BuiltInKind<'_> {
-    /// The same objects under the rules of `status`.
-    pub(crate) fn status_strategy(&self) -> Arc<dyn Strategy> {
-        Arc::new(BuiltIn::new(&self.kind.group, self.rules, Endpoint::Status))
+    /// The same objects under the rules of another endpoint.
+    pub(crate) fn at(&self, endpoint: Endpoint) -> Generic {
+        let strategy = BuiltIn::new(&self.kind.group, &self.kind.kind, self.rules, endpoint);
+        self.generic.with_strategy(Arc::new(strategy))
     }
+}
+
+/// The other versions of a kind that is served in several.
+fn versions(group: &'static str, version: &'static str, kind: &'static str) -> Option<SeeAs> {
+    convert::storage_version(group, kind)?;
+    Some(Arc::new(move |object, api_version| {
+        let wanted = GroupVersion::parse(api_version)?;
+        let ty = kubewright_catalog::kind_type(&wanted.group, &wanted.version, kind)?;
+        let to = (wanted.group.as_str(), wanted.version.as_str());
+        let object = convert::convert(object.clone(), (group, version), to, kind);
+        Some((object, Shape::Typed(ty)))
+    }))
 }
 
 fn selectable(info: &ResourceInfo) -> Selectable {
@@ -160,6 +195,11 @@ fn selectable(info: &ResourceInfo) -> Selectable {
         paths: label.paths.iter().map(|path| (*path).into()).collect(),
         default: label.default.into(),
     }))
+}
+
+/// The selectable fields of a built-in resource.
+pub(crate) fn selectable_of(group: &str, version: &str, plural: &str) -> Selectable {
+    kubewright_catalog::resource(group, version, plural).map(selectable).unwrap_or_default()
 }
 
 fn owned(names: &[&str]) -> Vec<String> {

@@ -11,25 +11,52 @@ use serde_json::Value;
 /// Events go by themselves after an hour.
 const EVENT_TTL: Duration = Duration::from_secs(3600);
 
-/// Which endpoint of a kind.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Endpoint {
-    Main,
-    Status,
-}
-
-/// A built-in kind's rules.
-pub(super) struct BuiltIn {
+/// A built-in kind's rules at one endpoint.
+pub(crate) struct BuiltIn {
     rules: &'static KindRules,
     endpoint: Endpoint,
     ttl: Option<Duration>,
+    emptied: fn(&Value) -> bool,
+}
+
+/// What distinguishes an endpoint of a kind: how updates through it are prepared and judged.
+#[derive(Clone, Copy)]
+pub(crate) struct Endpoint {
+    /// The object itself, not a subresource.
+    pub(crate) main: bool,
+    pub(crate) prepare: fn(&mut Value, &Value),
+    pub(crate) validate: fn(&Value, &Value) -> ErrorList,
+}
+
+impl Endpoint {
+    /// The object itself.
+    pub(crate) fn main(rules: &KindRules) -> Self {
+        Self { main: true, prepare: rules.prepare_update, validate: rules.validate_update }
+    }
+
+    /// Its status.
+    pub(crate) fn status(rules: &KindRules) -> Self {
+        Self {
+            main: false,
+            prepare: rules.prepare_status_update,
+            validate: rules.validate_status_update,
+        }
+    }
 }
 
 impl BuiltIn {
-    pub(super) fn new(group: &str, rules: &'static KindRules, endpoint: Endpoint) -> Self {
-        let events = rules.default_propagation == Propagation::Unsupported
-            && matches!(group, "" | "events.k8s.io");
-        Self { rules, endpoint, ttl: events.then_some(EVENT_TTL) }
+    pub(crate) fn new(
+        group: &str,
+        kind: &str,
+        rules: &'static KindRules,
+        endpoint: Endpoint,
+    ) -> Self {
+        let ttl = (kind == "Event").then_some(EVENT_TTL);
+        let emptied = match (group, kind) {
+            ("", "Namespace") => kubewright_builtins::core::namespace::is_finalized,
+            _ => |_: &Value| true,
+        };
+        Self { rules, endpoint, ttl, emptied }
     }
 }
 
@@ -40,10 +67,7 @@ impl Strategy for BuiltIn {
     }
 
     fn prepare_for_update(&self, object: &mut Value, old: &Value) {
-        match self.endpoint {
-            Endpoint::Main => (self.rules.prepare_update)(object, old),
-            Endpoint::Status => (self.rules.prepare_status_update)(object, old),
-        }
+        (self.endpoint.prepare)(object, old);
     }
 
     fn validate(&self, object: &Value) -> ErrorList {
@@ -51,10 +75,15 @@ impl Strategy for BuiltIn {
     }
 
     fn validate_update(&self, object: &Value, old: &Value) -> ErrorList {
-        match self.endpoint {
-            Endpoint::Main => (self.rules.validate_update)(object, old),
-            Endpoint::Status => (self.rules.validate_status_update)(object, old),
-        }
+        (self.endpoint.validate)(object, old)
+    }
+
+    fn checks_metadata_updates(&self) -> bool {
+        true
+    }
+
+    fn should_delete_during_update(&self, object: &Value, _old: &Value) -> bool {
+        (self.emptied)(object)
     }
 
     fn canonicalize(&self, object: &mut Value) {
@@ -66,14 +95,11 @@ impl Strategy for BuiltIn {
     }
 
     fn warnings_on_update(&self, object: &Value, old: &Value) -> Vec<String> {
-        match self.endpoint {
-            Endpoint::Main => (self.rules.warnings_on_update)(object, old),
-            Endpoint::Status => Vec::new(),
-        }
+        if self.endpoint.main { (self.rules.warnings_on_update)(object, old) } else { Vec::new() }
     }
 
     fn allow_create_on_update(&self) -> bool {
-        self.endpoint == Endpoint::Main && self.rules.allow_create_on_update
+        self.endpoint.main && self.rules.allow_create_on_update
     }
 
     fn allow_unconditional_update(&self) -> bool {

@@ -1,27 +1,67 @@
-//! Subresources of the built-in kinds.
+//! Subresources of the built-in kinds: one file for each that is more than an update under other rules.
+
+mod binding;
+mod eviction;
+mod scale;
+mod streams;
+mod token;
 
 use std::sync::Arc;
 
 use kubewright_apiserver::registry::{Handlers, Resource};
+use kubewright_builtins::core::namespace;
 use kubewright_catalog::resource::SubresourceInfo;
 
-use crate::kinds::{BuiltInKind, namespaces};
+use crate::kinds::{BuiltInKind, namespaces, strategy::Endpoint};
 
 /// What a kind's own verbs do differently.
 pub(crate) fn special_handlers(kind: &BuiltInKind<'_>, resource: &mut Resource) {
-    if kind.kind.group.is_empty() && kind.info.plural == "namespaces" {
-        resource.handlers.delete = Some(Arc::new(namespaces::TerminateFirst(kind.generic.clone())));
-        resource.handlers.delete_collection = None;
+    match (kind.kind.group.as_str(), kind.info.plural) {
+        ("", "namespaces") => {
+            let delete = namespaces::TerminateFirst(kind.generic.clone());
+            resource.handlers.delete = Some(Arc::new(delete));
+            resource.handlers.delete_collection = None;
+        }
+        ("", "bindings") => {
+            let create = Some(Arc::new(binding::BindNamed::new(kind.environment)) as _);
+            resource.handlers = Handlers { create, ..Handlers::default() };
+        }
+        ("", "componentstatuses") => {
+            let Handlers { get, list, .. } = resource.handlers.clone();
+            resource.handlers = Handlers { get, list, ..Handlers::default() };
+        }
+        ("batch", "jobs") => {
+            resource.warn_on_delete = Some(Arc::new(|options| {
+                let silent = options.orphan_dependents.is_some() || options.propagation.is_some();
+                (!silent).then(|| ORPHANED_PODS.to_owned())
+            }));
+        }
+        _ => {}
     }
 }
 
+const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
+
 /// The handlers of a subresource; `None` where it is not served.
 pub(crate) fn handlers(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Handlers> {
-    match info.name {
-        "status" => {
-            let generic = kind.generic.with_strategy(kind.status_strategy());
-            Some(generic.subresource_handlers())
+    let main = Endpoint { main: false, ..Endpoint::main(kind.rules) };
+    let mut handlers = match (kind.info.plural, info.name) {
+        (_, "status") => kind.at(Endpoint::status(kind.rules)).subresource_handlers(),
+        ("namespaces", "finalize") => {
+            let endpoint = Endpoint { prepare: namespace::prepare_finalize, ..main };
+            kind.at(endpoint).subresource_handlers()
         }
-        _ => None,
+        (_, "scale") => scale::handlers(kind),
+        ("pods", "binding") => binding::handlers(kind),
+        ("pods", "eviction") => eviction::handlers(kind),
+        ("serviceaccounts", "token") => token::handlers(kind),
+        (_, "log" | "exec" | "attach" | "portforward" | "proxy") => streams::handlers(kind, info.name),
+        (_, "ephemeralcontainers" | "resize" | "approval") => kind.at(main).subresource_handlers(),
+        _ => return None,
+    };
+    // Some are written and never read.
+    if !info.verbs.contains(&"get") {
+        handlers.get = None;
     }
+    Some(handlers)
 }

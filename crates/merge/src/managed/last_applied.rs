@@ -48,14 +48,13 @@ pub(super) fn refresh(request: &Apply<'_>, object: &mut Value) {
     let mut applied = request.patch.clone();
     if let Some(annotations) = annotations_of(&mut applied) {
         annotations.remove(ANNOTATION);
+        null_to_empty(annotations);
     }
     let mut text = String::new();
     go_text::write_json(&mut text, &sorted(applied));
     text.push('\n');
     if let Some(annotations) = annotations_of(object) {
-        for empty in annotations.values_mut().filter(|value| value.is_null()) {
-            *empty = Value::String(String::new());
-        }
+        null_to_empty(annotations);
         annotations.insert(ANNOTATION.to_owned(), Value::String(text));
         let size: usize = annotations
             .iter()
@@ -74,6 +73,13 @@ fn annotation(object: &Value) -> Option<&str> {
 
 fn annotations_of(object: &mut Value) -> Option<&mut Map<String, Value>> {
     object.get_mut("metadata")?.get_mut("annotations")?.as_object_mut()
+}
+
+/// An annotation without a value is an empty text.
+fn null_to_empty(annotations: &mut Map<String, Value>) {
+    for value in annotations.values_mut().filter(|value| value.is_null()) {
+        *value = Value::String(String::new());
+    }
 }
 
 /// The value with the entries of its maps sorted by name, whatever order maps keep.

@@ -167,9 +167,11 @@ fn diff_items<S: PatchSchema>(
     if kind == Kind::Scalars {
         let (items, deletions) = diff_scalars(original, modified, options);
         let items = lists::in_order_of(items, modified, key, kind)?;
+        // The order is named unless the list has all the scalars in the order of their text.
+        let sorted = sorted_by_text(original, None);
+        let reordered = !sorted.iter().map(|(_, value)| *value).eq(modified);
         let ordered = options.order
-            && ((options.deletions && !deletions.is_empty())
-                || (options.changes && original != modified));
+            && ((options.deletions && !deletions.is_empty()) || (options.changes && reordered));
         let order = if ordered { modified.to_vec() } else { Vec::new() };
         return Ok(ListPatch { items, deletions, order });
     }

@@ -107,21 +107,23 @@ pub(super) fn check_order(
     }
     let mut wanted = Vec::with_capacity(patch.len());
     for item in patch {
-        let directive = match (item, key) {
-            (Value::Object(fields), _) => fields.get(DIRECTIVE),
-            (_, None) => None,
+        match (item, key) {
+            (Value::Object(_), Some(_)) if deletes(item) => {}
+            (Value::Object(_), _) | (_, None) => wanted.push(item),
             (other, Some(_)) => return Err(wrong_type("map[string]interface {}", other)),
-        };
-        if directive.is_none() {
-            wanted.push(item);
         }
     }
     let mut wanted = wanted.into_iter().peekable();
-    for place in order {
-        let Some(item) = wanted.peek() else { break };
+    let mut places = order.iter().peekable();
+    while let (Some(item), Some(place)) = (wanted.peek(), places.peek()) {
+        if item.get(DIRECTIVE).is_some() {
+            wanted.next();
+            continue;
+        }
         if key_value(item, key)? == key_value(place, key)? {
             wanted.next();
         }
+        places.next();
     }
     if wanted.peek().is_none() {
         return Ok(());
@@ -132,6 +134,33 @@ pub(super) fn check_order(
         print(patch),
         print(order)
     )))
+}
+
+/// The order of the live list for a patch that also names an order: what follows a deleted item moves up, and new items
+/// take the places that become free at the end.
+pub(super) fn with_places_reused(live: &[Value], patch: &[Value], key: Option<&str>) -> Vec<Value> {
+    let (Some(key), true) = (key, patch.iter().any(deletes)) else {
+        return live.to_vec();
+    };
+    let gone: BTreeSet<Scalar> = patch
+        .iter()
+        .filter(|item| deletes(item))
+        .filter_map(|item| item.get(key).cloned().map(Scalar))
+        .collect();
+    let key_of = |item: &Value| item.get(key).cloned().map(Scalar);
+    let is_gone = |item: &&Value| key_of(item).is_some_and(|value| gone.contains(&value));
+    let mut order: Vec<Value> = live.iter().filter(|item| !is_gone(item)).cloned().collect();
+    let mut known: BTreeSet<Scalar> = order.iter().filter_map(key_of).collect();
+    let replaces = patch.iter().any(|i| i.get(DIRECTIVE).and_then(Value::as_str) == Some("replace"));
+    for item in patch.iter().filter(|item| !replaces && item.get(DIRECTIVE).is_none()) {
+        if order.len() == live.len() {
+            break;
+        }
+        if key_of(item).is_some_and(|value| known.insert(value)) {
+            order.push(item.clone());
+        }
+    }
+    order
 }
 
 /// Puts the items of a merged list in order.
@@ -202,6 +231,11 @@ pub(super) fn as_map(item: &Value) -> Result<&Map<String, Value>, Error> {
     item.as_object().ok_or_else(|| wrong_type("map[string]interface {}", item))
 }
 
+/// Whether an item of a patch is there to delete.
+fn deletes(item: &Value) -> bool {
+    item.get(DIRECTIVE).and_then(Value::as_str) == Some("delete")
+}
+
 fn check_keys(items: &[Value], key: &str) -> Result<(), Error> {
     items.iter().try_for_each(|item| key_value(item, Some(key)).map(drop))
 }
@@ -261,10 +295,8 @@ impl<'k> Ranks<'k> {
 
 /// Items by rank; what has none stays in front of what it is compared with. Deletions go last.
 fn sort(items: Vec<Value>, ranks: &Ranks<'_>, kind: Kind) -> Vec<Value> {
-    let deletes = |item: &Value| {
-        kind == Kind::Objects && item.get(DIRECTIVE).and_then(Value::as_str) == Some("delete")
-    };
-    let (deletions, items): (Vec<_>, Vec<_>) = items.into_iter().partition(deletes);
+    let (deletions, items): (Vec<_>, Vec<_>) =
+        items.into_iter().partition(|item| kind == Kind::Objects && deletes(item));
     let mut ranked: Vec<(Option<usize>, Value)> =
         items.into_iter().map(|item| (ranks.of(&item), item)).collect();
     if ranked.len() > SMALL || ranked.iter().all(|(rank, _)| rank.is_some()) {

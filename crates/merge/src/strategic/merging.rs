@@ -291,7 +291,8 @@ fn set_order<S: PatchSchema>(
         }
         (Some(found), Some(wanted)) => {
             let kind = kinds(&found, &wanted);
-            (merge_list(found.clone(), wanted, &field, false, options)?, found, kind)
+            let live = lists::with_places_reused(&found, &wanted, key);
+            (merge_list(found, wanted, &field, false, options)?, live, kind)
         }
     };
     let arranged = lists::arrange_checked(merged, order, order, &live, key, kind)?;

@@ -142,7 +142,8 @@ fn string<'v>(at: At, value: Option<&'v Value>) -> Result<&'v str, EncodeError> 
 fn json_text(value: &Value) -> String {
     const ESCAPED: [char; 5] = ['<', '>', '&', '\u{2028}', '\u{2029}'];
     let text = value.to_string();
-    if !text.contains(ESCAPED) {
+    // 0xe2 begins the last two, and others.
+    if !text.bytes().any(|byte| matches!(byte, b'<' | b'>' | b'&' | 0xe2)) {
         return text;
     }
     let mut out = String::with_capacity(text.len() + 16);

@@ -30,7 +30,18 @@ impl<'b> Reader<'b> {
         self.bytes.is_empty()
     }
 
+    #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64, String> {
+        match self.bytes.split_first() {
+            Some((&byte, rest)) if byte < 0x80 => {
+                self.bytes = rest;
+                Ok(byte.into())
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, String> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let (&byte, rest) = self.bytes.split_first().ok_or(UNEXPECTED_END)?;

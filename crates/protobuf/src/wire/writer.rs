@@ -32,7 +32,17 @@ impl Writer {
         self.buffer[self.start..end].copy_from_slice(bytes);
     }
 
-    pub(crate) fn varint(&mut self, mut value: u64) {
+    #[inline]
+    pub(crate) fn varint(&mut self, value: u64) {
+        if value < 0x80 && self.start > 0 {
+            self.start -= 1;
+            self.buffer[self.start] = value as u8;
+        } else {
+            self.long_varint(value);
+        }
+    }
+
+    fn long_varint(&mut self, mut value: u64) {
         let mut text = [0; 10];
         let mut length = 0;
         while value >= 0x80 {

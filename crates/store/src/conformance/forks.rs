@@ -25,14 +25,22 @@ async fn a_fork_has_the_present_and_the_past(harness: &dyn Harness) -> Verdict {
     let gone = it.delete(&b).await?;
     let c = it.create("c", "one").await?;
     let fork = fork(&it).await?;
-    ensure_eq!(fork.current().await?, c.revision, "the revision of the fork");
+    ensure_eq!(
+        fork.current().await?,
+        c.revision,
+        "the revision of the fork"
+    );
     for revision in [a.revision, b.revision, gone.revision, c.revision] {
         let original = lines(&*it.at(revision).await?, COLLECTION, "").await?;
         let forked = lines(&*fork.at(revision).await?, COLLECTION, "").await?;
         ensure_eq!(forked, original, "the state at {revision:?}");
     }
     let mut watch = fork.store.watch(COLLECTION, "", a.revision).await?;
-    let told: Vec<_> = changes(&mut *watch, 3).await?.iter().map(|c| told(c).0).collect();
+    let told: Vec<_> = changes(&mut *watch, 3)
+        .await?
+        .iter()
+        .map(|c| told(c).0)
+        .collect();
     let done = [b.revision.0, gone.revision.0, c.revision.0];
     ensure_eq!(told, done, "what a watch of the fork tells of the past");
     Ok(())
@@ -65,8 +73,16 @@ async fn a_fork_and_its_original_go_their_own_ways(harness: &dyn Harness) -> Ver
         "the past of the original"
     );
     let told_here = changes(&mut *original_watch, 1).await?;
-    ensure_eq!(line(&told_here[0].entry), line(&here), "what the original tells");
+    ensure_eq!(
+        line(&told_here[0].entry),
+        line(&here),
+        "what the original tells"
+    );
     let told_there = changes(&mut *fork_watch, 2).await?;
-    ensure_eq!(line(&told_there[0].entry), line(&there), "what the fork tells");
+    ensure_eq!(
+        line(&told_there[0].entry),
+        line(&there),
+        "what the fork tells"
+    );
     Ok(())
 }

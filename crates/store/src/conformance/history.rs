@@ -50,10 +50,18 @@ async fn every_revision_of_the_past_can_be_read(harness: &dyn Harness) -> Verdic
             let shown = lines(&*at, COLLECTION, prefix).await?;
             ensure_eq!(shown, expected, "{prefix:?} at {revision:?}");
             let count = at.count(COLLECTION, prefix).await?;
-            ensure_eq!(count, expected.len() as u64, "the count of {prefix:?} at {revision:?}");
+            ensure_eq!(
+                count,
+                expected.len() as u64,
+                "the count of {prefix:?} at {revision:?}"
+            );
         }
         let read = at.get(&key("ns-0/x-0")).await?.as_ref().map(line);
-        ensure_eq!(read, model.get("ns-0/x-0").cloned(), "one object at {revision:?}");
+        ensure_eq!(
+            read,
+            model.get("ns-0/x-0").cloned(),
+            "one object at {revision:?}"
+        );
     }
     Ok(())
 }
@@ -79,14 +87,21 @@ async fn compaction_refuses_what_is_older_and_keeps_the_rest(harness: &dyn Harne
     it.delete(&b).await?;
     it.store.compact(floor.revision).await?;
     match refusal("a compacted revision", read_at(&it, a.revision).await)? {
-        ReadError::Compacted { requested, floor: said } => {
+        ReadError::Compacted {
+            requested,
+            floor: said,
+        } => {
             ensure_eq!(requested, a.revision, "the revision that the error names");
             ensure_eq!(said, floor.revision, "the floor that the error names");
         }
         error => return Err(error.into()),
     }
     let shown = lines(&*it.at(floor.revision).await?, COLLECTION, "").await?;
-    ensure_eq!(shown, vec![line(&floor), line(&b)], "the state at the floor");
+    ensure_eq!(
+        shown,
+        vec![line(&floor), line(&b)],
+        "the state at the floor"
+    );
     let shown = lines(&*it.now().await?, COLLECTION, "").await?;
     ensure_eq!(shown, vec![line(&floor)], "the state now");
     Ok(())
@@ -122,7 +137,10 @@ async fn compacting_to_the_same_or_a_lower_floor_does_nothing(harness: &dyn Harn
     for floor in [b.revision, b.revision, a.revision] {
         it.store.compact(floor).await?;
     }
-    ensure!(read_at(&it, a.revision).await.is_err(), "the past came back");
+    ensure!(
+        read_at(&it, a.revision).await.is_err(),
+        "the past came back"
+    );
     let shown = lines(&*it.at(b.revision).await?, COLLECTION, "").await?;
     ensure_eq!(shown, vec![line(&b)], "the state at the floor");
     let shown = lines(&*it.at(c.revision).await?, COLLECTION, "").await?;

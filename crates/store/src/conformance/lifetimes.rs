@@ -39,19 +39,44 @@ async fn an_object_is_deleted_when_its_lifetime_is_over(harness: &dyn Harness) -
     let ever = it.create("ever", "one").await?;
     let mut watch = it.watch("").await?;
     pass(SHORT / 2).await;
-    ensure_eq!(it.current().await?, ever.revision, "the revision before the time");
+    ensure_eq!(
+        it.current().await?,
+        ever.revision,
+        "the revision before the time"
+    );
     pass(SHORT).await;
     let change = changes(&mut *watch, 1).await?.remove(0);
     ensure_eq!(change.kind, ChangeKind::Deleted, "what happened");
-    ensure_eq!(change.revision.0, ever.revision.0 + 1, "the revision of the deletion");
-    ensure_eq!(change.entry.bytes, seen("one", change.revision), "the last object");
-    ensure_eq!(change.previous.as_ref().map(line), Some(line(&short)), "what was before");
-    ensure!(it.store.get(&key("short")).await?.is_none(), "the object is still there");
+    ensure_eq!(
+        change.revision.0,
+        ever.revision.0 + 1,
+        "the revision of the deletion"
+    );
+    ensure_eq!(
+        change.entry.bytes,
+        seen("one", change.revision),
+        "the last object"
+    );
+    ensure_eq!(
+        change.previous.as_ref().map(line),
+        Some(line(&short)),
+        "what was before"
+    );
+    ensure!(
+        it.store.get(&key("short")).await?.is_none(),
+        "the object is still there"
+    );
     let read = it.store.get(&key("long")).await?.as_ref().map(line);
     ensure_eq!(read, Some(line(&long)), "an object that lives longer");
     pass(LONG).await;
-    ensure!(it.store.get(&key("long")).await?.is_none(), "the object is still there");
-    ensure!(it.store.get(&key("ever")).await?.is_some(), "an object without a lifetime is gone");
+    ensure!(
+        it.store.get(&key("long")).await?.is_none(),
+        "the object is still there"
+    );
+    ensure!(
+        it.store.get(&key("ever")).await?.is_some(),
+        "an object without a lifetime is gone"
+    );
     Ok(())
 }
 
@@ -60,12 +85,22 @@ async fn an_update_begins_a_new_lifetime(harness: &dyn Harness) -> Verdict {
     let pass = passing(&it)?;
     let first = it.store.create(key("a"), mortal("one", LONG)).await?;
     pass(LONG / 2).await;
-    let second = it.store.update(key("a"), first.revision, mortal("two", LONG)).await?;
+    let second = it
+        .store
+        .update(key("a"), first.revision, mortal("two", LONG))
+        .await?;
     pass(LONG * 3 / 4).await;
     let read = it.store.get(&key("a")).await?.as_ref().map(line);
-    ensure_eq!(read, Some(line(&second.entry)), "an object in its second lifetime");
+    ensure_eq!(
+        read,
+        Some(line(&second.entry)),
+        "an object in its second lifetime"
+    );
     pass(LONG / 2).await;
-    ensure!(it.store.get(&key("a")).await?.is_none(), "the object is still there");
+    ensure!(
+        it.store.get(&key("a")).await?.is_none(),
+        "the object is still there"
+    );
     Ok(())
 }
 

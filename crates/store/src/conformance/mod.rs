@@ -153,7 +153,11 @@ where
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (passed, skipped) = (self.passed.len(), self.skipped.len());
-        writeln!(f, "{passed} passed, {skipped} skipped, {} failed", self.failed.len())?;
+        writeln!(
+            f,
+            "{passed} passed, {skipped} skipped, {} failed",
+            self.failed.len()
+        )?;
         for (name, why) in &self.skipped {
             writeln!(f, "skipped {name}: {why}")?;
         }

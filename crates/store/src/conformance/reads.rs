@@ -20,7 +20,19 @@ sentences![
 
 /// Paths whose order as bytes is not that of their parts.
 const PATHS: &[&str] = &[
-    "a", "a-b/x", "a/", "a/b", "a/b-c", "a/b/c", "a0", "ab/x", "b/", "b/a", "b/z", "é/x", "\u{10FFFF}",
+    "a",
+    "a-b/x",
+    "a/",
+    "a/b",
+    "a/b-c",
+    "a/b/c",
+    "a0",
+    "ab/x",
+    "b/",
+    "b/a",
+    "b/z",
+    "é/x",
+    "\u{10FFFF}",
 ];
 
 async fn a_snapshot_does_not_see_later_writes(harness: &dyn Harness) -> Verdict {
@@ -31,11 +43,18 @@ async fn a_snapshot_does_not_see_later_writes(harness: &dyn Harness) -> Verdict 
     it.update(&a, "two").await?;
     it.delete(&b).await?;
     it.create("c", "one").await?;
-    ensure_eq!(before.revision(), b.revision, "the revision of the snapshot");
+    ensure_eq!(
+        before.revision(),
+        b.revision,
+        "the revision of the snapshot"
+    );
     let shown = lines(&*before, COLLECTION, "").await?;
     ensure_eq!(shown, vec![line(&a), line(&b)], "what the snapshot shows");
     ensure_eq!(before.count(COLLECTION, "").await?, 2, "its count");
-    ensure!(before.get(&key("c")).await?.is_none(), "it shows a later object");
+    ensure!(
+        before.get(&key("c")).await?.is_none(),
+        "it shows a later object"
+    );
     let read = before.get(&key("b")).await?.as_ref().map(line);
     ensure_eq!(read, Some(line(&b)), "an object that was deleted later");
     Ok(())
@@ -58,13 +77,31 @@ async fn a_prefix_narrows_a_range_and_a_count(harness: &dyn Harness) -> Verdict 
         it.create(path, "one").await?;
     }
     let now = it.now().await?;
-    for prefix in ["", "a", "a/", "a/b", "b/", "b/a", "c", "é", "\u{10FFFF}", "\u{10FFFF}\u{10FFFF}"] {
-        let expected: Vec<_> = PATHS.iter().filter(|path| path.starts_with(prefix)).collect();
+    for prefix in [
+        "",
+        "a",
+        "a/",
+        "a/b",
+        "b/",
+        "b/a",
+        "c",
+        "é",
+        "\u{10FFFF}",
+        "\u{10FFFF}\u{10FFFF}",
+    ] {
+        let expected: Vec<_> = PATHS
+            .iter()
+            .filter(|path| path.starts_with(prefix))
+            .collect();
         let shown = lines(&*now, COLLECTION, prefix).await?;
         let paths: Vec<_> = shown.iter().map(|(path, ..)| path).collect();
         ensure_eq!(paths, expected, "what starts with {prefix:?}");
         let count = now.count(COLLECTION, prefix).await?;
-        ensure_eq!(count, expected.len() as u64, "how many start with {prefix:?}");
+        ensure_eq!(
+            count,
+            expected.len() as u64,
+            "how many start with {prefix:?}"
+        );
     }
     Ok(())
 }
@@ -84,9 +121,15 @@ async fn a_start_is_where_a_range_begins(harness: &dyn Harness) -> Verdict {
             };
             let page = now.range(COLLECTION, range).await?;
             let paths: Vec<_> = page.entries.iter().map(|entry| &*entry.path).collect();
-            let expected = PATHS.iter().filter(|p| p.starts_with(prefix) && **p >= start);
+            let expected = PATHS
+                .iter()
+                .filter(|p| p.starts_with(prefix) && **p >= start);
             let expected: Vec<_> = expected.copied().collect();
-            ensure_eq!(paths, expected, "what starts with {prefix:?} from {start:?} on");
+            ensure_eq!(
+                paths,
+                expected,
+                "what starts with {prefix:?} from {start:?} on"
+            );
         }
     }
     Ok(())
@@ -99,7 +142,10 @@ async fn a_limit_cuts_a_range_and_says_how_many_remain(harness: &dyn Harness) ->
     }
     let now = it.now().await?;
     for prefix in ["", "a/", "c"] {
-        let all: Vec<_> = PATHS.iter().filter(|path| path.starts_with(prefix)).collect();
+        let all: Vec<_> = PATHS
+            .iter()
+            .filter(|path| path.starts_with(prefix))
+            .collect();
         for limit in 1..=all.len() + 1 {
             let range = Range {
                 prefix: prefix.into(),
@@ -111,7 +157,11 @@ async fn a_limit_cuts_a_range_and_says_how_many_remain(harness: &dyn Harness) ->
             let (expected, rest) = all.split_at(limit.min(all.len()));
             let expected: Vec<_> = expected.iter().map(|path| **path).collect();
             ensure_eq!(paths, expected, "the first {limit} of {prefix:?}");
-            ensure_eq!(page.remaining, rest.len() as u64, "after {limit} of {prefix:?}");
+            ensure_eq!(
+                page.remaining,
+                rest.len() as u64,
+                "after {limit} of {prefix:?}"
+            );
         }
     }
     Ok(())
@@ -143,7 +193,11 @@ async fn paging_shows_every_object_once_whatever_is_written_meanwhile(
 }
 
 async fn paged(snapshot: &dyn Snapshot, revision: Revision, limit: usize) -> Verdict<Vec<Line>> {
-    ensure_eq!(snapshot.revision(), revision, "the revision of the snapshot");
+    ensure_eq!(
+        snapshot.revision(),
+        revision,
+        "the revision of the snapshot"
+    );
     let total = snapshot.count(COLLECTION, "ns-").await?;
     let mut all = Vec::new();
     let mut start = String::new();
@@ -166,7 +220,13 @@ async fn paged(snapshot: &dyn Snapshot, revision: Revision, limit: usize) -> Ver
 
 async fn collections_do_not_mix(harness: &dyn Harness) -> Verdict {
     let it = harness.open().await;
-    let names = ["pods", "pod", "pods/x", "example.org/pods", "pods.example.org"];
+    let names = [
+        "pods",
+        "pod",
+        "pods/x",
+        "example.org/pods",
+        "pods.example.org",
+    ];
     for name in names {
         it.store.create(Key::new(name, "a/b"), object(name)).await?;
     }
@@ -189,10 +249,19 @@ async fn collections_do_not_mix(harness: &dyn Harness) -> Verdict {
 async fn what_was_never_written_is_empty(harness: &dyn Harness) -> Verdict {
     let it = harness.open().await;
     let now = it.now().await?;
-    ensure!(lines(&*now, "nothing", "").await?.is_empty(), "something is there");
+    ensure!(
+        lines(&*now, "nothing", "").await?.is_empty(),
+        "something is there"
+    );
     ensure_eq!(now.count("nothing", "").await?, 0, "a count of nothing");
-    ensure!(now.get(&Key::new("nothing", "a")).await?.is_none(), "something is there");
-    ensure!(it.store.get(&key("a")).await?.is_none(), "something is there");
+    ensure!(
+        now.get(&Key::new("nothing", "a")).await?.is_none(),
+        "something is there"
+    );
+    ensure!(
+        it.store.get(&key("a")).await?.is_none(),
+        "something is there"
+    );
     ensure_eq!(now.revision(), it.current().await?, "the revision");
     Ok(())
 }

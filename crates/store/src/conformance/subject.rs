@@ -46,7 +46,12 @@ pub(super) fn line(entry: &Entry) -> Line {
 /// A change as text.
 pub(super) fn told(change: &Change) -> (u64, ChangeKind, Line, Option<Line>) {
     let previous = change.previous.as_ref().map(line);
-    (change.revision.0, change.kind, line(&change.entry), previous)
+    (
+        change.revision.0,
+        change.kind,
+        line(&change.entry),
+        previous,
+    )
 }
 
 /// The error that a read has to end with.
@@ -61,7 +66,9 @@ pub(super) fn refusal<T>(what: &str, answer: Result<T, ReadError>) -> Verdict<Re
 pub(super) fn conflict<T>(what: &str, answer: Result<T, WriteError>) -> Verdict<Option<Entry>> {
     match answer {
         Err(WriteError::Conflict(there)) => Ok(there),
-        Err(error) => Err(Stop::Failed(format!("{what}: {error} instead of a conflict"))),
+        Err(error) => Err(Stop::Failed(format!(
+            "{what}: {error} instead of a conflict"
+        ))),
         Ok(_) => Err(Stop::Failed(format!("{what} was not a conflict"))),
     }
 }
@@ -78,7 +85,9 @@ pub(super) async fn changes(watch: &mut dyn Watch, many: usize) -> Verdict<Vec<A
     }
     if all.len() > many {
         let extra: Vec<_> = all.iter().skip(many).map(|change| told(change)).collect();
-        return Err(Stop::Failed(format!("a watch told of more than was done: {extra:?}")));
+        return Err(Stop::Failed(format!(
+            "a watch told of more than was done: {extra:?}"
+        )));
     }
     Ok(all)
 }
@@ -105,7 +114,9 @@ pub(super) async fn lines(
     let page = snapshot.range(collection, range).await?;
     if page.remaining != 0 {
         let more = page.remaining;
-        return Err(Stop::Failed(format!("a range without a limit left {more} out")));
+        return Err(Stop::Failed(format!(
+            "a range without a limit left {more} out"
+        )));
     }
     Ok(page.entries.iter().map(line).collect())
 }

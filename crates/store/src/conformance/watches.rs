@@ -26,18 +26,33 @@ sentences![
     compaction_does_not_end_a_watch_that_keeps_up,
 ];
 
-type Told = (u64, ChangeKind, super::subject::Line, Option<super::subject::Line>);
+type Told = (
+    u64,
+    ChangeKind,
+    super::subject::Line,
+    Option<super::subject::Line>,
+);
 
 fn created(entry: &Entry) -> Told {
     (entry.revision.0, ChangeKind::Created, line(entry), None)
 }
 
 fn updated(entry: &Entry, before: &Entry) -> Told {
-    (entry.revision.0, ChangeKind::Updated, line(entry), Some(line(before)))
+    (
+        entry.revision.0,
+        ChangeKind::Updated,
+        line(entry),
+        Some(line(before)),
+    )
 }
 
 fn deleted(entry: &Entry, before: &Entry) -> Told {
-    (entry.revision.0, ChangeKind::Deleted, line(entry), Some(line(before)))
+    (
+        entry.revision.0,
+        ChangeKind::Deleted,
+        line(entry),
+        Some(line(before)),
+    )
 }
 
 async fn next(watch: &mut dyn Watch, many: usize) -> Verdict<Vec<Told>> {
@@ -76,9 +91,17 @@ async fn a_watch_from_the_past_starts_there(harness: &dyn Harness) -> Verdict {
         let (before, after) = done.split_at(seen);
         let from = before.last().map_or(start, |told| Revision(told.0));
         let mut watch = it.store.watch(COLLECTION, "", from).await?;
-        ensure_eq!(next(&mut *watch, after.len()).await?, after, "what was told after {from:?}");
+        ensure_eq!(
+            next(&mut *watch, after.len()).await?,
+            after,
+            "what was told after {from:?}"
+        );
         let last = it.create(&format!("after-{seen}"), "one").await?;
-        ensure_eq!(next(&mut *watch, 1).await?, [created(&last)], "what came next");
+        ensure_eq!(
+            next(&mut *watch, 1).await?,
+            [created(&last)],
+            "what came next"
+        );
         done.push(created(&last));
     }
     Ok(())
@@ -90,8 +113,12 @@ async fn a_watch_tells_of_its_prefix_and_collection_alone(harness: &dyn Harness)
     for path in ["ns", "ns-b/x", "nt/x", "n", "ns0"] {
         life(&it, path).await?;
     }
-    it.store.create(Key::new("example.org/thing", "ns/x"), object("one")).await?;
-    it.store.create(Key::new("example.org/things2", "ns/x"), object("one")).await?;
+    it.store
+        .create(Key::new("example.org/thing", "ns/x"), object("one"))
+        .await?;
+    it.store
+        .create(Key::new("example.org/things2", "ns/x"), object("one"))
+        .await?;
     let mut done = life(&it, "ns/x").await?;
     done.extend(life(&it, "ns/").await?);
     ensure_eq!(next(&mut *watch, done.len()).await?, done, "what was told");
@@ -103,11 +130,21 @@ async fn a_watch_tells_nothing_of_writes_that_changed_nothing(harness: &dyn Harn
     let first = it.create("a", "one").await?;
     let mut watch = it.watch("").await?;
     it.update(&first, "one").await?;
-    ensure!(it.store.create(key("a"), object("x")).await.is_err(), "a second create");
+    ensure!(
+        it.store.create(key("a"), object("x")).await.is_err(),
+        "a second create"
+    );
     let stale = Revision(first.revision.0 - 1);
-    ensure!(it.store.delete(key("a"), stale).await.is_err(), "a stale delete");
+    ensure!(
+        it.store.delete(key("a"), stale).await.is_err(),
+        "a stale delete"
+    );
     let second = it.update(&first, "two").await?;
-    ensure_eq!(next(&mut *watch, 1).await?, [updated(&second, &first)], "what was told");
+    ensure_eq!(
+        next(&mut *watch, 1).await?,
+        [updated(&second, &first)],
+        "what was told"
+    );
     Ok(())
 }
 
@@ -122,7 +159,11 @@ async fn all_watchers_are_told_the_same_in_the_same_order(harness: &dyn Harness)
         done.extend(life(&it, &format!("a-{n}")).await?);
     }
     for watch in &mut watches {
-        ensure_eq!(next(&mut **watch, done.len()).await?, done, "what one was told");
+        ensure_eq!(
+            next(&mut **watch, done.len()).await?,
+            done,
+            "what one was told"
+        );
     }
     Ok(())
 }
@@ -162,7 +203,11 @@ async fn between_a_snapshot_and_a_watch_of_its_revision_nothing_is_lost(
                         ChangeKind::Deleted => view.remove(&path),
                         _ => view.insert(path, line(&change.entry)),
                     };
-                    ensure_eq!(before, change.previous.as_ref().map(line), "what was before");
+                    ensure_eq!(
+                        before,
+                        change.previous.as_ref().map(line),
+                        "what was before"
+                    );
                 }
             }
             views.push(view);
@@ -184,9 +229,16 @@ async fn giving_up_waiting_loses_nothing(harness: &dyn Harness) -> Verdict {
     let mut watch = it.watch("").await?;
     for n in 0..5 {
         let early = watch.next().now_or_never();
-        ensure!(early.is_none(), "a watch was told of something that was not done");
+        ensure!(
+            early.is_none(),
+            "a watch was told of something that was not done"
+        );
         let entry = it.create(&format!("a-{n}"), "one").await?;
-        ensure_eq!(next(&mut *watch, 1).await?, [created(&entry)], "what was told");
+        ensure_eq!(
+            next(&mut *watch, 1).await?,
+            [created(&entry)],
+            "what was told"
+        );
     }
     Ok(())
 }
@@ -204,7 +256,10 @@ async fn progress_follows_what_was_told(harness: &dyn Harness) -> Verdict {
     );
     changes(&mut *watch, 2).await?;
     let progress = watch.progress();
-    ensure!(progress >= second.revision, "progress is behind what was told");
+    ensure!(
+        progress >= second.revision,
+        "progress is behind what was told"
+    );
     ensure!(progress <= it.current().await?, "progress is in the future");
     Ok(())
 }
@@ -228,7 +283,9 @@ async fn reaches(watch: &mut dyn Watch, revision: Revision) -> Verdict {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let progress = watch.progress();
-    Err(Stop::Failed(format!("progress stays at {progress:?} before {revision:?}")))
+    Err(Stop::Failed(format!(
+        "progress stays at {progress:?} before {revision:?}"
+    )))
 }
 
 async fn a_watch_from_before_the_floor_is_refused(harness: &dyn Harness) -> Verdict {
@@ -237,7 +294,10 @@ async fn a_watch_from_before_the_floor_is_refused(harness: &dyn Harness) -> Verd
     let second = it.update(&first, "two").await?;
     let third = it.update(&second, "three").await?;
     it.store.compact(third.revision).await?;
-    match refusal("a watch", it.store.watch(COLLECTION, "", first.revision).await)? {
+    match refusal(
+        "a watch",
+        it.store.watch(COLLECTION, "", first.revision).await,
+    )? {
         ReadError::Compacted { floor, .. } => {
             ensure_eq!(floor, third.revision, "the floor that the error names");
         }
@@ -245,7 +305,11 @@ async fn a_watch_from_before_the_floor_is_refused(harness: &dyn Harness) -> Verd
     }
     let mut watch = it.store.watch(COLLECTION, "", third.revision).await?;
     let last = it.update(&third, "four").await?;
-    ensure_eq!(next(&mut *watch, 1).await?, [updated(&last, &third)], "what was told");
+    ensure_eq!(
+        next(&mut *watch, 1).await?,
+        [updated(&last, &third)],
+        "what was told"
+    );
     Ok(())
 }
 
@@ -266,11 +330,22 @@ async fn compaction_does_not_end_a_watch_that_keeps_up(harness: &dyn Harness) ->
         let done = life(&it, &format!("a-{n}")).await?;
         ensure_eq!(next(&mut *busy, 4).await?, done, "what was told");
         let early = quiet.next().now_or_never();
-        ensure!(early.is_none(), "a watch was told of what it did not ask for");
+        ensure!(
+            early.is_none(),
+            "a watch was told of what it did not ask for"
+        );
         it.store.compact(it.current().await?).await?;
     }
     let last = it.create("quiet/a", "one").await?;
-    ensure_eq!(next(&mut *busy, 1).await?, [created(&last)], "what one was told");
-    ensure_eq!(next(&mut *quiet, 1).await?, [created(&last)], "what the other was told");
+    ensure_eq!(
+        next(&mut *busy, 1).await?,
+        [created(&last)],
+        "what one was told"
+    );
+    ensure_eq!(
+        next(&mut *quiet, 1).await?,
+        [created(&last)],
+        "what the other was told"
+    );
     Ok(())
 }

@@ -34,8 +34,15 @@ async fn a_created_object_is_read_back_with_its_revision(harness: &dyn Harness) 
     let it = harness.open().await;
     let before = it.current().await?;
     let created = it.create("a", "one").await?;
-    ensure!(created.revision > before, "a create did not move the revision");
-    ensure_eq!(it.current().await?, created.revision, "the current revision");
+    ensure!(
+        created.revision > before,
+        "a create did not move the revision"
+    );
+    ensure_eq!(
+        it.current().await?,
+        created.revision,
+        "the current revision"
+    );
     ensure_eq!(&*created.path, "a", "the path");
     ensure_eq!(created.bytes, seen("one", created.revision), "the answer");
     let read = it.store.get(&key("a")).await?.as_ref().map(line);
@@ -96,7 +103,10 @@ async fn an_update_of_nothing_is_a_conflict_with_nothing(harness: &dyn Harness) 
         let there = conflict("an update of nothing", answer)?;
         ensure!(there.is_none(), "something is there: {there:?}");
     }
-    ensure!(it.store.get(&key("a")).await?.is_none(), "an object came to be");
+    ensure!(
+        it.store.get(&key("a")).await?.is_none(),
+        "an object came to be"
+    );
     Ok(())
 }
 
@@ -105,7 +115,10 @@ async fn an_update_with_the_same_bytes_writes_nothing(harness: &dyn Harness) -> 
     let first = it.create("a", "one").await?;
     // Also for an object that has been updated, so whose revision is not that of its creation.
     let first = it.update(&first, "two").await?;
-    let again = it.store.update(key("a"), first.revision, object("two")).await?;
+    let again = it
+        .store
+        .update(key("a"), first.revision, object("two"))
+        .await?;
     ensure!(!again.changed, "the same bytes were written again");
     ensure_eq!(line(&again.entry), line(&first), "the answer");
     ensure_eq!(it.current().await?, first.revision, "the current revision");
@@ -116,7 +129,10 @@ async fn a_stale_update_with_the_same_bytes_is_a_conflict(harness: &dyn Harness)
     let it = harness.open().await;
     let first = it.create("a", "one").await?;
     let second = it.update(&first, "two").await?;
-    let answer = it.store.update(key("a"), first.revision, object("two")).await;
+    let answer = it
+        .store
+        .update(key("a"), first.revision, object("two"))
+        .await;
     let there = conflict("a stale update", answer)?.as_ref().map(line);
     ensure_eq!(there, Some(line(&second)), "the object that is there");
     Ok(())
@@ -131,7 +147,10 @@ async fn a_delete_answers_the_last_object_with_the_revision_of_the_deletion(
     ensure!(gone.revision > first.revision, "the revision did not move");
     ensure_eq!(gone.bytes, seen("one", gone.revision), "the answer");
     ensure_eq!(it.current().await?, gone.revision, "the current revision");
-    ensure!(it.store.get(&key("a")).await?.is_none(), "the object is still there");
+    ensure!(
+        it.store.get(&key("a")).await?.is_none(),
+        "the object is still there"
+    );
     Ok(())
 }
 
@@ -153,8 +172,15 @@ async fn a_delete_of_nothing_is_a_conflict_with_nothing(harness: &dyn Harness) -
     let it = harness.open().await;
     let first = it.create("a", "one").await?;
     it.delete(&first).await?;
-    for (path, revision) in [("a", first.revision), ("b", first.revision), ("b", Revision(0))] {
-        let there = conflict("a delete of nothing", it.store.delete(key(path), revision).await)?;
+    for (path, revision) in [
+        ("a", first.revision),
+        ("b", first.revision),
+        ("b", Revision(0)),
+    ] {
+        let there = conflict(
+            "a delete of nothing",
+            it.store.delete(key(path), revision).await,
+        )?;
         ensure!(there.is_none(), "something is there: {there:?}");
     }
     Ok(())
@@ -167,7 +193,10 @@ async fn a_revision_from_before_a_deletion_is_good_for_nothing(harness: &dyn Har
     let anew = it.create("a", "one").await?;
     ensure!(anew.revision > gone.revision, "the revision did not move");
     for stale in [first.revision, gone.revision] {
-        conflict("an update", it.store.update(key("a"), stale, object("x")).await)?;
+        conflict(
+            "an update",
+            it.store.update(key("a"), stale, object("x")).await,
+        )?;
         conflict("a delete", it.store.delete(key("a"), stale).await)?;
     }
     Ok(())
@@ -180,7 +209,9 @@ async fn revisions_are_dense_across_collections(harness: &dyn Harness) -> Verdic
     for n in 0..5 {
         let other = Key::new("example.org/others", format!("b-{n}"));
         let created = it.store.create(other.clone(), object("one")).await?;
-        let updated = it.store.update(other.clone(), created.revision, object("two"));
+        let updated = it
+            .store
+            .update(other.clone(), created.revision, object("two"));
         let updated = updated.await?.entry;
         let here = it.create(&format!("c-{n}"), "one").await?;
         let gone = it.store.delete(other, updated.revision).await?;
@@ -200,7 +231,10 @@ async fn failed_writes_take_no_revision(harness: &dyn Harness) -> Verdict {
         "a second create was let through"
     );
     let stale = Revision(first.revision.0 - 1);
-    conflict("an update", it.store.update(key("a"), stale, object("x")).await)?;
+    conflict(
+        "an update",
+        it.store.update(key("a"), stale, object("x")).await,
+    )?;
     conflict("a delete", it.store.delete(key("b"), stale).await)?;
     ensure_eq!(it.current().await?, first.revision, "the current revision");
     Ok(())
@@ -258,11 +292,16 @@ async fn bytes_without_a_place_for_the_revision_stay_as_they_are(harness: &dyn H
     let bytes: &[u8] = &[0, 255, b'"', 10, 0];
     let created = it.store.create(key("a"), Payload::plain(bytes)).await?;
     ensure_eq!(created.bytes, bytes, "the answer to a create");
-    let same = it.store.update(key("a"), created.revision, Payload::plain(bytes));
+    let same = it
+        .store
+        .update(key("a"), created.revision, Payload::plain(bytes));
     ensure!(!same.await?.changed, "the same bytes were written again");
     let gone = it.delete(&created).await?;
     ensure_eq!(gone.bytes, bytes, "the answer to a delete");
-    let empty = it.store.create(key("b"), Payload::plain(Vec::new())).await?;
+    let empty = it
+        .store
+        .create(key("b"), Payload::plain(Vec::new()))
+        .await?;
     ensure!(empty.bytes.is_empty(), "empty bytes did not stay so");
     let count = it.now().await?.count(COLLECTION, "").await?;
     ensure_eq!(count, 1, "how many objects there are");
@@ -279,7 +318,10 @@ async fn a_place_at_either_end_of_the_bytes_is_a_place(harness: &dyn Harness) ->
         let expected = |revision| payload.spliced(revision);
         let created = it.store.create(key(path), payload.clone()).await?;
         ensure_eq!(created.bytes, expected(created.revision), "a create");
-        let same = it.store.update(key(path), created.revision, payload.clone()).await?;
+        let same = it
+            .store
+            .update(key(path), created.revision, payload.clone())
+            .await?;
         ensure!(!same.changed, "the same bytes were written again");
         let gone = it.delete(&created).await?;
         ensure_eq!(gone.bytes, expected(gone.revision), "a delete");

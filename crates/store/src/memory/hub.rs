@@ -1,10 +1,11 @@
 //! Who waits for the changes of one collection, and waking them.
 //!
-//! Watchers read the log themselves; a hub only tells them when to look. A watcher *arms*, looks a last time, and if
-//! there is nothing waits; if there is something it disarms. The writer, inside its critical section, puts the path of
-//! each change into the hub's backlog, in order; outside of it the backlog is *dispatched*: each change wakes the armed
-//! watchers whose prefix it matches, and only those, and waking disarms. So a watcher that is still armed has missed
-//! nothing up to the last change dispatched, even if the log has been trimmed past the place where it last looked.
+//! Watchers read the log themselves; a hub only tells them when to look. A watcher *arms* and looks a last time; if
+//! there is nothing it has *settled* and waits, if there is something it disarms. The writer, inside its critical
+//! section, puts the path of each change into the hub's backlog, in order; outside of it the backlog is *dispatched*:
+//! each change wakes the armed watchers whose prefix it matches, and only those, and waking disarms. So a watcher that
+//! has settled has missed nothing up to the last change dispatched before it was woken, even if the log has been trimmed
+//! past the place where it last looked.
 //!
 //! Wakers are woken and dropped outside of all locks, since both can run code of others.
 //!
@@ -15,7 +16,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     task::Waker,
 };
@@ -36,6 +37,15 @@ pub(super) struct Hub {
     backlog: Mutex<Backlog>,
 }
 
+/// Where a watcher is. Written by the watcher alone.
+#[derive(Default)]
+pub(super) struct Place {
+    /// The first change it has not looked at.
+    pub(super) cursor: AtomicU64,
+    /// It has armed, and after that looked and found nothing more.
+    pub(super) settled: AtomicBool,
+}
+
 #[derive(Default)]
 struct Watchers {
     by_id: HashMap<u64, Waiter>,
@@ -46,8 +56,10 @@ struct Watchers {
 
 struct Waiter {
     prefix: Arc<str>,
-    cursor: Arc<AtomicU64>,
+    place: Arc<Place>,
     waker: Option<Waker>,
+    /// Once woken: the place up to which nothing had been dispatched that it wants.
+    woken_at: u64,
 }
 
 #[derive(Default)]
@@ -62,20 +74,18 @@ struct Backlog {
 }
 
 impl Hub {
-    /// Adds a watcher that has seen everything before `cursor`.
-    pub(super) fn join(&self, prefix: Arc<str>, cursor: Arc<AtomicU64>) -> u64 {
+    /// Adds a watcher.
+    pub(super) fn join(&self, prefix: Arc<str>, place: Arc<Place>) -> u64 {
         let mut watchers = self.watchers.lock();
         let id = watchers.next_id;
         watchers.next_id += 1;
-        let waker = None;
-        watchers.by_id.insert(
-            id,
-            Waiter {
-                prefix,
-                cursor,
-                waker,
-            },
-        );
+        let waiter = Waiter {
+            prefix,
+            place,
+            waker: None,
+            woken_at: 0,
+        };
+        watchers.by_id.insert(id, waiter);
         id
     }
 
@@ -115,25 +125,28 @@ impl Hub {
         drop(watchers);
     }
 
-    /// If the watcher is armed: the place before which there is nothing it has yet to see.
-    pub(super) fn unmatched_before(&self, id: u64) -> Option<u64> {
+    /// The place before which a watcher that has settled has nothing more to see.
+    pub(super) fn unmatched_before(&self, id: u64) -> u64 {
         let mut watchers = self.watchers.lock();
         let woken = self.dispatch_into(&mut watchers);
-        let waiter = watchers.by_id.get(&id);
-        let armed = waiter.is_some_and(|waiter| waiter.waker.is_some());
-        let place = armed.then_some(watchers.dispatched);
+        let place = match watchers.by_id.get(&id) {
+            Some(waiter) if waiter.waker.is_none() => waiter.woken_at,
+            _ => watchers.dispatched,
+        };
         drop(watchers);
         woken.into_iter().for_each(Waker::wake);
         place
     }
 
-    /// The first place that some watcher has still to read; armed watchers have nothing to read. Those in `woken` are for
-    /// the caller to wake when it holds no locks.
+    /// The first place that some watcher has still to read. One that has settled and is armed has nothing to read. Those
+    /// in `woken` are for the caller to wake when it holds no locks.
     pub(super) fn needed_from(&self, woken: &mut Vec<Waker>) -> Option<u64> {
         let mut watchers = self.watchers.lock();
         woken.extend(self.dispatch_into(&mut watchers));
-        let busy = watchers.by_id.values().filter(|w| w.waker.is_none());
-        busy.map(|w| w.cursor.load(Ordering::Relaxed)).min()
+        let all = watchers.by_id.values();
+        all.filter(|w| w.waker.is_none() || !w.place.settled.load(Ordering::SeqCst))
+            .map(|w| w.place.cursor.load(Ordering::SeqCst))
+            .min()
     }
 
     /// Notes a change. Called inside the writer's critical section, so in order.
@@ -189,20 +202,24 @@ impl Hub {
         let all = std::mem::take(&mut backlog.overflow);
         let end = backlog.end;
         drop(backlog);
-        watchers.dispatched = end;
         if paths.is_empty() {
             return Vec::new();
         }
-        self.disarm_where(watchers, |prefix| {
+        let woken = self.disarm_where(watchers, |prefix| {
             all || paths.iter().any(|path| path.starts_with(prefix))
-        })
+        });
+        watchers.dispatched = end;
+        woken
     }
 
     fn disarm_where(&self, watchers: &mut Watchers, wants: impl Fn(&str) -> bool) -> Vec<Waker> {
         let armed = watchers.by_id.values_mut().filter(|w| w.waker.is_some());
         let woken: Vec<_> = armed
             .filter(|w| wants(&w.prefix))
-            .filter_map(|w| w.waker.take())
+            .filter_map(|w| {
+                w.woken_at = watchers.dispatched;
+                w.waker.take()
+            })
             .collect();
         self.armed.fetch_sub(woken.len(), Ordering::SeqCst);
         woken

@@ -6,9 +6,11 @@ use std::time::Duration;
 /// not push out the history of the others.
 ///
 /// ```
-/// use kubewright_store::memory::Limits;
-/// let short = Limits { max_changes: 1000, ..Limits::default() };
-/// assert!(short.max_lag <= 16_384);
+/// use kubewright_store::{MemoryStore, Revision, memory::Limits};
+///
+/// let forgetful = Limits { max_changes: 1000, ..Limits::default() };
+/// let store = MemoryStore::with_limits(Revision(0), forgetful);
+/// # drop(store);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -18,8 +20,8 @@ pub struct Limits {
     pub max_age: Duration,
     /// The most bytes that changes keep alive beyond the newest objects.
     pub max_bytes: usize,
-    /// The most changes that a watcher may be behind. One that starts in the past may be as much more behind as its
-    /// start was, until it has caught up once.
+    /// The most changes that a watcher may be behind; also no more than are kept. One that starts in the past may be as
+    /// much more behind as its start was, until it has caught up once.
     pub max_lag: u64,
 }
 

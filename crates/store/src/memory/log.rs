@@ -83,7 +83,13 @@ impl Log {
         let chunk = (seq / CHUNK - self.base / CHUNK) as usize;
         let gone = if chunk == 0 { self.base % CHUNK } else { 0 };
         let skip = (seq % CHUNK - gone) as usize;
-        (seq..).zip(self.chunks.iter().skip(chunk).flat_map(|c| c.iter()).skip(skip))
+        (seq..).zip(
+            self.chunks
+                .iter()
+                .skip(chunk)
+                .flat_map(|c| c.iter())
+                .skip(skip),
+        )
     }
 
     /// The place of the first change after a revision.
@@ -171,7 +177,10 @@ impl Log {
 
 /// What a change alone keeps alive: the object it replaced, and after a deletion the last object.
 fn weight(change: &Change) -> usize {
-    let replaced = change.previous.as_ref().map_or(0, |entry| entry.bytes.len());
+    let replaced = change
+        .previous
+        .as_ref()
+        .map_or(0, |entry| entry.bytes.len());
     let last = match change.kind {
         ChangeKind::Deleted => change.entry.bytes.len(),
         ChangeKind::Created | ChangeKind::Updated => 0,
@@ -217,12 +226,26 @@ mod tests {
         for trimmed in 0..=total {
             assert_eq!(log.base(), trimmed);
             assert_eq!(log.end(), total);
-            for seq in [0, trimmed, trimmed + 1, CHUNK, 2 * CHUNK - 1, total - 1, total] {
+            for seq in [
+                0,
+                trimmed,
+                trimmed + 1,
+                CHUNK,
+                2 * CHUNK - 1,
+                total - 1,
+                total,
+            ] {
                 let kept = seq >= trimmed && seq < total;
                 assert_eq!(revision_of(log.get(seq)), kept.then_some(10 * seq + 5));
                 let at = seq.max(trimmed);
-                assert_eq!(log.after(Revision((10 * at + 5).saturating_sub(1))), at.min(total));
-                let first = log.from(seq).next().map(|(seq, r)| (seq, r.change.revision.0));
+                assert_eq!(
+                    log.after(Revision((10 * at + 5).saturating_sub(1))),
+                    at.min(total)
+                );
+                let first = log
+                    .from(seq)
+                    .next()
+                    .map(|(seq, r)| (seq, r.change.revision.0));
                 assert_eq!(first, (at < total).then_some((at, 10 * at + 5)));
                 assert_eq!(log.from(seq).count() as u64, total.saturating_sub(at));
             }

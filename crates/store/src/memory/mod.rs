@@ -19,7 +19,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     task::Waker,
 };
@@ -31,7 +31,7 @@ use tokio::{sync::Notify, time::Instant};
 use crate::{
     Entry, Key, Payload, ReadError, Revision, Snapshot, Store, Updated, Watch, WriteError,
 };
-use hub::Hub;
+use hub::{Hub, Place};
 use snapshot::MemorySnapshot;
 use state::{Commit, State};
 use watch::MemoryWatch;
@@ -276,15 +276,10 @@ impl Inner {
     }
 
     /// Adds a watcher to the hub of its collection.
-    fn join(
-        &self,
-        collection: &Arc<str>,
-        prefix: Arc<str>,
-        cursor: Arc<AtomicU64>,
-    ) -> (Arc<Hub>, u64) {
+    fn join(&self, collection: &Arc<str>, prefix: Arc<str>, place: Arc<Place>) -> (Arc<Hub>, u64) {
         let mut hubs = self.hubs.write();
         let hub = hubs.entry(Arc::clone(collection)).or_default();
-        let id = hub.join(prefix, cursor);
+        let id = hub.join(prefix, place);
         (Arc::clone(hub), id)
     }
 

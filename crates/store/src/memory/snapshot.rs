@@ -100,16 +100,18 @@ impl MemorySnapshot {
         let before = |path: &Arc<str>| **path < *range.start || **path < *prefix;
         let after = |path: &Arc<str>| **path > *prefix && !path.starts_with(prefix);
         let mut more = false;
-        objects.heads.walk(before, after, self.revision, |path, head| {
-            if let Some(entry) = log.value_at(path, head, self.revision) {
-                if entries.len() == most {
-                    more = true;
-                    return ControlFlow::Break(());
+        objects
+            .heads
+            .walk(before, after, self.revision, |path, head| {
+                if let Some(entry) = log.value_at(path, head, self.revision) {
+                    if entries.len() == most {
+                        more = true;
+                        return ControlFlow::Break(());
+                    }
+                    entries.push(entry);
                 }
-                entries.push(entry);
-            }
-            ControlFlow::Continue(())
-        });
+                ControlFlow::Continue(())
+            });
         let remaining = match entries.last() {
             Some(last) if more => self.number(objects, log, |path| path <= &last.path, after),
             _ => 0,

@@ -64,12 +64,16 @@ impl State {
 
     /// The path as it is held and its newest version.
     pub(super) fn head(&self, key: &Key) -> Option<(&Arc<str>, &Arc<Version>)> {
-        self.collections.get(&*key.collection)?.heads.find(&*key.path)
+        self.collections
+            .get(&*key.collection)?
+            .heads
+            .find(&*key.path)
     }
 
     /// The object at a key.
     pub(super) fn entry(&self, key: &Key) -> Option<Entry> {
-        self.head(key).and_then(|(path, version)| version.entry(path))
+        self.head(key)
+            .and_then(|(path, version)| version.entry(path))
     }
 
     /// The oldest revision that a collection can be read at.
@@ -196,7 +200,9 @@ impl State {
                 .map_or(0, |log| needed_from(&collection, log));
             while let Some(log) = self.logs.get(&*collection)
                 && log.base() < needed
-                && log.first().is_some_and(|oldest| oldest.change.revision <= floor)
+                && log
+                    .first()
+                    .is_some_and(|oldest| oldest.change.revision <= floor)
             {
                 forgotten.extend(self.forget_oldest(&collection));
             }
@@ -326,7 +332,8 @@ impl State {
                 let mut heads = Tree::new();
                 heads.insert(path, version);
                 let floor = self.floor;
-                self.collections.insert(collection, Objects { heads, floor });
+                self.collections
+                    .insert(collection, Objects { heads, floor });
             }
         }
         self.current = revision;

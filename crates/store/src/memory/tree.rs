@@ -381,9 +381,7 @@ fn spans<'a, K, V, B: Fn(&K) -> bool, A: Fn(&K) -> bool>(
     after: Option<&'a A>,
 ) -> impl Iterator<Item = (&'a Subtree<K, V>, Option<&'a B>, Option<&'a A>)> {
     let from = before.map_or(0, |b| {
-        items
-            .partition_point(|item| b(&item.key))
-            .saturating_sub(1)
+        items.partition_point(|item| b(&item.key)).saturating_sub(1)
     });
     (from..items.len()).map_while(move |at| {
         let item = items.get(at)?;
@@ -398,7 +396,11 @@ fn spans<'a, K, V, B: Fn(&K) -> bool, A: Fn(&K) -> bool>(
 
 /// Joins a sparse node with a neighbour if the two fit well into one.
 fn merge<K: Key, V: Measure + Clone>(run: &mut Run<K, Subtree<K, V>>, at: usize) {
-    let left = if at + 1 < run.len() { at } else { at.saturating_sub(1) };
+    let left = if at + 1 < run.len() {
+        at
+    } else {
+        at.saturating_sub(1)
+    };
     let (Some(a), Some(b)) = (run.items().get(left), run.items().get(left + 1)) else {
         return;
     };
@@ -407,7 +409,10 @@ fn merge<K: Key, V: Measure + Clone>(run: &mut Run<K, Subtree<K, V>>, at: usize)
     }
     let right = run.remove(left + 1);
     if let Some(below) = run.value_mut(left) {
-        match (Arc::make_mut(&mut below.node), Arc::unwrap_or_clone(right.node)) {
+        match (
+            Arc::make_mut(&mut below.node),
+            Arc::unwrap_or_clone(right.node),
+        ) {
             (Node::Leaf(run), Node::Leaf(more)) => run.append(more),
             (Node::Branch(run), Node::Branch(more)) => run.append(more),
             _ => unreachable!("all leaves are at one depth"),

@@ -6,16 +6,18 @@
 use std::{
     cell::Cell,
     future::poll_fn,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     task::{Poll, Waker},
 };
 
 use futures_util::future::BoxFuture;
 
-use super::{Inner, hub::Hub, log::Log, state::State};
+use super::{
+    Inner,
+    hub::{Hub, Place},
+    log::Log,
+    state::State,
+};
 use crate::{Change, ReadError, Revision, Watch, WatchError};
 
 /// The most changes handed out at once.
@@ -31,8 +33,7 @@ pub(super) struct MemoryWatch {
     id: u64,
     collection: Arc<str>,
     prefix: Arc<str>,
-    /// The place of the first change not yet looked at. Written here alone.
-    cursor: Arc<AtomicU64>,
+    place: Arc<Place>,
     /// How far behind it may be.
     allowance: u64,
     /// Up to where everything that matches has been handed out.
@@ -78,35 +79,36 @@ impl MemoryWatch {
                 floor,
             });
         }
-        let (place, end) = state
+        let (cursor, end) = state
             .logs
             .get(&*collection)
             .map_or((0, 0), |log| (log.after(after), log.end()));
-        let cursor = Arc::new(AtomicU64::new(place));
-        let (hub, id) = inner.join(&collection, Arc::clone(&prefix), Arc::clone(&cursor));
+        let place = Arc::new(Place::default());
+        place.cursor.store(cursor, Ordering::SeqCst);
+        let (hub, id) = inner.join(&collection, Arc::clone(&prefix), Arc::clone(&place));
         Ok(Self {
             inner: Arc::clone(inner),
             hub,
             id,
             collection,
             prefix,
-            cursor,
-            allowance: inner.limits.max_lag.saturating_add(end - place),
+            place,
+            allowance: inner.limits.max_lag.saturating_add(end - cursor),
             seen: Cell::new(after),
             lagged: None,
             armed: false,
         })
     }
 
-    /// Looks for changes. `armed`: the watcher has been so ever since it had last seen everything.
-    fn look(&mut self, armed: bool) -> Look {
+    /// Looks for changes. `settled`: the watcher was so when it last looked.
+    fn look(&mut self, settled: bool) -> Look {
         if let Some(floor) = self.lagged {
             return Look::Lagged(floor);
         }
         // Asked before the log is read: what was written before the store closed is still handed out.
         let closed = self.inner.is_closed();
         let mut look = self.look_once();
-        if armed && matches!(look, Look::Lagged(_)) && self.catch_up() {
+        if settled && matches!(look, Look::Lagged(_)) && self.catch_up() {
             look = self.look_once();
         }
         match look {
@@ -122,16 +124,22 @@ impl MemoryWatch {
         }
     }
 
-    /// Where the log has been trimmed past an armed watcher: moves on to what it has not been woken for.
+    /// Where the log has been trimmed past a settled watcher: moves on to what it has not been woken for.
     fn catch_up(&self) -> bool {
-        let cursor = self.cursor.load(Ordering::Relaxed);
-        match self.hub.unmatched_before(self.id) {
-            Some(place) if place > cursor => {
-                self.cursor.store(place, Ordering::Relaxed);
-                true
-            }
-            _ => false,
+        let place = self.hub.unmatched_before(self.id);
+        let behind = place > self.cursor();
+        if behind {
+            self.move_to(place);
         }
+        behind
+    }
+
+    fn cursor(&self) -> u64 {
+        self.place.cursor.load(Ordering::SeqCst)
+    }
+
+    fn move_to(&self, cursor: u64) {
+        self.place.cursor.store(cursor, Ordering::SeqCst);
     }
 
     fn look_once(&self) -> Look {
@@ -147,7 +155,7 @@ impl MemoryWatch {
     }
 
     fn look_at(&self, log: &Log, state: &State) -> Look {
-        let mut cursor = self.cursor.load(Ordering::Relaxed);
+        let mut cursor = self.cursor();
         if cursor < log.base() {
             return Look::Lagged(state.floor_of(&self.collection));
         }
@@ -165,7 +173,7 @@ impl MemoryWatch {
             self.seen.set(record.change.revision);
             cursor = seq + 1;
         }
-        self.cursor.store(cursor, Ordering::Relaxed);
+        self.move_to(cursor);
         if !found.is_empty() {
             Look::Changes(found)
         } else if cursor < log.end() {
@@ -182,7 +190,7 @@ impl MemoryWatch {
             self.seen.set(state.current);
             return true;
         };
-        let mut cursor = self.cursor.load(Ordering::Relaxed);
+        let mut cursor = self.cursor();
         if cursor < log.base() {
             return false;
         }
@@ -193,7 +201,7 @@ impl MemoryWatch {
             self.seen.set(record.change.revision);
             cursor = seq + 1;
         }
-        self.cursor.store(cursor, Ordering::Relaxed);
+        self.move_to(cursor);
         if cursor == log.end() {
             self.seen.set(state.current);
         }
@@ -202,15 +210,19 @@ impl MemoryWatch {
 
     /// Looks, and where there is nothing arms and looks again, so that nothing written in between goes unnoticed.
     fn look_or_wait(&mut self, waker: &Waker) -> Poll<Look> {
-        let mut look = self.look(true);
+        let settled = self.place.settled.load(Ordering::SeqCst);
+        let mut look = self.look(settled);
         if matches!(look, Look::Nothing) {
-            let still = self.hub.arm(self.id, waker);
+            self.place.settled.store(false, Ordering::SeqCst);
+            let still_armed = self.hub.arm(self.id, waker);
             self.armed = true;
-            look = self.look(still);
+            look = self.look(settled && still_armed);
         }
         if matches!(look, Look::Nothing) {
+            self.place.settled.store(true, Ordering::SeqCst);
             return Poll::Pending;
         }
+        self.place.settled.store(false, Ordering::SeqCst);
         if std::mem::take(&mut self.armed) {
             self.hub.disarm(self.id);
         }
@@ -235,8 +247,11 @@ impl Watch for MemoryWatch {
     }
 
     fn progress(&self) -> Revision {
-        if self.lagged.is_none() && !self.advance() && self.catch_up() {
-            self.advance();
+        if self.lagged.is_none() && !self.advance() {
+            let settled = self.place.settled.load(Ordering::SeqCst);
+            if settled && self.catch_up() {
+                self.advance();
+            }
         }
         self.seen.get()
     }

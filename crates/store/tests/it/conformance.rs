@@ -25,7 +25,10 @@ fn subject(store: MemoryStore) -> Subject {
 }
 
 fn assert_all_passed(report: &conformance::Report) {
-    assert!(report.failed.is_empty() && report.skipped.is_empty(), "{report}");
+    assert!(
+        report.failed.is_empty() && report.skipped.is_empty(),
+        "{report}"
+    );
     assert_eq!(report.passed.len(), conformance::checks().len());
 }
 
@@ -62,7 +65,10 @@ async fn what_a_store_does_not_claim_is_skipped() {
 
 #[test]
 fn the_names_of_checks_are_unique() {
-    let mut names: Vec<_> = conformance::checks().iter().map(|check| check.name).collect();
+    let mut names: Vec<_> = conformance::checks()
+        .iter()
+        .map(|check| check.name)
+        .collect();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), conformance::checks().len());

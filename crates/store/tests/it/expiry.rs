@@ -24,7 +24,10 @@ async fn lifetimes_end_in_order_and_at_their_time() {
     let upkeep = tokio::spawn(kept(&store));
     let start = tokio::time::Instant::now();
     for (path, seconds) in [("c", 30), ("a", 10), ("b", 20)] {
-        store.create(pod(path), mortal("x", seconds)).await.expect("created");
+        store
+            .create(pod(path), mortal("x", seconds))
+            .await
+            .expect("created");
     }
     let mut watch = watch(&store, "", 3);
     for (revision, (path, seconds)) in (4..).zip([("a", 10), ("b", 20), ("c", 30)]) {
@@ -42,18 +45,35 @@ async fn lifetimes_end_in_order_and_at_their_time() {
 async fn a_shorter_lifetime_is_noticed_while_waiting_for_a_longer() {
     let store = MemoryStore::new();
     tokio::spawn(kept(&store));
-    store.create(pod("long"), mortal("x", 100)).await.expect("created");
+    store
+        .create(pod("long"), mortal("x", 100))
+        .await
+        .expect("created");
     tokio::time::sleep(Duration::from_secs(1)).await;
-    store.create(pod("short"), mortal("x", 5)).await.expect("created");
+    store
+        .create(pod("short"), mortal("x", 5))
+        .await
+        .expect("created");
     tokio::time::sleep(Duration::from_secs(6)).await;
-    assert!(view(&store, PODS, current(&store)).unwrap().contains_key("long"));
-    assert!(!view(&store, PODS, current(&store)).unwrap().contains_key("short"));
+    assert!(
+        view(&store, PODS, current(&store))
+            .unwrap()
+            .contains_key("long")
+    );
+    assert!(
+        !view(&store, PODS, current(&store))
+            .unwrap()
+            .contains_key("short")
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_upkeep_nothing_goes_away_and_all_else_works() {
     let store = MemoryStore::new();
-    let entry = store.create(pod("a"), mortal("x", 1)).await.expect("created");
+    let entry = store
+        .create(pod("a"), mortal("x", 1))
+        .await
+        .expect("created");
     tokio::time::advance(Duration::from_secs(60)).await;
     assert!(store.get(&pod("a")).await.expect("read").is_some());
     update(&store, &entry, "y");
@@ -63,15 +83,27 @@ async fn without_upkeep_nothing_goes_away_and_all_else_works() {
 #[tokio::test(start_paused = true)]
 async fn the_same_bytes_with_the_same_lifetime_write_nothing_and_with_another_something() {
     let store = MemoryStore::new();
-    let first = store.create(pod("a"), mortal("x", 10)).await.expect("created");
+    let first = store
+        .create(pod("a"), mortal("x", 10))
+        .await
+        .expect("created");
     tokio::time::advance(Duration::from_secs(6)).await;
-    let same = store.update(pod("a"), first.revision, mortal("x", 10)).await.unwrap();
+    let same = store
+        .update(pod("a"), first.revision, mortal("x", 10))
+        .await
+        .unwrap();
     assert!(!same.changed);
-    let longer = store.update(pod("a"), first.revision, mortal("x", 20)).await.unwrap();
+    let longer = store
+        .update(pod("a"), first.revision, mortal("x", 20))
+        .await
+        .unwrap();
     assert!(longer.changed);
     tokio::time::advance(Duration::from_secs(19)).await;
     assert_eq!(store.expire_due(), 0);
-    let ever = store.update(pod("a"), longer.entry.revision, object("x")).await.unwrap();
+    let ever = store
+        .update(pod("a"), longer.entry.revision, object("x"))
+        .await
+        .unwrap();
     assert!(ever.changed);
     tokio::time::advance(Duration::from_secs(1000)).await;
     assert_eq!(store.expire_due(), 0);
@@ -80,7 +112,10 @@ async fn the_same_bytes_with_the_same_lifetime_write_nothing_and_with_another_so
 #[tokio::test(start_paused = true)]
 async fn a_lifetime_ends_in_a_fork_as_in_its_original() {
     let store = MemoryStore::new();
-    store.create(pod("a"), mortal("x", 10)).await.expect("created");
+    store
+        .create(pod("a"), mortal("x", 10))
+        .await
+        .expect("created");
     let fork = store.fork();
     tokio::time::advance(Duration::from_secs(11)).await;
     assert_eq!(fork.expire_due(), 1);

@@ -29,8 +29,14 @@ struct Done {
 
 enum Answer {
     Created(Entry),
-    Updated { expected: u64, entry: Entry },
-    Deleted { expected: u64, entry: Entry },
+    Updated {
+        expected: u64,
+        entry: Entry,
+    },
+    Deleted {
+        expected: u64,
+        entry: Entry,
+    },
     /// What was there, as a read or a refused write told.
     Saw(Option<(u64, String)>),
 }
@@ -155,12 +161,18 @@ fn explain(done: &[Done], told: &[Vec<Arc<Change>>]) {
         let twice = writes.insert(revision, (done, expected, entry));
         assert!(twice.is_none(), "two writes have revision {revision}");
     }
-    assert!(writes.keys().copied().eq(1..=writes.len() as u64), "there are gaps");
+    assert!(
+        writes.keys().copied().eq(1..=writes.len() as u64),
+        "there are gaps"
+    );
 
     // Real time: what ended before another began comes before it.
     let mut latest_start = 0;
     for (done, ..) in writes.values() {
-        assert!(done.moments.1 > latest_start, "a write was ordered before one that it followed");
+        assert!(
+            done.moments.1 > latest_start,
+            "a write was ordered before one that it followed"
+        );
         latest_start = latest_start.max(done.moments.0);
     }
 
@@ -169,7 +181,10 @@ fn explain(done: &[Done], told: &[Vec<Arc<Change>>]) {
     for (revision, (done, expected, entry)) in &writes {
         let mut state = states[*revision as usize - 1].clone();
         let held = state.remove(&done.path).map(|(revision, _)| revision);
-        assert_eq!(held, *expected, "write {revision} did not find what it expected");
+        assert_eq!(
+            held, *expected,
+            "write {revision} did not find what it expected"
+        );
         if !matches!(done.answer, Answer::Deleted { .. }) {
             state.insert(done.path.clone(), text(entry));
         }
@@ -179,8 +194,14 @@ fn explain(done: &[Done], told: &[Vec<Arc<Change>>]) {
         if let Answer::Saw(saw) = &done.answer {
             let (from, to) = done.between;
             let possible = &states[from as usize..=(to as usize).min(states.len() - 1)];
-            let explained = possible.iter().any(|state| state.get(&done.path) == saw.as_ref());
-            assert!(explained, "{saw:?} of {} was never so in {:?}", done.path, done.between);
+            let explained = possible
+                .iter()
+                .any(|state| state.get(&done.path) == saw.as_ref());
+            assert!(
+                explained,
+                "{saw:?} of {} was never so in {:?}",
+                done.path, done.between
+            );
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod expiry;
+mod faults;
 mod linearizability;
 mod model;
 mod retention;

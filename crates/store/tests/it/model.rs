@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use kubewright_store::{
     ChangeKind, Key, MemoryStore, Range, ReadError, Revision, Snapshot, Store, Watch, WatchError,
-    WriteError,
-    memory::Limits,
+    WriteError, memory::Limits,
 };
 use proptest::prelude::*;
 
@@ -125,14 +124,19 @@ impl Run {
     }
 
     fn held(&self, collection: usize, path: &str) -> Option<(u64, String)> {
-        self.model.at(self.model.current(), collection).get(path).cloned()
+        self.model
+            .at(self.model.current(), collection)
+            .get(path)
+            .cloned()
     }
 
     fn step(&mut self, op: Op) -> Option<Run> {
         let next = self.model.current() + 1;
         match op {
             Op::Create(c, path, n) => {
-                let answer = now(self.store.create(Key::new(COLLECTIONS[c], &*path), object(n)));
+                let answer = now(self
+                    .store
+                    .create(Key::new(COLLECTIONS[c], &*path), object(n)));
                 match (self.held(c, &path), answer) {
                     (Some(held), Err(WriteError::Exists(there))) => assert_eq!(text(&there), held),
                     (None, Ok(entry)) => {
@@ -143,13 +147,12 @@ impl Run {
                 }
             }
             Op::Update(c, path, n) => {
-                let Some((revision, _)) = self.held(c, &path) else {
-                    return None;
-                };
+                let (revision, _) = self.held(c, &path)?;
                 let key = Key::new(COLLECTIONS[c], &*path);
                 // A number that none has had, so that the bytes differ.
                 let says = format!("{n} {next}");
-                let updated = now(self.store.update(key, Revision(revision), object(&says))).unwrap();
+                let updated =
+                    now(self.store.update(key, Revision(revision), object(&says))).unwrap();
                 assert!(updated.changed);
                 assert_eq!(text(&updated.entry), (next, format!("@{next} {says}")));
                 self.model.write(c, &path, Some(text(&updated.entry)));
@@ -165,7 +168,10 @@ impl Run {
             }
             Op::SameUpdate(c, path) => {
                 let (revision, bytes) = self.held(c, &path)?;
-                let says = bytes.split_once(' ').map(|(_, says)| says).unwrap_or_default();
+                let says = bytes
+                    .split_once(' ')
+                    .map(|(_, says)| says)
+                    .unwrap_or_default();
                 let key = Key::new(COLLECTIONS[c], &*path);
                 let same = now(self.store.update(key, Revision(revision), object(says))).unwrap();
                 assert!(!same.changed);
@@ -187,13 +193,18 @@ impl Run {
                 let revision = self.model.pick(fraction);
                 let snapshot = now(self.store.snapshot(Some(Revision(revision)))).unwrap();
                 // What limits have taken by now cannot be read; what can be read now can be read ever after.
-                if COLLECTIONS.iter().all(|c| now(snapshot.count(c, "")).is_ok()) {
+                if COLLECTIONS
+                    .iter()
+                    .all(|c| now(snapshot.count(c, "")).is_ok())
+                {
                     self.snapshots.push((revision, snapshot));
                 }
             }
             Op::Watch(collection, prefix, fraction) => {
                 let (after, prefix) = (self.model.pick(fraction), PREFIXES[prefix]);
-                let watch = self.store.watch(COLLECTIONS[collection], prefix, Revision(after));
+                let watch = self
+                    .store
+                    .watch(COLLECTIONS[collection], prefix, Revision(after));
                 match now(watch) {
                     Ok(watch) => {
                         let mut view = self.model.at(after, collection).clone();
@@ -261,7 +272,10 @@ impl Run {
         assert_eq!(requested.0, at);
         assert!(floor.0 > at);
         let since = self.model.after(at, collection, "").len() as u64;
-        assert!(at < self.model.floor || since > self.limits.max_changes, "{error}");
+        assert!(
+            at < self.model.floor || since > self.limits.max_changes,
+            "{error}"
+        );
     }
 
     fn finish(mut self) {
@@ -269,7 +283,11 @@ impl Run {
         for watcher in &self.watchers {
             let (c, prefix) = (watcher.collection, watcher.prefix);
             let done = self.model.after(watcher.after, c, prefix);
-            assert!(done.starts_with(&watcher.told), "{done:?} {:?}", watcher.told);
+            assert!(
+                done.starts_with(&watcher.told),
+                "{done:?} {:?}",
+                watcher.told
+            );
             if !watcher.lagged {
                 assert_eq!(done, watcher.told);
                 let mut end = self.model.at(self.model.current(), c).clone();
@@ -310,7 +328,10 @@ impl Run {
             assert_eq!(read.as_ref().map(text).as_ref(), Some(value));
         }
         for prefix in PREFIXES {
-            let paths: Vec<_> = model.keys().filter(|path| path.starts_with(prefix)).collect();
+            let paths: Vec<_> = model
+                .keys()
+                .filter(|path| path.starts_with(prefix))
+                .collect();
             assert_eq!(now(snapshot.count(collection, prefix))?, paths.len() as u64);
             let (mut seen, mut start) = (Vec::new(), String::new());
             loop {

@@ -38,7 +38,9 @@ fn no_more_bytes_are_kept_than_the_limit() {
     let key = || Key::new(PODS, "a");
     let mut entry = now(store.create(key(), big(0))).expect("created");
     for n in 1..50 {
-        entry = now(store.update(key(), entry.revision, big(n))).expect("updated").entry;
+        entry = now(store.update(key(), entry.revision, big(n)))
+            .expect("updated")
+            .entry;
     }
     let kept = current(&store) - oldest(&store);
     assert!((8..=9).contains(&kept), "{kept} are kept");
@@ -58,7 +60,13 @@ fn a_busy_collection_does_not_push_out_the_history_of_another() {
     }
     assert_eq!(view(&store, PODS, 1).unwrap()["a"].1, "@1 one");
     let error = view(&store, "events", 10).expect_err("only five are kept");
-    assert!(matches!(error, ReadError::Compacted { floor: Revision(47), .. }));
+    assert!(matches!(
+        error,
+        ReadError::Compacted {
+            floor: Revision(47),
+            ..
+        }
+    ));
     assert_eq!(view(&store, "events", 47).unwrap().len(), 45);
 }
 
@@ -69,7 +77,13 @@ fn a_store_may_start_at_any_revision_and_has_no_past_before_it() {
     assert_eq!(create(&store, "a", "x").revision, Revision(101));
     assert!(view(&store, PODS, 100).unwrap().is_empty());
     let error = view(&store, PODS, 99).expect_err("it was not there");
-    assert!(matches!(error, ReadError::Compacted { floor: Revision(100), .. }));
+    assert!(matches!(
+        error,
+        ReadError::Compacted {
+            floor: Revision(100),
+            ..
+        }
+    ));
     assert!(now(store.watch(PODS, "", Revision(99))).is_err());
     assert!(now(store.watch(PODS, "", Revision(100))).is_ok());
 }

@@ -13,7 +13,9 @@ const NAMESPACES: u64 = 4;
 async fn write(store: MemoryStore, writer: u64) {
     let mut state = writer + 7;
     for turn in 0..TURNS {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let path = format!("ns-{}/x-{}", (state >> 33) % NAMESPACES, (state >> 40) % 40);
         let key = pod(&path);
         let says = object(format!("{writer} {turn}"));
@@ -93,16 +95,24 @@ async fn views_kept_by_watches_end_up_the_same_whatever_goes_on() {
             (prefix.clone(), tokio::spawn(follow(store.clone(), prefix)))
         })
         .collect();
-    let mut workers: Vec<_> = (0..WRITERS).map(|n| tokio::spawn(write(store.clone(), n))).collect();
+    let mut workers: Vec<_> = (0..WRITERS)
+        .map(|n| tokio::spawn(write(store.clone(), n)))
+        .collect();
     workers.push(tokio::spawn(disturb(store.clone())));
     for worker in workers {
         worker.await.expect("a worker");
     }
     // The one without a prefix last, so that those who wait for it have seen the others.
     for namespace in 0..NAMESPACES {
-        store.create(pod(&format!("ns-{namespace}/~end")), object("x")).await.expect("created");
+        store
+            .create(pod(&format!("ns-{namespace}/~end")), object("x"))
+            .await
+            .expect("created");
     }
-    store.create(pod("~end"), object("x")).await.expect("created");
+    store
+        .create(pod("~end"), object("x"))
+        .await
+        .expect("created");
     let end = view_of(&*store.snapshot(None).await.expect("a snapshot"), "pods").expect("a view");
     for (prefix, follower) in followers {
         let view = tokio::time::timeout(Duration::from_secs(60), follower).await;

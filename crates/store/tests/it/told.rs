@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use futures_util::FutureExt;
 use kubewright_store::{
-    Change, ChangeKind, Entry, Key, MemoryStore, Payload, Range, ReadError, Revision, Snapshot, Store,
-    Watch, WatchError,
+    Change, ChangeKind, Entry, Key, MemoryStore, Payload, Range, ReadError, Revision, Snapshot,
+    Store, Watch, WatchError,
 };
 
 pub(crate) const PODS: &str = "pods";

@@ -60,7 +60,10 @@ fn a_watcher_that_starts_far_back_may_catch_up() {
     assert_eq!((changes.len(), error.is_none()), (2010, true));
     // From now on it is like any other.
     (0..11).for_each(|n| drop(create(&store, &format!("c-{n}"), "x")));
-    assert!(matches!(drain(&mut *late).1, Some(WatchError::Lagged { .. })));
+    assert!(matches!(
+        drain(&mut *late).1,
+        Some(WatchError::Lagged { .. })
+    ));
 }
 
 #[test]
@@ -164,14 +167,18 @@ async fn all_of_many_watchers_are_told() {
         .collect();
     for n in 0..200 {
         let path = format!("{}/x-{n}", ["a", "b"][n % 2]);
-        store.create(pod(&path), object("x")).await.expect("created");
+        store
+            .create(pod(&path), object("x"))
+            .await
+            .expect("created");
         if n % 10 == 0 {
             tokio::task::yield_now().await;
         }
     }
     for task in tasks {
         let told = tokio::time::timeout(Duration::from_secs(60), task).await;
-        told.expect("a watcher was forgotten").expect("told everything");
+        told.expect("a watcher was forgotten")
+            .expect("told everything");
     }
 }
 
@@ -179,14 +186,18 @@ async fn all_of_many_watchers_are_told() {
 fn a_runtime_that_ends_takes_no_wakeup_with_it() {
     let store = MemoryStore::new();
     let waiting: Vec<_> = (0..50).map(|_| watch(&store, "", 0)).collect();
-    let survivor = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let survivor = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
     let tasks: Vec<_> = waiting
         .into_iter()
         .map(|mut watch| survivor.spawn(async move { watch.next().await.map(|told| told.len()) }))
         .collect();
     survivor.block_on(tokio::task::yield_now());
     // So many wait that the wakeup is left to a task, and this runtime ends before it runs.
-    let brief = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let brief = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
     brief.block_on(async { create(&store, "a", "x") });
     drop(brief);
     survivor.block_on(async {

@@ -69,6 +69,12 @@ impl Generic {
     }
 }
 
+/// Bytes to store for an object that is written outside the generic registry. Readers find its summary themselves.
+pub fn payload(object: &Value) -> Payload {
+    let (bytes, at) = encode(object);
+    Payload { bytes, revision_at: Some(at), companion: None, ttl: None }
+}
+
 /// The object with `kind` and `apiVersion` first.
 fn served_bytes(value: &Value) -> Bytes {
     let mut out = Vec::with_capacity(512);

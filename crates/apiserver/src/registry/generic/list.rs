@@ -81,8 +81,6 @@ struct Page {
     entries: Vec<Entry>,
     /// Where the next page begins; `None` at the end.
     next: Option<String>,
-    /// How many entries follow this page.
-    remaining: u64,
 }
 
 impl Generic {
@@ -164,7 +162,7 @@ impl Generic {
             Some(last) if page.remaining > 0 => Some(format!("{}\0", last.path)),
             _ => None,
         };
-        Ok(Page { entries: page.entries, next, remaining: page.remaining })
+        Ok(Page { entries: page.entries, next })
     }
 
     fn select(&self, entries: &[Entry], selection: &Selection) -> Result<Vec<Object>, Status> {

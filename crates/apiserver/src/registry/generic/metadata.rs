@@ -101,9 +101,12 @@ impl Generic {
         keep(object, old, "creationTimestamp", Keep::IfOldSet);
         keep(object, old, "deletionTimestamp", Keep::IfOldSet);
         keep(object, old, "deletionGracePeriodSeconds", Keep::IfUnset);
-        let mut errors = self.validate_metadata(object);
-        let path = Path::new("metadata");
-        errors.extend(meta::validate_object_meta_update(&object["metadata"], &old["metadata"], &path));
+        let mut errors = ErrorList::new();
+        if !self.strategy.checks_metadata_updates() {
+            errors = self.validate_metadata(object);
+            let (new, old, path) = (&object["metadata"], &old["metadata"], Path::new("metadata"));
+            errors.extend(meta::validate_object_meta_update(new, old, &path));
+        }
         errors.extend(self.strategy.validate_update(object, old));
         self.refuse(object, &errors)?;
         for warning in self.strategy.warnings_on_update(object, old) {

@@ -29,7 +29,7 @@ use kubewright_machinery::{
 };
 use kubewright_store::{Key, ReadError, Store};
 
-pub use codec::Converter;
+pub use codec::{Converter, payload};
 pub(crate) use metadata::ensure_namespace;
 pub use strategy::{GarbageCollection, Strategy};
 

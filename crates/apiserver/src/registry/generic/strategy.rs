@@ -38,6 +38,11 @@ pub trait Strategy: Send + Sync + 'static {
         ErrorList::new()
     }
 
+    /// [`Strategy::validate_update`] checks metadata too, so nobody else need.
+    fn checks_metadata_updates(&self) -> bool {
+        false
+    }
+
     /// The last touch before the object is stored.
     fn canonicalize(&self, _object: &mut Value) {}
 

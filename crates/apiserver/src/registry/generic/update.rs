@@ -101,7 +101,7 @@ impl Generic {
         let old = self.decode(entry)?;
         self.check_uid(cx, name, change.expected_uid(), &old)?;
         let mut object = change.apply(cx, Some(&old)).await?;
-        self.check_revision(name, &object, entry.revision)?;
+        self.check_revision(name, &mut object, entry.revision)?;
         let reservation =
             self.strategy.begin_write(cx, &mut object, Some(&old), options.dry_run).await?;
         self.before_update(cx, &mut object, &old)?;
@@ -175,10 +175,17 @@ impl Generic {
         }
     }
 
-    fn check_revision(&self, name: &str, object: &Value, current: Revision) -> Result<(), Status> {
+    fn check_revision(
+        &self,
+        name: &str,
+        object: &mut Value,
+        current: Revision,
+    ) -> Result<(), Status> {
         let given = text(object, "resourceVersion");
         if given.is_empty() || given == "0" {
             if self.strategy.allow_unconditional_update() {
+                let current = current.0.to_string();
+                metadata_mut(object).insert("resourceVersion".into(), current.into());
                 return Ok(());
             }
             let path = Path::new("metadata").child("resourceVersion");

@@ -49,7 +49,7 @@ pub(crate) fn validate_node_selector(selector: &Value, path: &Path, errors: &mut
     }
 }
 
-pub(super) fn validate_tolerations(tolerations: &Value, path: &Path, errors: &mut ErrorList) {
+pub(crate) fn validate_tolerations(tolerations: &Value, path: &Path, errors: &mut ErrorList) {
     for (i, t) in tolerations.items().iter().enumerate() {
         let path = path.index(i);
         let (key, value, effect) = (t["key"].text(), t["value"].text(), t["effect"].text());

@@ -201,7 +201,10 @@ impl Probe for str {
             Some(bytes) => u64::from_be_bytes(*bytes),
             None => {
                 let mut bytes = [0; 8];
-                bytes.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+                bytes
+                    .iter_mut()
+                    .zip(rest)
+                    .for_each(|(to, from)| *to = *from);
                 u64::from_be_bytes(bytes)
             }
         }

@@ -69,7 +69,12 @@ fn check(subtree: &Subtree<u32, Value>) -> usize {
         Node::Branch(run) => {
             assert!(run.items().is_sorted_by(|a, b| a.key < b.key));
             for item in run.items() {
-                assert!(item.value.node.first_key().is_some_and(|first| *first >= item.key));
+                assert!(
+                    item.value
+                        .node
+                        .first_key()
+                        .is_some_and(|first| *first >= item.key)
+                );
             }
             let depths: Vec<_> = run.items().iter().map(|item| check(&item.value)).collect();
             assert!(depths.windows(2).all(|d| d[0] == d[1]));
@@ -86,7 +91,11 @@ impl Probe for u32 {
     }
     fn digest(&self, skip: usize) -> u64 {
         // One byte only, so that equal digests are common.
-        self.to_be_bytes().get(skip).copied().unwrap_or_default().into()
+        self.to_be_bytes()
+            .get(skip)
+            .copied()
+            .unwrap_or_default()
+            .into()
     }
 }
 
@@ -159,7 +168,13 @@ proptest! {
 fn keys_written_in_order_fill_their_nodes() {
     let mut tree = Tree::new();
     for key in 0..(FULL as u32 * FULL as u32) {
-        tree.insert(key, Value { live: true, written: 1 });
+        tree.insert(
+            key,
+            Value {
+                live: true,
+                written: 1,
+            },
+        );
     }
     let root = tree.root.as_ref().unwrap();
     assert_eq!(check(root), 2);
@@ -170,7 +185,13 @@ fn keys_written_in_order_fill_their_nodes() {
 fn removing_everything_leaves_nothing_behind() {
     let mut tree = Tree::new();
     for key in 0..5000_u32 {
-        tree.insert(key.reverse_bits(), Value { live: true, written: 1 });
+        tree.insert(
+            key.reverse_bits(),
+            Value {
+                live: true,
+                written: 1,
+            },
+        );
     }
     for key in 0..5000_u32 {
         assert!(tree.remove(&key.reverse_bits()).is_some());
@@ -185,11 +206,48 @@ fn removing_everything_leaves_nothing_behind() {
 fn a_changed_value_is_seen_in_one_copy_only() {
     let mut tree = Tree::new();
     for key in 0..100_u32 {
-        tree.insert(key, Value { live: true, written: 1 });
+        tree.insert(
+            key,
+            Value {
+                live: true,
+                written: 1,
+            },
+        );
     }
     let before = tree.clone();
     tree.get_mut(&50).unwrap().written = 9;
     assert_eq!(tree.get(&50).unwrap().written, 9);
     assert_eq!(before.get(&50).unwrap().written, 1);
     assert!(tree.get_mut(&1000).is_none());
+}
+
+impl Measure for usize {}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn text_is_found_whatever_it_shares_and_however_it_ends(
+        keys in prop::collection::vec("(name|other)?/?[ab\u{0}é]{0,12}", 1..400),
+        gone in prop::collection::vec(any::<prop::sample::Index>(), 0..300),
+        asked in prop::collection::vec("(name|other|nam)?/?[ab\u{0}é]{0,12}", 0..50),
+    ) {
+        let (mut tree, mut model) = (Tree::<Arc<str>, usize>::new(), BTreeMap::new());
+        for (n, key) in keys.iter().enumerate() {
+            tree.insert(key.as_str().into(), n);
+            model.insert(key.clone(), n);
+        }
+        for index in gone {
+            let key = index.get(&keys);
+            prop_assert_eq!(tree.remove(key), model.remove(key));
+        }
+        for key in keys.iter().chain(&asked) {
+            prop_assert_eq!(tree.get(key), model.get(key));
+            let (before, after) = (|k: &Arc<str>| **k < **key, |k: &Arc<str>| **k > **key);
+            let from = model.range(key.clone()..).count();
+            prop_assert_eq!(tree.count(before, |_| false), from);
+            let to = model.range(..=key.clone()).count();
+            prop_assert_eq!(tree.count(|_| false, after), to);
+        }
+    }
 }

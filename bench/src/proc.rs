@@ -1,0 +1,53 @@
+//! Memory and processor time of a process, as Linux tells them under `/proc`.
+
+use std::{fs, time::Duration};
+
+use anyhow::Context;
+
+/// Clock ticks per second in `/proc/<pid>/stat`: 100 on every Linux that is in use.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// Memory in use now, in bytes.
+pub(crate) fn resident(pid: u32) -> anyhow::Result<u64> {
+    status_bytes(pid, "VmRSS:")
+}
+
+/// The most memory that was in use since [`forget_peak`], in bytes.
+pub(crate) fn peak(pid: u32) -> anyhow::Result<u64> {
+    status_bytes(pid, "VmHWM:")
+}
+
+/// Lets the peak begin at what is in use now.
+pub(crate) fn forget_peak(pid: u32) -> anyhow::Result<()> {
+    fs::write(format!("/proc/{pid}/clear_refs"), "5").context("cannot reset the memory peak")
+}
+
+/// Processor time used so far, of all threads, in user and kernel mode. Exact to 10 ms.
+pub(crate) fn processor_time(pid: u32) -> anyhow::Result<Duration> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name comes in parentheses and may hold anything; user and system time are the 12th and 13th fields after it.
+    let (_, fields) = text.rsplit_once(')').context("cannot read the processor time")?;
+    let mut fields = fields.split_ascii_whitespace().skip(11);
+    let mut next = || fields.next().and_then(|f| f.parse::<u64>().ok());
+    let ticks = next().zip(next()).map(|(user, system)| user + system);
+    let ticks = ticks.context("cannot read the processor time")?;
+    Ok(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
+}
+
+/// Processor time used so far by the thread that asks. Exact to a nanosecond.
+pub(crate) fn thread_time() -> anyhow::Result<Duration> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat")?;
+    let first = text.split_ascii_whitespace().next().and_then(|f| f.parse().ok());
+    first.map(Duration::from_nanos).context("cannot read the thread's processor time")
+}
+
+fn status_bytes(pid: u32, field: &str) -> anyhow::Result<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status"))
+        .with_context(|| format!("cannot look at process {pid}"))?;
+    text.lines()
+        .find_map(|line| line.strip_prefix(field))
+        .and_then(|rest| rest.trim().strip_suffix("kB"))
+        .and_then(|number| number.trim().parse::<u64>().ok())
+        .map(|kib| kib * 1024)
+        .with_context(|| format!("process {pid} has no {field}"))
+}

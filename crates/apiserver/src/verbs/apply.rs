@@ -1,0 +1,113 @@
+//! Server-side apply.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::Response;
+use kubewright_machinery::{Status, status};
+use kubewright_schema::{Node, decode_typed, normalize_typed, parse_yaml};
+use serde_json::Value;
+
+use super::{Target, decode, managed, update, write};
+use crate::{
+    body::Body,
+    registry::{Change, Shape, Update},
+    request::{RequestContext, WriteOptions, options::WriteKind},
+    respond::{Accepted, object::object_response},
+};
+
+pub(super) async fn run(
+    cx: RequestContext,
+    target: Target,
+    accepted: &Accepted,
+    body: &Bytes,
+    handler: Arc<dyn Update>,
+) -> Result<Response<Body>, Status> {
+    let options = WriteOptions::parse(&cx.query, WriteKind::Apply)?;
+    let patch = parse(&cx, &target, body, &options)?;
+    let change = Applied { patch, target: &target, options: &options };
+    let updated = handler.update(&cx, &cx.info.name, &change, &options).await?;
+    let code = if updated.created { 201 } else { 200 };
+    Ok(object_response(&cx, accepted, code, &target.resource, &updated.object))
+}
+
+/// The configuration, as it was sent: only what it names is managed.
+fn parse(
+    cx: &RequestContext,
+    target: &Target,
+    body: &Bytes,
+    options: &WriteOptions,
+) -> Result<Value, Status> {
+    let bad = |e: &dyn std::fmt::Display| {
+        status::bad_request(format!("error decoding YAML: {e}"))
+    };
+    let yaml = parse_yaml(body).map_err(|e| bad(&e))?;
+    let value = yaml.node.into_value().map_err(|e| bad(&e))?;
+    if let Shape::Typed(ty) = target.body_type().1 {
+        let node = Node::from_value(value.clone()).map_err(|e| bad(&e))?;
+        if let Ok(typed) = decode_typed(node, ty) {
+            let mut problems = typed.problems;
+            if let Some(problem) = yaml.problem {
+                problems.push_first(problem);
+            }
+            decode::judge(cx, target.body_type().0, &problems, options.field_validation)?;
+        }
+    }
+    Ok(value)
+}
+
+/// The stored object with a configuration applied.
+struct Applied<'a> {
+    patch: Value,
+    target: &'a Target,
+    options: &'a WriteOptions,
+}
+
+#[async_trait]
+impl Change for Applied<'_> {
+    fn may_create(&self) -> bool {
+        self.target.subresource().is_none()
+    }
+
+    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
+        let manager = managed::manager(self.target)
+            .ok_or_else(|| status::internal("the kind keeps no managed fields"))?;
+        let now = self.target.resource.clock.now().as_second();
+        let options = self.options;
+        let merged =
+            manager.apply(old, &self.patch, &options.field_manager, options.force, now)?;
+        let mut object = self.complete(merged)?;
+        if old.is_none() {
+            self.check_new(cx, &object)?;
+            write::wipe_system_fields(&mut object);
+        }
+        write::default(self.target, &mut object);
+        write::check_namespace(cx, self.target, &mut object)?;
+        write::check_name(&object, &cx.info.name)?;
+        update::admit(cx, old, &mut object, options).await?;
+        Ok(object)
+    }
+}
+
+impl Applied<'_> {
+    fn complete(&self, merged: Value) -> Result<Value, Status> {
+        match self.target.body_type().1 {
+            Shape::Typed(ty) => normalize_typed(merged, ty)
+                .map_err(|e| Status::failure(500, "", e.to_string())),
+            Shape::Untyped => Ok(merged),
+        }
+    }
+
+    /// A configuration that names a uid cannot make the object that has it.
+    fn check_new(&self, cx: &RequestContext, object: &Value) -> Result<(), Status> {
+        match object["metadata"]["uid"].as_str().filter(|uid| !uid.is_empty()) {
+            None => Ok(()),
+            Some(uid) => Err(status::conflict(
+                &self.target.resource.group_resource(),
+                &cx.info.name,
+                format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found"),
+            )),
+        }
+    }
+}

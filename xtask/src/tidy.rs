@@ -1,0 +1,114 @@
+//! `cargo xtask tidy`: the rules of the workspace that the compiler does not know.
+//!
+//! | module | rule |
+//! |---|---|
+//! | `layers` | crates depend on lower layers only |
+//! | `words` | what code may not say, where: I/O and clocks in layer 0, printing in libraries, leftovers anywhere |
+//! | `sizes` | files stay short |
+//! | `docs` | every file says what it is, every crate shows an example |
+//! | `manifests` | every crate takes edition, license and lints from the workspace |
+//! | `machine_paths` | nothing names a place on somebody's machine |
+//!
+//! A check is a function from a [`Tree`] in memory to [`Finding`]s, so that each can be tested on a tree of three lines.
+
+mod docs;
+mod layers;
+mod machine_paths;
+mod manifests;
+mod rust_text;
+mod sizes;
+mod tree;
+mod words;
+
+use std::fmt;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use tree::Tree;
+
+/// One thing that is wrong, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    path: String,
+    line: usize,
+    what: String,
+    severity: Severity,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Severity {
+    Warning,
+    Error,
+}
+
+/// Runs the chore.
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    if !args.is_empty() {
+        bail!("unknown arguments {args:?}");
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let findings = check(&Tree::load(&root)?);
+    for finding in &findings {
+        println!("{finding}");
+    }
+    match findings
+        .iter()
+        .filter(|f| f.severity == Severity::Error)
+        .count()
+    {
+        0 => Ok(()),
+        1 => bail!("1 finding"),
+        n => bail!("{n} findings"),
+    }
+}
+
+/// All checks, sorted by place.
+fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = [
+        layers::check(tree),
+        words::check(tree),
+        sizes::check(tree),
+        docs::check(tree),
+        manifests::check(tree),
+        machine_paths::check(tree),
+    ]
+    .concat();
+    findings.sort();
+    findings
+}
+
+impl Finding {
+    fn error(path: &str, line: usize, what: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            line,
+            what: what.into(),
+            severity: Severity::Error,
+        }
+    }
+
+    fn warning(path: &str, line: usize, what: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(path, line, what)
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            path,
+            line,
+            what,
+            severity,
+        } = self;
+        let prefix = if *severity == Severity::Warning {
+            "warning: "
+        } else {
+            ""
+        };
+        write!(f, "{prefix}{path}:{line}: {what}")
+    }
+}

@@ -1,0 +1,184 @@
+//! Layers: a crate is built on crates of lower layers only.
+//!
+//! Within the lowest layer, and for the crate that gathers all others, the edges are listed one by one.
+
+use super::Finding;
+use super::tree::Tree;
+
+/// The layer of every crate, those to come included.
+const LAYERS: [(u8, &[&str]); 5] = [
+    (
+        0,
+        &[
+            "machinery",
+            "catalog",
+            "schema",
+            "merge",
+            "builtins",
+            "protobuf",
+            "cel",
+            "derive",
+        ],
+    ),
+    (1, &["store", "store-redb", "store-etcd", "client"]),
+    (
+        2,
+        &[
+            "apiserver",
+            "workqueue",
+            "informer",
+            "controller",
+            "webhook",
+        ],
+    ),
+    (3, &["controlplane", "controllers"]),
+    (4, &["testing", "cli", "scaffold", "kubewright"]),
+];
+
+/// What the crates of layer 0 may use of each other.
+const LOWEST: [(&str, &[&str]); 4] = [
+    ("catalog", &["machinery"]),
+    ("schema", &["machinery", "catalog"]),
+    ("builtins", &["machinery", "catalog"]),
+    ("protobuf", &["machinery", "catalog"]),
+];
+
+/// The crate that shows all others, those of its own layer too.
+const GATHERS_ALL: &str = "kubewright";
+
+/// Edges that go down and are wrong still, and why.
+const NEVER: [(&str, &[&str], &str); 2] = [
+    ("apiserver", &["client"], "a server does not call itself"),
+    (
+        "controller",
+        &["store", "store-redb", "store-etcd"],
+        "a controller sees the API only",
+    ),
+];
+
+/// The lowest layer.
+pub(super) fn is_lowest(name: &str) -> bool {
+    layer(name) == Some(0)
+}
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for user in &tree.crates {
+        let manifest = format!("crates/{}/Cargo.toml", user.name);
+        if layer(&user.name).is_none() {
+            let what = format!("crate `{}` has no layer: give it one in LAYERS", user.name);
+            findings.push(Finding::error(&manifest, 1, what));
+            continue;
+        }
+        for used in &user.uses {
+            if let Some(what) = objection(&user.name, used) {
+                let line = line_of(tree, &manifest, used);
+                findings.push(Finding::error(&manifest, line, what));
+            }
+        }
+    }
+    findings
+}
+
+fn layer(name: &str) -> Option<u8> {
+    LAYERS
+        .iter()
+        .find(|(_, names)| names.contains(&name))
+        .map(|(layer, _)| *layer)
+}
+
+fn objection(user: &str, used: &str) -> Option<String> {
+    let never = NEVER
+        .iter()
+        .find(|(name, uses, _)| *name == user && uses.contains(&used));
+    if let Some((_, _, why)) = never {
+        return Some(format!("`{user}` must not use `{used}`: {why}"));
+    }
+    let (Some(above), Some(below)) = (layer(user), layer(used)) else {
+        return None;
+    };
+    if above == 0 && below == 0 {
+        let listed = LOWEST
+            .iter()
+            .any(|(name, uses)| *name == user && uses.contains(&used));
+        return (!listed).then(|| {
+            format!("`{user}` must not use `{used}`: not an edge of layer 0, see LOWEST")
+        });
+    }
+    let gathered = user == GATHERS_ALL && below <= above;
+    (below >= above && !gathered).then(|| {
+        format!(
+            "`{user}` (layer {above}) must not use `{used}` (layer {below}): move what they share \
+             to a lower layer"
+        )
+    })
+}
+
+fn line_of(tree: &Tree, manifest: &str, used: &str) -> usize {
+    let names = [format!("kubewright-{used}"), used.to_owned()];
+    let text = tree.files.get(manifest).map_or("", String::as_str);
+    let stands = |line: &str| {
+        names.iter().any(|name| {
+            line.strip_prefix(name.as_str())
+                .is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
+        })
+    };
+    text.lines().position(stands).map_or(1, |n| n + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(user: &str, used: &str) -> bool {
+        check(&Tree::default().with_crate(user, &[used])).is_empty()
+    }
+
+    #[test]
+    fn a_lower_layer_may_be_used() {
+        assert!(allowed("store", "machinery"));
+        assert!(allowed("apiserver", "schema"));
+        assert!(allowed("cli", "controlplane"));
+    }
+
+    #[test]
+    fn the_same_or_a_higher_layer_may_not() {
+        assert!(!allowed("store", "apiserver"));
+        assert!(!allowed("informer", "apiserver"));
+        assert!(!allowed("cli", "testing"));
+        assert!(!allowed("controlplane", "kubewright"));
+    }
+
+    #[test]
+    fn layer_0_has_the_listed_edges_only() {
+        assert!(allowed("builtins", "catalog"));
+        assert!(!allowed("merge", "machinery"));
+        assert!(!allowed("machinery", "catalog"));
+        assert!(!allowed("schema", "merge"));
+    }
+
+    #[test]
+    fn one_crate_gathers_all() {
+        assert!(allowed("kubewright", "testing"));
+        assert!(allowed("kubewright", "machinery"));
+    }
+
+    #[test]
+    fn some_edges_are_never_right() {
+        assert!(!allowed("apiserver", "client"));
+        assert!(!allowed("controller", "store"));
+    }
+
+    #[test]
+    fn a_crate_without_a_layer_is_found() {
+        let found = check(&Tree::default().with_crate("surprise", &[]));
+        assert_eq!(found[0].path, "crates/surprise/Cargo.toml");
+    }
+
+    #[test]
+    fn a_finding_names_the_line_of_the_dependency() {
+        let manifest = "[dependencies]\nbytes = \"1\"\nkubewright-apiserver.workspace = true\n";
+        let tree = Tree::of(&[("crates/store/Cargo.toml", manifest)]);
+        assert_eq!(check(&tree.with_crate("store", &["apiserver"]))[0].line, 3);
+    }
+}

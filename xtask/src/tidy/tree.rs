@@ -1,0 +1,192 @@
+//! The workspace as the checks see it: its text files, and which crate depends on which.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+/// Folders that hold no source.
+const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
+
+/// The endings of files that are looked at.
+const ENDINGS: [&str; 9] = ["rs", "toml", "md", "go", "sh", "py", "js", "yaml", "yml"];
+
+/// A workspace in memory.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    /// Texts by path from the root of the workspace.
+    pub(super) files: BTreeMap<String, String>,
+    /// The crates in `crates/`.
+    pub(super) crates: Vec<Crate>,
+}
+
+/// One crate.
+#[derive(Debug)]
+pub(super) struct Crate {
+    /// The name of its folder in `crates/`.
+    pub(super) name: String,
+    /// The crates of the workspace it is built on, by folder. Those of its tests are not among them.
+    pub(super) uses: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    manifest_path: String,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    kind: Option<String>,
+    path: Option<String>,
+}
+
+impl Tree {
+    /// Reads a workspace from the disk.
+    pub(super) fn load(root: &Path) -> Result<Self> {
+        let mut tree = Self::default();
+        tree.read(root, "")?;
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let output = Command::new(cargo)
+            .args(["metadata", "--format-version", "1", "--no-deps"])
+            .current_dir(root)
+            .output()
+            .context("cargo metadata")?;
+        if !output.status.success() {
+            bail!(
+                "cargo metadata: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        tree.crates = crates(&serde_json::from_slice(&output.stdout)?);
+        Ok(tree)
+    }
+
+    /// The Rust files, with their paths.
+    pub(super) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files
+            .iter()
+            .filter(|(path, _)| path.ends_with(".rs"))
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    fn read(&mut self, folder: &Path, prefix: &str) -> Result<()> {
+        for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = format!("{prefix}{name}");
+            let kind = entry.file_type()?;
+            if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+                self.read(&entry.path(), &format!("{path}/"))?;
+            } else if kind.is_file() && is_looked_at(&path) {
+                self.files.insert(path, fs::read_to_string(entry.path())?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The crate a file belongs to, by folder.
+pub(super) fn crate_of(path: &str) -> Option<&str> {
+    path.strip_prefix("crates/")?
+        .split_once('/')
+        .map(|(name, _)| name)
+}
+
+/// Whether a file is part of what a crate ships: its sources without their tests.
+pub(super) fn is_shipped(path: &str) -> bool {
+    let test = path.ends_with("/tests.rs") || path.contains("/tests/");
+    path.starts_with("crates/") && path.contains("/src/") && !test
+}
+
+/// Whether a file is generated.
+pub(super) fn is_generated(path: &str) -> bool {
+    path.contains("/src/generated/")
+}
+
+fn is_looked_at(path: &str) -> bool {
+    path.starts_with(".ci/")
+        || path
+            .rsplit_once('.')
+            .is_some_and(|(_, ending)| ENDINGS.contains(&ending))
+}
+
+fn crates(metadata: &Metadata) -> Vec<Crate> {
+    let folder = |path: &str| {
+        let mut parts = path.trim_end_matches("/Cargo.toml").rsplit(['/', '\\']);
+        let name = parts.next()?.to_owned();
+        (parts.next() == Some("crates")).then_some(name)
+    };
+    let crates = metadata.packages.iter().filter_map(|package| {
+        let shipped = package
+            .dependencies
+            .iter()
+            .filter(|d| d.kind.as_deref() != Some("dev"));
+        Some(Crate {
+            name: folder(&package.manifest_path)?,
+            uses: shipped.filter_map(|d| folder(d.path.as_deref()?)).collect(),
+        })
+    });
+    crates.collect()
+}
+
+#[cfg(test)]
+impl Tree {
+    /// A tree of some files.
+    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+        let files = files
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+            .collect();
+        Self {
+            files,
+            crates: Vec::new(),
+        }
+    }
+
+    /// The same tree with one more crate.
+    pub(super) fn with_crate(mut self, name: &str, uses: &[&str]) -> Self {
+        let uses = uses.iter().map(|name| (*name).to_owned()).collect();
+        self.crates.push(Crate {
+            name: name.to_owned(),
+            uses,
+        });
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crates_are_known_by_folder_and_uses_of_tests_do_not_count() {
+        let metadata = r#"{"packages": [
+            {"manifest_path": "/x/crates/store/Cargo.toml", "dependencies": [
+                {"kind": null, "path": "/x/crates/machinery"},
+                {"kind": "dev", "path": "/x/crates/testing"},
+                {"kind": null, "path": null}]},
+            {"manifest_path": "/x/xtask/Cargo.toml", "dependencies": []}]}"#;
+        let crates = crates(&serde_json::from_str(metadata).unwrap());
+        assert_eq!(crates.len(), 1);
+        assert_eq!(crates[0].name, "store");
+        assert_eq!(crates[0].uses, ["machinery"]);
+    }
+
+    #[test]
+    fn tests_are_not_shipped() {
+        assert!(is_shipped("crates/store/src/lib.rs"));
+        assert!(!is_shipped("crates/store/src/memory/tests.rs"));
+        assert!(!is_shipped("crates/store/src/memory/tests/watch.rs"));
+        assert!(!is_shipped("crates/store/tests/it/main.rs"));
+        assert!(!is_shipped("xtask/src/main.rs"));
+    }
+}
