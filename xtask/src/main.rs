@@ -1,5 +1,6 @@
 //! Chores of the workspace: `cargo xtask <chore>`, one module per chore.
 
+mod bench;
 mod codegen;
 mod tidy;
 
@@ -7,6 +8,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask <chore>
 
+  bench [CASE…]       measure the API server; see bench/README.md
   codegen [--check]   write the generated tables of kubewright-catalog, or compare them
   tidy                check the rules that the compiler does not know";
 
@@ -17,6 +19,7 @@ fn main() -> ExitCode {
         None => ("help", &args[..]),
     };
     let done = match chore {
+        "bench" => bench::run(rest),
         "codegen" => codegen::run(rest),
         "tidy" => tidy::run(rest),
         "help" | "--help" => {

@@ -9,7 +9,10 @@ use rustls::{
     client::UnbufferedClientConnection,
     unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus},
 };
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 use super::Answer;
 use crate::endpoint::Endpoint;
@@ -130,32 +133,16 @@ impl Connection {
                 self.incoming.resize(LARGE, 0);
             }
         }
-        loop {
-            match self.tcp.try_read(&mut self.incoming[self.pending.end..]) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(read) => {
-                    self.pending.end += read;
-                    return Ok(());
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.tcp.readable().await?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        // `read` remembers that a short read emptied the socket, and so saves a call that would find nothing.
+        let read = self.tcp.read(&mut self.incoming[self.pending.end..]).await?;
+        self.pending.end += read;
+        if read == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
     }
 
     /// Writes what waits to be written.
     async fn flush(&mut self) -> io::Result<()> {
-        let mut written = 0;
-        while written < self.outgoing.len() {
-            match self.tcp.try_write(&self.outgoing[written..]) {
-                Ok(more) => written += more,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.tcp.writable().await?;
-                }
-                Err(error) => return Err(error),
-            }
+        if !self.outgoing.is_empty() {
+            self.tcp.write_all(&self.outgoing).await?;
         }
         self.outgoing.clear();
         Ok(())

@@ -52,13 +52,21 @@ pub(crate) fn legacy_ip(text: &str, before: &[&str], path: &Path, errors: &mut E
 
 pub(crate) fn non_negative(value: &Value, path: &Path, errors: &mut ErrorList) {
     if value.int() < 0 {
-        errors.push(field::invalid(path, value, "must be greater than or equal to 0"));
+        errors.push(field::invalid(
+            path,
+            value,
+            "must be greater than or equal to 0",
+        ));
     }
 }
 
 pub(crate) fn positive(value: i64, path: &Path, errors: &mut ErrorList) {
     if value <= 0 {
-        errors.push(field::invalid(path, &value.into(), "must be greater than zero"));
+        errors.push(field::invalid(
+            path,
+            &value.into(),
+            "must be greater than zero",
+        ));
     }
 }
 
@@ -132,7 +140,11 @@ pub(crate) fn selector(selector: &Value, path: &Path, errors: &mut ErrorList) {
 pub(crate) fn non_negative_quantity(quantity: &Quantity, path: &Path, errors: &mut ErrorList) {
     if quantity.sign() < 0 {
         let text = quantity.to_string();
-        errors.push(field::invalid_str(path, &text, "must be greater than or equal to 0"));
+        errors.push(field::invalid_str(
+            path,
+            &text,
+            "must be greater than or equal to 0",
+        ));
     }
 }
 

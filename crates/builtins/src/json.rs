@@ -141,7 +141,8 @@ impl Write for Value {
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(x), Value::Object(y)) => {
-            x.iter().all(|(k, v)| same(v, y.get(k).unwrap_or(&Value::Null)))
+            x.iter()
+                .all(|(k, v)| same(v, y.get(k).unwrap_or(&Value::Null)))
                 && y.iter().all(|(k, v)| x.contains_key(k) || nothing(v))
         }
         (Value::Array(x), Value::Array(y)) => {
@@ -176,7 +177,9 @@ mod tests {
     #[test]
     fn writing_makes_the_objects_it_passes_through() {
         let mut v = Value::Null;
-        v.field("spec").field("strategy").put_if_blank("type", "Recreate");
+        v.field("spec")
+            .field("strategy")
+            .put_if_blank("type", "Recreate");
         assert_eq!(v, json!({"spec": {"strategy": {"type": "Recreate"}}}));
     }
 }

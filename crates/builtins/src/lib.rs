@@ -6,6 +6,7 @@
 //! | [`rules`](mod@rules) | [`KindRules`], and [`rules()`] from group and kind to them |
 //! | [`general`] | the general case, and what kinds share |
 //! | [`convert`](mod@convert) | one stored object seen as another version or group |
+//! | [`scale`] | the scale subresource |
 //! | [`core`], `apps`, `batch`, … | one module for each API group, one file for each kind |
 //!
 //! ```
@@ -25,6 +26,7 @@ mod admissionregistration;
 mod apiextensions;
 mod apiregistration;
 mod apps;
+pub mod authentication;
 mod autoscaling;
 mod batch;
 pub mod certificates;
@@ -35,6 +37,7 @@ pub mod core;
 mod discovery;
 mod flowcontrol;
 pub mod general;
+mod generated;
 mod go_json;
 mod json;
 mod meta;
@@ -44,6 +47,7 @@ mod policy;
 mod rbac;
 mod resource;
 pub mod rules;
+pub mod scale;
 mod scheduling;
 mod storage;
 mod table;

@@ -43,7 +43,12 @@ pub(crate) fn validate(obj: &Value, namespaced: bool, name: NameRule) -> ErrorLi
 }
 
 /// What is wrong with metadata at a path.
-pub(crate) fn validate_at(meta: &Value, namespaced: bool, name: NameRule, path: &Path) -> ErrorList {
+pub(crate) fn validate_at(
+    meta: &Value,
+    namespaced: bool,
+    name: NameRule,
+    path: &Path,
+) -> ErrorList {
     let mut errors = validate_object_meta(meta, namespaced, name, path);
     errors.extend(validate_finalizers(meta, path));
     errors

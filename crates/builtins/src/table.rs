@@ -1,9 +1,9 @@
 //! Which rules belong to which kind. Kinds that are not listed follow the general case.
 
 use crate::{
-    KindRules, admissionregistration as admission, apiextensions, apiregistration, apps, autoscaling, batch,
-    certificates, coordination, core, discovery, flowcontrol, networking, node, policy, rbac, resource,
-    scheduling, storage,
+    KindRules, admissionregistration as admission, apiextensions, apiregistration, apps,
+    autoscaling, batch, certificates, coordination, core, discovery, flowcontrol, networking, node,
+    policy, rbac, resource, scheduling, storage,
 };
 
 /// The rules of a kind that has some.

@@ -66,15 +66,26 @@ impl FieldSet {
         if path.len() > MAX_DEPTH {
             return false;
         }
-        let Some((first, rest)) = path.split_first() else { return false };
+        let Some((first, rest)) = path.split_first() else {
+            return false;
+        };
         let at = match self.position(first) {
             Ok(at) => at,
             Err(at) => {
-                self.nodes.insert(at, Node { element: first.clone(), member: false, below: None });
+                self.nodes.insert(
+                    at,
+                    Node {
+                        element: first.clone(),
+                        member: false,
+                        below: None,
+                    },
+                );
                 at
             }
         };
-        let Some(node) = self.nodes.get_mut(at) else { return false };
+        let Some(node) = self.nodes.get_mut(at) else {
+            return false;
+        };
         if rest.is_empty() {
             return !std::mem::replace(&mut node.member, true);
         }
@@ -83,12 +94,18 @@ impl FieldSet {
 
     /// Whether the path is a member.
     pub fn contains(&self, path: &[PathElement]) -> bool {
-        let Some((first, rest)) = path.split_first() else { return false };
-        let Some(node) = self.node(first) else { return false };
+        let Some((first, rest)) = path.split_first() else {
+            return false;
+        };
+        let Some(node) = self.node(first) else {
+            return false;
+        };
         if rest.is_empty() {
             return node.member;
         }
-        node.below.as_ref().is_some_and(|below| below.contains(rest))
+        node.below
+            .as_ref()
+            .is_some_and(|below| below.contains(rest))
     }
 
     /// The paths below one element, without that element.
@@ -115,7 +132,9 @@ impl FieldSet {
             let below = node.below.as_ref().map(|below| below.leaves());
             Node::new(node.element.clone(), node.member && below.is_none(), below)
         });
-        FieldSet { nodes: nodes.collect() }
+        FieldSet {
+            nodes: nodes.collect(),
+        }
     }
 
     /// The set with every struct field that has members below it as a member, too. Map entries and list items are not
@@ -127,7 +146,9 @@ impl FieldSet {
     fn ensure_named<S: Schema>(&self, schema: Option<S>) -> FieldSet {
         let shape = schema.map(|s| s.shape());
         let nodes = self.nodes.iter().map(|node| {
-            let Some(below) = &node.below else { return node.clone() };
+            let Some(below) = &node.below else {
+                return node.clone();
+            };
             let mut member = node.member;
             let inner = match (&node.element, &shape) {
                 (PathElement::FieldName(name), Some(Shape::Struct { element, .. })) => {
@@ -141,9 +162,15 @@ impl FieldSet {
                 _ => None,
             };
             let below = Some(Arc::new(below.ensure_named(inner)));
-            Node { element: node.element.clone(), member, below }
+            Node {
+                element: node.element.clone(),
+                member,
+                below,
+            }
         });
-        FieldSet { nodes: nodes.collect() }
+        FieldSet {
+            nodes: nodes.collect(),
+        }
     }
 
     fn walk(&self, prefix: &mut Vec<PathElement>, visit: &mut impl FnMut(&[PathElement])) {
@@ -166,7 +193,9 @@ impl FieldSet {
     }
 
     pub(crate) fn node(&self, element: &PathElement) -> Option<&Node> {
-        self.position(element).ok().and_then(|at| self.nodes.get(at))
+        self.position(element)
+            .ok()
+            .and_then(|at| self.nodes.get(at))
     }
 
     /// The node of a field, without making an element of its name.
@@ -180,8 +209,14 @@ impl FieldSet {
 
     /// Adds a node with what is below it; cheap when nodes come in order.
     pub(crate) fn push(&mut self, element: PathElement, member: bool, below: FieldSet) {
-        let Some(node) = Node::new(element, member, Some(below)) else { return };
-        if self.nodes.last().is_none_or(|last| last.element < node.element) {
+        let Some(node) = Node::new(element, member, Some(below)) else {
+            return;
+        };
+        if self
+            .nodes
+            .last()
+            .is_none_or(|last| last.element < node.element)
+        {
             self.nodes.push(node);
             return;
         }
@@ -204,7 +239,11 @@ impl Node {
     /// A node, unless nothing would be in it.
     fn new(element: PathElement, member: bool, below: Option<FieldSet>) -> Option<Node> {
         let below = below.filter(|below| !below.is_empty()).map(Arc::new);
-        (member || below.is_some()).then_some(Node { element, member, below })
+        (member || below.is_some()).then_some(Node {
+            element,
+            member,
+            below,
+        })
     }
 
     fn absorb(&mut self, other: Node) {
@@ -228,6 +267,8 @@ impl<P: AsRef<[PathElement]>> FromIterator<P> for FieldSet {
 
 impl fmt::Debug for FieldSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.paths().iter().map(ToString::to_string)).finish()
+        f.debug_set()
+            .entries(self.paths().iter().map(ToString::to_string))
+            .finish()
     }
 }

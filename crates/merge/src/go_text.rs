@@ -125,7 +125,10 @@ pub(crate) fn plain(value: &Value) -> String {
         Value::Number(n) => plain_number(n),
         Value::String(s) => s.clone(),
         Value::Array(items) => {
-            format!("[{}]", items.iter().map(plain).collect::<Vec<_>>().join(" "))
+            format!(
+                "[{}]",
+                items.iter().map(plain).collect::<Vec<_>>().join(" ")
+            )
         }
         Value::Object(fields) => plain_map(fields),
     }
@@ -135,7 +138,10 @@ pub(crate) fn plain(value: &Value) -> String {
 pub(crate) fn plain_map(fields: &Map<String, Value>) -> String {
     let mut entries: Vec<_> = fields.iter().collect();
     entries.sort_by_key(|(name, _)| *name);
-    let entries: Vec<_> = entries.iter().map(|(name, v)| format!("{name}:{}", plain(v))).collect();
+    let entries: Vec<_> = entries
+        .iter()
+        .map(|(name, v)| format!("{name}:{}", plain(v)))
+        .collect();
     format!("map[{}]", entries.join(" "))
 }
 
@@ -153,8 +159,10 @@ pub(crate) fn go_syntax(value: &Value) -> String {
         Value::Object(fields) => {
             let mut entries: Vec<_> = fields.iter().collect();
             entries.sort_by_key(|(name, _)| *name);
-            let entries: Vec<_> =
-                entries.iter().map(|(name, v)| format!("{}:{}", quote(name), go_syntax(v))).collect();
+            let entries: Vec<_> = entries
+                .iter()
+                .map(|(name, v)| format!("{}:{}", quote(name), go_syntax(v)))
+                .collect();
             format!("map[string]interface {{}}{{{}}}", entries.join(", "))
         }
     }
@@ -209,12 +217,18 @@ mod tests {
 
     #[test]
     fn html_characters_are_escaped() {
-        assert_eq!(text(json!({"a": "<b>&\u{2028}"})), r#"{"a":"\u003cb\u003e\u0026\u2028"}"#);
+        assert_eq!(
+            text(json!({"a": "<b>&\u{2028}"})),
+            r#"{"a":"\u003cb\u003e\u0026\u2028"}"#
+        );
     }
 
     #[test]
     fn floats_are_short_and_large_ones_have_an_exponent() {
-        assert_eq!(text(json!([1.0, 0.5, 1e21, 1e-7, 1e20])), "[1,0.5,1e+21,1e-07,100000000000000000000]");
+        assert_eq!(
+            text(json!([1.0, 0.5, 1e21, 1e-7, 1e20])),
+            "[1,0.5,1e+21,1e-07,100000000000000000000]"
+        );
     }
 
     #[test]

@@ -68,7 +68,11 @@ pub enum Decoding {
 
 /// Runs `patch` on `document`.
 pub fn apply(document: Value, patch: &Patch) -> Result<Value, ApplyError> {
-    let mut run = Run { depth: depth_of(&document), document, copied: 0 };
+    let mut run = Run {
+        depth: depth_of(&document),
+        document,
+        copied: 0,
+    };
     for operation in &patch.operations {
         run.step(operation)?;
     }
@@ -150,7 +154,9 @@ impl Run {
                 "add operation does not apply: doc is missing path: \"{path}\": {MISSING}"
             ));
         };
-        container.add(&key, value).map_err(|e| error(format!("error in add for path: '{path}': {e}")))
+        container
+            .add(&key, value)
+            .map_err(|e| error(format!("error in add for path: '{path}': {e}")))
     }
 
     fn remove(&mut self, operation: &Operation) -> Result<(), ApplyError> {
@@ -192,7 +198,9 @@ impl Run {
                 "replace operation does not apply: doc is missing key: {path}: {MISSING}"
             ));
         }
-        container.set(&key, value).map_err(|e| error(format!("error in remove for path: '{path}': {e}")))
+        container
+            .set(&key, value)
+            .map_err(|e| error(format!("error in remove for path: '{path}': {e}")))
     }
 
     fn relocate(&mut self, operation: &Operation) -> Result<(), ApplyError> {
@@ -216,7 +224,9 @@ impl Run {
                 "move operation does not apply: doc is missing destination path: {path}: {MISSING}"
             ));
         };
-        container.add(&key, value).map_err(|e| error(format!("error in move for path: '{path}': {e}")))
+        container
+            .add(&key, value)
+            .map_err(|e| error(format!("error in move for path: '{path}': {e}")))
     }
 
     fn test(&mut self, operation: &Operation) -> Result<(), ApplyError> {
@@ -237,7 +247,11 @@ impl Run {
                 Err(e) => return fail(format!("error in test for path: '{path}': {e}")),
             }
         };
-        if holds { Ok(()) } else { fail(format!("testing value {path} failed: test failed")) }
+        if holds {
+            Ok(())
+        } else {
+            fail(format!("testing value {path} failed: test failed"))
+        }
     }
 
     fn copy(&mut self, operation: &Operation) -> Result<(), ApplyError> {
@@ -281,7 +295,11 @@ impl Run {
     fn deepen(&mut self, path: &str, value: usize) -> Result<(), ApplyError> {
         let reached = path.matches('/').count() + value;
         self.depth = self.depth.max(reached);
-        if reached > MAX_DEPTH { fail("exceeded max depth".into()) } else { Ok(()) }
+        if reached > MAX_DEPTH {
+            fail("exceeded max depth".into())
+        } else {
+            Ok(())
+        }
     }
 
     /// As [`Run::deepen`], measuring the value only when the cheap bound does not do.
@@ -327,9 +345,9 @@ impl Member {
         match self {
             Member::Text(text) => Ok(text),
             Member::Missing => Err(format!("{missing}: {MISSING}")),
-            Member::Wrong(kind) => {
-                Err(format!("json: cannot unmarshal {kind} into Go value of type string"))
-            }
+            Member::Wrong(kind) => Err(format!(
+                "json: cannot unmarshal {kind} into Go value of type string"
+            )),
         }
     }
 }

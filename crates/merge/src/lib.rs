@@ -1,4 +1,54 @@
-//! JSON patch, merge patch, strategic merge patch, server-side apply and managed fields.
+//! How Kubernetes objects change: patches, merges, and who owns which field.
+//!
+//! | module | what it gives |
+//! |---|---|
+//! | [`json_patch`] | JSON patch (RFC 6902), with the limits and messages of kube-apiserver |
+//! | [`merge_patch`] | JSON merge patch (RFC 7386): apply, two-way and three-way diff |
+//! | [`strategic`] | strategic merge patch: apply, two-way and three-way diff |
+//! | [`managed`] | `metadata.managedFields` after a write, and server-side apply with conflicts |
+//! | [`fieldset`] | sets of field paths, and their encoding `FieldsV1` |
+//! | [`typed`] | values seen through a schema: field sets, comparison, merge, removal |
+//! | [`schema`] | the window through which the crate looks at the caller's type tables |
+//!
+//! Everything works on [`serde_json::Value`], does no I/O and reads no clock: the time of a write is an argument. No
+//! input makes it panic, and nothing nests deeper than [`MAX_DEPTH`].
+//!
+//! # Example
+//!
+//! Two managers apply to one object; the second one meets a field that the first one owns.
+//!
+//! ```
+//! use kubewright_merge::managed::{Apply, ApplyError, Endpoint, OneVersion, Timestamp, apply};
+//! use kubewright_merge::schema::Deduced;
+//! use serde_json::json;
+//!
+//! let versions = OneVersion::default();
+//! let endpoint = Endpoint {
+//!     schema: Deduced,
+//!     api_version: "example.com/v1",
+//!     kind: "Widget",
+//!     subresource: "",
+//!     versions: &versions,
+//! };
+//! let empty = json!({"apiVersion": "example.com/v1", "kind": "Widget"});
+//! let config = |size: u32| json!({
+//!     "apiVersion": "example.com/v1", "kind": "Widget",
+//!     "metadata": {"name": "w"}, "spec": {"size": size},
+//! });
+//!
+//! let (mine, theirs) = (config(1), config(2));
+//! let first = Apply {
+//!     live: &empty, empty: &empty, patch: &mine, manager: "me", force: false, now: Timestamp(0),
+//! };
+//! let live = apply(&first, &endpoint)?.object;
+//! let second = Apply { live: &live, patch: &theirs, manager: "you", ..first };
+//! let conflict = apply(&second, &endpoint).unwrap_err();
+//! assert_eq!(
+//!     conflict.to_string(),
+//!     "Apply failed with 1 conflict: conflict with \"me\": .spec.size"
+//! );
+//! # Ok::<(), ApplyError>(())
+//! ```
 
 pub mod fieldset;
 pub mod json_patch;

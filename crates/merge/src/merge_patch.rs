@@ -157,7 +157,8 @@ fn equal(a: &Value, b: &Value) -> bool {
         }
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len()
-                && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| equal(a, b)))
+                && a.iter()
+                    .all(|(name, a)| b.get(name).is_some_and(|b| equal(a, b)))
         }
         (a, b) => a == b,
     }

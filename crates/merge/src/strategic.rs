@@ -97,11 +97,7 @@ pub fn apply<S: PatchSchema>(schema: S, original: Value, patch: Value) -> Result
 }
 
 /// The patch that turns `original` into `modified`; empty when they are equal.
-pub fn diff<S: PatchSchema>(
-    schema: S,
-    original: &Value,
-    modified: &Value,
-) -> Result<Value, Error> {
+pub fn diff<S: PatchSchema>(schema: S, original: &Value, modified: &Value) -> Result<Value, Error> {
     let (original, modified) = (fields(original)?, fields(modified)?);
     diffing::diff_maps(original, modified, Some(schema), diffing::Options::ALL).map(Value::Object)
 }
@@ -141,12 +137,16 @@ const SET_ORDER: &str = "$setElementOrder";
 
 /// A field that holds an object.
 fn object_field<S: PatchSchema>(schema: Option<S>, name: &str) -> Result<PatchField<S>, Error> {
-    let Some(schema) = schema else { return Err(not_a_struct("interface")) };
+    let Some(schema) = schema else {
+        return Err(not_a_struct("interface"));
+    };
     match schema.holder() {
         Holder::Other(kind) => Err(not_a_struct(kind)),
         Holder::Struct(holder) => schema.patch_field(name).ok_or_else(|| {
             let name = go_text::quote(name);
-            internal(format!("unable to find api field in struct {holder} for the json field {name}"))
+            internal(format!(
+                "unable to find api field in struct {holder} for the json field {name}"
+            ))
         }),
     }
 }
@@ -155,14 +155,21 @@ fn object_field<S: PatchSchema>(schema: Option<S>, name: &str) -> Result<PatchFi
 fn list_field<S: PatchSchema>(schema: Option<S>, name: &str) -> Result<PatchField<S>, Error> {
     let field = object_field(schema, name)?;
     match field.schema.item() {
-        None => Err(internal("expected slice or array type, but got: struct".into())),
+        None => Err(internal(
+            "expected slice or array type, but got: struct".into(),
+        )),
         Some(item) if item.item().is_some() => Err(internal("unexpected slice of slice".into())),
-        Some(item) => Ok(PatchField { schema: item, ..field }),
+        Some(item) => Ok(PatchField {
+            schema: item,
+            ..field
+        }),
     }
 }
 
 fn not_a_struct(kind: &str) -> Error {
-    internal(format!("merging an object in json but data type is not struct, instead is: {kind}"))
+    internal(format!(
+        "merging an object in json but data type is not struct, instead is: {kind}"
+    ))
 }
 
 fn object(value: Value) -> Result<Map<String, Value>, Error> {
@@ -205,16 +212,25 @@ fn wrong_type(expected: &str, actual: &Value) -> Error {
 
 fn no_merge_key(item: &Map<String, Value>, key: &str) -> Error {
     let item = go_text::plain_map(item);
-    internal(format!("map: {item} does not contain declared merge key: {key}"))
+    internal(format!(
+        "map: {item} does not contain declared merge key: {key}"
+    ))
 }
 
 fn unknown_directive(directive: &Value, map: &Map<String, Value>) -> Error {
     let directive = match directive {
         Value::String(s) => s.clone(),
         Value::Null => "%!s(<nil>)".into(),
-        other => format!("%!s({}={})", go_text::type_name(other), go_text::plain(other)),
+        other => format!(
+            "%!s({}={})",
+            go_text::type_name(other),
+            go_text::plain(other)
+        ),
     };
-    internal(format!("unknown patch type: {directive} in map: {}", go_text::plain_map(map)))
+    internal(format!(
+        "unknown patch type: {directive} in map: {}",
+        go_text::plain_map(map)
+    ))
 }
 
 fn internal(message: String) -> Error {

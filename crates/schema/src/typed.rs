@@ -4,8 +4,9 @@
 //! gone (and reported), types enforced, zero values left out or written in full as the type says, quantities, times,
 //! durations and bytes in their canonical text.
 //!
-//! Values also take the form they come back from storage in: built-in kinds are stored as protobuf, which has no
-//! empty lists and maps, so these are `null` where they are written at all. Kinds that are stored as JSON keep them.
+//! [`normalize_typed`] also gives values the form they come back from storage in: built-in kinds are stored as protobuf,
+//! which has no empty lists and maps, so these are `null` where they are written at all. Kinds that are stored as JSON
+//! keep them, and so does [`decode_typed`]: whoever sent an empty list owns it.
 //!
 //! What it is not: it applies no defaults and no validation.
 //!
@@ -97,7 +98,7 @@ impl Decoder {
         Decoder {
             problems: Problems::default(),
             strict,
-            keep_empty: stored_as_json.iter().any(|p| ty.openapi.starts_with(p)),
+            keep_empty: strict || stored_as_json.iter().any(|p| ty.openapi.starts_with(p)),
             mismatch: None,
         }
     }

@@ -26,7 +26,12 @@ impl<'a> Attributes<'a> {
         method: &'a Method,
         query: &'a Query,
     ) -> Self {
-        Self { user, info, method, query }
+        Self {
+            user,
+            info,
+            method,
+            query,
+        }
     }
 
     /// `list` for resources; the method in lower case for other paths.
@@ -100,8 +105,15 @@ impl<'a> Attributes<'a> {
     }
 
     fn selector(&self, key: &str) -> Option<&'a str> {
-        let selects = matches!(self.info.verb, Verb::List | Verb::Watch | Verb::DeleteCollection);
-        if self.info.is_resource && selects { self.query.first(key) } else { None }
+        let selects = matches!(
+            self.info.verb,
+            Verb::List | Verb::Watch | Verb::DeleteCollection
+        );
+        if self.info.is_resource && selects {
+            self.query.first(key)
+        } else {
+            None
+        }
     }
 }
 
@@ -123,7 +135,10 @@ pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Status {
 fn refusal(attributes: &Attributes<'_>) -> String {
     let (user, verb) = (go_quote(&attributes.user.name), attributes.verb());
     if !attributes.is_resource() {
-        return format!("User {user} cannot {verb} path {}", go_quote(attributes.path()));
+        return format!(
+            "User {user} cannot {verb} path {}",
+            go_quote(attributes.path())
+        );
     }
     let resource = go_quote(&attributes.resource_and_subresource());
     let group = go_quote(attributes.group());
@@ -136,5 +151,7 @@ fn refusal(attributes: &Attributes<'_>) -> String {
 
 /// The message repeats what the client sent; a browser must not take it for markup.
 fn escape_html(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }

@@ -65,7 +65,9 @@ fn quoted_field<'a>(text: &'a str, line: &mut usize) -> Result<(String, &'a str)
     let mut field = String::new();
     let mut rest = text;
     loop {
-        let Some((part, after)) = rest.split_once('"') else { return Err(CsvError::Quote(*line)) };
+        let Some((part, after)) = rest.split_once('"') else {
+            return Err(CsvError::Quote(*line));
+        };
         *line += part.matches('\n').count();
         field.push_str(part);
         match after.strip_prefix('"') {
@@ -73,7 +75,9 @@ fn quoted_field<'a>(text: &'a str, line: &mut usize) -> Result<(String, &'a str)
                 field.push('"');
                 rest = after;
             }
-            None if after.is_empty() || after.starts_with([',', '\n']) => return Ok((field, after)),
+            None if after.is_empty() || after.starts_with([',', '\n']) => {
+                return Ok((field, after));
+            }
             None => return Err(CsvError::Quote(*line)),
         }
     }

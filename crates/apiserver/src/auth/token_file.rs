@@ -60,7 +60,15 @@ impl TokenFile {
                 .next()
                 .map(|list| list.split(',').map(str::to_owned).collect())
                 .unwrap_or_default();
-            if file.insert(&token, UserInfo { name, uid, groups, extra: Vec::new() }) {
+            if file.insert(
+                &token,
+                UserInfo {
+                    name,
+                    uid,
+                    groups,
+                    extra: Vec::new(),
+                },
+            ) {
                 tracing::warn!(line, "duplicate token in the token file");
             }
         }
@@ -70,7 +78,10 @@ impl TokenFile {
     /// Adds a token, and the group of the authenticated to its user. Says whether another user had it before.
     pub fn insert(&mut self, token: &str, mut user: UserInfo) -> bool {
         let settled = user.name == ANONYMOUS
-            || user.groups.iter().any(|g| g == AUTHENTICATED || g == UNAUTHENTICATED);
+            || user
+                .groups
+                .iter()
+                .any(|g| g == AUTHENTICATED || g == UNAUTHENTICATED);
         if !settled {
             user.groups.push(AUTHENTICATED.to_owned());
         }

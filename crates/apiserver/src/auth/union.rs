@@ -19,12 +19,18 @@ impl Union {
     /// Asks all: bad credentials of one kind do not matter where there are good ones of another. If nobody knows the
     /// user, the first error counts.
     pub fn new(members: Vec<Arc<dyn Authenticator>>) -> Self {
-        Self { members, fail_on_error: false }
+        Self {
+            members,
+            fail_on_error: false,
+        }
     }
 
     /// The first error ends it: whoever gives bad credentials is not let in as somebody else.
     pub fn fail_on_error(members: Vec<Arc<dyn Authenticator>>) -> Self {
-        Self { members, fail_on_error: true }
+        Self {
+            members,
+            fail_on_error: true,
+        }
     }
 }
 

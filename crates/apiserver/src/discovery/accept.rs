@@ -31,11 +31,16 @@ pub fn wants_aggregated(accept: &str) -> bool {
 
 /// The encoding in which the header asks for the aggregated document, or `None` where it does not.
 pub fn aggregated_format(accept: &str) -> Option<Format> {
-    let mut clauses: Vec<Clause<'_>> =
-        accept.split(',').filter_map(aggregated_clause).take(MOST_CLAUSES).collect();
+    let mut clauses: Vec<Clause<'_>> = accept
+        .split(',')
+        .filter_map(aggregated_clause)
+        .take(MOST_CLAUSES)
+        .collect();
     clauses.sort_by(|a, b| {
         let specific = |c: &Clause<'_>| (c.kind != "*", c.subtype != "*");
-        b.weight.total_cmp(&a.weight).then(specific(b).cmp(&specific(a)))
+        b.weight
+            .total_cmp(&a.weight)
+            .then(specific(b).cmp(&specific(a)))
     });
     clauses.iter().find_map(Clause::format)
 }
@@ -80,7 +85,13 @@ fn aggregated_clause(text: &str) -> Option<Clause<'_>> {
             "g" => group = value,
             "v" => version = value,
             "as" => name = value,
-            "q" => weight = value.parse::<f32>().ok().filter(|q| q.is_finite()).unwrap_or(0.0),
+            "q" => {
+                weight = value
+                    .parse::<f32>()
+                    .ok()
+                    .filter(|q| q.is_finite())
+                    .unwrap_or(0.0)
+            }
             // Another version of the server's own group, or another stream than a watch: there is none.
             "sv" if !value.is_empty() => return None,
             "stream" if !value.is_empty() && value != "watch" => return None,
@@ -88,5 +99,9 @@ fn aggregated_clause(text: &str) -> Option<Clause<'_>> {
         }
     }
     let asked = (group, version, name) == ("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList");
-    asked.then_some(Clause { kind, subtype, weight })
+    asked.then_some(Clause {
+        kind,
+        subtype,
+        weight,
+    })
 }

@@ -103,7 +103,12 @@ impl Aggregated {
             })
             .collect();
         let document = |kind, api_version| {
-            let list = List { kind, api_version, metadata: Metadata::default(), items: &items };
+            let list = List {
+                kind,
+                api_version,
+                metadata: Metadata::default(),
+                items: &items,
+            };
             serde_json::to_vec(&list).expect("a document is plain data")
         };
         let mut tag = String::from("\"");
@@ -129,7 +134,10 @@ impl Aggregated {
         headers.insert(header::VARY, HeaderValue::from_static("Accept"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
         if let Some(format) = format {
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
+            headers.insert(
+                header::CONTENT_TYPE,
+                HeaderValue::from_static(format.content_type()),
+            );
         }
         headers
     }
@@ -139,12 +147,20 @@ fn resource_item(resource: &Resource) -> ResourceItem<'_> {
     ResourceItem {
         resource: &resource.plural,
         response_kind: response_kind(resource, &resource.kind),
-        scope: if resource.namespaced { "Namespaced" } else { "Cluster" },
+        scope: if resource.namespaced {
+            "Namespaced"
+        } else {
+            "Cluster"
+        },
         singular_resource: &resource.singular,
         verbs: verbs(&resource.verbs, &resource.handlers),
         short_names: &resource.short_names,
         categories: &resource.categories,
-        subresources: resource.subresources.iter().map(|s| subresource_item(resource, s)).collect(),
+        subresources: resource
+            .subresources
+            .iter()
+            .map(|s| subresource_item(resource, s))
+            .collect(),
     }
 }
 
@@ -164,7 +180,15 @@ fn subresource_item<'a>(resource: &'a Resource, sub: &'a Subresource) -> Subreso
 fn response_kind<'a>(resource: &Resource, kind: &'a GroupVersionKind) -> Kind<'a> {
     let built_in = matches!(resource.shape, Shape::Typed(_));
     if built_in && kind.group_version() == resource.group_version {
-        return Kind { group: "", version: "", kind: &kind.kind };
+        return Kind {
+            group: "",
+            version: "",
+            kind: &kind.kind,
+        };
     }
-    Kind { group: &kind.group, version: &kind.version, kind: &kind.kind }
+    Kind {
+        group: &kind.group,
+        version: &kind.version,
+        kind: &kind.kind,
+    }
 }

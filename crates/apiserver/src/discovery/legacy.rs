@@ -87,8 +87,14 @@ pub(super) fn versions(registry: &Registry, server_address: &str) -> Bytes {
     let core = registry.groups().iter().filter(|g| g.name.is_empty());
     encode(&ApiVersions {
         kind: "APIVersions",
-        versions: core.flat_map(|g| &g.versions).map(|(version, _)| version.as_str()).collect(),
-        server_addresses: [ServerAddress { client_cidr: "0.0.0.0/0", server_address }],
+        versions: core
+            .flat_map(|g| &g.versions)
+            .map(|(version, _)| version.as_str())
+            .collect(),
+        server_addresses: [ServerAddress {
+            client_cidr: "0.0.0.0/0",
+            server_address,
+        }],
     })
 }
 
@@ -107,23 +113,43 @@ pub(super) fn group(group: &Group) -> Bytes {
 
 /// The core group's list leaves out its `apiVersion`, the others have it.
 pub(super) fn resources(group: &str, version: &str, resources: &[Arc<Resource>]) -> Bytes {
-    let (api_version, group_version) =
-        if group.is_empty() { ("", version.to_owned()) } else { ("v1", format!("{group}/{version}")) };
+    let (api_version, group_version) = if group.is_empty() {
+        ("", version.to_owned())
+    } else {
+        ("v1", format!("{group}/{version}"))
+    };
     let mut rows = Vec::new();
     for resource in resources {
         rows.push(api_resource(resource));
-        rows.extend(resource.subresources.iter().map(|sub| api_subresource(resource, sub)));
+        rows.extend(
+            resource
+                .subresources
+                .iter()
+                .map(|sub| api_subresource(resource, sub)),
+        );
     }
-    encode(&ApiResourceList { kind: "APIResourceList", api_version, group_version, resources: rows })
+    encode(&ApiResourceList {
+        kind: "APIResourceList",
+        api_version,
+        group_version,
+        resources: rows,
+    })
 }
 
 /// The verbs as declared, or those that the handlers amount to.
 pub(super) fn verbs(declared: &[String], handlers: &Handlers) -> Vec<String> {
-    if declared.is_empty() { handlers.verbs() } else { declared.to_vec() }
+    if declared.is_empty() {
+        handlers.verbs()
+    } else {
+        declared.to_vec()
+    }
 }
 
 fn api_group<'a>(group: &'a Group, kind: &'static str, api_version: &'static str) -> ApiGroup<'a> {
-    let version = |version: &'a String| Version { group_version: format!("{}/{version}", group.name), version };
+    let version = |version: &'a String| Version {
+        group_version: format!("{}/{version}", group.name),
+        version,
+    };
     ApiGroup {
         kind,
         api_version,
@@ -171,5 +197,7 @@ fn api_subresource<'a>(resource: &'a Resource, sub: &'a Subresource) -> ApiResou
 }
 
 fn encode(document: &impl Serialize) -> Bytes {
-    serde_json::to_vec(document).expect("a document is plain data").into()
+    serde_json::to_vec(document)
+        .expect("a document is plain data")
+        .into()
 }

@@ -78,25 +78,35 @@ impl Discovery {
             Legacy::Groups => Some(self.groups.get_or_init(|| legacy::groups(registry)).clone()),
             Legacy::Group(name) => {
                 let group = registry.groups().iter().find(|g| g.name == name)?;
-                Some(self.group.get(name)?.get_or_init(|| legacy::group(group)).clone())
+                Some(
+                    self.group
+                        .get(name)?
+                        .get_or_init(|| legacy::group(group))
+                        .clone(),
+                )
             }
             Legacy::Resources(name, version) => {
                 let group = registry.groups().iter().find(|g| g.name == name)?;
                 let (_, resources) = group.versions.iter().find(|(v, _)| v == version)?;
                 let kept = self.resources.get(&(name.to_owned(), version.to_owned()))?;
-                Some(kept.get_or_init(|| legacy::resources(name, version, resources)).clone())
+                Some(
+                    kept.get_or_init(|| legacy::resources(name, version, resources))
+                        .clone(),
+                )
             }
         }
     }
 
     /// The aggregated document of `/api`: the core group.
     pub fn aggregated_core(&self) -> &Aggregated {
-        self.aggregated_core.get_or_init(|| Aggregated::new(&self.registry, true))
+        self.aggregated_core
+            .get_or_init(|| Aggregated::new(&self.registry, true))
     }
 
     /// The aggregated document of `/apis`: all other groups.
     pub fn aggregated_groups(&self) -> &Aggregated {
-        self.aggregated_groups.get_or_init(|| Aggregated::new(&self.registry, false))
+        self.aggregated_groups
+            .get_or_init(|| Aggregated::new(&self.registry, false))
     }
 }
 

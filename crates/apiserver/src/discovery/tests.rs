@@ -5,10 +5,23 @@ use serde_json::{Value, json};
 use super::*;
 use crate::registry::{RegistryBuilder, Resource, Shape, Subresource, SubresourceKind};
 
-const ALL: [&str; 8] =
-    ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const ALL: [&str; 8] = [
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
 
-static ANY: StructType = StructType { name: "Any", openapi: "Any", fields: &[], atomic: false };
+static ANY: StructType = StructType {
+    name: "Any",
+    openapi: "Any",
+    fields: &[],
+    atomic: false,
+};
 
 fn strings(list: &[&str]) -> Vec<String> {
     list.iter().map(|s| (*s).to_owned()).collect()
@@ -19,7 +32,13 @@ fn kind(group: &str, version: &str, kind: &str) -> GroupVersionKind {
 }
 
 fn sub(name: &str, kind: SubresourceKind, verbs: &[&str]) -> Subresource {
-    Subresource { name: name.into(), kind, verbs: strings(verbs), handlers: Default::default() }
+    Subresource {
+        name: name.into(),
+        kind,
+        verbs: strings(verbs),
+        handlers: Default::default(),
+        managed: None,
+    }
 }
 
 fn discovery() -> Discovery {
@@ -43,14 +62,22 @@ fn discovery() -> Discovery {
     let mut deployments = Resource::new(kind("apps", "v1", "Deployment"), "deployments", true);
     deployments.shape = Shape::Typed(&ANY);
     deployments.verbs = strings(&["get"]);
-    deployments.subresources =
-        vec![sub("scale", scale(), &rest), sub("status", SubresourceKind::Parent, &rest)];
+    deployments.subresources = vec![
+        sub("scale", scale(), &rest),
+        sub("status", SubresourceKind::Parent, &rest),
+    ];
 
     let mut gadgets = Resource::new(kind("serve.example.com", "v1", "Gadget"), "gadgets", true);
     gadgets.verbs = strings(&["delete", "create"]);
-    gadgets.subresources =
-        vec![sub("status", SubresourceKind::Parent, &rest), sub("scale", scale(), &rest)];
-    let old = Resource::new(kind("serve.example.com", "v1beta1", "Gadget"), "gadgets", true);
+    gadgets.subresources = vec![
+        sub("status", SubresourceKind::Parent, &rest),
+        sub("scale", scale(), &rest),
+    ];
+    let old = Resource::new(
+        kind("serve.example.com", "v1beta1", "Gadget"),
+        "gadgets",
+        true,
+    );
 
     let mut builder = RegistryBuilder::default();
     for resource in [namespaces, pods, deployments, gadgets, old] {
@@ -66,7 +93,9 @@ fn text(document: Legacy<'_>) -> String {
 #[test]
 fn legacy_documents_have_the_fields_and_order_of_the_real_ones() {
     assert_eq!(
-        text(Legacy::Versions { server_address: "192.0.2.2:6443" }),
+        text(Legacy::Versions {
+            server_address: "192.0.2.2:6443"
+        }),
         r#"{"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":[{"clientCIDR":"0.0.0.0/0","serverAddress":"192.0.2.2:6443"}]}"#
     );
     assert_eq!(
@@ -113,9 +142,18 @@ fn aggregated_documents_tell_foreign_and_custom_kinds() {
     let groups: Value = serde_json::from_slice(&discovery.aggregated_groups().json).unwrap();
     assert_eq!(groups["items"][0]["metadata"], json!({"name": "apps"}));
     let gadgets = &groups["items"][1]["versions"][0]["resources"][0];
-    assert_eq!(gadgets["responseKind"], json!({"group": "serve.example.com", "version": "v1", "kind": "Gadget"}));
-    assert_eq!(gadgets["subresources"][0]["responseKind"]["group"], "serve.example.com");
-    assert_eq!(gadgets["subresources"][1]["responseKind"], json!({"group": "autoscaling", "version": "v1", "kind": "Scale"}));
+    assert_eq!(
+        gadgets["responseKind"],
+        json!({"group": "serve.example.com", "version": "v1", "kind": "Gadget"})
+    );
+    assert_eq!(
+        gadgets["subresources"][0]["responseKind"]["group"],
+        "serve.example.com"
+    );
+    assert_eq!(
+        gadgets["subresources"][1]["responseKind"],
+        json!({"group": "autoscaling", "version": "v1", "kind": "Scale"})
+    );
     assert_eq!(groups["items"][1]["versions"][1]["version"], "v1beta1");
 }
 
@@ -125,7 +163,11 @@ fn known_documents_are_recognised_by_their_tag() {
     let document = discovery.aggregated_groups();
     let tag = document.etag.to_str().unwrap();
     assert_eq!(tag.len(), 130, "128 digits and two quotes");
-    assert!(tag[1..129].bytes().all(|b| b.is_ascii_digit() || (b'A'..=b'F').contains(&b)));
+    assert!(
+        tag[1..129]
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'A'..=b'F').contains(&b))
+    );
     assert_ne!(document.etag, discovery.aggregated_core().etag);
 
     let mut request = http::HeaderMap::new();
@@ -138,7 +180,10 @@ fn known_documents_are_recognised_by_their_tag() {
     let headers = document.headers(Some(Format::Json));
     assert_eq!(headers["vary"], "Accept");
     assert_eq!(headers["cache-control"], "public");
-    assert_eq!(headers["content-type"], "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+    assert_eq!(
+        headers["content-type"],
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    );
     assert_eq!(headers["etag"], tag);
     assert!(!document.headers(None).contains_key("content-type"));
 }
@@ -150,7 +195,10 @@ fn accept_headers_are_read_as_the_real_server_reads_them() {
     let json = Some(Format::Json);
     let cases = [
         (V2.to_owned(), json),
-        ("application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io".into(), json),
+        (
+            "application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io".into(),
+            json,
+        ),
         (format!("{V2},{BETA},application/json"), json),
         (format!("{BETA},{V2},application/json"), json),
         (format!("application/json,{V2}"), json),
@@ -161,13 +209,28 @@ fn accept_headers_are_read_as_the_real_server_reads_them() {
         (V2.replace("application/json", "*"), json),
         (V2.replace("application/json", "application/*"), json),
         (V2.replace("json", "yaml"), Some(Format::Yaml)),
-        (V2.replace("json", "vnd.kubernetes.protobuf"), Some(Format::Protobuf)),
-        (format!("{},{V2}", V2.replace("json", "vnd.kubernetes.protobuf")), Some(Format::Protobuf)),
-        (format!("{V2};q=0.5,{}", V2.replace("json", "yaml")), Some(Format::Yaml)),
+        (
+            V2.replace("json", "vnd.kubernetes.protobuf"),
+            Some(Format::Protobuf),
+        ),
+        (
+            format!("{},{V2}", V2.replace("json", "vnd.kubernetes.protobuf")),
+            Some(Format::Protobuf),
+        ),
+        (
+            format!("{V2};q=0.5,{}", V2.replace("json", "yaml")),
+            Some(Format::Yaml),
+        ),
         (V2.replace("json", "cbor"), None),
         (BETA.to_owned(), None),
-        (V2.replace("g=apidiscovery.k8s.io", "g=\"apidiscovery.k8s.io\""), None),
-        ("application/json;v=v2;as=APIGroupDiscoveryList".into(), None),
+        (
+            V2.replace("g=apidiscovery.k8s.io", "g=\"apidiscovery.k8s.io\""),
+            None,
+        ),
+        (
+            "application/json;v=v2;as=APIGroupDiscoveryList".into(),
+            None,
+        ),
         ("application/json;as=Table;v=v1;g=meta.k8s.io".into(), None),
         ("application/json;profile=nopeer".into(), None),
         ("application/json, */*".into(), None),

@@ -87,7 +87,11 @@ impl HealthChecks {
         name: impl Into<String>,
         run: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
-        self.checks.push(Check { name: name.into(), probes, run: Arc::new(run) });
+        self.checks.push(Check {
+            name: name.into(),
+            probes,
+            run: Arc::new(run),
+        });
         self
     }
 
@@ -109,7 +113,12 @@ impl HealthChecks {
                 }
                 Err(reason) => {
                     failed = true;
-                    tracing::warn!(probe = probe.name(), check = check.name, reason, "check failed");
+                    tracing::warn!(
+                        probe = probe.name(),
+                        check = check.name,
+                        reason,
+                        "check failed"
+                    );
                     let _ = writeln!(text, "[-]{} failed: reason withheld", check.name);
                 }
             }
@@ -153,13 +162,18 @@ impl HealthChecks {
         let mut paths = Vec::new();
         for probe in Probe::ALL {
             paths.push(format!("/{}", probe.name()));
-            paths.extend(self.of(probe).map(|check| format!("/{}/{}", probe.name(), check.name)));
+            paths.extend(
+                self.of(probe)
+                    .map(|check| format!("/{}/{}", probe.name(), check.name)),
+            );
         }
         paths
     }
 
     fn of(&self, probe: Probe) -> impl Iterator<Item = &Check> {
-        self.checks.iter().filter(move |check| check.probes.contains(&probe))
+        self.checks
+            .iter()
+            .filter(move |check| check.probes.contains(&probe))
     }
 }
 
@@ -167,9 +181,15 @@ fn plain(status: StatusCode, text: String, nosniff: bool) -> Response<Body> {
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
     if nosniff {
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(
+            header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        );
     }
     response
 }
@@ -184,13 +204,23 @@ mod tests {
 
     async fn read(response: Response<Body>) -> (u16, String) {
         let status = response.status().as_u16();
-        assert_eq!(response.headers()["content-type"], "text/plain; charset=utf-8");
-        let body = response.into_body().collect_up_to(10_000).await.unwrap().unwrap();
+        assert_eq!(
+            response.headers()["content-type"],
+            "text/plain; charset=utf-8"
+        );
+        let body = response
+            .into_body()
+            .collect_up_to(10_000)
+            .await
+            .unwrap()
+            .unwrap();
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
 
     fn healthy() -> HealthChecks {
-        HealthChecks::new().check("ping", || Ok(())).check("storage", || Ok(()))
+        HealthChecks::new()
+            .check("ping", || Ok(()))
+            .check("storage", || Ok(()))
     }
 
     #[tokio::test]
@@ -199,17 +229,32 @@ mod tests {
         assert_eq!(ask(&checks, Probe::Livez, "").await, (200, "ok".into()));
         assert_eq!(
             ask(&checks, Probe::Livez, "verbose").await,
-            (200, "[+]ping ok\n[+]storage ok\nlivez check passed\n".into())
+            (
+                200,
+                "[+]ping ok\n[+]storage ok\nlivez check passed\n".into()
+            )
         );
         assert_eq!(
             ask(&checks, Probe::Readyz, "verbose=1&exclude=ping").await,
-            (200, "[+]ping excluded: ok\n[+]storage ok\nreadyz check passed\n".into())
+            (
+                200,
+                "[+]ping excluded: ok\n[+]storage ok\nreadyz check passed\n".into()
+            )
         );
         assert_eq!(
-            ask(&checks, Probe::Healthz, "verbose&exclude=z&exclude=a&exclude=z").await.1,
+            ask(
+                &checks,
+                Probe::Healthz,
+                "verbose&exclude=z&exclude=a&exclude=z"
+            )
+            .await
+            .1,
             "[+]ping ok\n[+]storage ok\nwarn: some health checks cannot be excluded: no matches for \"a\",\"z\"\nhealthz check passed\n"
         );
-        assert_eq!(ask(&checks, Probe::Livez, "exclude=nope").await, (200, "ok".into()));
+        assert_eq!(
+            ask(&checks, Probe::Livez, "exclude=nope").await,
+            (200, "ok".into())
+        );
     }
 
     #[tokio::test]
@@ -220,9 +265,15 @@ mod tests {
             ask(&checks, Probe::Readyz, "").await,
             (500, "[+]ping ok\n[+]storage ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n".into())
         );
-        assert_eq!(ask(&checks, Probe::Readyz, "exclude=shutdown").await, (200, "ok".into()));
+        assert_eq!(
+            ask(&checks, Probe::Readyz, "exclude=shutdown").await,
+            (200, "ok".into())
+        );
         let one = checks.answer_one(Probe::Readyz, "shutdown").unwrap();
-        assert_eq!(read(one).await, (500, "internal server error: going down\n".into()));
+        assert_eq!(
+            read(one).await,
+            (500, "internal server error: going down\n".into())
+        );
         let one = checks.answer_one(Probe::Readyz, "ping").unwrap();
         assert_eq!(read(one).await, (200, "ok".into()));
         assert!(checks.answer_one(Probe::Livez, "shutdown").is_none());
@@ -232,14 +283,24 @@ mod tests {
     #[test]
     fn paths_lead_to_probes_and_checks() {
         assert_eq!(Probe::of_path("/livez"), Some((Probe::Livez, None)));
-        assert_eq!(Probe::of_path("/readyz/a/b"), Some((Probe::Readyz, Some("a/b"))));
+        assert_eq!(
+            Probe::of_path("/readyz/a/b"),
+            Some((Probe::Readyz, Some("a/b")))
+        );
         assert_eq!(Probe::of_path("/livez/"), Some((Probe::Livez, Some(""))));
         assert_eq!(Probe::of_path("/livezz"), None);
         assert_eq!(Probe::of_path(""), None);
         let checks = HealthChecks::new().check("ping", || Ok(()));
         assert_eq!(
             checks.paths(),
-            ["/healthz", "/healthz/ping", "/livez", "/livez/ping", "/readyz", "/readyz/ping"]
+            [
+                "/healthz",
+                "/healthz/ping",
+                "/livez",
+                "/livez/ping",
+                "/readyz",
+                "/readyz/ping"
+            ]
         );
     }
 }

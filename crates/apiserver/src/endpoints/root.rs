@@ -21,13 +21,24 @@ pub fn document<'a>(
     paths.extend(others.into_iter().map(str::to_owned));
     paths.extend(["/apis".to_owned(), "/apis/".to_owned()]);
     for group in registry.groups() {
-        let base = if group.name.is_empty() { "/api".to_owned() } else { format!("/apis/{}", group.name) };
-        paths.extend(group.versions.iter().map(|(version, _)| format!("{base}/{version}")));
+        let base = if group.name.is_empty() {
+            "/api".to_owned()
+        } else {
+            format!("/apis/{}", group.name)
+        };
+        paths.extend(
+            group
+                .versions
+                .iter()
+                .map(|(version, _)| format!("{base}/{version}")),
+        );
         paths.push(base);
     }
     paths.sort_unstable();
     paths.dedup();
-    serde_json::to_vec_pretty(&RootPaths { paths }).expect("a list of strings").into()
+    serde_json::to_vec_pretty(&RootPaths { paths })
+        .expect("a list of strings")
+        .into()
 }
 
 #[cfg(test)]
@@ -40,19 +51,42 @@ mod tests {
     #[test]
     fn paths_are_sorted_and_only_what_is_served() {
         let mut builder = RegistryBuilder::default();
-        builder.add(Resource::new(GroupVersionKind::new("apps", "v1", "Deployment"), "deployments", true));
-        builder.add(Resource::new(GroupVersionKind::new("", "v1", "Pod"), "pods", true));
+        builder.add(Resource::new(
+            GroupVersionKind::new("apps", "v1", "Deployment"),
+            "deployments",
+            true,
+        ));
+        builder.add(Resource::new(
+            GroupVersionKind::new("", "v1", "Pod"),
+            "pods",
+            true,
+        ));
         let health = HealthChecks::new().check("ping", || Ok(()));
         let text = document(&builder.build(), &health, ["/version", "/metrics"]);
         let text = std::str::from_utf8(&text).unwrap();
-        assert!(text.starts_with("{\n  \"paths\": [\n    \"/api\",\n    \"/api/v1\",\n"), "{text}");
+        assert!(
+            text.starts_with("{\n  \"paths\": [\n    \"/api\",\n    \"/api/v1\",\n"),
+            "{text}"
+        );
         assert!(text.ends_with("    \"/version\"\n  ]\n}"), "{text}");
         let paths: serde_json::Value = serde_json::from_str(text).unwrap();
         assert_eq!(
             paths["paths"],
             serde_json::json!([
-                "/api", "/api/v1", "/apis", "/apis/", "/apis/apps", "/apis/apps/v1", "/healthz",
-                "/healthz/ping", "/livez", "/livez/ping", "/metrics", "/readyz", "/readyz/ping", "/version"
+                "/api",
+                "/api/v1",
+                "/apis",
+                "/apis/",
+                "/apis/apps",
+                "/apis/apps/v1",
+                "/healthz",
+                "/healthz/ping",
+                "/livez",
+                "/livez/ping",
+                "/metrics",
+                "/readyz",
+                "/readyz/ping",
+                "/version"
             ])
         );
     }

@@ -61,7 +61,9 @@ impl Default for VersionInfo {
 impl VersionInfo {
     /// The document: indented JSON, whoever asks.
     pub fn document(&self) -> Bytes {
-        serde_json::to_vec_pretty(self).expect("a version is plain data").into()
+        serde_json::to_vec_pretty(self)
+            .expect("a version is plain data")
+            .into()
     }
 }
 
@@ -88,13 +90,26 @@ mod tests {
     #[test]
     fn keys_and_their_order_are_those_of_the_real_server() {
         let text = String::from_utf8(VersionInfo::default().document().to_vec()).unwrap();
-        let keys: Vec<&str> = text.lines().filter_map(|line| line.split('"').nth(1)).collect();
+        let keys: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.split('"').nth(1))
+            .collect();
         assert_eq!(
             keys,
             [
-                "major", "minor", "emulationMajor", "emulationMinor", "minCompatibilityMajor",
-                "minCompatibilityMinor", "gitVersion", "gitCommit", "gitTreeState", "buildDate",
-                "goVersion", "compiler", "platform",
+                "major",
+                "minor",
+                "emulationMajor",
+                "emulationMinor",
+                "minCompatibilityMajor",
+                "minCompatibilityMinor",
+                "gitVersion",
+                "gitCommit",
+                "gitTreeState",
+                "buildDate",
+                "goVersion",
+                "compiler",
+                "platform",
             ]
         );
         assert!(text.starts_with("{\n  \"major\": \"1\",\n"), "{text}");
@@ -107,7 +122,11 @@ mod tests {
         let numbers: Vec<u32> = core.split('.').map(|n| n.parse().unwrap()).collect();
         assert_eq!(numbers[..2], [1, 36]);
         assert_eq!(numbers.len(), 3);
-        assert!(build.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.'));
+        assert!(
+            build
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.')
+        );
         assert!(build.starts_with("kubewright-"));
     }
 }

@@ -85,7 +85,10 @@ impl Drop for InFlight {
 
 impl TrackedBody {
     pub(super) fn new(body: Body, in_flight: InFlight) -> Self {
-        Self { body, _in_flight: in_flight }
+        Self {
+            body,
+            _in_flight: in_flight,
+        }
     }
 }
 

@@ -68,10 +68,13 @@ pub fn server_config(
     key: &[u8],
 ) -> Result<Arc<ServerConfig>, CertificateError> {
     let pem = |e: rustls::pki_types::pem::Error| CertificateError::Pem(e.to_string());
-    let chain: Vec<_> =
-        CertificateDer::pem_slice_iter(certificates).collect::<Result<_, _>>().map_err(pem)?;
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
+        .collect::<Result<_, _>>()
+        .map_err(pem)?;
     if chain.is_empty() {
-        return Err(CertificateError::Pem("there is no certificate in it".to_owned()));
+        return Err(CertificateError::Pem(
+            "there is no certificate in it".to_owned(),
+        ));
     }
     let key = PrivateKeyDer::from_pem_slice(key).map_err(pem)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -102,7 +105,11 @@ fn make(names: Vec<String>, now: SystemTime) -> Result<SelfSigned, rcgen::Error>
     leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     leaf.use_authority_key_identifier_extension = true;
     let certificate_pem = leaf.signed_by(&key, &issuer)?.pem();
-    Ok(SelfSigned { ca_pem, certificate_pem, key_pem: key.serialize_pem() })
+    Ok(SelfSigned {
+        ca_pem,
+        certificate_pem,
+        key_pem: key.serialize_pem(),
+    })
 }
 
 fn params(
@@ -112,7 +119,9 @@ fn params(
 ) -> Result<CertificateParams, rcgen::Error> {
     let mut params = CertificateParams::new(names)?;
     params.distinguished_name = DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, common_name);
+    params
+        .distinguished_name
+        .push(DnType::CommonName, common_name);
     params.not_before = now.checked_sub(BACKDATE).unwrap_or(now).into();
     params.not_after = now.checked_add(VALIDITY).unwrap_or(now).into();
     Ok(params)
@@ -124,21 +133,37 @@ mod tests {
 
     #[test]
     fn certificates_are_made_and_loaded() {
-        let made = SelfSigned::generate(["localhost", "127.0.0.1", "::1"], SystemTime::now()).unwrap();
+        let made =
+            SelfSigned::generate(["localhost", "127.0.0.1", "::1"], SystemTime::now()).unwrap();
         assert!(made.ca_pem.starts_with("-----BEGIN CERTIFICATE-----"));
         assert_ne!(made.ca_pem, made.certificate_pem);
         let config = made.server_config().unwrap();
-        assert_eq!(config.alpn_protocols, [b"h2".to_vec(), b"http/1.1".to_vec()]);
+        assert_eq!(
+            config.alpn_protocols,
+            [b"h2".to_vec(), b"http/1.1".to_vec()]
+        );
     }
 
     #[test]
     fn what_is_no_certificate_is_an_error() {
         let made = SelfSigned::generate(["a"], SystemTime::UNIX_EPOCH).unwrap();
         let key = made.key_pem.as_bytes();
-        assert!(matches!(server_config(b"", key), Err(CertificateError::Pem(_))));
-        assert!(matches!(server_config(made.ca_pem.as_bytes(), b"x"), Err(CertificateError::Pem(_))));
+        assert!(matches!(
+            server_config(b"", key),
+            Err(CertificateError::Pem(_))
+        ));
+        assert!(matches!(
+            server_config(made.ca_pem.as_bytes(), b"x"),
+            Err(CertificateError::Pem(_))
+        ));
         let other = SelfSigned::generate(["a"], SystemTime::UNIX_EPOCH).unwrap();
-        assert!(matches!(server_config(other.certificate_pem.as_bytes(), key), Err(CertificateError::Config(_))));
-        assert!(matches!(SelfSigned::generate(["gr\u{fc}n"], SystemTime::UNIX_EPOCH), Err(CertificateError::Make(_))));
+        assert!(matches!(
+            server_config(other.certificate_pem.as_bytes(), key),
+            Err(CertificateError::Config(_))
+        ));
+        assert!(matches!(
+            SelfSigned::generate(["gr\u{fc}n"], SystemTime::UNIX_EPOCH),
+            Err(CertificateError::Make(_))
+        ));
     }
 }

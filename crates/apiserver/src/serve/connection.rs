@@ -70,7 +70,11 @@ impl Protocols {
             .max_send_buf_size(SEND_BUFFER)
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW);
-        Self { http1: any.clone().http1_only(), http2: any.clone().http2_only(), any }
+        Self {
+            http1: any.clone().http1_only(),
+            http2: any.clone().http2_only(),
+            any,
+        }
     }
 }
 
@@ -89,8 +93,12 @@ pub(super) async fn run<S>(
     S::Future: Send + 'static,
 {
     let activity = Arc::new(Activity::default());
-    let stream =
-        Guarded::new(stream, activity.clone(), server.options.write_timeout, Some(permit));
+    let stream = Guarded::new(
+        stream,
+        activity.clone(),
+        server.options.write_timeout,
+        Some(permit),
+    );
     let Some(tls) = &server.tls else {
         let protocol = &server.protocols.any;
         return drive(protocol, stream, service, activity, &server.options, phase).await;
@@ -128,8 +136,12 @@ async fn drive<S>(
     S::Future: Send + 'static,
 {
     let now = Instant::now();
-    let mut watchdog =
-        Watchdog::new(activity.clone(), options.header_timeout, options.idle_timeout, now);
+    let mut watchdog = Watchdog::new(
+        activity.clone(),
+        options.header_timeout,
+        options.idle_timeout,
+        now,
+    );
     let mut ticks = tokio::time::interval_at(now + watchdog.period(), watchdog.period());
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
 

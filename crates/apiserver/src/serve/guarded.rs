@@ -38,7 +38,14 @@ impl<T> Guarded<T> {
         write_timeout: Duration,
         permit: Option<OwnedSemaphorePermit>,
     ) -> Self {
-        Self { stream, activity, write_timeout, deadline: None, waiting: false, _permit: permit }
+        Self {
+            stream,
+            activity,
+            write_timeout,
+            deadline: None,
+            waiting: false,
+            _permit: permit,
+        }
     }
 
     /// Passes the outcome of a write on, unless it has been waiting for too long.
@@ -63,7 +70,10 @@ impl<T> Guarded<T> {
         };
         self.waiting = true;
         ready!(deadline.as_mut().poll(cx));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read")))
+        Poll::Ready(Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "the peer does not read",
+        )))
     }
 }
 

@@ -91,10 +91,22 @@ mod tests {
         };
         let yaml: Value = serde_saphyr::from_str(&config.to_yaml()).unwrap();
         assert_eq!(yaml["clusters"][0]["name"], "dev");
-        assert_eq!(yaml["clusters"][0]["cluster"]["server"], "https://127.0.0.1:6443");
-        assert_eq!(yaml["clusters"][0]["cluster"]["certificate-authority-data"], "UEVN");
-        assert_eq!(yaml["users"][0], serde_json::json!({"name": "admin", "user": {"token": "a \"b\": c"}}));
-        assert_eq!(yaml["contexts"][0]["context"], serde_json::json!({"cluster": "dev", "user": "admin"}));
+        assert_eq!(
+            yaml["clusters"][0]["cluster"]["server"],
+            "https://127.0.0.1:6443"
+        );
+        assert_eq!(
+            yaml["clusters"][0]["cluster"]["certificate-authority-data"],
+            "UEVN"
+        );
+        assert_eq!(
+            yaml["users"][0],
+            serde_json::json!({"name": "admin", "user": {"token": "a \"b\": c"}})
+        );
+        assert_eq!(
+            yaml["contexts"][0]["context"],
+            serde_json::json!({"cluster": "dev", "user": "admin"})
+        );
         assert_eq!(yaml["current-context"], "dev");
     }
 
@@ -103,6 +115,9 @@ mod tests {
         let text = Kubeconfig::new("dev", "http://localhost:8080").to_yaml();
         let yaml: Value = serde_saphyr::from_str(&text).unwrap();
         assert_eq!(yaml["users"][0]["user"], serde_json::json!({}));
-        assert_eq!(yaml["clusters"][0]["cluster"], serde_json::json!({"server": "http://localhost:8080"}));
+        assert_eq!(
+            yaml["clusters"][0]["cluster"],
+            serde_json::json!({"server": "http://localhost:8080"})
+        );
     }
 }

@@ -90,7 +90,9 @@ where
         + 'static,
     S::Future: Send + 'static,
 {
-    let limit = Arc::new(Semaphore::new(options.max_connections.clamp(1, Semaphore::MAX_PERMITS)));
+    let limit = Arc::new(Semaphore::new(
+        options.max_connections.clamp(1, Semaphore::MAX_PERMITS),
+    ));
     let grace_period = options.grace_period;
     let server = Arc::new(Server {
         protocols: Protocols::new(&options),
@@ -111,13 +113,21 @@ where
             () = &mut shutdown => break,
             stream = accept(&listener) => stream,
         };
-        let connection =
-            connection::run(server.clone(), stream, permit, service.clone(), watched.clone());
+        let connection = connection::run(
+            server.clone(),
+            stream,
+            permit,
+            service.clone(),
+            watched.clone(),
+        );
         tokio::spawn(connection);
     }
     drop((listener, watched));
     phase.send_replace(Phase::Draining);
-    if tokio::time::timeout(grace_period, phase.closed()).await.is_err() {
+    if tokio::time::timeout(grace_period, phase.closed())
+        .await
+        .is_err()
+    {
         phase.send_replace(Phase::Cut);
         // A task that computes without a pause does not notice; it must not hold the rest up for ever.
         let _ = tokio::time::timeout(Duration::from_secs(1), phase.closed()).await;

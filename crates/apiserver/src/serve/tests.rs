@@ -73,8 +73,12 @@ impl tower::Service<Request<Incoming>> for Service {
                     });
                     response = Response::new(Body::empty());
                     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-                    response.headers_mut().insert("connection", "upgrade".parse().unwrap());
-                    response.headers_mut().insert("upgrade", "echo".parse().unwrap());
+                    response
+                        .headers_mut()
+                        .insert("connection", "upgrade".parse().unwrap());
+                    response
+                        .headers_mut()
+                        .insert("upgrade", "echo".parse().unwrap());
                 }
                 _ => {}
             }
@@ -99,11 +103,18 @@ async fn start(options: ServeOptions, tls: Option<Arc<rustls::ServerConfig>>) ->
         let _ = stopped.await;
     };
     let server = tokio::spawn(serve(listener, tls, service.clone(), options, shutdown));
-    Running { address, service, stop, server }
+    Running {
+        address,
+        service,
+        stop,
+        server,
+    }
 }
 
 fn get(path: &str) -> Request<Empty<Bytes>> {
-    Request::get(format!("http://localhost{path}")).body(Empty::new()).unwrap()
+    Request::get(format!("http://localhost{path}"))
+        .body(Empty::new())
+        .unwrap()
 }
 
 async fn http1<T>(stream: T) -> conn::http1::SendRequest<Empty<Bytes>>
@@ -126,7 +137,16 @@ where
 }
 
 async fn text(response: Response<Incoming>) -> String {
-    String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+    String::from_utf8(
+        response
+            .into_body()
+            .collect()
+            .await
+            .unwrap()
+            .to_bytes()
+            .to_vec(),
+    )
+    .unwrap()
 }
 
 async fn tls_stream(
@@ -135,17 +155,26 @@ async fn tls_stream(
     alpn: &[u8],
 ) -> tokio_rustls::client::TlsStream<TcpStream> {
     let mut roots = rustls::RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(ca_pem.as_bytes()).unwrap()).unwrap();
+    roots
+        .add(CertificateDer::from_pem_slice(ca_pem.as_bytes()).unwrap())
+        .unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    config.alpn_protocols = if alpn.is_empty() { vec![] } else { vec![alpn.to_vec()] };
+    config.alpn_protocols = if alpn.is_empty() {
+        vec![]
+    } else {
+        vec![alpn.to_vec()]
+    };
     let tcp = TcpStream::connect(address).await.unwrap();
     let name = ServerName::from(address.ip());
-    TlsConnector::from(Arc::new(config)).connect(name, tcp).await.unwrap()
+    TlsConnector::from(Arc::new(config))
+        .connect(name, tcp)
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -158,7 +187,10 @@ async fn plain_connections_speak_both_versions() {
         assert_eq!(text(response).await, "hello HTTP/1.1");
     }
     let mut two = http2(TcpStream::connect(running.address).await.unwrap()).await;
-    assert_eq!(text(two.send_request(get("/hello")).await.unwrap()).await, "hello HTTP/2.0");
+    assert_eq!(
+        text(two.send_request(get("/hello")).await.unwrap()).await,
+        "hello HTTP/2.0"
+    );
 }
 
 #[tokio::test]
@@ -167,11 +199,19 @@ async fn tls_connections_speak_what_was_negotiated() {
     let running = start(ServeOptions::default(), Some(made.server_config().unwrap())).await;
     let stream = tls_stream(running.address, &made.ca_pem, b"h2").await;
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-    let response = http2(stream).await.send_request(get("/hello")).await.unwrap();
+    let response = http2(stream)
+        .await
+        .send_request(get("/hello"))
+        .await
+        .unwrap();
     assert_eq!(text(response).await, "hello HTTP/2.0");
     for alpn in [&b"http/1.1"[..], b""] {
         let stream = tls_stream(running.address, &made.ca_pem, alpn).await;
-        let response = http1(stream).await.send_request(get("/hello")).await.unwrap();
+        let response = http1(stream)
+            .await
+            .send_request(get("/hello"))
+            .await
+            .unwrap();
         assert_eq!(text(response).await, "hello HTTP/1.1");
     }
 }
@@ -179,10 +219,19 @@ async fn tls_connections_speak_what_was_negotiated() {
 #[tokio::test]
 async fn handshakes_that_never_come_are_given_up() {
     let made = SelfSigned::generate(["127.0.0.1"], SystemTime::now()).unwrap();
-    let options = ServeOptions { handshake_timeout: SHORT, ..ServeOptions::default() };
+    let options = ServeOptions {
+        handshake_timeout: SHORT,
+        ..ServeOptions::default()
+    };
     let running = start(options, Some(made.server_config().unwrap())).await;
     let mut stream = TcpStream::connect(running.address).await.unwrap();
-    assert_eq!(timeout(SOON, stream.read(&mut [0; 8])).await.unwrap().unwrap(), 0);
+    assert_eq!(
+        timeout(SOON, stream.read(&mut [0; 8]))
+            .await
+            .unwrap()
+            .unwrap(),
+        0
+    );
 }
 
 #[tokio::test]
@@ -192,21 +241,34 @@ async fn shutting_down_lets_requests_end_and_takes_no_more() {
     let mut two = http2(TcpStream::connect(running.address).await.unwrap()).await;
     let idle = http1(TcpStream::connect(running.address).await.unwrap()).await;
     let slow = tokio::spawn(async move {
-        let (one, two) = tokio::join!(one.send_request(get("/slow")), two.send_request(get("/slow")));
+        let (one, two) = tokio::join!(
+            one.send_request(get("/slow")),
+            two.send_request(get("/slow"))
+        );
         (text(one.unwrap()).await, text(two.unwrap()).await)
     });
     tokio::time::sleep(SHORT).await;
     running.stop.send(()).unwrap();
     let (one, two) = timeout(SOON, slow).await.unwrap().unwrap();
-    assert_eq!((one.as_str(), two.as_str()), ("hello HTTP/1.1", "hello HTTP/2.0"));
-    timeout(ServeOptions::default().grace_period / 2, running.server).await.unwrap().unwrap().unwrap();
+    assert_eq!(
+        (one.as_str(), two.as_str()),
+        ("hello HTTP/1.1", "hello HTTP/2.0")
+    );
+    timeout(ServeOptions::default().grace_period / 2, running.server)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     assert!(TcpStream::connect(running.address).await.is_err());
     drop(idle);
 }
 
 #[tokio::test]
 async fn streams_that_never_end_are_cut_after_the_grace_period() {
-    let options = ServeOptions { grace_period: SHORT, ..ServeOptions::default() };
+    let options = ServeOptions {
+        grace_period: SHORT,
+        ..ServeOptions::default()
+    };
     let running = start(options, None).await;
     let mut one = http1(TcpStream::connect(running.address).await.unwrap()).await;
     let mut two = http2(TcpStream::connect(running.address).await.unwrap()).await;
@@ -215,7 +277,11 @@ async fn streams_that_never_end_are_cut_after_the_grace_period() {
         two.send_request(get("/flood")).await.unwrap(),
     ];
     running.stop.send(()).unwrap();
-    timeout(SOON, running.server).await.unwrap().unwrap().unwrap();
+    timeout(SOON, running.server)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     for stream in streams {
         let mut body = stream.into_body();
         let end = timeout(SOON, async {
@@ -224,16 +290,25 @@ async fn streams_that_never_end_are_cut_after_the_grace_period() {
             }
             Ok::<_, hyper::Error>(())
         });
-        assert!(end.await.unwrap().is_err(), "a part must not pass for the whole");
+        assert!(
+            end.await.unwrap().is_err(),
+            "a part must not pass for the whole"
+        );
     }
 }
 
 #[tokio::test]
 async fn peers_that_never_read_are_dropped() {
-    let options = ServeOptions { write_timeout: SHORT, ..ServeOptions::default() };
+    let options = ServeOptions {
+        write_timeout: SHORT,
+        ..ServeOptions::default()
+    };
     let running = start(options, None).await;
     let mut stream = TcpStream::connect(running.address).await.unwrap();
-    stream.write_all(b"GET /flood HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    stream
+        .write_all(b"GET /flood HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .await
+        .unwrap();
     let dropped = async {
         while !running.service.flood_ended.load(Ordering::SeqCst) {
             tokio::time::sleep(SHORT / 10).await;
@@ -244,16 +319,26 @@ async fn peers_that_never_read_are_dropped() {
 
 #[tokio::test]
 async fn heads_that_trickle_and_silence_are_cut() {
-    let options = ServeOptions { header_timeout: SHORT, ..ServeOptions::default() };
+    let options = ServeOptions {
+        header_timeout: SHORT,
+        ..ServeOptions::default()
+    };
     let running = start(options, None).await;
-    for first in [&b""[..], b"GET /hello HTTP/1.1\r\nhost: l", b"PRI * HTTP/2.0\r\n"] {
+    for first in [
+        &b""[..],
+        b"GET /hello HTTP/1.1\r\nhost: l",
+        b"PRI * HTTP/2.0\r\n",
+    ] {
         let mut stream = TcpStream::connect(running.address).await.unwrap();
         stream.write_all(first).await.unwrap();
         let read = timeout(SOON, stream.read(&mut [0; 8])).await.unwrap();
         assert!(matches!(read, Ok(0) | Err(_)), "{first:?}");
     }
     let mut stream = TcpStream::connect(running.address).await.unwrap();
-    stream.write_all(b"GET /hello HTTP/1.1\r\nhost: l\r\n\r\nGET /hel").await.unwrap();
+    stream
+        .write_all(b"GET /hello HTTP/1.1\r\nhost: l\r\n\r\nGET /hel")
+        .await
+        .unwrap();
     let (mut reader, mut writer) = stream.split();
     let trickle = async {
         loop {
@@ -265,18 +350,28 @@ async fn heads_that_trickle_and_silence_are_cut() {
     };
     let mut answer = Vec::new();
     let read = async { reader.read_to_end(&mut answer).await };
-    let ended = timeout(SOON, async { tokio::select! { () = trickle => {}, _ = read => {} } }).await;
+    let ended = timeout(SOON, async {
+        tokio::select! { () = trickle => {}, _ = read => {} }
+    })
+    .await;
     assert!(ended.is_ok(), "a second head that never ends");
     assert!(String::from_utf8_lossy(&answer).contains("hello HTTP/1.1"));
 }
 
 #[tokio::test]
 async fn idle_connections_are_closed_but_slow_answers_are_not_idle() {
-    let options = ServeOptions { idle_timeout: SHORT, header_timeout: SOON, ..ServeOptions::default() };
+    let options = ServeOptions {
+        idle_timeout: SHORT,
+        header_timeout: SOON,
+        ..ServeOptions::default()
+    };
     let running = start(options, None).await;
     let mut two = http2(TcpStream::connect(running.address).await.unwrap()).await;
     let mut one = http1(TcpStream::connect(running.address).await.unwrap()).await;
-    let slow = tokio::join!(one.send_request(get("/slow")), two.send_request(get("/slow")));
+    let slow = tokio::join!(
+        one.send_request(get("/slow")),
+        two.send_request(get("/slow"))
+    );
     assert_eq!(text(slow.0.unwrap()).await, "hello HTTP/1.1");
     assert_eq!(text(slow.1.unwrap()).await, "hello HTTP/2.0");
     let closed = async {
@@ -289,13 +384,22 @@ async fn idle_connections_are_closed_but_slow_answers_are_not_idle() {
 
 #[tokio::test]
 async fn connections_over_the_limit_wait() {
-    let options = ServeOptions { max_connections: 1, ..ServeOptions::default() };
+    let options = ServeOptions {
+        max_connections: 1,
+        ..ServeOptions::default()
+    };
     let running = start(options, None).await;
     let mut first = http1(TcpStream::connect(running.address).await.unwrap()).await;
-    assert_eq!(text(first.send_request(get("/hello")).await.unwrap()).await, "hello HTTP/1.1");
+    assert_eq!(
+        text(first.send_request(get("/hello")).await.unwrap()).await,
+        "hello HTTP/1.1"
+    );
     let mut second = http1(TcpStream::connect(running.address).await.unwrap()).await;
     let mut answer = pin!(second.send_request(get("/hello")));
-    assert!(timeout(SHORT, &mut answer).await.is_err(), "the second one waits");
+    assert!(
+        timeout(SHORT, &mut answer).await.is_err(),
+        "the second one waits"
+    );
     drop(first);
     let response = timeout(SOON, answer).await.unwrap().unwrap();
     assert_eq!(text(response).await, "hello HTTP/1.1");
@@ -308,9 +412,15 @@ async fn a_panic_takes_down_its_request_and_nothing_else() {
     assert!(one.send_request(get("/panic")).await.is_err());
     let mut two = http2(TcpStream::connect(running.address).await.unwrap()).await;
     assert!(two.send_request(get("/panic")).await.is_err());
-    assert_eq!(text(two.send_request(get("/hello")).await.unwrap()).await, "hello HTTP/2.0");
+    assert_eq!(
+        text(two.send_request(get("/hello")).await.unwrap()).await,
+        "hello HTTP/2.0"
+    );
     let mut again = http1(TcpStream::connect(running.address).await.unwrap()).await;
-    assert_eq!(text(again.send_request(get("/hello")).await.unwrap()).await, "hello HTTP/1.1");
+    assert_eq!(
+        text(again.send_request(get("/hello")).await.unwrap()).await,
+        "hello HTTP/1.1"
+    );
 }
 
 #[tokio::test]
@@ -318,13 +428,20 @@ async fn handlers_can_take_over_the_connection() {
     let running = start(ServeOptions::default(), None).await;
     let mut one = http1(TcpStream::connect(running.address).await.unwrap()).await;
     let mut request = get("/upgrade");
-    request.headers_mut().insert("connection", "upgrade".parse().unwrap());
-    request.headers_mut().insert("upgrade", "echo".parse().unwrap());
+    request
+        .headers_mut()
+        .insert("connection", "upgrade".parse().unwrap());
+    request
+        .headers_mut()
+        .insert("upgrade", "echo".parse().unwrap());
     let response = one.send_request(request).await.unwrap();
     assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
     let mut io = TokioIo::new(upgrade::on(response).await.unwrap());
     io.write_all(b"ping").await.unwrap();
     let mut line = [0; 4];
-    timeout(SOON, io.read_exact(&mut line)).await.unwrap().unwrap();
+    timeout(SOON, io.read_exact(&mut line))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(&line, b"ping");
 }

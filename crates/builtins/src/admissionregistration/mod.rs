@@ -2,4 +2,5 @@
 
 pub(crate) mod policy;
 pub(crate) mod policy_binding;
+mod rule;
 pub(crate) mod webhook_configuration;

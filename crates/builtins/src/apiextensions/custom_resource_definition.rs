@@ -29,7 +29,9 @@ fn default(crd: &mut Value) {
     spec.put_if_unset("conversion", json!({"strategy": "None"}));
     spec.with("conversion", |conversion| {
         conversion.with("webhook", |webhook| {
-            webhook.with("clientConfig", |c| c.with("service", |s| s.put_if_unset("port", 443)));
+            webhook.with("clientConfig", |c| {
+                c.with("service", |s| s.put_if_unset("port", 443))
+            });
         });
     });
     let stored = storage_version(crd);

@@ -3,7 +3,11 @@
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::Value;
 
-use crate::{KindRules, checks, json::{Read, same}, meta};
+use crate::{
+    KindRules, checks,
+    json::{Read, same},
+    meta,
+};
 
 pub(crate) static RULES: KindRules = KindRules {
     validate_create,
@@ -27,7 +31,11 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     errors.extend(meta::validate_update(new, old));
     errors.extend(validate(new));
     if !same(&new["data"], &old["data"]) {
-        errors.push(field::invalid(&Path::new("data"), &new["data"], "field is immutable"));
+        errors.push(field::invalid(
+            &Path::new("data"),
+            &new["data"],
+            "field is immutable",
+        ));
     }
     errors
 }

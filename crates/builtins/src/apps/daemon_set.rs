@@ -84,7 +84,12 @@ fn validate_create(set: &Value) -> ErrorList {
 fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = workload::metadata_update(new, old);
     let path = Path::new("spec").child("selector");
-    checks::immutable_selector(&new["spec"]["selector"], &old["spec"]["selector"], &path, &mut errors);
+    checks::immutable_selector(
+        &new["spec"]["selector"],
+        &old["spec"]["selector"],
+        &path,
+        &mut errors,
+    );
     validate_spec(&new["spec"], &mut errors);
     errors
 }
@@ -122,15 +127,36 @@ fn validate_spec(spec: &Value, errors: &mut ErrorList) {
         && !selector.matches(|key| labels.get(key).and_then(Value::as_str))
     {
         let path = path.child("template").child("metadata").child("labels");
-        errors.push(field::invalid(&path, labels, "`selector` does not match template `labels`"));
+        errors.push(field::invalid(
+            &path,
+            labels,
+            "`selector` does not match template `labels`",
+        ));
     }
     if spec["selector"].is_set() {
-        workload::validate_not_empty(&spec["selector"], "daemonset", &path.child("selector"), errors);
+        workload::validate_not_empty(
+            &spec["selector"],
+            "daemonset",
+            &path.child("selector"),
+            errors,
+        );
     }
     workload::validate_running_template(spec, "DaemonSet", &path, errors);
-    checks::non_negative(&spec["minReadySeconds"], &path.child("minReadySeconds"), errors);
-    validate_strategy(&spec["updateStrategy"], &path.child("updateStrategy"), errors);
-    checks::non_negative(&spec["revisionHistoryLimit"], &path.child("revisionHistoryLimit"), errors);
+    checks::non_negative(
+        &spec["minReadySeconds"],
+        &path.child("minReadySeconds"),
+        errors,
+    );
+    validate_strategy(
+        &spec["updateStrategy"],
+        &path.child("updateStrategy"),
+        errors,
+    );
+    checks::non_negative(
+        &spec["revisionHistoryLimit"],
+        &path.child("revisionHistoryLimit"),
+        errors,
+    );
 }
 
 fn validate_strategy(strategy: &Value, path: &Path, errors: &mut ErrorList) {
@@ -152,13 +178,19 @@ fn validate_strategy(strategy: &Value, path: &Path, errors: &mut ErrorList) {
     checks::int_or_percent(surge, &surge_path, errors);
     workload::at_most_all(unavailable, &unavailable_path, errors);
     workload::at_most_all(surge, &surge_path, errors);
-    match (workload::int_or_percent(unavailable) != 0, workload::int_or_percent(surge) != 0) {
+    match (
+        workload::int_or_percent(unavailable) != 0,
+        workload::int_or_percent(surge) != 0,
+    ) {
         (true, true) => {
             let message = "may not be set when maxUnavailable is non-zero";
             errors.push(field::invalid(&surge_path, surge, message));
         }
         (false, false) => {
-            errors.push(field::required(&unavailable_path, "cannot be 0 when maxSurge is 0"));
+            errors.push(field::required(
+                &unavailable_path,
+                "cannot be 0 when maxSurge is 0",
+            ));
         }
         _ => {}
     }

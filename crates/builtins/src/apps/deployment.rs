@@ -66,7 +66,12 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = workload::metadata_update(new, old);
     validate_spec(&new["spec"], &mut errors);
     let path = Path::new("spec").child("selector");
-    checks::immutable_selector(&new["spec"]["selector"], &old["spec"]["selector"], &path, &mut errors);
+    checks::immutable_selector(
+        &new["spec"]["selector"],
+        &old["spec"]["selector"],
+        &path,
+        &mut errors,
+    );
     errors
 }
 
@@ -100,13 +105,21 @@ fn validate_spec(spec: &Value, errors: &mut ErrorList) {
         workload::validate_running_template(spec, "ReplicaSet", &path, errors);
     }
     validate_strategy(&spec["strategy"], &path.child("strategy"), errors);
-    for name in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
+    for name in [
+        "minReadySeconds",
+        "revisionHistoryLimit",
+        "progressDeadlineSeconds",
+    ] {
         checks::non_negative(&spec[name], &path.child(name), errors);
     }
     let deadline = &spec["progressDeadlineSeconds"];
     if deadline.is_set() && deadline.int() <= spec["minReadySeconds"].int() {
         let path = path.child("progressDeadlineSeconds");
-        errors.push(field::invalid(&path, deadline, "must be greater than minReadySeconds"));
+        errors.push(field::invalid(
+            &path,
+            deadline,
+            "must be greater than minReadySeconds",
+        ));
     }
 }
 

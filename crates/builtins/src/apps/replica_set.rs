@@ -36,7 +36,12 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = workload::metadata_update(new, old);
     validate_spec(&new["spec"], &mut errors);
     let path = Path::new("spec").child("selector");
-    checks::immutable_selector(&new["spec"]["selector"], &old["spec"]["selector"], &path, &mut errors);
+    checks::immutable_selector(
+        &new["spec"]["selector"],
+        &old["spec"]["selector"],
+        &path,
+        &mut errors,
+    );
     errors
 }
 

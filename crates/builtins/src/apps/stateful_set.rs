@@ -67,7 +67,9 @@ fn default(set: &mut Value) {
 /// `maxUnavailable` is not on yet: it is dropped unless the old object has it.
 fn drop_max_unavailable(set: &mut Value) {
     set.with("spec", |spec| {
-        spec.with("updateStrategy", |s| s.with("rollingUpdate", |r| r.forget("maxUnavailable")));
+        spec.with("updateStrategy", |s| {
+            s.with("rollingUpdate", |r| r.forget("maxUnavailable"))
+        });
     });
 }
 
@@ -115,9 +117,18 @@ fn validate_status_update(new: &Value, old: &Value) -> ErrorList {
         "collisionCount",
     ];
     workload::validate_counts(status, &counts, &mut errors);
-    let parts = ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"];
+    let parts = [
+        "readyReplicas",
+        "currentReplicas",
+        "updatedReplicas",
+        "availableReplicas",
+    ];
     workload::validate_parts(status, &parts, &mut errors);
-    workload::validate_available(status, "cannot be greater than status.readyReplicas", &mut errors);
+    workload::validate_available(
+        status,
+        "cannot be greater than status.readyReplicas",
+        &mut errors,
+    );
     errors.extend(meta::validate_update(new, old));
     workload::validate_collisions(new, old, &mut errors);
     errors
@@ -146,9 +157,17 @@ fn validate_spec(spec: &Value, new: bool, errors: &mut ErrorList) {
     match policy {
         "" => errors.push(field::required(&policy_path, "")),
         "OrderedReady" | "Parallel" => {}
-        _ => errors.push(field::invalid_str(&policy_path, policy, "must be 'OrderedReady' or 'Parallel'")),
+        _ => errors.push(field::invalid_str(
+            &policy_path,
+            policy,
+            "must be 'OrderedReady' or 'Parallel'",
+        )),
     }
-    validate_strategy(&spec["updateStrategy"], &path.child("updateStrategy"), errors);
+    validate_strategy(
+        &spec["updateStrategy"],
+        &path.child("updateStrategy"),
+        errors,
+    );
     let retention = path.child("persistentVolumeClaimRetentionPolicy");
     for name in ["whenDeleted", "whenScaled"] {
         let value = &spec["persistentVolumeClaimRetentionPolicy"][name];
@@ -163,9 +182,17 @@ fn validate_spec(spec: &Value, new: bool, errors: &mut ErrorList) {
     for name in ["replicas", "minReadySeconds"] {
         checks::non_negative(&spec[name], &path.child(name), errors);
     }
-    checks::non_negative(&spec["ordinals"]["start"], &path.child("ordinals.start"), errors);
+    checks::non_negative(
+        &spec["ordinals"]["start"],
+        &path.child("ordinals.start"),
+        errors,
+    );
     if new && !spec["serviceName"].is_blank() {
-        checks::dns_label(spec["serviceName"].text(), &path.child("serviceName"), errors);
+        checks::dns_label(
+            spec["serviceName"].text(),
+            &path.child("serviceName"),
+            errors,
+        );
     }
     workload::validate_selector(spec, "statefulset", &path, errors);
     if workload::is_readable(spec, "", &path, errors) {
@@ -196,7 +223,10 @@ fn with_claims(spec: &Value) -> Value {
             json!({"name": name, "persistentVolumeClaim": {"claimName": name}})
         })
         .collect();
-    let own = pod["volumes"].items().iter().filter(|v| !claimed(&v["name"]));
+    let own = pod["volumes"]
+        .items()
+        .iter()
+        .filter(|v| !claimed(&v["name"]));
     volumes.extend(own.cloned());
     pod.put("volumes", volumes);
     template
@@ -218,7 +248,11 @@ fn validate_strategy(strategy: &Value, path: &Path, errors: &mut ErrorList) {
         }
         "OnDelete" => {}
         "RollingUpdate" => {
-            checks::non_negative(&rolling["partition"], &rolling_path.child("partition"), errors);
+            checks::non_negative(
+                &rolling["partition"],
+                &rolling_path.child("partition"),
+                errors,
+            );
             let unavailable = &rolling["maxUnavailable"];
             if unavailable.is_set() {
                 let path = rolling_path.child("maxUnavailable");
@@ -231,7 +265,11 @@ fn validate_strategy(strategy: &Value, path: &Path, errors: &mut ErrorList) {
         }
         other => {
             let text = format!("{{\"Type\":\"{other}\",\"RollingUpdate\":null}}");
-            errors.push(field::invalid_raw(path, text, "must be 'RollingUpdate' or 'OnDelete'"));
+            errors.push(field::invalid_raw(
+                path,
+                text,
+                "must be 'RollingUpdate' or 'OnDelete'",
+            ));
         }
     }
 }

@@ -25,10 +25,19 @@ pub(crate) fn validate_selector(spec: &Value, kind: &str, path: &Path, errors: &
 }
 
 /// Checks that a selector selects something.
-pub(crate) fn validate_not_empty(selector: &Value, kind: &str, path: &Path, errors: &mut ErrorList) {
+pub(crate) fn validate_not_empty(
+    selector: &Value,
+    kind: &str,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     if selector["matchLabels"].is_blank() && selector["matchExpressions"].is_blank() {
         let message = format!("empty selector is invalid for {kind}");
-        errors.push(field::invalid_raw(path, go_json::selector(selector), message));
+        errors.push(field::invalid_raw(
+            path,
+            go_json::selector(selector),
+            message,
+        ));
     }
 }
 
@@ -48,7 +57,12 @@ pub(crate) fn validate_match(spec: &Value, path: &Path, errors: &mut ErrorList) 
 }
 
 /// Checks a selector that cannot be read, after it was reported in detail; says whether it can.
-pub(crate) fn is_readable(spec: &Value, message: &str, path: &Path, errors: &mut ErrorList) -> bool {
+pub(crate) fn is_readable(
+    spec: &Value,
+    message: &str,
+    path: &Path,
+    errors: &mut ErrorList,
+) -> bool {
     if LabelSelector::from_label_selector(&spec["selector"]).is_ok() {
         return true;
     }
@@ -58,7 +72,12 @@ pub(crate) fn is_readable(spec: &Value, message: &str, path: &Path, errors: &mut
 }
 
 /// Checks a template whose pods run until they are stopped; `kind` is what the message calls the workload.
-pub(crate) fn validate_running_template(spec: &Value, kind: &str, path: &Path, errors: &mut ErrorList) {
+pub(crate) fn validate_running_template(
+    spec: &Value,
+    kind: &str,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     let path = path.child("template");
     pod::validate::template(&spec["template"], &path, errors);
     validate_always(spec, kind, &path, errors);
@@ -70,11 +89,18 @@ pub(crate) fn validate_always(spec: &Value, kind: &str, path: &Path, errors: &mu
     let path = path.child("spec");
     if pod["restartPolicy"] != "Always" {
         let policy = pod["restartPolicy"].text();
-        errors.push(field::not_supported(&path.child("restartPolicy"), policy, &["Always"]));
+        errors.push(field::not_supported(
+            &path.child("restartPolicy"),
+            policy,
+            &["Always"],
+        ));
     }
     if pod["activeDeadlineSeconds"].is_set() {
         let message = format!("activeDeadlineSeconds in {kind} is not Supported");
-        errors.push(field::forbidden(&path.child("activeDeadlineSeconds"), message));
+        errors.push(field::forbidden(
+            &path.child("activeDeadlineSeconds"),
+            message,
+        ));
     }
 }
 
@@ -122,10 +148,17 @@ pub(crate) fn validate_available(status: &Value, message: &str, errors: &mut Err
 
 /// Checks that the count of hash collisions only grows.
 pub(crate) fn validate_collisions(new: &Value, old: &Value, errors: &mut ErrorList) {
-    let (after, before) = (&new["status"]["collisionCount"], &old["status"]["collisionCount"]);
+    let (after, before) = (
+        &new["status"]["collisionCount"],
+        &old["status"]["collisionCount"],
+    );
     if before.is_set() && after.int() < before.int() {
         let path = Path::new("status").child("collisionCount");
-        errors.push(field::invalid(&path, &after.int().into(), "cannot be decremented"));
+        errors.push(field::invalid(
+            &path,
+            &after.int().into(),
+            "cannot be decremented",
+        ));
     }
 }
 

@@ -9,7 +9,9 @@ use super::job;
 use crate::{
     KindRules, checks,
     core::pod,
-    general, go_json,
+    general,
+    generated::time_zones::TIME_ZONES,
+    go_json,
     json::{Read, Write},
     meta,
 };
@@ -45,7 +47,11 @@ fn validate_create(cron: &Value) -> ErrorList {
     let name = cron["metadata"]["name"].text();
     if name.len() > MAX_NAME {
         let path = Path::new("metadata").child("name");
-        errors.push(field::invalid_str(&path, name, "must be no more than 52 characters"));
+        errors.push(field::invalid_str(
+            &path,
+            name,
+            "must be no more than 52 characters",
+        ));
     }
     errors
 }
@@ -75,7 +81,10 @@ fn warnings_on_update(new: &Value, old: &Value) -> Vec<String> {
 }
 
 fn template_warnings(cron: &Value) -> Vec<String> {
-    let path = Path::new("spec").child("jobTemplate").child("spec").child("template");
+    let path = Path::new("spec")
+        .child("jobTemplate")
+        .child("spec")
+        .child("template");
     pod::warnings::template(&cron["spec"]["jobTemplate"]["spec"]["template"], &path)
 }
 
@@ -92,7 +101,12 @@ fn validate_spec(spec: &Value, old: &Value, errors: &mut ErrorList) {
         validate_time_zone(&spec["timeZone"], &path.child("timeZone"), errors);
     }
     let known = ["Allow", "Forbid", "Replace"];
-    checks::one_of(&spec["concurrencyPolicy"], &known, &path.child("concurrencyPolicy"), errors);
+    checks::one_of(
+        &spec["concurrencyPolicy"],
+        &known,
+        &path.child("concurrencyPolicy"),
+        errors,
+    );
     validate_template(&spec["jobTemplate"], &path.child("jobTemplate"), errors);
     for name in ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"] {
         checks::non_negative(&spec[name], &path.child(name), errors);
@@ -122,7 +136,11 @@ fn validate_time_zone(zone: &Value, path: &Path, errors: &mut ErrorList) {
     }
     let name = zone.text();
     if name.is_empty() {
-        errors.push(field::invalid(path, zone, "timeZone must be nil or non-empty string"));
+        errors.push(field::invalid(
+            path,
+            zone,
+            "timeZone must be nil or non-empty string",
+        ));
         return;
     }
     let part = |p: &str| {
@@ -130,13 +148,28 @@ fn validate_time_zone(zone: &Value, path: &Path, errors: &mut ErrorList) {
             && p != "."
             && p != ".."
             && !p.starts_with('-')
-            && p.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'+'))
+            && p.bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'+'))
     };
     if !name.split('/').all(part) {
-        errors.push(field::invalid(path, zone, format!("unknown time zone {name}")));
-    } else if name.eq_ignore_ascii_case("Local") {
-        let message = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
+        errors.push(field::invalid(
+            path,
+            zone,
+            format!("unknown time zone {name}"),
+        ));
+        return;
+    }
+    if name.eq_ignore_ascii_case("Local") {
+        let message =
+            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
         errors.push(field::invalid(path, zone, message));
+    }
+    if name != "Local" && TIME_ZONES.binary_search(&name).is_err() {
+        errors.push(field::invalid(
+            path,
+            zone,
+            format!("unknown time zone {name}"),
+        ));
     }
 }
 

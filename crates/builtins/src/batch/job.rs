@@ -75,7 +75,10 @@ fn default_failure_policy(spec: &mut Value) {
 
 /// Labels that came from the template are the template's, so what is generated there shows on the job too.
 fn prepare_create(job: &mut Value) {
-    let (own, template) = (&job["metadata"]["labels"], &job["spec"]["template"]["metadata"]["labels"]);
+    let (own, template) = (
+        &job["metadata"]["labels"],
+        &job["spec"]["template"]["metadata"]["labels"],
+    );
     let shared = own.is_blank() || own == template;
     if !job["spec"]["manualSelector"].flag() {
         generate_selector(job);

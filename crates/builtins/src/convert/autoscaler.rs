@@ -17,31 +17,51 @@ const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 
 /// The sources of a metric: field of the metric, whether it is about a resource.
-const SOURCES: [&str; 5] = ["object", "pods", "resource", "containerResource", "external"];
+const SOURCES: [&str; 5] = [
+    "object",
+    "pods",
+    "resource",
+    "containerResource",
+    "external",
+];
 
 pub(super) fn to_v1(scaler: &mut Value) {
     drop_annotations(scaler);
     let spec = scaler.field("spec").take();
     let status = scaler.field("status").take();
-    let (cpu, other): (Vec<&Value>, Vec<&Value>) =
-        spec["metrics"].items().iter().partition(|m| is_cpu_target(m));
+    let (cpu, other): (Vec<&Value>, Vec<&Value>) = spec["metrics"]
+        .items()
+        .iter()
+        .partition(|m| is_cpu_target(m));
     let mut annotations = Vec::new();
     if !other.is_empty() {
-        annotations.push((METRICS, go_json::list(other.iter().map(|m| metric_to_v1(m, "target")))));
+        annotations.push((
+            METRICS,
+            go_json::list(other.iter().map(|m| metric_to_v1(m, "target"))),
+        ));
     }
     let current = status["currentMetrics"].items();
     if !current.is_empty() {
-        annotations.push((STATUSES, go_json::list(current.iter().map(|m| metric_to_v1(m, "current")))));
+        annotations.push((
+            STATUSES,
+            go_json::list(current.iter().map(|m| metric_to_v1(m, "current"))),
+        ));
     }
     if spec["behavior"].is_set() {
         annotations.push((BEHAVIOR, behavior_text(&spec["behavior"])));
     }
     let conditions = status["conditions"].items();
     if !conditions.is_empty() {
-        annotations.push((CONDITIONS, go_json::list(conditions.iter().map(condition_text))));
+        annotations.push((
+            CONDITIONS,
+            go_json::list(conditions.iter().map(condition_text)),
+        ));
     }
     for (name, text) in annotations {
-        scaler.field("metadata").field("annotations").put(name, text);
+        scaler
+            .field("metadata")
+            .field("annotations")
+            .put(name, text);
     }
     let mut v1 = json!({"scaleTargetRef": spec["scaleTargetRef"]});
     carry(&spec, &mut v1, &["minReplicas", "maxReplicas"]);
@@ -54,9 +74,17 @@ pub(super) fn to_v1(scaler: &mut Value) {
     carry(
         &status,
         &mut v1,
-        &["observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas"],
+        &[
+            "observedGeneration",
+            "lastScaleTime",
+            "currentReplicas",
+            "desiredReplicas",
+        ],
     );
-    let used = current.iter().filter(|m| is_cpu(m)).map(|m| &m["resource"]["current"]["averageUtilization"]);
+    let used = current
+        .iter()
+        .filter(|m| is_cpu(m))
+        .map(|m| &m["resource"]["current"]["averageUtilization"]);
     if let Some(percent) = used.filter(|p| p.is_set()).next_back() {
         v1.put("currentCPUUtilizationPercentage", percent.clone());
     }
@@ -80,7 +108,10 @@ pub(super) fn to_v2(scaler: &mut Value) {
     let spec = scaler.field("spec");
     spec.forget("targetCPUUtilizationPercentage");
     spec.put("metrics", metrics);
-    if let Some(behavior) = parse(BEHAVIOR).map(|b| decapitalized(&b, 0)).filter(|b| !b.is_blank()) {
+    if let Some(behavior) = parse(BEHAVIOR)
+        .map(|b| decapitalized(&b, 0))
+        .filter(|b| !b.is_blank())
+    {
         spec.put("behavior", behavior);
     }
     let status = scaler.field("status");
@@ -89,7 +120,10 @@ pub(super) fn to_v2(scaler: &mut Value) {
     if used.is_set() {
         let current = json!({"averageUtilization": used});
         let resource = json!({"name": "cpu", "current": current});
-        status.put("currentMetrics", json!([{"type": "Resource", "resource": resource}]));
+        status.put(
+            "currentMetrics",
+            json!([{"type": "Resource", "resource": resource}]),
+        );
     }
     if let Some(Value::Array(current)) = parse(STATUSES) {
         let current: Vec<Value> = current.iter().map(|m| metric_to_v2(m, "current")).collect();
@@ -214,7 +248,9 @@ fn source_to_v2(kind: &str, source: &Value, side: &str) -> Value {
         }
     }
     let metric_type = match kind {
-        "object" | "external" if value.is_set() && (kind == "external" || !average.is_set()) => "Value",
+        "object" | "external" if value.is_set() && (kind == "external" || !average.is_set()) => {
+            "Value"
+        }
         "resource" | "containerResource" if utilization.is_set() => "Utilization",
         _ => "AverageValue",
     };
@@ -222,7 +258,11 @@ fn source_to_v2(kind: &str, source: &Value, side: &str) -> Value {
     if side == "target" {
         amount.put("type", metric_type);
     }
-    for (field, v) in [("value", value), ("averageValue", average), ("averageUtilization", utilization)] {
+    for (field, v) in [
+        ("value", value),
+        ("averageValue", average),
+        ("averageUtilization", utilization),
+    ] {
         if v.is_set() {
             amount.put(field, v);
         }
@@ -257,7 +297,10 @@ fn behavior_text(behavior: &Value) -> String {
             continue;
         }
         let mut text = Writer::new();
-        text.put("StabilizationWindowSeconds", &rules["stabilizationWindowSeconds"]);
+        text.put(
+            "StabilizationWindowSeconds",
+            &rules["stabilizationWindowSeconds"],
+        );
         text.put("SelectPolicy", &rules["selectPolicy"]);
         let policies = rules["policies"].items().iter().map(|policy| {
             let mut text = Writer::new();

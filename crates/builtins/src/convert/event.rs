@@ -41,6 +41,9 @@ mod tests {
         assert_eq!(new["regarding"]["kind"], "Pod");
         assert_eq!(new["deprecatedCount"], 1);
         assert_eq!(new["apiVersion"], "events.k8s.io/v1");
-        assert_eq!(convert(new, ("events.k8s.io", "v1"), ("", "v1"), "Event"), core);
+        assert_eq!(
+            convert(new, ("events.k8s.io", "v1"), ("", "v1"), "Event"),
+            core
+        );
     }
 }

@@ -64,6 +64,10 @@ fn validate_spec(spec: &Value, errors: &mut ErrorList) {
     }
     if transitions.int() < 0 {
         let path = path.child("leaseTransitions");
-        errors.push(field::invalid(&path, transitions, "must be greater than or equal to 0"));
+        errors.push(field::invalid(
+            &path,
+            transitions,
+            "must be greater than or equal to 0",
+        ));
     }
 }

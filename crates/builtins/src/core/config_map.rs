@@ -28,7 +28,12 @@ fn validate_create(map: &Value) -> ErrorList {
     let mut size = 0;
     let path = Path::new("data");
     for (key, value) in map["data"].entries() {
-        checks::messages(key, names::is_config_map_key(key), &path.key(key), &mut errors);
+        checks::messages(
+            key,
+            names::is_config_map_key(key),
+            &path.key(key),
+            &mut errors,
+        );
         if map["binaryData"].get(key).is_some() {
             let message = "duplicate of key present in binaryData";
             errors.push(field::invalid_str(&path.key(key), key, message));
@@ -37,11 +42,18 @@ fn validate_create(map: &Value) -> ErrorList {
     }
     let path = Path::new("binaryData");
     for (key, value) in map["binaryData"].entries() {
-        checks::messages(key, names::is_config_map_key(key), &path.key(key), &mut errors);
+        checks::messages(
+            key,
+            names::is_config_map_key(key),
+            &path.key(key),
+            &mut errors,
+        );
         size += decoded_len(value.text());
     }
     if size > MAX_SIZE {
-        errors.push(field::too_long(&Path::root(), MAX_SIZE));
+        let mut error = field::too_long(&Path::root(), MAX_SIZE);
+        error.field = "[]".to_owned();
+        errors.push(error);
     }
     errors
 }
@@ -55,7 +67,12 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
 }
 
 /// Once immutable, neither that nor the fields named change.
-pub(crate) fn validate_immutable(new: &Value, old: &Value, fields: &[&str], errors: &mut ErrorList) {
+pub(crate) fn validate_immutable(
+    new: &Value,
+    old: &Value,
+    fields: &[&str],
+    errors: &mut ErrorList,
+) {
     if !old["immutable"].flag() {
         return;
     }

@@ -64,9 +64,18 @@ fn validate_subsets(endpoints: &Value, errors: &mut ErrorList) {
                 name => checks::dns_label(name, &path.child("name"), errors),
             }
             checks::port(port["port"].int(), &path.child("port"), errors);
-            checks::one_of(&port["protocol"], &PROTOCOLS, &path.child("protocol"), errors);
+            checks::one_of(
+                &port["protocol"],
+                &PROTOCOLS,
+                &path.child("protocol"),
+                errors,
+            );
             if port["appProtocol"].is_set() {
-                checks::qualified_name(port["appProtocol"].text(), &path.child("appProtocol"), errors);
+                checks::qualified_name(
+                    port["appProtocol"].text(),
+                    &path.child("appProtocol"),
+                    errors,
+                );
             }
         }
     }
@@ -93,7 +102,11 @@ fn warnings(endpoints: &Value) -> Vec<String> {
     for (i, subset) in endpoints["subsets"].items().iter().enumerate() {
         for list in ["addresses", "notReadyAddresses"] {
             for (j, item) in subset[list].items().iter().enumerate() {
-                let path = Path::new("subsets").index(i).child(list).index(j).child("ip");
+                let path = Path::new("subsets")
+                    .index(i)
+                    .child(list)
+                    .index(j)
+                    .child("ip");
                 out.extend(address::warnings(item["ip"].text(), &path));
             }
         }

@@ -67,12 +67,20 @@ fn validate_strict(event: &Value) -> ErrorList {
     }
     for name in ["firstTimestamp", "lastTimestamp", "count"] {
         if !event[name].is_blank() {
-            errors.push(field::invalid_str(&Path::new(name), "", "needs to be unset"));
+            errors.push(field::invalid_str(
+                &Path::new(name),
+                "",
+                "needs to be unset",
+            ));
         }
     }
     let source = &event["source"];
     if !source["component"].is_blank() || !source["host"].is_blank() {
-        errors.push(field::invalid_str(&Path::new("source"), "", "needs to be unset"));
+        errors.push(field::invalid_str(
+            &Path::new("source"),
+            "",
+            "needs to be unset",
+        ));
     }
     errors
 }
@@ -91,7 +99,12 @@ fn validate_strict_update(new: &Value, old: &Value) -> ErrorList {
         }
     }
     let (after, before) = (&new["reportingComponent"], &old["reportingComponent"]);
-    checks::immutable(after, before, &Path::new("reportingController"), &mut errors);
+    checks::immutable(
+        after,
+        before,
+        &Path::new("reportingController"),
+        &mut errors,
+    );
     errors
 }
 
@@ -101,7 +114,11 @@ fn validate_series(event: &Value, errors: &mut ErrorList) {
         return;
     }
     if series["count"].int() < 2 {
-        errors.push(field::invalid_str(&Path::new("series.count"), "", "should be at least 2"));
+        errors.push(field::invalid_str(
+            &Path::new("series.count"),
+            "",
+            "should be at least 2",
+        ));
     }
     if series["lastObservedTime"].is_blank() {
         errors.push(field::required(&Path::new("series.lastObservedTime"), ""));
@@ -121,7 +138,11 @@ fn validate_legacy(event: &Value, controller_field: &str) -> ErrorList {
         (false, _) => false,
     };
     if stray {
-        errors.push(field::invalid_str(&object_path, object, "does not match event.namespace"));
+        errors.push(field::invalid_str(
+            &object_path,
+            object,
+            "does not match event.namespace",
+        ));
     }
     if !event["eventTime"].is_blank() {
         let controller = &event["reportingComponent"];

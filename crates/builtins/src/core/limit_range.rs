@@ -15,7 +15,13 @@ use crate::{
     meta,
 };
 
-const LISTS: [&str; 5] = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"];
+const LISTS: [&str; 5] = [
+    "max",
+    "min",
+    "default",
+    "defaultRequest",
+    "maxLimitRequestRatio",
+];
 
 pub(crate) static RULES: KindRules = KindRules {
     default,
@@ -40,7 +46,13 @@ fn default_item(item: &mut Value) {
         fill(item, "defaultRequest", "default");
         fill(item, "defaultRequest", "min");
     }
-    for list in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
+    for list in [
+        "max",
+        "min",
+        "default",
+        "defaultRequest",
+        "maxLimitRequestRatio",
+    ] {
         item.with(list, resources::round_up);
     }
 }
@@ -90,7 +102,8 @@ fn validate_item(item: &Value, kind: &str, path: &Path, errors: &mut ErrorList) 
         if kind == "PersistentVolumeClaim" && list == "maxLimitRequestRatio" {
             let bounded = item["min"]["storage"].is_set() || item["max"]["storage"].is_set();
             if !bounded {
-                let message = "either minimum or maximum storage value is required, but neither was provided";
+                let message =
+                    "either minimum or maximum storage value is required, but neither was provided";
                 errors.push(field::required(&path.child("limits"), message));
             }
         }
@@ -109,24 +122,52 @@ fn validate_amounts(item: &Value, name: &str, kind: &str, path: &Path, errors: &
         true => None,
         false => resources::quantity(&item[list][name]),
     };
-    let (min, max, limit, request) = (get("min"), get("max"), get("default"), get("defaultRequest"));
-    let mut check = |list: &str, shown: &Quantity, low: (&str, &Quantity), high: (&str, &Quantity)| {
-        if low.1 > high.1 {
-            let message = format!("{} value {} is greater than {} value {}", low.0, low.1, high.0, high.1);
-            errors.push(field::invalid_str(&path.child(list).key(name), &shown.to_string(), message));
-        }
-    };
+    let (min, max, limit, request) = (
+        get("min"),
+        get("max"),
+        get("default"),
+        get("defaultRequest"),
+    );
+    let mut check =
+        |list: &str, shown: &Quantity, low: (&str, &Quantity), high: (&str, &Quantity)| {
+            if low.1 > high.1 {
+                let message = format!(
+                    "{} value {} is greater than {} value {}",
+                    low.0, low.1, high.0, high.1
+                );
+                errors.push(field::invalid_str(
+                    &path.child(list).key(name),
+                    &shown.to_string(),
+                    message,
+                ));
+            }
+        };
     if let (Some(min), Some(max)) = (&min, &max) {
         check("min", min, ("min", min), ("max", max));
     }
     if let (Some(min), Some(request)) = (&min, &request) {
-        check("defaultRequest", request, ("min", min), ("default request", request));
+        check(
+            "defaultRequest",
+            request,
+            ("min", min),
+            ("default request", request),
+        );
     }
     if let (Some(max), Some(request)) = (&max, &request) {
-        check("defaultRequest", request, ("default request", request), ("max", max));
+        check(
+            "defaultRequest",
+            request,
+            ("default request", request),
+            ("max", max),
+        );
     }
     if let (Some(limit), Some(request)) = (&limit, &request) {
-        check("defaultRequest", request, ("default request", request), ("default limit", limit));
+        check(
+            "defaultRequest",
+            request,
+            ("default request", request),
+            ("default limit", limit),
+        );
     }
     if let (Some(min), Some(limit)) = (&min, &limit) {
         check("default", min, ("min", min), ("default", limit));

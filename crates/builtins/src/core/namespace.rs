@@ -54,7 +54,10 @@ fn label_with_name(namespace: &mut Value) {
     if name.is_blank() {
         return;
     }
-    namespace.field("metadata").field("labels").put(NAME_LABEL, name);
+    namespace
+        .field("metadata")
+        .field("labels")
+        .put(NAME_LABEL, name);
 }
 
 fn prepare_create(namespace: &mut Value) {

@@ -84,8 +84,18 @@ fn validate_create(node: &Value) -> ErrorList {
     for (i, cidr) in cidrs.iter().enumerate() {
         address::validate_legacy_cidr(cidr.text(), &[], &path.index(i), &mut errors);
     }
+    let bad = cidrs
+        .iter()
+        .position(|c| address::parse_cidr(c.text()).is_none());
+    if let Some(i) = bad.filter(|_| cidrs.len() > 1) {
+        let text = cidrs[i].text();
+        let message = format!(
+            "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{i}]: <nil> (invalid CIDR address: {text})"
+        );
+        errors.push(field::internal(&path, message));
+    }
     let families: BTreeSet<bool> = cidrs.iter().map(|c| c.text().contains(':')).collect();
-    if cidrs.len() > 1 && families.len() < cidrs.len() {
+    if cidrs.len() > 1 && (bad.is_some() || families.len() < cidrs.len()) {
         let message = "may specify no more than one CIDR for each IP family";
         errors.push(field::invalid(&path, &node["spec"]["podCIDRs"], message));
     }
@@ -113,7 +123,10 @@ fn validate_changes(new: &Value, old: &Value) -> ErrorList {
         }
     }
     let path = Path::new("spec");
-    let (after, before) = (new["spec"]["podCIDRs"].items(), old["spec"]["podCIDRs"].items());
+    let (after, before) = (
+        new["spec"]["podCIDRs"].items(),
+        old["spec"]["podCIDRs"].items(),
+    );
     let message = "node updates may not change podCIDR except from \"\" to valid";
     if !before.is_empty() && before.len() != after.len() {
         errors.push(field::forbidden(&path.child("podCIDRs"), message));
@@ -129,7 +142,10 @@ fn validate_changes(new: &Value, old: &Value) -> ErrorList {
     }
     validate_taints(new, &mut errors);
     if new["spec"]["externalID"].text() != old["spec"]["externalID"].text() {
-        errors.push(field::forbidden(&path.child("externalID"), "may not be updated"));
+        errors.push(field::forbidden(
+            &path.child("externalID"),
+            "may not be updated",
+        ));
     }
     errors
 }
@@ -142,7 +158,11 @@ fn validate_taints(node: &Value, errors: &mut ErrorList) {
         checks::qualified_name(key, &path.child("key"), errors);
         let found = names::is_label_value(value);
         if !found.is_empty() {
-            errors.push(field::invalid_str(&path.child("value"), value, found.join(";")));
+            errors.push(field::invalid_str(
+                &path.child("value"),
+                value,
+                found.join(";"),
+            ));
         }
         scheduling::validate_taint_effect(&taint["effect"], &path.child("effect"), errors);
         let effect = taint["effect"].text();
@@ -175,7 +195,9 @@ fn warnings(node: &Value) -> Vec<String> {
         out.push("spec.configSource: the feature is removed".to_owned());
     }
     if !node["spec"]["externalID"].is_blank() {
-        out.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned());
+        out.push(
+            "spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned(),
+        );
     }
     out
 }

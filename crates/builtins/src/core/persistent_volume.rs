@@ -91,7 +91,8 @@ fn prepare_status_update(new: &mut Value, old: &Value) {
     let time = &old["status"]["lastPhaseTransitionTime"];
     if old["status"]["phase"] == new["status"]["phase"] && time.is_set() {
         let time = time.clone();
-        new.field("status").put_if_unset("lastPhaseTransitionTime", time);
+        new.field("status")
+            .put_if_unset("lastPhaseTransitionTime", time);
     }
 }
 
@@ -112,7 +113,12 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
         errors.push(field::forbidden(&path, message));
     }
     let path = Path::new("volumeMode");
-    checks::immutable(&after["volumeMode"], &before["volumeMode"], &path, &mut errors);
+    checks::immutable(
+        &after["volumeMode"],
+        &before["volumeMode"],
+        &path,
+        &mut errors,
+    );
     errors
 }
 
@@ -127,7 +133,12 @@ fn validate_spec(spec: &Value, path: &Path, errors: &mut ErrorList) {
     if !policy.is_empty() {
         let known = ["Delete", "Recycle", "Retain"];
         let path = path.child("persistentVolumeReclaimPolicy");
-        checks::one_of_if_set(&spec["persistentVolumeReclaimPolicy"], &known, &path, errors);
+        checks::one_of_if_set(
+            &spec["persistentVolumeReclaimPolicy"],
+            &known,
+            &path,
+            errors,
+        );
     }
     let affinity = &spec["nodeAffinity"];
     if affinity.is_set() {
@@ -135,7 +146,10 @@ fn validate_spec(spec: &Value, path: &Path, errors: &mut ErrorList) {
         if affinity["required"].is_set() {
             pod::scheduling::validate_node_selector(&affinity["required"], &path, errors);
         } else {
-            errors.push(field::required(&path, "must specify required node constraints"));
+            errors.push(field::required(
+                &path,
+                "must specify required node constraints",
+            ));
         }
     }
     let mut count = 0;
@@ -146,7 +160,10 @@ fn validate_spec(spec: &Value, path: &Path, errors: &mut ErrorList) {
         count += 1;
         let path = path.child(name);
         if count > 1 {
-            errors.push(field::forbidden(&path, "may not specify more than 1 volume type"));
+            errors.push(field::forbidden(
+                &path,
+                "may not specify more than 1 volume type",
+            ));
             continue;
         }
         validate_source(name, spec, &path, errors);
@@ -154,19 +171,30 @@ fn validate_spec(spec: &Value, path: &Path, errors: &mut ErrorList) {
     if count == 0 {
         errors.push(field::required(path, "must specify a volume type"));
     }
-    if spec["hostPath"]["path"].text().trim_end_matches('/').is_empty()
+    if spec["hostPath"]["path"]
+        .text()
+        .trim_end_matches('/')
+        .is_empty()
         && spec["hostPath"]["path"].is_set()
         && policy == "Recycle"
     {
         let path = path.child("persistentVolumeReclaimPolicy");
-        errors.push(field::forbidden(&path, "may not be 'recycle' for a hostPath mount of '/'"));
+        errors.push(field::forbidden(
+            &path,
+            "may not be 'recycle' for a hostPath mount of '/'",
+        ));
     }
     let class = spec["storageClassName"].text();
     if !class.is_empty() {
         let found = names::name_is_dns_subdomain(class, false);
         checks::messages(class, found, &path.child("storageClassName"), errors);
     }
-    checks::one_of_if_set(&spec["volumeMode"], &["Block", "Filesystem"], &path.child("volumeMode"), errors);
+    checks::one_of_if_set(
+        &spec["volumeMode"],
+        &["Block", "Filesystem"],
+        &path.child("volumeMode"),
+        errors,
+    );
 }
 
 fn validate_capacity(spec: &Value, path: &Path, errors: &mut ErrorList) {
@@ -185,8 +213,14 @@ fn validate_capacity(spec: &Value, path: &Path, errors: &mut ErrorList) {
         }
     }
     for (name, value) in capacity.entries() {
-        let Some(q) = resources::quantity(value) else { continue };
+        let Some(q) = resources::quantity(value) else {
+            continue;
+        };
         let path = path.key(name);
+        if q.value() < 0 {
+            let message = "must be a valid resource quantity";
+            errors.push(field::invalid_raw(&path, q.value().to_string(), message));
+        }
         if q.sign() <= 0 {
             checks::positive_quantity(&q, &path, errors);
         } else {
@@ -207,15 +241,22 @@ fn validate_source(name: &str, spec: &Value, path: &Path, errors: &mut ErrorList
             checks::required(&source["path"], &path.child("path"), errors);
             if !source["path"].text().starts_with('/') {
                 let path = path.child("path");
-                errors.push(field::invalid_str(&path, source["path"].text(), "must be an absolute path"));
+                errors.push(field::invalid_str(
+                    &path,
+                    source["path"].text(),
+                    "must be an absolute path",
+                ));
             }
         }
         "local" => {
             checks::required(&source["path"], &path.child("path"), errors);
             checks::no_backsteps(source["path"].text(), &path.child("path"), errors);
             if !spec["nodeAffinity"].is_set() {
-                let path = Path::new("metadata").child("annotations");
-                errors.push(field::required(&path, "Local volume requires node affinity"));
+                let path = Path::new("spec").child("nodeAffinity");
+                errors.push(field::required(
+                    &path,
+                    "Local volume requires node affinity",
+                ));
             }
         }
         "csi" => {
@@ -233,12 +274,36 @@ fn warnings(volume: &Value) -> Vec<String> {
         out.push("spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.".to_owned());
     }
     let deprecated = [
-        ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
-        ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
-        ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
-        ("storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
-        ("glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
-        ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
+        (
+            "cephfs",
+            "cephfs",
+            "deprecated in v1.28, non-functional in v1.31+",
+        ),
+        (
+            "photonPersistentDisk",
+            "photonPersistentDisk",
+            "deprecated in v1.11, non-functional in v1.16+",
+        ),
+        (
+            "scaleIO",
+            "scaleIO",
+            "deprecated in v1.16, non-functional in v1.22+",
+        ),
+        (
+            "storageos",
+            "storageOS",
+            "deprecated in v1.22, non-functional in v1.25+",
+        ),
+        (
+            "glusterfs",
+            "glusterfs",
+            "deprecated in v1.25, non-functional in v1.26+",
+        ),
+        (
+            "rbd",
+            "rbd",
+            "deprecated in v1.28, non-functional in v1.31+",
+        ),
     ];
     for (name, shown, message) in deprecated {
         if spec[name].is_set() {

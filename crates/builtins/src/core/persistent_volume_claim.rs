@@ -13,7 +13,12 @@ use crate::{
     meta,
 };
 
-const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+const ACCESS_MODES: [&str; 4] = [
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOnce",
+    "ReadWriteOncePod",
+];
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
 pub(crate) static RULES: KindRules = KindRules {
@@ -101,7 +106,11 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     errors.extend(validate_create(new));
     let path = Path::new("spec");
     let (after, before) = (&new["spec"], &old["spec"]);
-    let class = |claim: &Value| claim["metadata"]["annotations"][BETA_CLASS].text().to_owned();
+    let class = |claim: &Value| {
+        claim["metadata"]["annotations"][BETA_CLASS]
+            .text()
+            .to_owned()
+    };
     if class(new) != class(old) {
         let path = Path::new("metadata").child("annotations").child(BETA_CLASS);
         errors.push(field::invalid_str(&path, &class(new), "field is immutable"));
@@ -116,21 +125,33 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     }
     if new["status"]["phase"] == "Bound" {
         let size = before["resources"]["requests"]["storage"].clone();
-        munged.with("resources", |r| r.with("requests", |r| r.put("storage", size)));
+        munged.with("resources", |r| {
+            r.with("requests", |r| r.put("storage", size))
+        });
         general::copy(&mut munged, before, "volumeAttributesClassName");
     }
     if !same(&munged, before) {
         let message = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n";
         errors.push(field::forbidden(&path, message));
     }
-    let size = |spec: &Value| resources::quantity(&spec["resources"]["requests"]["storage"]).unwrap_or_default();
+    let size = |spec: &Value| {
+        resources::quantity(&spec["resources"]["requests"]["storage"]).unwrap_or_default()
+    };
     let provided = resources::quantity(&old["status"]["capacity"]["storage"]).unwrap_or_default();
     if size(after) < size(before) && size(after) <= provided {
         let path = path.child("resources").child("requests").child("storage");
-        errors.push(field::forbidden(&path, "field can not be less than status.capacity"));
+        errors.push(field::forbidden(
+            &path,
+            "field can not be less than status.capacity",
+        ));
     }
     let mode_path = Path::new("volumeMode");
-    checks::immutable(&after["volumeMode"], &before["volumeMode"], &mode_path, &mut errors);
+    checks::immutable(
+        &after["volumeMode"],
+        &before["volumeMode"],
+        &mode_path,
+        &mut errors,
+    );
     errors
 }
 
@@ -140,7 +161,11 @@ fn validate_status_update(new: &Value, old: &Value) -> ErrorList {
     let path = Path::new("status").child("capacity");
     for (name, value) in new["status"]["capacity"].entries() {
         if let Some(q) = resources::quantity(value).filter(|q| q.value() < 0) {
-            errors.push(field::invalid_raw(&path.key(name), q.value().to_string(), "must be a valid resource quantity"));
+            errors.push(field::invalid_raw(
+                &path.key(name),
+                q.value().to_string(),
+                "must be a valid resource quantity",
+            ));
         }
     }
     errors
@@ -149,8 +174,14 @@ fn validate_status_update(new: &Value, old: &Value) -> ErrorList {
 /// Checks a claim template inside a pod: only labels and annotations, and a spec.
 pub(crate) fn validate_template(template: &Value, path: &Path, errors: &mut ErrorList) {
     let (metadata, at) = (&template["metadata"], path.child("metadata"));
-    errors.extend(metadata_fields::validate_annotations(&metadata["annotations"], &at.child("annotations")));
-    errors.extend(metadata_fields::validate_labels(&metadata["labels"], &at.child("labels")));
+    errors.extend(metadata_fields::validate_annotations(
+        &metadata["annotations"],
+        &at.child("annotations"),
+    ));
+    errors.extend(metadata_fields::validate_labels(
+        &metadata["labels"],
+        &at.child("labels"),
+    ));
     for (name, value) in metadata.entries() {
         if !matches!(name, "annotations" | "labels") && !value.is_blank() {
             errors.push(field::forbidden(&at.child(name), "cannot be set"));
@@ -164,7 +195,10 @@ pub(crate) fn validate_spec(spec: &Value, path: &Path, errors: &mut ErrorList) {
     let modes_path = path.child("accessModes");
     let modes = spec["accessModes"].items();
     if modes.is_empty() {
-        errors.push(field::required(&modes_path, "at least 1 access mode is required"));
+        errors.push(field::required(
+            &modes_path,
+            "at least 1 access mode is required",
+        ));
     }
     checks::selector(&spec["selector"], &path.child("selector"), errors);
     validate_access_modes(modes, &modes_path, errors);
@@ -174,7 +208,12 @@ pub(crate) fn validate_spec(spec: &Value, path: &Path, errors: &mut ErrorList) {
         Some(size) => checks::positive_quantity(&size, &size_path, errors),
     }
     validate_class(spec, "storageClassName", path, errors);
-    checks::one_of_if_set(&spec["volumeMode"], &["Block", "Filesystem"], &path.child("volumeMode"), errors);
+    checks::one_of_if_set(
+        &spec["volumeMode"],
+        &["Block", "Filesystem"],
+        &path.child("volumeMode"),
+        errors,
+    );
     for source in ["dataSource", "dataSourceRef"] {
         validate_source(&spec[source], &path.child(source), errors);
     }
@@ -189,14 +228,22 @@ pub(crate) fn validate_access_modes(modes: &[Value], path: &Path, errors: &mut E
     let alone = modes.iter().any(|m| m == "ReadWriteOncePod");
     let other = |m: &Value| m != "ReadWriteOncePod" && ACCESS_MODES.contains(&m.text());
     if alone && modes.iter().any(other) {
-        errors.push(field::forbidden(path, "may not use ReadWriteOncePod with other access modes"));
+        errors.push(field::forbidden(
+            path,
+            "may not use ReadWriteOncePod with other access modes",
+        ));
     }
 }
 
 fn validate_class(spec: &Value, field_name: &str, path: &Path, errors: &mut ErrorList) {
     let name = spec[field_name].text();
     if !name.is_empty() {
-        checks::messages(name, names::name_is_dns_subdomain(name, false), &path.child(field_name), errors);
+        checks::messages(
+            name,
+            names::name_is_dns_subdomain(name, false),
+            &path.child(field_name),
+            errors,
+        );
     }
 }
 

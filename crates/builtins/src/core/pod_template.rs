@@ -16,7 +16,9 @@ pub(crate) static RULES: KindRules = KindRules {
     prepare_update,
     validate_create,
     validate_update,
-    warnings_on_create: |template| pod::warnings::template(&template["template"], &Path::new("template")),
+    warnings_on_create: |template| {
+        pod::warnings::template(&template["template"], &Path::new("template"))
+    },
     returns_deleted_object: true,
     ..KindRules::GENERAL
 };

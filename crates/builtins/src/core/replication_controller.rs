@@ -58,7 +58,11 @@ fn validate_status_update(new: &Value, old: &Value) -> ErrorList {
 
 fn validate_spec(spec: &Value, errors: &mut ErrorList) {
     let path = Path::new("spec");
-    checks::non_negative(&spec["minReadySeconds"], &path.child("minReadySeconds"), errors);
+    checks::non_negative(
+        &spec["minReadySeconds"],
+        &path.child("minReadySeconds"),
+        errors,
+    );
     checks::required(&spec["selector"], &path.child("selector"), errors);
     checks::non_negative(&spec["replicas"], &path.child("replicas"), errors);
     let template = &spec["template"];
@@ -67,9 +71,17 @@ fn validate_spec(spec: &Value, errors: &mut ErrorList) {
         return;
     }
     let labels = &template["metadata"]["labels"];
-    if spec["selector"].entries().iter().any(|(key, value)| labels.get(*key) != Some(value)) {
+    if spec["selector"]
+        .entries()
+        .iter()
+        .any(|(key, value)| labels.get(*key) != Some(value))
+    {
         let path = path.child("template").child("metadata").child("labels");
-        errors.push(field::invalid(&path, labels, "`selector` does not match template `labels`"));
+        errors.push(field::invalid(
+            &path,
+            labels,
+            "`selector` does not match template `labels`",
+        ));
     }
     workload::validate_running_template(spec, "ReplicationController", &path, errors);
 }

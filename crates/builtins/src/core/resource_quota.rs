@@ -56,11 +56,19 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     errors.extend(meta::validate_update(new, old));
     validate_spec(&new["spec"], &mut errors);
     let scopes = |quota: &Value| -> BTreeSet<String> {
-        quota["spec"]["scopes"].items().iter().map(|s| s.text().to_owned()).collect()
+        quota["spec"]["scopes"]
+            .items()
+            .iter()
+            .map(|s| s.text().to_owned())
+            .collect()
     };
     if scopes(new) != scopes(old) {
         let path = Path::new("spec").child("scopes");
-        errors.push(field::invalid(&path, &new["spec"]["scopes"], "field is immutable"));
+        errors.push(field::invalid(
+            &path,
+            &new["spec"]["scopes"],
+            "field is immutable",
+        ));
     }
     errors
 }
@@ -85,12 +93,23 @@ fn validate_spec(spec: &Value, errors: &mut ErrorList) {
     let scopes_path = path.child("scopes");
     for scope in scopes.iter().filter(|s| !SCOPES.contains(&s.text())) {
         let _ = scope;
-        errors.push(field::invalid(&scopes_path, &spec["scopes"], "unsupported scope"));
+        errors.push(field::invalid(
+            &scopes_path,
+            &spec["scopes"],
+            "unsupported scope",
+        ));
     }
     let has = |name: &str| scopes.iter().any(|s| s == name);
-    for (one, other) in [("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating")] {
+    for (one, other) in [
+        ("BestEffort", "NotBestEffort"),
+        ("Terminating", "NotTerminating"),
+    ] {
         if has(one) && has(other) {
-            errors.push(field::invalid(&scopes_path, &spec["scopes"], "conflicting scopes"));
+            errors.push(field::invalid(
+                &scopes_path,
+                &spec["scopes"],
+                "conflicting scopes",
+            ));
         }
     }
     let path = path.child("scopeSelector").child("matchExpressions");
@@ -100,29 +119,46 @@ fn validate_spec(spec: &Value, errors: &mut ErrorList) {
 }
 
 fn validate_requirement(requirement: &Value, path: &Path, errors: &mut ErrorList) {
-    let (scope, operator) = (requirement["scopeName"].text(), requirement["operator"].text());
+    let (scope, operator) = (
+        requirement["scopeName"].text(),
+        requirement["operator"].text(),
+    );
     if !SCOPES.contains(&scope) {
-        errors.push(field::invalid_str(&path.child("scopeName"), scope, "unsupported scope"));
+        errors.push(field::invalid_str(
+            &path.child("scopeName"),
+            scope,
+            "unsupported scope",
+        ));
     }
     let valued = matches!(scope, "PriorityClass" | "VolumeAttributesClass");
     if SCOPES.contains(&scope) && !valued && operator != "Exists" {
         let message = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
-        errors.push(field::invalid_str(&path.child("operator"), operator, message));
+        errors.push(field::invalid_str(
+            &path.child("operator"),
+            operator,
+            message,
+        ));
     }
     let values = &requirement["values"];
     match operator {
         "In" | "NotIn" if values.is_blank() => {
-            let message = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+            let message =
+                "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
             errors.push(field::required(&path.child("values"), message));
         }
         "Exists" | "DoesNotExist" if !values.is_blank() => {
-            let message = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+            let message =
+                "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
             errors.push(field::invalid(&path.child("values"), values, message));
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
         _ => {
             let message = "not a valid selector operator";
-            errors.push(field::invalid_str(&path.child("operator"), operator, message));
+            errors.push(field::invalid_str(
+                &path.child("operator"),
+                operator,
+                message,
+            ));
         }
     }
 }
@@ -146,11 +182,16 @@ fn warnings_on_create(quota: &Value) -> Vec<String> {
             asked = name.to_owned();
         }
         let most = format!("limits.{name}");
-        let amounts = (resources::quantity(&hard[&asked]), resources::quantity(&hard[&most]));
+        let amounts = (
+            resources::quantity(&hard[&asked]),
+            resources::quantity(&hard[&most]),
+        );
         if let (Some(request), Some(limit)) = amounts
             && request > limit
         {
-            out.push(format!("ResourceQuota {asked} ({request}) should be less than {most} ({limit})"));
+            out.push(format!(
+                "ResourceQuota {asked} ({request}) should be less than {most} ({limit})"
+            ));
         }
     }
     out

@@ -177,14 +177,23 @@ pub(crate) fn validate_requirements(
     if huge && !compute {
         errors.push(field::forbidden(path, "HugePages require cpu or memory"));
     }
-    validate_claims(&requirements["claims"], claims, &path.child("claims"), errors);
+    validate_claims(
+        &requirements["claims"],
+        claims,
+        &path.child("claims"),
+        errors,
+    );
 }
 
 /// Checks the amount of a resource: not negative, whole where it counts things.
 pub(crate) fn validate_value(name: &str, q: &Quantity, path: &Path, errors: &mut ErrorList) {
     checks::non_negative_quantity(q, path, errors);
     if (COUNTED.contains(&name) || is_extended(name)) && q.milli_value() % 1000 != 0 {
-        errors.push(field::invalid_str(path, &q.to_string(), "must be an integer"));
+        errors.push(field::invalid_str(
+            path,
+            &q.to_string(),
+            "must be an integer",
+        ));
     }
 }
 
@@ -212,9 +221,14 @@ pub(crate) fn validate_limit_name(name: &str, kind: &str, path: &Path, errors: &
 /// Checks a name in a quota.
 pub(crate) fn validate_quota_name(name: &str, path: &Path, errors: &mut ErrorList) {
     validate_any_name(name, path, errors);
-    let known = (STANDARD.contains(&name) && name != "storage") || name.starts_with("requests.hugepages-");
+    let known =
+        (STANDARD.contains(&name) && name != "storage") || name.starts_with("requests.hugepages-");
     if !name.contains('/') && !known && !is_huge_page(name) {
-        errors.push(field::invalid_str(path, name, "must be a standard resource for quota"));
+        errors.push(field::invalid_str(
+            path,
+            name,
+            "must be a standard resource for quota",
+        ));
     }
 }
 
@@ -223,7 +237,11 @@ fn validate_name(name: &str, kind: Names, path: &Path, errors: &mut ErrorList) {
     let standard = matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name);
     match kind {
         Names::Pod if fine && !is_pod_level(name) => {
-            errors.push(field::not_supported(path, name, &["cpu", "hugepages-", "memory"]));
+            errors.push(field::not_supported(
+                path,
+                name,
+                &["cpu", "hugepages-", "memory"],
+            ));
         }
         Names::Pod => {}
         Names::Container if !name.contains('/') => {

@@ -46,7 +46,12 @@ fn validate_create(secret: &Value) -> ErrorList {
     let path = Path::new("data");
     let mut size = 0;
     for (key, value) in secret["data"].entries() {
-        checks::messages(key, names::is_config_map_key(key), &path.key(key), &mut errors);
+        checks::messages(
+            key,
+            names::is_config_map_key(key),
+            &path.key(key),
+            &mut errors,
+        );
         size += decoded_len(value.text());
     }
     if size > MAX_SIZE {
@@ -77,12 +82,16 @@ fn validate_type(secret: &Value, path: &Path, errors: &mut ErrorList) {
             }
         }
         "kubernetes.io/dockercfg" => validate_json(secret, ".dockercfg", path, errors),
-        "kubernetes.io/dockerconfigjson" => validate_json(secret, ".dockerconfigjson", path, errors),
+        "kubernetes.io/dockerconfigjson" => {
+            validate_json(secret, ".dockerconfigjson", path, errors)
+        }
         "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
             require("username");
             require("password");
         }
-        "kubernetes.io/ssh-auth" if secret["data"]["ssh-privatekey"].is_blank() => require("ssh-privatekey"),
+        "kubernetes.io/ssh-auth" if secret["data"]["ssh-privatekey"].is_blank() => {
+            require("ssh-privatekey")
+        }
         "kubernetes.io/tls" => {
             for key in ["tls.crt", "tls.key"] {
                 if !has(key) {
@@ -103,10 +112,24 @@ fn validate_json(secret: &Value, key: &str, path: &Path, errors: &mut ErrorList)
     let bytes = STANDARD.decode(data.text()).unwrap_or_default();
     let problem = match serde_json::from_slice::<Value>(&bytes) {
         Ok(Value::Object(_) | Value::Null) => return,
-        Ok(_) => "json: cannot unmarshal value into Go value of type map[string]interface {}".to_owned(),
+        Ok(other) => {
+            let found = match other {
+                Value::Array(_) => "array",
+                Value::String(_) => "string",
+                Value::Number(_) => "number",
+                _ => "bool",
+            };
+            format!(
+                "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+            )
+        }
         Err(e) => e.to_string(),
     };
-    errors.push(field::invalid_str(&path.key(key), "<secret contents redacted>", problem));
+    errors.push(field::invalid_str(
+        &path.key(key),
+        "<secret contents redacted>",
+        problem,
+    ));
 }
 
 /// A TLS secret that holds no PEM at all will not work.
@@ -115,7 +138,9 @@ fn warnings(secret: &Value) -> Vec<String> {
         return Vec::new();
     }
     for (key, what) in [("tls.crt", "certificate"), ("tls.key", "key")] {
-        let bytes = STANDARD.decode(secret["data"][key].text()).unwrap_or_default();
+        let bytes = STANDARD
+            .decode(secret["data"][key].text())
+            .unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         if !(text.contains("-----BEGIN ") && text.contains("-----END ")) {
             return vec![format!("tls: failed to find any PEM data in {what} input")];

@@ -87,7 +87,12 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
 fn validate_head(slice: &Value) -> ErrorList {
     let mut errors = meta::validate(slice, true, meta::subdomain);
     let known = ["FQDN", "IPv4", "IPv6"];
-    checks::one_of(&slice["addressType"], &known, &Path::new("addressType"), &mut errors);
+    checks::one_of(
+        &slice["addressType"],
+        &known,
+        &Path::new("addressType"),
+        &mut errors,
+    );
     validate_ports(slice["ports"].items(), &Path::new("ports"), &mut errors);
     errors
 }
@@ -107,9 +112,18 @@ fn validate_ports(ports: &[Value], path: &Path, errors: &mut ErrorList) {
         if !seen.insert(name) {
             errors.push(field::duplicate(&path.child("name"), &name.into()));
         }
-        checks::one_of(&port["protocol"], &PROTOCOLS, &path.child("protocol"), errors);
+        checks::one_of(
+            &port["protocol"],
+            &PROTOCOLS,
+            &path.child("protocol"),
+            errors,
+        );
         if port["appProtocol"].is_set() {
-            checks::qualified_name(port["appProtocol"].text(), &path.child("appProtocol"), errors);
+            checks::qualified_name(
+                port["appProtocol"].text(),
+                &path.child("appProtocol"),
+                errors,
+            );
         }
     }
 }
@@ -125,9 +139,16 @@ fn validate_endpoints(slice: &Value, path: &Path, errors: &mut ErrorList) {
         let addresses = endpoint["addresses"].items();
         let addresses_path = path.child("addresses");
         if addresses.is_empty() {
-            errors.push(field::required(&addresses_path, "must contain at least 1 address"));
+            errors.push(field::required(
+                &addresses_path,
+                "must contain at least 1 address",
+            ));
         } else if addresses.len() > MAX_ADDRESSES {
-            errors.push(field::too_many(&addresses_path, addresses.len(), MAX_ADDRESSES));
+            errors.push(field::too_many(
+                &addresses_path,
+                addresses.len(),
+                MAX_ADDRESSES,
+            ));
         }
         for (j, address) in addresses.iter().enumerate() {
             let kind = slice["addressType"].text();
@@ -161,14 +182,21 @@ fn validate_address(text: &str, kind: &str, list: &Path, index: usize, errors: &
         return;
     }
     if text.contains(':') != (kind == "IPv6") {
-        errors.push(field::invalid_str(list, text, format!("must be an {kind} address")));
+        errors.push(field::invalid_str(
+            list,
+            text,
+            format!("must be an {kind} address"),
+        ));
     }
     address::validate_endpoint(text, &path, errors);
 }
 
 fn address_warnings(slice: &Value) -> Vec<String> {
     let manager = slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"].text();
-    if matches!(manager, "endpointslice-controller.k8s.io" | "endpointslicemirroring-controller.k8s.io") {
+    if matches!(
+        manager,
+        "endpointslice-controller.k8s.io" | "endpointslicemirroring-controller.k8s.io"
+    ) {
         return Vec::new();
     }
     let mut out = Vec::new();

@@ -15,5 +15,7 @@ pub(crate) static RULES: KindRules = KindRules {
 };
 
 fn default(schema: &mut Value) {
-    schema.field("spec").put_if_blank("matchingPrecedence", 1000);
+    schema
+        .field("spec")
+        .put_if_blank("matchingPrecedence", 1000);
 }

@@ -61,7 +61,11 @@ fn validate_status_update(new: &Value, old: &Value) -> ErrorList {
     let before = old["status"]["loadBalancer"]["ingress"].items();
     let known: Vec<&str> = before.iter().map(|i| i["ip"].text()).collect();
     let path = Path::new("status").child("loadBalancer").child("ingress");
-    for (i, item) in new["status"]["loadBalancer"]["ingress"].items().iter().enumerate() {
+    for (i, item) in new["status"]["loadBalancer"]["ingress"]
+        .items()
+        .iter()
+        .enumerate()
+    {
         let path = path.index(i);
         if !item["ip"].is_blank() {
             checks::legacy_ip(item["ip"].text(), &known, &path.child("ip"), &mut errors);
@@ -83,7 +87,11 @@ fn validate(ingress: &Value) -> ErrorList {
         errors.push(field::invalid(&path, &spec["rules"], message));
     }
     if spec["defaultBackend"].is_set() {
-        validate_backend(&spec["defaultBackend"], &path.child("defaultBackend"), &mut errors);
+        validate_backend(
+            &spec["defaultBackend"],
+            &path.child("defaultBackend"),
+            &mut errors,
+        );
     }
     for (i, rule) in spec["rules"].items().iter().enumerate() {
         validate_rule(rule, &path.child("rules").index(i), &mut errors);
@@ -102,7 +110,12 @@ fn validate(ingress: &Value) -> ErrorList {
     let class = &spec["ingressClassName"];
     if class.is_set() {
         let found = names::name_is_dns_subdomain(class.text(), false);
-        checks::messages(class.text(), found, &path.child("ingressClassName"), &mut errors);
+        checks::messages(
+            class.text(),
+            found,
+            &path.child("ingressClassName"),
+            &mut errors,
+        );
     }
     errors
 }
@@ -127,7 +140,10 @@ fn validate_rule(rule: &Value, path: &Path, errors: &mut ErrorList) {
 fn validate_path(item: &Value, path: &Path, errors: &mut ErrorList) {
     let kind = &item["pathType"];
     if !kind.is_set() {
-        errors.push(field::required(&path.child("pathType"), "pathType must be specified"));
+        errors.push(field::required(
+            &path.child("pathType"),
+            "pathType must be specified",
+        ));
         return;
     }
     let text = item["path"].text();
@@ -135,16 +151,32 @@ fn validate_path(item: &Value, path: &Path, errors: &mut ErrorList) {
     let exact = matches!(kind.text(), "Exact" | "Prefix");
     if !exact && kind != "ImplementationSpecific" {
         let known = ["Exact", "ImplementationSpecific", "Prefix"];
-        errors.push(field::not_supported(&path.child("pathType"), kind.text(), &known));
+        errors.push(field::not_supported(
+            &path.child("pathType"),
+            kind.text(),
+            &known,
+        ));
     } else if !text.starts_with('/') && (exact || !text.is_empty()) {
-        errors.push(field::invalid_str(&text_path, text, "must be an absolute path"));
+        errors.push(field::invalid_str(
+            &text_path,
+            text,
+            "must be an absolute path",
+        ));
     }
     if exact {
         for bad in BAD_SEQUENCES.iter().filter(|s| text.contains(**s)) {
-            errors.push(field::invalid_str(&text_path, text, format!("must not contain '{bad}'")));
+            errors.push(field::invalid_str(
+                &text_path,
+                text,
+                format!("must not contain '{bad}'"),
+            ));
         }
         for bad in BAD_SUFFIXES.iter().filter(|s| text.ends_with(**s)) {
-            errors.push(field::invalid_str(&text_path, text, format!("cannot end with '{bad}'")));
+            errors.push(field::invalid_str(
+                &text_path,
+                text,
+                format!("cannot end with '{bad}'"),
+            ));
         }
     }
     validate_backend(&item["backend"], &path.child("backend"), errors);
@@ -160,7 +192,11 @@ fn validate_backend(backend: &Value, path: &Path, errors: &mut ErrorList) {
         (false, true) => validate_reference(resource, &path.child("resource"), errors),
         (true, false) => validate_service(service, path, errors),
         (false, false) => {
-            errors.push(field::invalid_str(path, "", "resource or service backend is required"));
+            errors.push(field::invalid_str(
+                path,
+                "",
+                "resource or service backend is required",
+            ));
         }
     }
 }
@@ -174,21 +210,37 @@ fn validate_service(service: &Value, path: &Path, errors: &mut ErrorList) {
             checks::messages(name, found, &service_path.child("name"), errors);
         }
     }
-    let (name, number) = (service["port"]["name"].text(), service["port"]["number"].int());
+    let (name, number) = (
+        service["port"]["name"].text(),
+        service["port"]["number"].int(),
+    );
     let port_path = service_path.child("port");
     match (name, number) {
         ("", 0) => errors.push(field::required(path, "port name or number is required")),
         ("", number) => checks::port(number, &port_path.child("number"), errors),
         (name, 0) => {
-            checks::messages(name, names::is_port_name(name), &port_path.child("name"), errors);
+            checks::messages(
+                name,
+                names::is_port_name(name),
+                &port_path.child("name"),
+                errors,
+            );
         }
-        _ => errors.push(field::invalid_str(path, "", "cannot set both port name & port number")),
+        _ => errors.push(field::invalid_str(
+            path,
+            "",
+            "cannot set both port name & port number",
+        )),
     }
 }
 
 fn validate_reference(reference: &Value, path: &Path, errors: &mut ErrorList) {
     if reference["apiGroup"].is_set() {
-        checks::dns_subdomain(reference["apiGroup"].text(), &path.child("apiGroup"), errors);
+        checks::dns_subdomain(
+            reference["apiGroup"].text(),
+            &path.child("apiGroup"),
+            errors,
+        );
     }
     for name in ["kind", "name"] {
         match reference[name].text() {
@@ -211,6 +263,10 @@ fn validate_host(host: &str, path: &Path, errors: &mut ErrorList) {
 
 fn validate_not_address(host: &str, path: &Path, errors: &mut ErrorList) {
     if address::parse(host).is_some() {
-        errors.push(field::invalid_str(path, host, "must be a DNS name, not an IP address"));
+        errors.push(field::invalid_str(
+            path,
+            host,
+            "must be a DNS name, not an IP address",
+        ));
     }
 }

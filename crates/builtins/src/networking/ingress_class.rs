@@ -71,7 +71,11 @@ fn validate_domain_path(text: &str, path: &Path, errors: &mut ErrorList) {
 
 fn validate_parameters(parameters: &Value, path: &Path, errors: &mut ErrorList) {
     if parameters["apiGroup"].is_set() {
-        checks::dns_subdomain(parameters["apiGroup"].text(), &path.child("apiGroup"), errors);
+        checks::dns_subdomain(
+            parameters["apiGroup"].text(),
+            &path.child("apiGroup"),
+            errors,
+        );
     }
     for name in ["kind", "name"] {
         match parameters[name].text() {
@@ -86,15 +90,26 @@ fn validate_parameters(parameters: &Value, path: &Path, errors: &mut ErrorList) 
     let namespace_path = path.child("namespace");
     match scope.text() {
         "Namespace" if !namespace.is_set() => {
-            errors.push(field::required(&namespace_path, "`parameters.scope` is set to 'Namespace'"));
+            errors.push(field::required(
+                &namespace_path,
+                "`parameters.scope` is set to 'Namespace'",
+            ));
         }
         "Namespace" => {
             let found = names::name_is_dns_label(namespace.text(), false);
             checks::messages(namespace.text(), found, &namespace_path, errors);
         }
         "Cluster" if namespace.is_set() => {
-            errors.push(field::forbidden(&namespace_path, "`parameters.scope` is set to 'Cluster'"));
+            errors.push(field::forbidden(
+                &namespace_path,
+                "`parameters.scope` is set to 'Cluster'",
+            ));
         }
-        _ => checks::one_of(scope, &["Cluster", "Namespace"], &path.child("scope"), errors),
+        _ => checks::one_of(
+            scope,
+            &["Cluster", "Namespace"],
+            &path.child("scope"),
+            errors,
+        ),
     }
 }

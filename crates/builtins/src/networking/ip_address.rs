@@ -2,4 +2,6 @@
 
 use crate::KindRules;
 
-pub(crate) static RULES: KindRules = KindRules { ..KindRules::GENERAL };
+pub(crate) static RULES: KindRules = KindRules {
+    ..KindRules::GENERAL
+};

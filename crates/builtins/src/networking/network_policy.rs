@@ -85,7 +85,12 @@ fn validate_spec(spec: &Value, known: &[&str], errors: &mut ErrorList) {
 }
 
 fn validate_port(port: &Value, path: &Path, errors: &mut ErrorList) {
-    checks::one_of_if_set(&port["protocol"], &["TCP", "UDP", "SCTP"], &path.child("protocol"), errors);
+    checks::one_of_if_set(
+        &port["protocol"],
+        &["TCP", "UDP", "SCTP"],
+        &path.child("protocol"),
+        errors,
+    );
     let (number, end) = (&port["port"], &port["endPort"]);
     let end_path = path.child("endPort");
     match number {
@@ -129,7 +134,10 @@ fn validate_peer(peer: &Value, known: &[&str], path: &Path, errors: &mut ErrorLi
     if count == 0 {
         errors.push(field::required(path, "must specify a peer"));
     } else if count > 1 && peer["ipBlock"].is_set() {
-        errors.push(field::forbidden(path, "may not specify both ipBlock and another peer"));
+        errors.push(field::forbidden(
+            path,
+            "may not specify both ipBlock and another peer",
+        ));
     }
 }
 
@@ -153,7 +161,11 @@ fn validate_block(block: &Value, known: &[&str], path: &Path, errors: &mut Error
         let inside = inner.is_ipv4() == ip.is_ipv4()
             && address::network(inner, bits) == address::network(ip, bits);
         if !inside || bits >= inner_bits {
-            errors.push(field::invalid_str(&path, text, "must be a strict subset of `cidr`"));
+            errors.push(field::invalid_str(
+                &path,
+                text,
+                "must be a strict subset of `cidr`",
+            ));
         }
     }
 }

@@ -31,17 +31,35 @@ fn validate_create(class: &Value) -> ErrorList {
     let path = Path::new("handler");
     match class["handler"].text() {
         "" => errors.push(field::required(&path, "")),
-        name => checks::messages(name, names::name_is_dns_label(name, false), &path, &mut errors),
+        name => checks::messages(
+            name,
+            names::name_is_dns_label(name, false),
+            &path,
+            &mut errors,
+        ),
     }
     if class["overhead"].is_set() {
         let requirements = json!({"limits": class["overhead"]["podFixed"]});
         let path = Path::new("overhead");
-        resources::validate_requirements(&requirements, resources::Names::Container, &[], &path, &mut errors);
+        resources::validate_requirements(
+            &requirements,
+            resources::Names::Container,
+            &[],
+            &path,
+            &mut errors,
+        );
     }
     let (nodes, path) = (&class["scheduling"], Path::new("scheduling"));
     let selector_path = path.child("nodeSelector");
-    errors.extend(metadata_fields::validate_labels(&nodes["nodeSelector"], &selector_path));
-    scheduling::validate_tolerations(&nodes["tolerations"], &path.child("tolerations"), &mut errors);
+    errors.extend(metadata_fields::validate_labels(
+        &nodes["nodeSelector"],
+        &selector_path,
+    ));
+    scheduling::validate_tolerations(
+        &nodes["tolerations"],
+        &path.child("tolerations"),
+        &mut errors,
+    );
     errors
 }
 
@@ -49,6 +67,11 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = meta::common(new, old, false);
     errors.extend(validate_create(new));
     errors.extend(meta::validate_general_update(new, old));
-    checks::immutable(&new["handler"], &old["handler"], &Path::new("handler"), &mut errors);
+    checks::immutable(
+        &new["handler"],
+        &old["handler"],
+        &Path::new("handler"),
+        &mut errors,
+    );
     errors
 }

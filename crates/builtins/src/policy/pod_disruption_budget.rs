@@ -54,7 +54,12 @@ fn validate_create(budget: &Value) -> ErrorList {
 
 fn validate_status_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = meta::common(new, old, true);
-    let counts = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
+    let counts = [
+        "disruptionsAllowed",
+        "currentHealthy",
+        "desiredHealthy",
+        "expectedPods",
+    ];
     workload::validate_counts(&new["status"], &counts, &mut errors);
     errors
 }

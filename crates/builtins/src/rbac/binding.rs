@@ -42,7 +42,11 @@ fn validate(binding: &Value, namespaced: bool) -> ErrorList {
     let (role, path) = (&binding["roleRef"], Path::new("roleRef"));
     if role["apiGroup"] != GROUP {
         let group = role["apiGroup"].text();
-        errors.push(field::not_supported(&path.child("apiGroup"), group, &[GROUP]));
+        errors.push(field::not_supported(
+            &path.child("apiGroup"),
+            group,
+            &[GROUP],
+        ));
     }
     let known: &[&str] = match namespaced {
         true => &["Role", "ClusterRole"],
@@ -60,7 +64,12 @@ fn validate(binding: &Value, namespaced: bool) -> ErrorList {
         }
     }
     for (i, subject) in binding["subjects"].items().iter().enumerate() {
-        validate_subject(subject, namespaced, &Path::new("subjects").index(i), &mut errors);
+        validate_subject(
+            subject,
+            namespaced,
+            &Path::new("subjects").index(i),
+            &mut errors,
+        );
     }
     errors
 }
@@ -76,13 +85,21 @@ fn validate_update(new: &Value, old: &Value, namespaced: bool) -> ErrorList {
         text.put("Kind", &role["kind"]);
         text.put("Name", &role["name"]);
         let path = Path::new("roleRef");
-        errors.push(field::invalid_raw(&path, text.finish(), "cannot change roleRef"));
+        errors.push(field::invalid_raw(
+            &path,
+            text.finish(),
+            "cannot change roleRef",
+        ));
     }
     errors
 }
 
 fn validate_subject(subject: &Value, namespaced: bool, path: &Path, errors: &mut ErrorList) {
-    let (kind, name, group) = (subject["kind"].text(), subject["name"].text(), subject["apiGroup"].text());
+    let (kind, name, group) = (
+        subject["kind"].text(),
+        subject["name"].text(),
+        subject["apiGroup"].text(),
+    );
     if name.is_empty() {
         errors.push(field::required(&path.child("name"), ""));
     }
@@ -101,7 +118,11 @@ fn validate_subject(subject: &Value, namespaced: bool, path: &Path, errors: &mut
         }
         "User" | "Group" => {
             if group != GROUP {
-                errors.push(field::not_supported(&path.child("apiGroup"), group, &[GROUP]));
+                errors.push(field::not_supported(
+                    &path.child("apiGroup"),
+                    group,
+                    &[GROUP],
+                ));
             }
         }
         _ => {

@@ -47,7 +47,10 @@ fn validate_update(new: &Value, old: &Value, namespaced: bool) -> ErrorList {
 
 fn validate_rule(rule: &Value, namespaced: bool, path: &Path, errors: &mut ErrorList) {
     if rule["verbs"].is_blank() {
-        errors.push(field::required(&path.child("verbs"), "verbs must contain at least one value"));
+        errors.push(field::required(
+            &path.child("verbs"),
+            "verbs must contain at least one value",
+        ));
     }
     let urls = &rule["nonResourceURLs"];
     if !urls.is_blank() {
@@ -56,7 +59,10 @@ fn validate_rule(rule: &Value, namespaced: bool, path: &Path, errors: &mut Error
             let message = "namespaced rules cannot apply to non-resource URLs";
             errors.push(field::invalid(&path, urls, message));
         }
-        if ["apiGroups", "resources", "resourceNames"].iter().any(|f| !rule[*f].is_blank()) {
+        if ["apiGroups", "resources", "resourceNames"]
+            .iter()
+            .any(|f| !rule[*f].is_blank())
+        {
             let message = "rules cannot apply to both regular resources and non-resource URLs";
             errors.push(field::invalid(&path, urls, message));
         }

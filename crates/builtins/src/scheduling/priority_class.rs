@@ -35,7 +35,10 @@ fn validate_create(class: &Value) -> ErrorList {
             let message = format!(
                 "priority class names with 'system-' prefix are reserved for system use only. error: {problem}"
             );
-            errors.push(field::forbidden(&Path::new("metadata").child("name"), message));
+            errors.push(field::forbidden(
+                &Path::new("metadata").child("name"),
+                message,
+            ));
         }
     } else if class["value"].int() > HIGHEST {
         let message = format!("maximum allowed value of a user defined priority is {HIGHEST}");
@@ -53,10 +56,18 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = meta::common(new, old, false);
     errors.extend(meta::validate_update(new, old));
     if new["value"].int() != old["value"].int() {
-        errors.push(field::forbidden(&Path::new("value"), "may not be changed in an update."));
+        errors.push(field::forbidden(
+            &Path::new("value"),
+            "may not be changed in an update.",
+        ));
     }
     let path = Path::new("preemptionPolicy");
-    checks::immutable(&new["preemptionPolicy"], &old["preemptionPolicy"], &path, &mut errors);
+    checks::immutable(
+        &new["preemptionPolicy"],
+        &old["preemptionPolicy"],
+        &path,
+        &mut errors,
+    );
     errors
 }
 
@@ -70,7 +81,9 @@ fn check_system(class: &Value) -> Result<(), String> {
         return Err(format!("value of {name} PriorityClass must be {value}"));
     }
     if class["globalDefault"].flag() {
-        return Err(format!("globalDefault of {name} PriorityClass must be false"));
+        return Err(format!(
+            "globalDefault of {name} PriorityClass must be false"
+        ));
     }
     Ok(())
 }

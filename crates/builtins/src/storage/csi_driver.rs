@@ -9,7 +9,7 @@ use crate::{
     meta,
 };
 
-const TOKENS_IN_SECRETS: &str = "spec.tokenRequests is set but spec.serviceAccountTokenInSecrets is not; consider setting spec.serviceAccountTokenInSecrets to true for enhanced security, or false to maintain current behavior";
+const TOKENS_IN_SECRETS: &str = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes";
 
 pub(crate) static RULES: KindRules = KindRules {
     default,
@@ -59,7 +59,10 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = meta::common(new, old, false);
     errors.extend(meta::validate_update(new, old));
     validate_spec(&new["spec"], &mut errors);
-    for (name, shown) in [("attachRequired", "attachedRequired"), ("volumeLifecycleModes", "volumeLifecycleModes")] {
+    for (name, shown) in [
+        ("attachRequired", "attachedRequired"),
+        ("volumeLifecycleModes", "volumeLifecycleModes"),
+    ] {
         let path = Path::new("spec").child(shown);
         checks::immutable(&new["spec"][name], &old["spec"][name], &path, &mut errors);
     }
@@ -69,10 +72,18 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
 fn validate_spec(spec: &Value, errors: &mut ErrorList) {
     let path = Path::new("spec");
     let known = ["File", "None", "ReadWriteOnceWithFSType"];
-    checks::one_of_if_set(&spec["fsGroupPolicy"], &known, &path.child("fsGroupPolicy"), errors);
+    checks::one_of_if_set(
+        &spec["fsGroupPolicy"],
+        &known,
+        &path.child("fsGroupPolicy"),
+        errors,
+    );
     for (i, request) in spec["tokenRequests"].items().iter().enumerate() {
         let seconds = &request["expirationSeconds"];
-        let path = path.child("tokenRequests").index(i).child("expirationSeconds");
+        let path = path
+            .child("tokenRequests")
+            .index(i)
+            .child("expirationSeconds");
         if seconds.is_set() && seconds.int() < 600 {
             let message = "may not specify a duration less than 10 minutes";
             errors.push(field::invalid(&path, seconds, message));
@@ -85,7 +96,11 @@ fn validate_spec(spec: &Value, errors: &mut ErrorList) {
     let period = &spec["nodeAllocatableUpdatePeriodSeconds"];
     if period.is_set() && period.int() < 10 {
         let path = path.child("nodeAllocatableUpdatePeriodSeconds");
-        errors.push(field::invalid(&path, period, "must be greater than or equal to 10 seconds"));
+        errors.push(field::invalid(
+            &path,
+            period,
+            "must be greater than or equal to 10 seconds",
+        ));
     }
     let secrets = &spec["serviceAccountTokenInSecrets"];
     if secrets.is_set() && spec["tokenRequests"].is_blank() {

@@ -6,7 +6,12 @@ use kubewright_machinery::{
 };
 use serde_json::Value;
 
-use crate::{KindRules, checks, core::resources, json::{Read, same}, meta};
+use crate::{
+    KindRules, checks,
+    core::resources,
+    json::{Read, same},
+    meta,
+};
 
 pub(crate) static RULES: KindRules = KindRules {
     validate_create,
@@ -17,7 +22,11 @@ pub(crate) static RULES: KindRules = KindRules {
 
 fn validate_create(capacity: &Value) -> ErrorList {
     let mut errors = meta::validate(capacity, true, meta::subdomain);
-    checks::selector(&capacity["nodeTopology"], &Path::new("nodeTopology"), &mut errors);
+    checks::selector(
+        &capacity["nodeTopology"],
+        &Path::new("nodeTopology"),
+        &mut errors,
+    );
     let class = capacity["storageClassName"].text();
     let found = names::name_is_dns_subdomain(class, false);
     checks::messages(class, found, &Path::new("storageClassName"), &mut errors);
@@ -32,7 +41,11 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     errors.extend(validate_create(new));
     for name in ["nodeTopology", "storageClassName"] {
         if !same(&new[name], &old[name]) {
-            errors.push(field::invalid(&Path::new(name), &new[name], "field is immutable"));
+            errors.push(field::invalid(
+                &Path::new(name),
+                &new[name],
+                "field is immutable",
+            ));
         }
     }
     errors

@@ -27,11 +27,20 @@ fn default(class: &mut Value) {
 
 fn validate_create(class: &Value) -> ErrorList {
     let mut errors = meta::validate(class, false, meta::subdomain);
-    validate_provisioner(&class["provisioner"], &Path::new("provisioner"), &mut errors);
+    validate_provisioner(
+        &class["provisioner"],
+        &Path::new("provisioner"),
+        &mut errors,
+    );
     validate_parameters(&class["parameters"], true, &mut errors);
     if !class["reclaimPolicy"].is_blank() {
         let path = Path::new("reclaimPolicy");
-        checks::one_of_if_set(&class["reclaimPolicy"], &["Delete", "Retain"], &path, &mut errors);
+        checks::one_of_if_set(
+            &class["reclaimPolicy"],
+            &["Delete", "Retain"],
+            &path,
+            &mut errors,
+        );
     }
     let known = ["Immediate", "WaitForFirstConsumer"];
     let mode = &class["volumeBindingMode"];
@@ -43,7 +52,12 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = meta::common(new, old, false);
     errors.extend(validate_create(new));
     errors.extend(meta::validate_update(new, old));
-    for name in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
+    for name in [
+        "parameters",
+        "provisioner",
+        "reclaimPolicy",
+        "volumeBindingMode",
+    ] {
         let blank = new[name].is_blank() && old[name].is_blank();
         if !blank {
             checks::immutable(&new[name], &old[name], &Path::new(name), &mut errors);
@@ -76,6 +90,9 @@ pub(crate) fn validate_parameters(parameters: &Value, may_be_empty: bool, errors
         errors.push(field::too_long(&path, MAX_PARAMETERS_SIZE));
     }
     if !may_be_empty && entries.is_empty() {
-        errors.push(field::required(&path, "must contain at least one key/value pair"));
+        errors.push(field::required(
+            &path,
+            "must contain at least one key/value pair",
+        ));
     }
 }

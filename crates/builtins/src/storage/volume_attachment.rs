@@ -7,7 +7,11 @@ use kubewright_machinery::{
 use serde_json::Value;
 
 use super::csi_node::validate_driver_name;
-use crate::{KindRules, checks, general, json::{Read, same}, meta};
+use crate::{
+    KindRules, checks, general,
+    json::{Read, same},
+    meta,
+};
 
 pub(crate) static RULES: KindRules = KindRules {
     prepare_create: general::drop_status,
@@ -26,8 +30,15 @@ pub(crate) static RULES: KindRules = KindRules {
 fn validate_create(attachment: &Value) -> ErrorList {
     let mut errors = meta::validate(attachment, false, meta::subdomain);
     let (spec, path) = (&attachment["spec"], Path::new("spec"));
-    validate_driver_name(spec["attacher"].text(), &path.child("attacher"), &mut errors);
-    let (inline, name) = (&spec["source"]["inlineVolumeSpec"], &spec["source"]["persistentVolumeName"]);
+    validate_driver_name(
+        spec["attacher"].text(),
+        &path.child("attacher"),
+        &mut errors,
+    );
+    let (inline, name) = (
+        &spec["source"]["inlineVolumeSpec"],
+        &spec["source"]["persistentVolumeName"],
+    );
     let source_path = path.child("source");
     let message = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
     match (inline.is_set(), name.is_set()) {
@@ -35,7 +46,10 @@ fn validate_create(attachment: &Value) -> ErrorList {
         (true, true) => errors.push(field::forbidden(&source_path, message)),
         (false, true) if name.is_blank() => {
             let path = source_path.child("persistentVolumeName");
-            errors.push(field::required(&path, "must specify non empty persistentVolumeName"));
+            errors.push(field::required(
+                &path,
+                "must specify non empty persistentVolumeName",
+            ));
         }
         _ => {}
     }
@@ -54,7 +68,11 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = meta::common(new, old, false);
     errors.extend(validate_create(new));
     if !same(&new["spec"], &old["spec"]) {
-        errors.push(field::invalid(&Path::new("spec"), &new["spec"], "field is immutable"));
+        errors.push(field::invalid(
+            &Path::new("spec"),
+            &new["spec"],
+            "field is immutable",
+        ));
     }
     errors
 }

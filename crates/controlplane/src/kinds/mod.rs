@@ -2,6 +2,7 @@
 
 mod converter;
 pub mod namespaces;
+mod services;
 pub(crate) mod strategy;
 mod table;
 
@@ -108,6 +109,8 @@ fn resource(
         resource.handlers = handlers;
         return resource;
     }
+    let is_service = group.is_empty() && info.plural == "services";
+    let services = is_service.then(|| services::Services::new(environment.store.clone()));
     let stored = convert::storage_version(group, info.kind);
     let converter = stored
         .filter(|stored| *stored != (group, version))
@@ -120,7 +123,9 @@ fn resource(
         namespaced: info.namespaced,
         shape: resource.shape,
         selectable: resource.selectable.clone(),
-        strategy: Arc::new(BuiltIn::new(group, info.kind, rules, Endpoint::main(rules))),
+        strategy: Arc::new(
+            BuiltIn::new(group, info.kind, rules, Endpoint::main(rules)).with_services(services),
+        ),
         converter,
         clock: environment.clock.clone(),
     });

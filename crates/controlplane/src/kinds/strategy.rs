@@ -3,10 +3,15 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use kubewright_apiserver::registry::generic::{GarbageCollection, Strategy};
+use kubewright_apiserver::{
+    registry::generic::{GarbageCollection, Reservation, Strategy},
+    request::RequestContext,
+};
 use kubewright_builtins::{KindRules, Propagation};
-use kubewright_machinery::field::ErrorList;
+use kubewright_machinery::{Status, field::ErrorList};
 use serde_json::Value;
+
+use super::services::Services;
 
 /// Events go by themselves after an hour.
 const EVENT_TTL: Duration = Duration::from_secs(3600);
@@ -17,6 +22,7 @@ pub(crate) struct BuiltIn {
     endpoint: Endpoint,
     ttl: Option<Duration>,
     emptied: fn(&Value) -> bool,
+    services: Option<Services>,
 }
 
 /// What distinguishes an endpoint of a kind: how updates through it are prepared and judged.
@@ -56,7 +62,13 @@ impl BuiltIn {
             ("", "Namespace") => kubewright_builtins::core::namespace::is_finalized,
             _ => |_: &Value| true,
         };
-        Self { rules, endpoint, ttl, emptied }
+        Self { rules, endpoint, ttl, emptied, services: None }
+    }
+
+    /// With an allocator of addresses and ports.
+    pub(crate) fn with_services(mut self, services: Option<Services>) -> Self {
+        self.services = services;
+        self
     }
 }
 
@@ -120,6 +132,25 @@ impl Strategy for BuiltIn {
 
     fn grace_period(&self, object: &Value, requested: Option<i64>) -> Option<i64> {
         self.rules.grace.map(|grace| grace(object, requested).seconds)
+    }
+
+    async fn begin_write(
+        &self,
+        _cx: &RequestContext,
+        object: &mut Value,
+        old: Option<&Value>,
+        dry_run: bool,
+    ) -> Result<Option<Box<dyn Reservation>>, Status> {
+        match &self.services {
+            Some(services) => services.allocate(object, old, dry_run).await,
+            None => Ok(None),
+        }
+    }
+
+    fn after_delete(&self, object: &Value) {
+        if let Some(services) = &self.services {
+            services.release(object);
+        }
     }
 
     fn time_to_live(&self, _object: &Value) -> Option<Duration> {

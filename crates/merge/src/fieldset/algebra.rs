@@ -28,7 +28,9 @@ impl FieldSet {
                 node
             }
         });
-        FieldSet { nodes: nodes.collect() }
+        FieldSet {
+            nodes: nodes.collect(),
+        }
     }
 
     /// What is in both sets.
@@ -42,7 +44,9 @@ impl FieldSet {
                 _ => kept(a, member, None),
             }
         });
-        FieldSet { nodes: nodes.collect() }
+        FieldSet {
+            nodes: nodes.collect(),
+        }
     }
 
     /// What is in this set and not in the other. A member of `other` takes away just that path and nothing below it.
@@ -63,7 +67,9 @@ impl FieldSet {
                 }
             }
         });
-        FieldSet { nodes: nodes.collect() }
+        FieldSet {
+            nodes: nodes.collect(),
+        }
     }
 
     /// What is in this set and neither in the other nor below a member of the other.
@@ -76,13 +82,17 @@ impl FieldSet {
             Pair::Right(_) => None,
             Pair::Both(_, b) if b.member => None,
             Pair::Both(a, b) => match (&a.below, &b.below) {
-                (Some(below), Some(other)) => {
-                    Node::new(a.element.clone(), a.member, Some(below.recursive_difference(other)))
-                }
+                (Some(below), Some(other)) => Node::new(
+                    a.element.clone(),
+                    a.member,
+                    Some(below.recursive_difference(other)),
+                ),
                 _ => Some(a.clone()),
             },
         });
-        FieldSet { nodes: nodes.collect() }
+        FieldSet {
+            nodes: nodes.collect(),
+        }
     }
 
     /// Whether every member of this set is in the other.
@@ -92,7 +102,11 @@ impl FieldSet {
 }
 
 fn kept(node: &Node, member: bool, below: Option<Arc<FieldSet>>) -> Option<Node> {
-    (member || below.is_some()).then(|| Node { element: node.element.clone(), member, below })
+    (member || below.is_some()).then(|| Node {
+        element: node.element.clone(),
+        member,
+        below,
+    })
 }
 
 /// The nodes of two sets, in order.

@@ -62,7 +62,11 @@ impl FieldSet {
     fn to_map(&self) -> Map<String, Value> {
         let mut out = Map::new();
         for node in &self.nodes {
-            let mut below = node.below.as_ref().map(|below| below.to_map()).unwrap_or_default();
+            let mut below = node
+                .below
+                .as_ref()
+                .map(|below| below.to_map())
+                .unwrap_or_default();
             if node.member && !below.is_empty() {
                 below.insert(".".to_owned(), Value::Object(Map::new()));
             }
@@ -118,7 +122,12 @@ fn read(value: &Value, depth: usize) -> Result<(FieldSet, bool), DecodeError> {
 }
 
 fn first_char(value: &Value) -> String {
-    value.to_string().chars().next().map(String::from).unwrap_or_default()
+    value
+        .to_string()
+        .chars()
+        .next()
+        .map(String::from)
+        .unwrap_or_default()
 }
 
 /// An element, or none if its kind is not known.
@@ -142,11 +151,17 @@ fn read_element(key: &str) -> Result<Option<PathElement>, DecodeError> {
             let fields = match json()? {
                 Value::Object(fields) => fields,
                 Value::Null => Map::new(),
-                other => return Err(malformed(format!("expect {{ or n, but found {}", first_char(&other)))),
+                other => {
+                    return Err(malformed(format!(
+                        "expect {{ or n, but found {}",
+                        first_char(&other)
+                    )));
+                }
             };
-            let fields = fields
-                .into_iter()
-                .map(|(name, value)| KeyField { name: name.into(), value: as_floats(value) });
+            let fields = fields.into_iter().map(|(name, value)| KeyField {
+                name: name.into(),
+                value: as_floats(value),
+            });
             let mut fields: Vec<_> = fields.collect();
             fields.sort_by(|a, b| a.name.cmp(&b.name));
             PathElement::Key(fields.into())
@@ -158,7 +173,11 @@ fn read_element(key: &str) -> Result<Option<PathElement>, DecodeError> {
                 Some(index) => PathElement::Index(index),
                 None => {
                     let quoted = go_text::quote(content);
-                    let why = if valid { "value out of range" } else { "invalid syntax" };
+                    let why = if valid {
+                        "value out of range"
+                    } else {
+                        "invalid syntax"
+                    };
                     return Err(malformed(format!("strconv.Atoi: parsing {quoted}: {why}")));
                 }
             }
@@ -176,9 +195,10 @@ fn as_floats(value: Value) -> Value {
             Value::Number(if exact { n } else { float.unwrap_or(n) })
         }
         Value::Array(items) => items.into_iter().map(as_floats).collect(),
-        Value::Object(fields) => {
-            fields.into_iter().map(|(name, field)| (name, as_floats(field))).collect()
-        }
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, field)| (name, as_floats(field)))
+            .collect(),
         other => other,
     }
 }

@@ -41,7 +41,10 @@ impl PathElement {
 
     /// A list item by its key fields, in any order.
     pub fn key(fields: impl IntoIterator<Item = (impl Into<Arc<str>>, Value)>) -> Self {
-        let fields = fields.into_iter().map(|(name, value)| KeyField { name: name.into(), value });
+        let fields = fields.into_iter().map(|(name, value)| KeyField {
+            name: name.into(),
+            value,
+        });
         let mut fields: Vec<_> = fields.collect();
         fields.sort_by(|a, b| a.name.cmp(&b.name));
         PathElement::Key(fields.into())
@@ -97,7 +100,9 @@ impl Eq for PathElement {}
 
 impl Ord for KeyField {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.name.cmp(&other.name).then_with(|| order::compare(&self.value, &other.value))
+        self.name
+            .cmp(&other.name)
+            .then_with(|| order::compare(&self.value, &other.value))
     }
 }
 
@@ -160,10 +165,14 @@ fn readable(value: &Value) -> String {
         }
         Value::String(s) => go_text::quote(s),
         Value::Array(items) => {
-            format!("[{}]", items.iter().map(readable).collect::<Vec<_>>().join(","))
+            format!(
+                "[{}]",
+                items.iter().map(readable).collect::<Vec<_>>().join(",")
+            )
         }
-        Value::Object(fields) => {
-            fields.iter().map(|(name, v)| format!("{name}={}", readable(v))).collect()
-        }
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, v)| format!("{name}={}", readable(v)))
+            .collect(),
     }
 }

@@ -37,20 +37,31 @@ impl Pattern {
     pub fn prefix(elements: impl IntoIterator<Item = Option<PathElement>>) -> Pattern {
         let mut elements = elements.into_iter();
         match elements.next() {
-            None => Pattern { everything: true, branches: Vec::new() },
-            Some(first) => {
-                Pattern { everything: false, branches: vec![(first, Pattern::prefix(elements))] }
-            }
+            None => Pattern {
+                everything: true,
+                branches: Vec::new(),
+            },
+            Some(first) => Pattern {
+                everything: false,
+                branches: vec![(first, Pattern::prefix(elements))],
+            },
         }
     }
 
     /// A pattern that matches what either one matches.
     pub fn or(mut self, other: Pattern) -> Pattern {
         if self.everything || other.everything {
-            return Pattern { everything: true, branches: Vec::new() };
+            return Pattern {
+                everything: true,
+                branches: Vec::new(),
+            };
         }
         for (element, below) in other.branches {
-            match self.branches.iter_mut().find(|(found, _)| *found == element) {
+            match self
+                .branches
+                .iter_mut()
+                .find(|(found, _)| *found == element)
+            {
                 Some((_, found)) => *found = std::mem::take(found).or(below),
                 None => self.branches.push((element, below)),
             }
@@ -65,11 +76,15 @@ impl Pattern {
             return set.clone();
         }
         let nodes = set.nodes.iter().filter_map(|node| {
-            let (_, below) =
-                self.branches.iter().find(|(e, _)| e.as_ref().is_none_or(|e| *e == node.element))?;
+            let (_, below) = self
+                .branches
+                .iter()
+                .find(|(e, _)| e.as_ref().is_none_or(|e| *e == node.element))?;
             let selected = node.below.as_ref().map(|set| below.select(set));
             Node::new(node.element.clone(), node.member, selected)
         });
-        FieldSet { nodes: nodes.collect() }
+        FieldSet {
+            nodes: nodes.collect(),
+        }
     }
 }

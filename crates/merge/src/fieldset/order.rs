@@ -18,7 +18,11 @@ pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
         (Value::Number(a), Value::Number(b)) => compare_numbers(a, b),
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
         (Value::Array(a), Value::Array(b)) => {
-            let differing = a.iter().zip(b).map(|(a, b)| compare(a, b)).find(|o| o.is_ne());
+            let differing = a
+                .iter()
+                .zip(b)
+                .map(|(a, b)| compare(a, b))
+                .find(|o| o.is_ne());
             differing.unwrap_or_else(|| a.len().cmp(&b.len()))
         }
         (Value::Object(a), Value::Object(b)) => compare_maps(a, b),
@@ -35,7 +39,8 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
         }
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len()
-                && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| equal(a, b)))
+                && a.iter()
+                    .all(|(name, a)| b.get(name).is_some_and(|b| equal(a, b)))
         }
         (a, b) => a == b,
     }
@@ -78,10 +83,12 @@ fn compare_maps(a: &Map<String, Value>, b: &Map<String, Value>) -> Ordering {
     };
     let (a_names, b_names) = (sorted(a), sorted(b));
     for (a_name, b_name) in a_names.iter().zip(&b_names) {
-        let order = a_name.cmp(b_name).then_with(|| match (a.get(a_name), b.get(b_name)) {
-            (Some(a), Some(b)) => compare(a, b),
-            _ => Ordering::Equal,
-        });
+        let order = a_name
+            .cmp(b_name)
+            .then_with(|| match (a.get(a_name), b.get(b_name)) {
+                (Some(a), Some(b)) => compare(a, b),
+                _ => Ordering::Equal,
+            });
         if order.is_ne() {
             return order;
         }

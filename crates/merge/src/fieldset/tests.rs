@@ -16,15 +16,29 @@ fn the_encoding_is_ordered_by_kind_and_value() {
 
 #[test]
 fn unknown_elements_are_left_out() {
-    assert_eq!(set(r#"{"z:new":{"f:a":{}},"f:b":{}}"#).to_json(), r#"{"f:b":{}}"#);
+    assert_eq!(
+        set(r#"{"z:new":{"f:a":{}},"f:b":{}}"#).to_json(),
+        r#"{"f:b":{}}"#
+    );
     assert_eq!(set(r#"{"f:a":{"z:new":{}}}"#).to_json(), r#"{"f:a":{}}"#);
 }
 
 #[test]
 fn malformed_fields_are_errors() {
     for text in [
-        "[]", "1", "{\"f:a\":1}", "{\"f:a\":[]}", "{\"f\":{}}", "{\"fa\":{}}", "{\"k:x\":{}}",
-        "{\"k:1\":{}}", "{\"v:\":{}}", "{\"i:x\":{}}", "{\"i:\":{}}", "{", "{\"éa\":{}}",
+        "[]",
+        "1",
+        "{\"f:a\":1}",
+        "{\"f:a\":[]}",
+        "{\"f\":{}}",
+        "{\"fa\":{}}",
+        "{\"k:x\":{}}",
+        "{\"k:1\":{}}",
+        "{\"v:\":{}}",
+        "{\"i:x\":{}}",
+        "{\"i:\":{}}",
+        "{",
+        "{\"éa\":{}}",
         "{\"i:99999999999999999999\":{}}",
     ] {
         assert!(FieldSet::from_json(text).is_err(), "{text}");
@@ -46,27 +60,36 @@ fn deep_fields_are_an_error_or_a_set_but_never_a_crash() {
 fn differences_take_paths_or_whole_trees() {
     let all = set(r#"{"f:a":{".":{},"f:b":{},"f:c":{"f:d":{}}},"f:e":{}}"#);
     let a = set(r#"{"f:a":{}}"#);
-    assert_eq!(all.difference(&a).to_json(), r#"{"f:a":{"f:b":{},"f:c":{"f:d":{}}},"f:e":{}}"#);
+    assert_eq!(
+        all.difference(&a).to_json(),
+        r#"{"f:a":{"f:b":{},"f:c":{"f:d":{}}},"f:e":{}}"#
+    );
     assert_eq!(all.recursive_difference(&a).to_json(), r#"{"f:e":{}}"#);
     assert_eq!(a.difference(&all).to_json(), "{}");
     let below = set(r#"{"f:a":{"f:c":{}}}"#);
-    assert_eq!(all.recursive_difference(&below).to_json(), r#"{"f:a":{".":{},"f:b":{}},"f:e":{}}"#);
+    assert_eq!(
+        all.recursive_difference(&below).to_json(),
+        r#"{"f:a":{".":{},"f:b":{}},"f:e":{}}"#
+    );
 }
 
 #[test]
 fn members_come_before_what_is_below_them() {
-    let paths: Vec<_> = set(r#"{"f:a":{"f:b":{}},"f:c":{".":{},"k:{\"n\":1,\"s\":\"x\"}":{},"v:true":{}}}"#)
-        .paths()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let paths: Vec<_> =
+        set(r#"{"f:a":{"f:b":{}},"f:c":{".":{},"k:{\"n\":1,\"s\":\"x\"}":{},"v:true":{}}}"#)
+            .paths()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
     assert_eq!(paths, [".c", ".a.b", ".c[n=1,s=\"x\"]", ".c[=true]"]);
 }
 
 #[test]
 fn leaves_have_nothing_below() {
     assert_eq!(
-        set(r#"{"f:a":{".":{},"f:b":{}},"f:c":{}}"#).leaves().to_json(),
+        set(r#"{"f:a":{".":{},"f:b":{}},"f:c":{}}"#)
+            .leaves()
+            .to_json(),
         r#"{"f:a":{"f:b":{}},"f:c":{}}"#
     );
 }

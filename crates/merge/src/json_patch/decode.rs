@@ -12,7 +12,12 @@ pub(super) fn decode(body: &[u8], decoding: Decoding) -> Result<Patch, DecodeErr
         "array" => serde_json::from_str::<Vec<&RawValue>>(text)?,
         "null" => Vec::new(),
         kind => {
-            return Err(wrong_shape(kind, decoding, "[]handlers.jsonPatchOp", "jsonpatch.Patch"));
+            return Err(wrong_shape(
+                kind,
+                decoding,
+                "[]handlers.jsonPatchOp",
+                "jsonpatch.Patch",
+            ));
         }
     };
     let mut patch = Patch::default();
@@ -82,7 +87,10 @@ fn check(
             }
             "value" => {
                 let mut path = format!("[{index}].value");
-                let seed = Repeats { path: &mut path, found: strict };
+                let seed = Repeats {
+                    path: &mut path,
+                    found: strict,
+                };
                 // What nests too deep is refused when the operation runs.
                 _ = seed.deserialize(&mut serde_json::Deserializer::from_str(raw.get()));
             }
@@ -178,9 +186,13 @@ impl<'de> Visitor<'de> for Repeats<'_> {
             self.path.push('.');
             self.path.push_str(&name);
             if !seen.insert(name) {
-                self.found.push(format!("json patch duplicate field \"{}\"", self.path));
+                self.found
+                    .push(format!("json patch duplicate field \"{}\"", self.path));
             }
-            map.next_value_seed(Repeats { path: self.path, found: self.found })?;
+            map.next_value_seed(Repeats {
+                path: self.path,
+                found: self.found,
+            })?;
             self.path.truncate(outer);
         }
         Ok(())
@@ -190,7 +202,10 @@ impl<'de> Visitor<'de> for Repeats<'_> {
         for i in 0_usize.. {
             let outer = self.path.len();
             self.path.push_str(&format!("[{i}]"));
-            let more = items.next_element_seed(Repeats { path: self.path, found: self.found })?;
+            let more = items.next_element_seed(Repeats {
+                path: self.path,
+                found: self.found,
+            })?;
             self.path.truncate(outer);
             if more.is_none() {
                 break;

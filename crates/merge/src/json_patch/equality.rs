@@ -24,7 +24,9 @@ fn same_at(found: &Value, expected: &str, depth: usize) -> bool {
             };
             fields.len() == expected.len()
                 && fields.iter().all(|(name, field)| {
-                    expected.get(name).is_some_and(|e| same_at(field, e.get(), depth + 1))
+                    expected
+                        .get(name)
+                        .is_some_and(|e| same_at(field, e.get(), depth + 1))
                 })
         }
         Value::Array(items) => {
@@ -32,7 +34,10 @@ fn same_at(found: &Value, expected: &str, depth: usize) -> bool {
                 return false;
             };
             items.len() == expected.len()
-                && items.iter().zip(expected).all(|(i, e)| same_at(i, e.get(), depth + 1))
+                && items
+                    .iter()
+                    .zip(expected)
+                    .all(|(i, e)| same_at(i, e.get(), depth + 1))
         }
         scalar => {
             let mut text = String::new();

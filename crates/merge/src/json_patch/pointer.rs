@@ -22,7 +22,10 @@ pub(super) fn find<'d>(document: &'d mut Value, path: &str) -> Option<Place<'d>>
     loop {
         let token = unescape(tokens.next()?);
         if tokens.peek().is_none() {
-            return Some(Place { container, key: token.into_owned() });
+            return Some(Place {
+                container,
+                key: token.into_owned(),
+            });
         }
         container = Container::of(container.into_child(&token)?)?;
     }
@@ -108,9 +111,15 @@ impl<'d> Container<'d> {
 /// An index of an array of that length; negative ones count from the end.
 fn existing(index: i64, len: usize) -> Result<usize, String> {
     let size = i64::try_from(len).unwrap_or(i64::MAX);
-    let from_start = if index < 0 { index.checked_add(size).unwrap_or(-1) } else { index };
+    let from_start = if index < 0 {
+        index.checked_add(size).unwrap_or(-1)
+    } else {
+        index
+    };
     if from_start < 0 || from_start >= size {
-        return Err(format!("Unable to access invalid index: {index}: invalid index referenced"));
+        return Err(format!(
+            "Unable to access invalid index: {index}: invalid index referenced"
+        ));
     }
     usize::try_from(from_start).map_err(|e| e.to_string())
 }
@@ -123,7 +132,10 @@ fn parse_index(key: &str) -> Result<i64, String> {
         return Err(format!("strconv.Atoi: parsing {quoted}: invalid syntax"));
     }
     key.parse().map_err(|_| {
-        format!("strconv.Atoi: parsing {}: value out of range", crate::go_text::quote(key))
+        format!(
+            "strconv.Atoi: parsing {}: value out of range",
+            crate::go_text::quote(key)
+        )
     })
 }
 

@@ -81,7 +81,9 @@ fn check_patch<S>(patch: &Value, endpoint: &Endpoint<'_, S>) -> Result<(), Apply
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     if (api_version, kind) != (endpoint.api_version, endpoint.kind) {
         let named = group_version_kind(api_version, kind);
-        return Err(ApplyError::BadRequest(format!("invalid object type: {named}")));
+        return Err(ApplyError::BadRequest(format!(
+            "invalid object type: {named}"
+        )));
     }
     Ok(())
 }
@@ -92,21 +94,48 @@ fn merge<S: Schema>(
     mut managed: ManagedFields,
     force: bool,
 ) -> Result<Applied, ApplyError> {
-    let Apply { live, empty, patch, manager, now, .. } = *request;
-    let Endpoint { schema, api_version, subresource, .. } = *endpoint;
+    let Apply {
+        live,
+        empty,
+        patch,
+        manager,
+        now,
+        ..
+    } = *request;
+    let Endpoint {
+        schema,
+        api_version,
+        subresource,
+        ..
+    } = *endpoint;
     if managed.entries.is_empty() {
         // Nobody owned anything so far: what is there belongs to those who wrote it before.
-        track(empty, live, endpoint, &mut managed, "before-first-apply", now)
-            .map_err(|e| internal(format!("failed to create manager for existing fields: {e}")))?;
+        track(
+            empty,
+            live,
+            endpoint,
+            &mut managed,
+            "before-first-apply",
+            now,
+        )
+        .map_err(|e| internal(format!("failed to create manager for existing fields: {e}")))?;
     }
     if entries_of(patch).is_some_and(Value::is_array) {
-        return Err(ApplyError::BadRequest("metadata.managedFields must be nil".into()));
+        return Err(ApplyError::BadRequest(
+            "metadata.managedFields must be nil".into(),
+        ));
     }
     typed::validate(schema, patch, Duplicates::Refused).map_err(|e| {
-        internal(format!("failed to create typed patch object ({}): {e}", describe(patch)))
+        internal(format!(
+            "failed to create typed patch object ({}): {e}",
+            describe(patch)
+        ))
     })?;
     typed::validate(schema, live, Duplicates::Allowed).map_err(|e| {
-        internal(format!("failed to create typed live object ({}): {e}", describe(live)))
+        internal(format!(
+            "failed to create typed live object ({}): {e}",
+            describe(live)
+        ))
     })?;
     ownership::reconcile(live, endpoint, &mut managed).map_err(internal)?;
 
@@ -117,7 +146,11 @@ fn merge<S: Schema>(
     if let Some(filter) = endpoint.versions.filter(api_version) {
         claimed = filter.apply(&claimed);
     }
-    let manager = if manager.is_empty() { "unknown" } else { manager };
+    let manager = if manager.is_empty() {
+        "unknown"
+    } else {
+        manager
+    };
     let (own, last) = claim(&mut managed, manager, api_version, subresource, claimed);
     let mut object = prune::prune(merged, &managed, own, last.as_ref(), endpoint)
         .map_err(|e| internal(format!("failed to prune fields: {e}")))?;
@@ -165,7 +198,9 @@ fn claim(
 
 /// Takes what nobody owns out of the entry, and notes the time if the object changed.
 fn settle(managed: &mut ManagedFields, own: usize, changed: Option<Timestamp>) {
-    let Some(entry) = managed.entries.get_mut(own) else { return };
+    let Some(entry) = managed.entries.get_mut(own) else {
+        return;
+    };
     entry.fields = ownership::strip(&entry.fields);
     entry.time = changed.or(entry.time);
     if entry.fields.is_empty() {

@@ -11,13 +11,19 @@ const ANCIENT: &str = "ancient-changes";
 
 /// Merges the oldest update entries until no more than ten are left, or no two of one version can be merged.
 pub(super) fn cap(managed: &mut ManagedFields) {
-    let updates = managed.entries.iter().filter(|e| e.operation == Operation::Update).count();
+    let updates = managed
+        .entries
+        .iter()
+        .filter(|e| e.operation == Operation::Update)
+        .count();
     if updates <= MAX_UPDATE_MANAGERS {
         return;
     }
     let entries = std::mem::take(&mut managed.entries);
-    let mut by_id: BTreeMap<String, Entry> =
-        entries.into_iter().map(|entry| (entry.identifier(), entry)).collect();
+    let mut by_id: BTreeMap<String, Entry> = entries
+        .into_iter()
+        .map(|entry| (entry.identifier(), entry))
+        .collect();
     let mut oldest: Vec<(i64, String)> = by_id
         .iter()
         .filter(|(_, entry)| entry.operation == Operation::Update)
@@ -31,13 +37,17 @@ pub(super) fn cap(managed: &mut ManagedFields) {
         if left <= MAX_UPDATE_MANAGERS {
             break;
         }
-        let Some(entry) = by_id.get(&id) else { continue };
+        let Some(entry) = by_id.get(&id) else {
+            continue;
+        };
         let version = entry.api_version.clone();
         let Some(first) = first_of_version.get(&version) else {
             first_of_version.insert(version, id);
             continue;
         };
-        let Some(entry) = by_id.remove(&id) else { continue };
+        let Some(entry) = by_id.remove(&id) else {
+            continue;
+        };
         let mut bucket = Entry {
             manager: ANCIENT.to_owned(),
             subresource: String::new(),

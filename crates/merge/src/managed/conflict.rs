@@ -68,7 +68,11 @@ impl Conflict {
             owner.push_str(" using ");
             owner.push_str(&entry.api_version);
         }
-        Conflict { identifier: entry.identifier(), owner, path }
+        Conflict {
+            identifier: entry.identifier(),
+            owner,
+            path,
+        }
     }
 }
 
@@ -76,7 +80,10 @@ impl fmt::Display for Conflicts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [conflict] = self.0.as_slice() {
             let Conflict { owner, path, .. } = conflict;
-            return write!(f, "Apply failed with 1 conflict: conflict with {owner}: {path}");
+            return write!(
+                f,
+                "Apply failed with 1 conflict: conflict with {owner}: {path}"
+            );
         }
         write!(f, "Apply failed with {} conflicts: ", self.0.len())?;
         let mut owner = None;

@@ -61,7 +61,10 @@ impl ManagedFields {
                 entries.push(entry);
                 break;
             }
-            match found.get(&entry.identifier()).and_then(|at| entries.get_mut(*at)) {
+            match found
+                .get(&entry.identifier())
+                .and_then(|at| entries.get_mut(*at))
+            {
                 Some(earlier) => *earlier = entry,
                 None => {
                     found.insert(entry.identifier(), entries.len());
@@ -75,7 +78,10 @@ impl ManagedFields {
     /// The value of `metadata.managedFields`, entries in the order in which Kubernetes writes them.
     pub fn encode(mut self) -> Value {
         self.sort();
-        self.entries.into_iter().map(|entry| Value::Object(entry.encode())).collect()
+        self.entries
+            .into_iter()
+            .map(|entry| Value::Object(entry.encode()))
+            .collect()
     }
 
     /// Puts entries in the order in which Kubernetes writes them: applies before updates, older before newer.
@@ -133,12 +139,16 @@ impl Entry {
     fn decode(index: usize, value: &Value) -> Result<Entry, DecodeError> {
         let malformed = |what: String| DecodeError(what);
         let Value::Object(members) = value else {
-            return Err(malformed(format!("managed fields entry {index} must be an object")));
+            return Err(malformed(format!(
+                "managed fields entry {index} must be an object"
+            )));
         };
         let text = |name: &str| match members.get(name) {
             None | Some(Value::Null) => Ok(""),
             Some(Value::String(text)) => Ok(text.as_str()),
-            Some(_) => Err(malformed(format!("{name} in managed fields entry {index} must be a string"))),
+            Some(_) => Err(malformed(format!(
+                "{name} in managed fields entry {index} must be a string"
+            ))),
         };
         let operation = match text("operation")? {
             "Apply" => Operation::Apply,
@@ -152,7 +162,9 @@ impl Entry {
         match text("fieldsType")? {
             "FieldsV1" => {}
             "" => {
-                return Err(malformed(format!("missing fieldsType in managed fields entry {index}")));
+                return Err(malformed(format!(
+                    "missing fieldsType in managed fields entry {index}"
+                )));
             }
             other => {
                 let other = crate::go_text::quote(other);
@@ -163,7 +175,10 @@ impl Entry {
         }
         let time = match text("time")? {
             "" => None,
-            time => Some(time.parse().map_err(|e| malformed(format!("time {time:?}: {e}")))?),
+            time => Some(
+                time.parse()
+                    .map_err(|e| malformed(format!("time {time:?}: {e}")))?,
+            ),
         };
         let fields = FieldSet::from_value(members.get("fieldsV1").unwrap_or(&Value::Null))
             .map_err(|e| malformed(format!("error decoding set: {e}")))?;

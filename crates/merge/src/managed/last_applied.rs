@@ -34,7 +34,11 @@ pub(super) fn tolerated<S: Schema>(
     typed::validate(schema, &last, Duplicates::Refused).ok()?;
     let set = typed::to_field_set(schema, &last).ok()?;
     let since = typed::compare(schema, &last, request.live).ok()?;
-    Some(set.difference(&since.modified).difference(&since.added).difference(&since.removed))
+    Some(
+        set.difference(&since.modified)
+            .difference(&since.added)
+            .difference(&since.removed),
+    )
 }
 
 /// Brings the annotation up to date if the object has it.
@@ -68,11 +72,17 @@ pub(super) fn refresh(request: &Apply<'_>, object: &mut Value) {
 
 fn annotation(object: &Value) -> Option<&str> {
     let annotations = object.get("metadata")?.get("annotations")?;
-    annotations.get(ANNOTATION)?.as_str().filter(|text| !text.is_empty())
+    annotations
+        .get(ANNOTATION)?
+        .as_str()
+        .filter(|text| !text.is_empty())
 }
 
 fn annotations_of(object: &mut Value) -> Option<&mut Map<String, Value>> {
-    object.get_mut("metadata")?.get_mut("annotations")?.as_object_mut()
+    object
+        .get_mut("metadata")?
+        .get_mut("annotations")?
+        .as_object_mut()
 }
 
 /// An annotation without a value is an empty text.

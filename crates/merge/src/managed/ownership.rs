@@ -29,11 +29,21 @@ struct Changes<'a, S> {
 static NOBODYS: LazyLock<FieldSet> = LazyLock::new(|| {
     let top: [&[&str]; 3] = [&["apiVersion"], &["kind"], &["metadata"]];
     let metadata = [
-        "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
-        "managedFields", "resourceVersion",
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "selfLink",
+        "uid",
+        "clusterName",
+        "generation",
+        "managedFields",
+        "resourceVersion",
     ];
-    let top = top.into_iter().map(|path| Path::of_fields(path.iter().copied()));
-    top.chain(metadata.map(|name| Path::of_fields(["metadata", name]))).collect()
+    let top = top
+        .into_iter()
+        .map(|path| Path::of_fields(path.iter().copied()));
+    top.chain(metadata.map(|name| Path::of_fields(["metadata", name])))
+        .collect()
 });
 
 /// A set without the fields that nobody owns.
@@ -88,7 +98,13 @@ pub(super) fn release<S: Schema>(
     let here = typed::compare(endpoint.schema, old, new)
         .map_err(|e| Failure::Other(format!("failed to compare objects: {e}")))?
         .filtered(endpoint.versions.filter(endpoint.api_version));
-    let mut changes = Changes { old, new, endpoint, here, elsewhere: BTreeMap::new() };
+    let mut changes = Changes {
+        old,
+        new,
+        endpoint,
+        here,
+        elsewhere: BTreeMap::new(),
+    };
     let mut conflicts = Vec::new();
     let mut index = 0;
     let mut kept = Vec::with_capacity(managed.entries.len());
@@ -96,7 +112,9 @@ pub(super) fn release<S: Schema>(
         let is_own = own == Some(index);
         index += 1;
         if !is_own {
-            let Some(comparison) = changes.at(&entry.api_version)? else { continue };
+            let Some(comparison) = changes.at(&entry.api_version)? else {
+                continue;
+            };
             let changed = comparison.modified.union(&comparison.added);
             if !force {
                 collect_conflicts(&entry, &changed, &mut conflicts);

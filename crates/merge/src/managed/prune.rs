@@ -33,7 +33,9 @@ pub(super) fn prune<S: Schema>(
     last: Option<&Last>,
     endpoint: &Endpoint<'_, S>,
 ) -> Result<Value, String> {
-    let Some(last) = last.filter(|last| !last.fields.is_empty()) else { return Ok(merged) };
+    let Some(last) = last.filter(|last| !last.fields.is_empty()) else {
+        return Ok(merged);
+    };
     let claimed = managed.entries.get(own).map(|entry| &entry.fields);
     let nothing_dropped = last.api_version == endpoint.api_version
         && claimed.is_some_and(|claimed| last.fields.is_subset(claimed));
@@ -49,7 +51,9 @@ pub(super) fn prune<S: Schema>(
         Ok(merged) => merged,
         Err(ConvertError::NoSuchVersion) => return Ok(here.object),
         Err(e) => {
-            return Err(format!("failed to convert merged object to last applied version: {e}"));
+            return Err(format!(
+                "failed to convert merged object to last applied version: {e}"
+            ));
         }
     };
     let dropped = last.fields.ensure_named_fields(merged.schema);
@@ -83,12 +87,20 @@ fn add_back_owned<S: Schema>(
         let convert = |object: &Versioned<S>, what: &str| match object.at(api_version, endpoint) {
             Ok(object) => Ok(Some(object)),
             Err(ConvertError::NoSuchVersion) => Ok(None),
-            Err(e) => Err(format!("failed to convert {what} object at version {api_version}: {e}")),
+            Err(e) => Err(format!(
+                "failed to convert {what} object at version {api_version}: {e}"
+            )),
         };
-        let Some(merged_there) = convert(&merged, "merged")? else { continue };
+        let Some(merged_there) = convert(&merged, "merged")? else {
+            continue;
+        };
         merged = merged_there;
-        let Some(pruned_there) = convert(&pruned, "pruned")? else { continue };
-        let keep = pruned_there.fields()?.union(&owned.ensure_named_fields(merged.schema));
+        let Some(pruned_there) = convert(&pruned, "pruned")? else {
+            continue;
+        };
+        let keep = pruned_there
+            .fields()?
+            .union(&owned.ensure_named_fields(merged.schema));
         pruned = merged.without(&merged.fields()?.difference(&keep));
     }
     Ok(pruned)
@@ -105,10 +117,15 @@ fn add_back_dangling<S: Schema>(
         Ok(pruned) => pruned,
         Err(ConvertError::NoSuchVersion) => return Ok(merged.clone()),
         Err(e) => {
-            return Err(format!("failed to convert pruned object to last applied version: {e}"));
+            return Err(format!(
+                "failed to convert pruned object to last applied version: {e}"
+            ));
         }
     };
-    let gone = merged.fields()?.difference(&pruned.fields()?).intersection(dropped);
+    let gone = merged
+        .fields()?
+        .difference(&pruned.fields()?)
+        .intersection(dropped);
     Ok(merged.without(&gone))
 }
 
@@ -127,7 +144,11 @@ impl<S: Schema> Versioned<S> {
 
     fn without(&self, set: &FieldSet) -> Self {
         let object = remove_items(self.schema, self.object.clone(), set);
-        Versioned { object, schema: self.schema, api_version: self.api_version.clone() }
+        Versioned {
+            object,
+            schema: self.schema,
+            api_version: self.api_version.clone(),
+        }
     }
 
     fn fields(&self) -> Result<FieldSet, String> {

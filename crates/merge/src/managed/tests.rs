@@ -8,19 +8,28 @@ static PORT: Ty = Ty::Struct(&[("port", Ty::Num), ("protocol", Ty::Str), ("name"
 static KIND: Ty = Ty::Struct(&[
     ("apiVersion", Ty::Str),
     ("kind", Ty::Str),
-    ("metadata", Ty::Struct(&[
-        ("name", Ty::Str),
-        ("uid", Ty::Str),
-        ("labels", Ty::Map(&Ty::Str)),
-        ("annotations", Ty::Map(&Ty::Str)),
-        ("managedFields", Ty::Any),
-    ])),
-    ("spec", Ty::Struct(&[
-        ("replicas", Ty::Num),
-        ("image", Ty::Str),
-        ("ports", Ty::Keyed(&[("port", None), ("protocol", Some("TCP"))], &PORT)),
-        ("args", Ty::List(&Ty::Str)),
-    ])),
+    (
+        "metadata",
+        Ty::Struct(&[
+            ("name", Ty::Str),
+            ("uid", Ty::Str),
+            ("labels", Ty::Map(&Ty::Str)),
+            ("annotations", Ty::Map(&Ty::Str)),
+            ("managedFields", Ty::Any),
+        ]),
+    ),
+    (
+        "spec",
+        Ty::Struct(&[
+            ("replicas", Ty::Num),
+            ("image", Ty::Str),
+            (
+                "ports",
+                Ty::Keyed(&[("port", None), ("protocol", Some("TCP"))], &PORT),
+            ),
+            ("args", Ty::List(&Ty::Str)),
+        ]),
+    ),
     ("status", Ty::Struct(&[("ready", Ty::Num)])),
 ]);
 
@@ -32,7 +41,13 @@ fn only() -> OneVersion {
 }
 
 fn endpoint<'a>(versions: &'a dyn Versions<T>, subresource: &'a str) -> Endpoint<'a, T> {
-    Endpoint { schema: T(&KIND), api_version: "g/v1", kind: "K", subresource, versions }
+    Endpoint {
+        schema: T(&KIND),
+        api_version: "g/v1",
+        kind: "K",
+        subresource,
+        versions,
+    }
 }
 
 fn object(spec: Value) -> Value {
@@ -50,7 +65,14 @@ fn written(live: &Value, mut new: Value, manager: &str, now: Timestamp) -> Value
 
 fn applied(live: &Value, patch: Value, manager: &str, force: bool) -> Result<Applied, ApplyError> {
     let empty = empty();
-    let request = Apply { live, empty: &empty, patch: &patch, manager, force, now: LATER };
+    let request = Apply {
+        live,
+        empty: &empty,
+        patch: &patch,
+        manager,
+        force,
+        now: LATER,
+    };
     apply(&request, &endpoint(&only(), ""))
 }
 
@@ -59,17 +81,29 @@ fn patch(spec: Value) -> Value {
 }
 
 fn entries(object: &Value) -> Vec<(String, String, String)> {
-    let entries = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    let entries = object["metadata"]["managedFields"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
     let entry = |e: &Value| {
-        let fields = FieldSet::from_value(&e["fieldsV1"]).expect("FieldsV1").to_json();
-        (format!("{}/{}", text(&e["manager"]), text(&e["operation"])), fields, text(&e["time"]))
+        let fields = FieldSet::from_value(&e["fieldsV1"])
+            .expect("FieldsV1")
+            .to_json();
+        (
+            format!("{}/{}", text(&e["manager"]), text(&e["operation"])),
+            fields,
+            text(&e["time"]),
+        )
     };
     entries.iter().map(entry).collect()
 }
 
 fn owners(object: &Value) -> Vec<(String, String)> {
-    entries(object).into_iter().map(|(manager, fields, _)| (manager, fields)).collect()
+    entries(object)
+        .into_iter()
+        .map(|(manager, fields, _)| (manager, fields))
+        .collect()
 }
 
 fn owner(manager: &str, fields: &str) -> (String, String) {
@@ -78,7 +112,12 @@ fn owner(manager: &str, fields: &str) -> (String, String) {
 
 #[test]
 fn the_creator_owns_what_it_sets_but_not_the_identity() {
-    let created = written(&empty(), object(json!({"replicas": 1, "ports": [{"port": 80}]})), "me", NOW);
+    let created = written(
+        &empty(),
+        object(json!({"replicas": 1, "ports": [{"port": 80}]})),
+        "me",
+        NOW,
+    );
     assert_eq!(
         created["metadata"]["managedFields"],
         json!([{
@@ -91,40 +130,70 @@ fn the_creator_owns_what_it_sets_but_not_the_identity() {
 
 #[test]
 fn a_writer_takes_what_it_changes_and_a_rewrite_changes_nothing() {
-    let created = written(&empty(), object(json!({"replicas": 1, "image": "a"})), "me", NOW);
+    let created = written(
+        &empty(),
+        object(json!({"replicas": 1, "image": "a"})),
+        "me",
+        NOW,
+    );
     let same = written(&created, created.clone(), "you", LATER);
     assert_eq!(same, created);
-    let scaled = written(&created, object(json!({"replicas": 2, "image": "a"})), "you", LATER);
+    let scaled = written(
+        &created,
+        object(json!({"replicas": 2, "image": "a"})),
+        "you",
+        LATER,
+    );
     assert_eq!(
         entries(&scaled),
         [
-            ("me/Update".into(), r#"{"f:spec":{".":{},"f:image":{}}}"#.into(), NOW.to_string()),
-            ("you/Update".into(), r#"{"f:spec":{"f:replicas":{}}}"#.into(), LATER.to_string()),
+            (
+                "me/Update".into(),
+                r#"{"f:spec":{".":{},"f:image":{}}}"#.into(),
+                NOW.to_string()
+            ),
+            (
+                "you/Update".into(),
+                r#"{"f:spec":{"f:replicas":{}}}"#.into(),
+                LATER.to_string()
+            ),
         ]
     );
     let removed = written(&scaled, object(json!({"replicas": 2})), "you", LATER);
     assert_eq!(
         owners(&removed),
-        [owner("me/Update", r#"{"f:spec":{}}"#), owner("you/Update", r#"{"f:spec":{"f:replicas":{}}}"#)]
+        [
+            owner("me/Update", r#"{"f:spec":{}}"#),
+            owner("you/Update", r#"{"f:spec":{"f:replicas":{}}}"#)
+        ]
     );
 }
 
 #[test]
 fn entries_can_be_reset_and_stay_away_until_the_next_apply() {
     let created = written(&empty(), object(json!({"replicas": 1})), "me", NOW);
-    for reset in [json!([]), json!([{}]), json!([{"manager": "", "time": null}])] {
+    for reset in [
+        json!([]),
+        json!([{}]),
+        json!([{"manager": "", "time": null}]),
+    ] {
         let mut cleared = created.clone();
         cleared["metadata"]["managedFields"] = reset;
         let cleared = written(&created, cleared, "me", LATER);
         assert_eq!(cleared, object(json!({"replicas": 1})));
         let next = written(&cleared, object(json!({"replicas": 2})), "me", LATER);
         assert!(owners(&next).is_empty());
-        let next = applied(&next, patch(json!({"image": "x"})), "me", false).expect("applied").object;
+        let next = applied(&next, patch(json!({"image": "x"})), "me", false)
+            .expect("applied")
+            .object;
         assert_eq!(
             owners(&next),
             [
                 owner("me/Apply", r#"{"f:spec":{"f:image":{}}}"#),
-                owner("before-first-apply/Update", r#"{"f:spec":{".":{},"f:replicas":{}}}"#),
+                owner(
+                    "before-first-apply/Update",
+                    r#"{"f:spec":{".":{},"f:replicas":{}}}"#
+                ),
             ]
         );
     }
@@ -157,19 +226,34 @@ fn a_client_may_edit_entries_except_through_a_subresource() {
     let main = written(&created, renamed.clone(), "me", LATER);
     assert_eq!(owners(&main)[0].0, "other/Update");
     renamed["status"] = json!({"ready": 1});
-    update(&created, &mut renamed, &endpoint(&only(), "status"), "ctl", LATER).expect("tracked");
+    update(
+        &created,
+        &mut renamed,
+        &endpoint(&only(), "status"),
+        "ctl",
+        LATER,
+    )
+    .expect("tracked");
     assert_eq!(owners(&renamed)[0].0, "me/Update");
-    assert_eq!(renamed["metadata"]["managedFields"][1]["subresource"], "status");
+    assert_eq!(
+        renamed["metadata"]["managedFields"][1]["subresource"],
+        "status"
+    );
 }
 
 #[test]
 fn fields_outside_of_the_endpoint_are_not_owned() {
     let filter = Filter::Exclude(FieldSet::from_json(r#"{"f:status":{}}"#).expect("FieldsV1"));
-    let versions = OneVersion { filter: Some(filter) };
+    let versions = OneVersion {
+        filter: Some(filter),
+    };
     let mut new = object(json!({"replicas": 1}));
     new["status"] = json!({"ready": 1});
     update(&empty(), &mut new, &endpoint(&versions, ""), "me", NOW).expect("tracked");
-    assert_eq!(owners(&new), [owner("me/Update", r#"{"f:spec":{".":{},"f:replicas":{}}}"#)]);
+    assert_eq!(
+        owners(&new),
+        [owner("me/Update", r#"{"f:spec":{".":{},"f:replicas":{}}}"#)]
+    );
 }
 
 #[test]
@@ -186,7 +270,10 @@ fn the_oldest_updates_are_merged_when_there_are_too_many() {
     assert_eq!(owners.len(), 10);
     assert_eq!(
         owners[0],
-        owner("ancient-changes/Update", r#"{"f:metadata":{"f:labels":{".":{},"f:l00":{},"f:l01":{},"f:l02":{}}}}"#)
+        owner(
+            "ancient-changes/Update",
+            r#"{"f:metadata":{"f:labels":{".":{},"f:l00":{},"f:l01":{},"f:l02":{}}}}"#
+        )
     );
 }
 
@@ -205,7 +292,8 @@ fn ten_thousand_managers_are_merged_too() {
 fn an_object_that_does_not_fit_loses_its_entries() {
     let mut new = object(json!({"nope": 1}));
     new["metadata"]["managedFields"] = json!([]);
-    let error = update(&empty(), &mut new, &endpoint(&only(), ""), "me", NOW).expect_err("unknown field");
+    let error =
+        update(&empty(), &mut new, &endpoint(&only(), ""), "me", NOW).expect_err("unknown field");
     assert_eq!(
         error.to_string(),
         "failed to convert new object (/a; g/v1, Kind=K) to smd typed: .spec.nope: field not declared in schema"
@@ -215,25 +303,41 @@ fn an_object_that_does_not_fit_loses_its_entries() {
 
 #[test]
 fn applying_creates_merges_and_prunes() {
-    let first = applied(&empty(), patch(json!({"replicas": 1, "args": ["a"], "ports": [{"port": 80}]})), "me", false);
+    let first = applied(
+        &empty(),
+        patch(json!({"replicas": 1, "args": ["a"], "ports": [{"port": 80}]})),
+        "me",
+        false,
+    );
     let mut first = first.expect("applied").object;
     first["metadata"]["uid"] = json!("u");
-    let second = applied(&first, patch(json!({"ports": [{"port": 81}]})), "me", false).expect("applied");
+    let second =
+        applied(&first, patch(json!({"ports": [{"port": 81}]})), "me", false).expect("applied");
     assert!(second.changed);
     assert_eq!(second.object["spec"], json!({"ports": [{"port": 81}]}));
     assert_eq!(
         owners(&second.object),
-        [owner("me/Apply", r#"{"f:spec":{"f:ports":{"k:{\"port\":81,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}}"#)]
+        [owner(
+            "me/Apply",
+            r#"{"f:spec":{"f:ports":{"k:{\"port\":81,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}}"#
+        )]
     );
 }
 
 #[test]
 fn what_others_own_is_not_pruned() {
-    let live = applied(&empty(), patch(json!({"replicas": 1, "image": "a"})), "me", false);
+    let live = applied(
+        &empty(),
+        patch(json!({"replicas": 1, "image": "a"})),
+        "me",
+        false,
+    );
     let live = live.expect("applied").object;
     let live = applied(&live, patch(json!({"image": "a"})), "you", false).expect("shared");
     assert!(!live.changed);
-    let live = applied(&live.object, patch(json!({})), "me", false).expect("applied").object;
+    let live = applied(&live.object, patch(json!({})), "me", false)
+        .expect("applied")
+        .object;
     assert_eq!(live["spec"], json!({"image": "a"}));
 }
 
@@ -248,8 +352,15 @@ fn applying_again_leaves_the_object_as_it_is() {
 
 #[test]
 fn changing_what_another_owns_is_a_conflict_unless_forced() {
-    let live = written(&empty(), object(json!({"replicas": 1, "image": "a"})), "them", NOW);
-    let Err(ApplyError::Conflicts(one)) = applied(&live, patch(json!({"replicas": 2})), "me", false) else {
+    let live = written(
+        &empty(),
+        object(json!({"replicas": 1, "image": "a"})),
+        "them",
+        NOW,
+    );
+    let Err(ApplyError::Conflicts(one)) =
+        applied(&live, patch(json!({"replicas": 2})), "me", false)
+    else {
         panic!("a conflict");
     };
     assert_eq!(
@@ -258,11 +369,18 @@ fn changing_what_another_owns_is_a_conflict_unless_forced() {
     );
     assert_eq!(
         one.causes(),
-        [Cause { message: "conflict with \"them\" using g/v1".into(), field: ".spec.replicas".into() }]
+        [Cause {
+            message: "conflict with \"them\" using g/v1".into(),
+            field: ".spec.replicas".into()
+        }]
     );
     let mut live = live;
     live["status"] = json!({"ready": 0});
-    let before = { let mut b = live.clone(); b["status"] = json!({}); b };
+    let before = {
+        let mut b = live.clone();
+        b["status"] = json!({});
+        b
+    };
     update(&before, &mut live, &endpoint(&only(), "status"), "ctl", NOW).expect("tracked");
     let config = {
         let mut p = patch(json!({"replicas": 2, "image": "b"}));
@@ -281,9 +399,14 @@ fn changing_what_another_owns_is_a_conflict_unless_forced() {
 
 #[test]
 fn a_conflict_with_an_applier_names_no_version() {
-    let live = applied(&empty(), patch(json!({"replicas": 1})), "them", false).expect("applied").object;
+    let live = applied(&empty(), patch(json!({"replicas": 1})), "them", false)
+        .expect("applied")
+        .object;
     let error = applied(&live, patch(json!({"replicas": 2})), "me", false).expect_err("conflict");
-    assert_eq!(error.to_string(), "Apply failed with 1 conflict: conflict with \"them\": .spec.replicas");
+    assert_eq!(
+        error.to_string(),
+        "Apply failed with 1 conflict: conflict with \"them\": .spec.replicas"
+    );
 }
 
 #[test]
@@ -293,13 +416,17 @@ fn configurations_that_do_not_fit_are_refused() {
     other["kind"] = json!("Other");
     assert_eq!(
         applied(&live, other, "me", false),
-        Err(ApplyError::BadRequest("invalid object type: g/v1, Kind=Other".into()))
+        Err(ApplyError::BadRequest(
+            "invalid object type: g/v1, Kind=Other".into()
+        ))
     );
     let mut fields = patch(json!({}));
     fields["metadata"]["managedFields"] = json!([]);
     assert_eq!(
         applied(&live, fields, "me", false),
-        Err(ApplyError::BadRequest("metadata.managedFields must be nil".into()))
+        Err(ApplyError::BadRequest(
+            "metadata.managedFields must be nil".into()
+        ))
     );
     assert_eq!(
         applied(&live, patch(json!({"ports": [{"name": "x", "port": 1}, {"port": 1}]})), "me", false),
@@ -314,7 +441,9 @@ fn kubectl_moves_from_client_side_apply_without_conflicts() {
     live["metadata"]["annotations"] =
         json!({annotation: patch(json!({"replicas": 1})).to_string()});
     let live = written(&empty(), live, "kubectl-client-side-apply", NOW);
-    let out = applied(&live, patch(json!({"replicas": 2})), "kubectl", false).expect("tolerated").object;
+    let out = applied(&live, patch(json!({"replicas": 2})), "kubectl", false)
+        .expect("tolerated")
+        .object;
     assert_eq!(
         out["metadata"]["annotations"][annotation],
         "{\"apiVersion\":\"g/v1\",\"kind\":\"K\",\"metadata\":{\"name\":\"a\"},\"spec\":{\"replicas\":2}}\n"
@@ -327,7 +456,11 @@ fn kubectl_moves_from_client_side_apply_without_conflicts() {
 struct Renaming;
 
 impl Versions<Deduced> for Renaming {
-    fn convert(&self, object: &Value, api_version: &str) -> Result<Converted<Deduced>, ConvertError> {
+    fn convert(
+        &self,
+        object: &Value,
+        api_version: &str,
+    ) -> Result<Converted<Deduced>, ConvertError> {
         let (from, to) = match api_version {
             "g/v1" => ("size", "replicas"),
             "g/v2" => ("replicas", "size"),
@@ -335,10 +468,16 @@ impl Versions<Deduced> for Renaming {
         };
         let mut object = object.clone();
         object["apiVersion"] = json!(api_version);
-        if let Some(value) = object["spec"].as_object_mut().and_then(|spec| spec.remove(from)) {
+        if let Some(value) = object["spec"]
+            .as_object_mut()
+            .and_then(|spec| spec.remove(from))
+        {
             object["spec"][to] = value;
         }
-        Ok(Converted { object, schema: Deduced })
+        Ok(Converted {
+            object,
+            schema: Deduced,
+        })
     }
 
     fn filter(&self, _: &str) -> Option<&Filter> {
@@ -349,11 +488,22 @@ impl Versions<Deduced> for Renaming {
 #[test]
 fn owners_in_other_versions_are_followed_and_gone_versions_forgotten() {
     let at = |api_version| Endpoint {
-        schema: Deduced, api_version, kind: "K", subresource: "", versions: &Renaming,
+        schema: Deduced,
+        api_version,
+        kind: "K",
+        subresource: "",
+        versions: &Renaming,
     };
     let mut live = object(json!({"size": 1, "image": "a"}));
     live["apiVersion"] = json!("g/v2");
-    update(&json!({"apiVersion": "g/v2", "kind": "K"}), &mut live, &at("g/v2"), "old", NOW).expect("tracked");
+    update(
+        &json!({"apiVersion": "g/v2", "kind": "K"}),
+        &mut live,
+        &at("g/v2"),
+        "old",
+        NOW,
+    )
+    .expect("tracked");
     live["metadata"]["managedFields"].as_array_mut().expect("entries").push(json!({
         "manager": "gone", "operation": "Update", "apiVersion": "g/v0", "fieldsType": "FieldsV1",
         "fieldsV1": {"f:spec": {"f:image": {}}}

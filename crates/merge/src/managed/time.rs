@@ -27,17 +27,29 @@ impl fmt::Display for Timestamp {
         let (year, month, day) = civil(self.0.div_euclid(DAY));
         let second = self.0.rem_euclid(DAY);
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"
+        )
     }
 }
 
 fn parse(text: &str) -> Option<Timestamp> {
     let number = |from: usize, to: usize| -> Option<i64> {
         let digits = text.get(from..to)?;
-        digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+        digits
+            .bytes()
+            .all(|b| b.is_ascii_digit())
+            .then(|| digits.parse().ok())
+            .flatten()
     };
     let literal = |at: usize, byte: u8| text.as_bytes().get(at) == Some(&byte);
-    if !(literal(4, b'-') && literal(7, b'-') && literal(10, b'T') && literal(13, b':') && literal(16, b':')) {
+    if !(literal(4, b'-')
+        && literal(7, b'-')
+        && literal(10, b'T')
+        && literal(13, b':')
+        && literal(16, b':'))
+    {
         return None;
     }
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
@@ -71,7 +83,9 @@ fn parse(text: &str) -> Option<Timestamp> {
         }
         _ => return None,
     };
-    Some(Timestamp(days(year, month, day) * DAY + hour * 3600 + minute * 60 + second - offset))
+    Some(Timestamp(
+        days(year, month, day) * DAY + hour * 3600 + minute * 60 + second - offset,
+    ))
 }
 
 fn days_in(year: i64, month: i64) -> i64 {
@@ -103,7 +117,11 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
     (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
@@ -115,9 +133,21 @@ mod tests {
     fn times_are_read_and_printed() {
         for (text, seconds, printed) in [
             ("1970-01-01T00:00:00Z", 0, "1970-01-01T00:00:00Z"),
-            ("2026-11-15T21:05:10Z", 1_794_776_710, "2026-11-15T21:05:10Z"),
-            ("2024-02-29T23:59:59.999Z", 1_709_251_199, "2024-02-29T23:59:59Z"),
-            ("2024-03-01T01:00:00+01:00", 1_709_251_200, "2024-03-01T00:00:00Z"),
+            (
+                "2026-11-15T21:05:10Z",
+                1_794_776_710,
+                "2026-11-15T21:05:10Z",
+            ),
+            (
+                "2024-02-29T23:59:59.999Z",
+                1_709_251_199,
+                "2024-02-29T23:59:59Z",
+            ),
+            (
+                "2024-03-01T01:00:00+01:00",
+                1_709_251_200,
+                "2024-03-01T00:00:00Z",
+            ),
             ("1969-12-31T23:59:59Z", -1, "1969-12-31T23:59:59Z"),
         ] {
             let time: Timestamp = text.parse().expect(text);
@@ -128,9 +158,18 @@ mod tests {
     #[test]
     fn what_is_no_time_is_refused() {
         for text in [
-            "", "x", "2024-02-30T00:00:00Z", "2024-13-01T00:00:00Z", "2024-01-01T24:00:00Z",
-            "2024-01-01T00:00:00", "2024-01-01T00:00:00.Z", "2024-01-01T00:00:60Z", "2024-01-01",
-            "2024-01-01T00:00:00+1:00", "é024-01-01T00:00:00Z", "+024-01-01T00:00:00Z",
+            "",
+            "x",
+            "2024-02-30T00:00:00Z",
+            "2024-13-01T00:00:00Z",
+            "2024-01-01T24:00:00Z",
+            "2024-01-01T00:00:00",
+            "2024-01-01T00:00:00.Z",
+            "2024-01-01T00:00:60Z",
+            "2024-01-01",
+            "2024-01-01T00:00:00+1:00",
+            "é024-01-01T00:00:00Z",
+            "+024-01-01T00:00:00Z",
         ] {
             assert!(text.parse::<Timestamp>().is_err(), "{text}");
         }

@@ -53,7 +53,10 @@ pub(super) fn track<S: Schema>(
     let schema = endpoint.schema;
     for (which, object) in [("new", new), ("live", live)] {
         typed::validate(schema, object, Duplicates::Allowed).map_err(|e| {
-            UpdateError(format!("failed to convert {which} object ({}) to smd typed: {e}", describe(object)))
+            UpdateError(format!(
+                "failed to convert {which} object ({}) to smd typed: {e}",
+                describe(object)
+            ))
         })?;
     }
     ownership::reconcile(live, endpoint, managed).map_err(UpdateError)?;
@@ -64,8 +67,16 @@ pub(super) fn track<S: Schema>(
     };
     let gained = ownership::strip(&change.modified.union(&change.added));
     if !gained.is_empty() {
-        let manager = if manager.is_empty() { "unknown" } else { manager };
-        let Endpoint { api_version, subresource, .. } = *endpoint;
+        let manager = if manager.is_empty() {
+            "unknown"
+        } else {
+            manager
+        };
+        let Endpoint {
+            api_version,
+            subresource,
+            ..
+        } = *endpoint;
         let found = managed
             .find(manager, Operation::Update, api_version, subresource)
             .and_then(|at| managed.entries.get_mut(at));
@@ -90,7 +101,10 @@ pub(super) fn track<S: Schema>(
 
 /// Takes `metadata.managedFields` out of an object.
 pub(super) fn take_entries(object: &mut Value) -> Option<Value> {
-    object.get_mut("metadata")?.as_object_mut()?.remove("managedFields")
+    object
+        .get_mut("metadata")?
+        .as_object_mut()?
+        .remove("managedFields")
 }
 
 /// Writes `metadata.managedFields`; an object without entries has no such field.
@@ -98,8 +112,12 @@ pub(super) fn put_entries(object: &mut Value, managed: ManagedFields) {
     if managed.entries.is_empty() {
         return;
     }
-    let Value::Object(fields) = object else { return };
-    let metadata = fields.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    let Value::Object(fields) = object else {
+        return;
+    };
+    let metadata = fields
+        .entry("metadata")
+        .or_insert_with(|| Value::Object(Map::new()));
     if let Value::Object(metadata) = metadata {
         metadata.insert("managedFields".to_owned(), managed.encode());
     }
@@ -117,7 +135,10 @@ pub(super) fn describe(object: &Value) -> String {
     let namespace = text(metadata.and_then(|m| m.get("namespace")));
     let name = text(metadata.and_then(|m| m.get("name")));
     let kind = text(object.get("kind"));
-    format!("{namespace}/{name}; {}", group_version_kind(&text(object.get("apiVersion")), &kind))
+    format!(
+        "{namespace}/{name}; {}",
+        group_version_kind(&text(object.get("apiVersion")), &kind)
+    )
 }
 
 /// A type as messages name it: `apps/v1, Kind=Deployment`, and `/v1, Kind=Pod` without a group.
@@ -131,7 +152,9 @@ fn starting_point(live: &Value, sent: Option<Value>, subresource: &str) -> Manag
         let entries = entries_of(live).unwrap_or(&Value::Null);
         ManagedFields::decode(entries).unwrap_or_default()
     };
-    let Some(sent) = sent.filter(|_| subresource.is_empty()) else { return live_entries() };
+    let Some(sent) = sent.filter(|_| subresource.is_empty()) else {
+        return live_entries();
+    };
     if is_reset(&sent) {
         return ManagedFields::default();
     }
@@ -142,17 +165,22 @@ fn starting_point(live: &Value, sent: Option<Value>, subresource: &str) -> Manag
 }
 
 fn is_reset(entries: &Value) -> bool {
-    let Some(entries) = entries.as_array() else { return false };
+    let Some(entries) = entries.as_array() else {
+        return false;
+    };
     match entries.as_slice() {
         [] => true,
-        [Value::Object(entry)] => {
-            entry.values().all(|v| v.is_null() || v.as_str().is_some_and(str::is_empty))
-        }
+        [Value::Object(entry)] => entry
+            .values()
+            .all(|v| v.is_null() || v.as_str().is_some_and(str::is_empty)),
         _ => false,
     }
 }
 
 fn is_stored(object: &Value) -> bool {
-    let uid = object.get("metadata").and_then(|m| m.get("uid")).and_then(Value::as_str);
+    let uid = object
+        .get("metadata")
+        .and_then(|m| m.get("uid"))
+        .and_then(Value::as_str);
     uid.is_some_and(|uid| !uid.is_empty())
 }

@@ -22,7 +22,11 @@ pub(super) fn in_maps<S: PatchSchema>(
     right: &Map<String, Value>,
     schema: Option<S>,
 ) -> Result<bool, Error> {
-    let place = Place { schema, strategy: Strategy::Default, key: None };
+    let place = Place {
+        schema,
+        strategy: Strategy::Default,
+        key: None,
+    };
     maps(left, right, place)
 }
 
@@ -49,15 +53,25 @@ fn maps<S: PatchSchema>(
         if name == DIRECTIVE || name == RETAIN_KEYS {
             continue;
         }
-        let Some(right) = right.get(name) else { continue };
+        let Some(right) = right.get(name) else {
+            continue;
+        };
         let field = match left {
             Value::Array(_) => Some(list_field(place.schema, name)?),
             Value::Object(_) => Some(object_field(place.schema, name)?),
             _ => None,
         };
         let place = match field {
-            Some(f) => Place { schema: Some(f.schema), strategy: f.strategy, key: f.merge_key },
-            None => Place { schema: None, strategy: Strategy::Default, key: None },
+            Some(f) => Place {
+                schema: Some(f.schema),
+                strategy: f.strategy,
+                key: f.merge_key,
+            },
+            None => Place {
+                schema: None,
+                strategy: Strategy::Default,
+                key: None,
+            },
         };
         if values(left, right, place)? {
             return Ok(true);
@@ -66,13 +80,13 @@ fn maps<S: PatchSchema>(
     Ok(false)
 }
 
-fn items<S: PatchSchema>(
-    left: &[Value],
-    right: &[Value],
-    place: Place<S>,
-) -> Result<bool, Error> {
+fn items<S: PatchSchema>(left: &[Value], right: &[Value], place: Place<S>) -> Result<bool, Error> {
     let kind = lists::kind_of(&[left, right])?;
-    let item = Place { schema: place.schema, strategy: Strategy::Default, key: None };
+    let item = Place {
+        schema: place.schema,
+        strategy: Strategy::Default,
+        key: None,
+    };
     if place.strategy == Strategy::Merge {
         if kind == Kind::Scalars {
             return Ok(false);
@@ -107,15 +121,14 @@ fn items<S: PatchSchema>(
     Ok(left.len() != right.len())
 }
 
-fn by_key<'v>(
-    items: &'v [Value],
-    key: Option<&str>,
-) -> Result<BTreeMap<String, &'v Value>, Error> {
+fn by_key<'v>(items: &'v [Value], key: Option<&str>) -> Result<BTreeMap<String, &'v Value>, Error> {
     let key = key.unwrap_or_default();
     let entry = |item: &'v Value| {
         let value = item.get(key).ok_or_else(|| {
             let item = go_text::plain(item);
-            internal(format!("cannot find merge key `{key}` in merging list element:{item}"))
+            internal(format!(
+                "cannot find merge key `{key}` in merging list element:{item}"
+            ))
         })?;
         Ok((go_text::plain(value), item))
     };

@@ -20,14 +20,27 @@ pub(super) struct Options {
 
 impl Options {
     /// Everything.
-    pub(super) const ALL: Options =
-        Options { order: true, changes: true, deletions: true, retain_keys: false };
+    pub(super) const ALL: Options = Options {
+        order: true,
+        changes: true,
+        deletions: true,
+        retain_keys: false,
+    };
     /// Changes and additions.
-    pub(super) const CHANGES: Options = Options { deletions: false, ..Options::ALL };
+    pub(super) const CHANGES: Options = Options {
+        deletions: false,
+        ..Options::ALL
+    };
     /// Deletions.
-    pub(super) const DELETIONS: Options = Options { changes: false, ..Options::ALL };
+    pub(super) const DELETIONS: Options = Options {
+        changes: false,
+        ..Options::ALL
+    };
     /// Everything but the order of lists.
-    pub(super) const UNORDERED: Options = Options { order: false, ..Options::ALL };
+    pub(super) const UNORDERED: Options = Options {
+        order: false,
+        ..Options::ALL
+    };
 }
 
 type Fields = Map<String, Value>;
@@ -49,7 +62,9 @@ pub(super) fn diff_maps<S: PatchSchema>(
         };
         if name == DIRECTIVE {
             if !(found.is_string() && wanted.is_string()) {
-                return Err(internal(format!("invalid value for special key: {DIRECTIVE}")));
+                return Err(internal(format!(
+                    "invalid value for special key: {DIRECTIVE}"
+                )));
             }
             if found != wanted {
                 patch.insert(name.clone(), wanted.clone());
@@ -69,13 +84,20 @@ pub(super) fn diff_maps<S: PatchSchema>(
             _ => {}
         }
     }
-    let gone = || original.iter().filter(|(name, _)| !modified.contains_key(*name));
+    let gone = || {
+        original
+            .iter()
+            .filter(|(name, _)| !modified.contains_key(*name))
+    };
     if options.deletions {
         patch.extend(gone().map(|(name, _)| (name.clone(), Value::Null)));
     }
     if options.retain_keys {
-        let mut kept: Vec<&String> =
-            modified.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name).collect();
+        let mut kept: Vec<&String> = modified
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, _)| name)
+            .collect();
         if !kept.is_empty() && (!patch.is_empty() || gone().any(|(_, value)| !value.is_null())) {
             kept.sort();
             let kept = kept.into_iter().cloned().map(Value::String).collect();
@@ -104,7 +126,10 @@ fn diff_object<S: PatchSchema>(
         }
         return Ok(());
     }
-    let options = Options { retain_keys: field.retain_keys, ..options };
+    let options = Options {
+        retain_keys: field.retain_keys,
+        ..options
+    };
     let inner = diff_maps(original, modified, Some(field.schema), options)?;
     if !inner.is_empty() {
         patch.insert(name.to_owned(), Value::Object(inner));
@@ -139,7 +164,10 @@ fn diff_list<S: PatchSchema>(
         }
         return Ok(());
     }
-    let options = Options { retain_keys: field.retain_keys, ..options };
+    let options = Options {
+        retain_keys: field.retain_keys,
+        ..options
+    };
     let lists = diff_items(original, modified, field.schema, field.merge_key, options)?;
     let mut put = |name: String, items: Vec<Value>| {
         if !items.is_empty() {
@@ -160,8 +188,15 @@ fn diff_items<S: PatchSchema>(
     options: Options,
 ) -> Result<ListPatch, Error> {
     if original.is_empty() {
-        let items = if options.changes { modified.to_vec() } else { Vec::new() };
-        return Ok(ListPatch { items, ..ListPatch::default() });
+        let items = if options.changes {
+            modified.to_vec()
+        } else {
+            Vec::new()
+        };
+        return Ok(ListPatch {
+            items,
+            ..ListPatch::default()
+        });
     }
     let kind = lists::kind_of(&[original, modified])?;
     if kind == Kind::Scalars {
@@ -172,22 +207,42 @@ fn diff_items<S: PatchSchema>(
         let reordered = !sorted.iter().map(|(_, value)| *value).eq(modified);
         let ordered = options.order
             && ((options.deletions && !deletions.is_empty()) || (options.changes && reordered));
-        let order = if ordered { modified.to_vec() } else { Vec::new() };
-        return Ok(ListPatch { items, deletions, order });
+        let order = if ordered {
+            modified.to_vec()
+        } else {
+            Vec::new()
+        };
+        return Ok(ListPatch {
+            items,
+            deletions,
+            order,
+        });
     }
     let key = key.unwrap_or_default();
     let (items, deletions) = diff_objects(original, modified, schema, key, options)?;
     let mut items = lists::in_order_of(items, modified, Some(key), kind)?;
     let mut same_order = original.len() == modified.len();
-    for (o, m) in original.iter().zip(modified).take_while(|_| original.len() == modified.len()) {
+    for (o, m) in original
+        .iter()
+        .zip(modified)
+        .take_while(|_| original.len() == modified.len())
+    {
         same_order &= lists::key_value(o, Some(key))? == lists::key_value(m, Some(key))?;
     }
     items.extend(deletions);
     let ordered = options.order
         && ((options.changes && (!items.is_empty() || !same_order))
             || (options.deletions && !items.is_empty()));
-    let order = if ordered { lists::keys_only(modified, key) } else { Vec::new() };
-    Ok(ListPatch { items, deletions: Vec::new(), order })
+    let order = if ordered {
+        lists::keys_only(modified, key)
+    } else {
+        Vec::new()
+    };
+    Ok(ListPatch {
+        items,
+        deletions: Vec::new(),
+        order,
+    })
 }
 
 /// Scalars to add and scalars to delete; both lists are compared as sorted text.
@@ -196,7 +251,10 @@ fn diff_scalars(
     modified: &[Value],
     options: Options,
 ) -> (Vec<Value>, Vec<Value>) {
-    let (original, modified) = (sorted_by_text(original, None), sorted_by_text(modified, None));
+    let (original, modified) = (
+        sorted_by_text(original, None),
+        sorted_by_text(modified, None),
+    );
     let (mut added, mut deleted) = (Vec::new(), Vec::new());
     walk_sorted(&original, &modified, |old, new| {
         match (old, new) {
@@ -227,7 +285,12 @@ fn diff_objects<S: PatchSchema>(
     walk_sorted(&original, &modified, |old, new| {
         match (old, new) {
             (Some(old), Some(new)) => {
-                let mut patch = diff_maps(lists::as_map(old)?, lists::as_map(new)?, Some(schema), options)?;
+                let mut patch = diff_maps(
+                    lists::as_map(old)?,
+                    lists::as_map(new)?,
+                    Some(schema),
+                    options,
+                )?;
                 if !patch.is_empty() {
                     patch.insert(key.to_owned(), lists::key_value(new, Some(key))?.clone());
                     changed.push(Value::Object(patch));

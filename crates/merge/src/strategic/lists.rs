@@ -53,15 +53,25 @@ pub(super) fn kind_of(lists: &[&[Value]]) -> Result<Kind, Error> {
         return Err(internal("no elements in any of the given slices".into()));
     };
     if first.is_array() {
-        return Err(Error::Unprocessable("lists of lists are not supported".into()));
+        return Err(Error::Unprocessable(
+            "lists of lists are not supported".into(),
+        ));
     }
     if first.is_null() || !items.all(|item| same_type(first, item)) {
-        let printed: Vec<_> =
-            lists.iter().map(|list| go_text::plain(&Value::Array(list.to_vec()))).collect();
+        let printed: Vec<_> = lists
+            .iter()
+            .map(|list| go_text::plain(&Value::Array(list.to_vec())))
+            .collect();
         let printed = printed.join(" ");
-        return Err(internal(format!("list element types are not identical: [{printed}]")));
+        return Err(internal(format!(
+            "list element types are not identical: [{printed}]"
+        )));
     }
-    Ok(if first.is_object() { Kind::Objects } else { Kind::Scalars })
+    Ok(if first.is_object() {
+        Kind::Objects
+    } else {
+        Kind::Scalars
+    })
 }
 
 /// Where each key is first found.
@@ -87,13 +97,19 @@ pub(super) fn keys_only(items: &[Value], key: &str) -> Vec<Value> {
 /// The scalars of `items` that are not in `unwanted`.
 pub(super) fn without(items: Vec<Value>, unwanted: &[Value]) -> Vec<Value> {
     let unwanted: BTreeSet<Scalar> = unwanted.iter().cloned().map(Scalar).collect();
-    items.into_iter().filter(|item| !unwanted.contains(&Scalar(item.clone()))).collect()
+    items
+        .into_iter()
+        .filter(|item| !unwanted.contains(&Scalar(item.clone())))
+        .collect()
 }
 
 /// Each scalar once.
 pub(super) fn deduplicated(items: Vec<Value>) -> Vec<Value> {
     let mut seen = BTreeSet::new();
-    items.into_iter().filter(|item| seen.insert(Scalar(item.clone()))).collect()
+    items
+        .into_iter()
+        .filter(|item| seen.insert(Scalar(item.clone())))
+        .collect()
 }
 
 /// Checks that a patch names its items in the order that its `$setElementOrder` demands, and no others.
@@ -151,8 +167,13 @@ pub(super) fn with_places_reused(live: &[Value], patch: &[Value], key: Option<&s
     let is_gone = |item: &&Value| key_of(item).is_some_and(|value| gone.contains(&value));
     let mut order: Vec<Value> = live.iter().filter(|item| !is_gone(item)).cloned().collect();
     let mut known: BTreeSet<Scalar> = order.iter().filter_map(key_of).collect();
-    let replaces = patch.iter().any(|i| i.get(DIRECTIVE).and_then(Value::as_str) == Some("replace"));
-    for item in patch.iter().filter(|item| !replaces && item.get(DIRECTIVE).is_none()) {
+    let replaces = patch
+        .iter()
+        .any(|i| i.get(DIRECTIVE).and_then(Value::as_str) == Some("replace"));
+    for item in patch
+        .iter()
+        .filter(|item| !replaces && item.get(DIRECTIVE).is_none())
+    {
         if order.len() == live.len() {
             break;
         }
@@ -212,7 +233,11 @@ pub(super) fn in_order_of(
     key: Option<&str>,
     kind: Kind,
 ) -> Result<Vec<Value>, Error> {
-    let lookup = if kind == Kind::Objects { key.unwrap_or_default() } else { "" };
+    let lookup = if kind == Kind::Objects {
+        key.unwrap_or_default()
+    } else {
+        ""
+    };
     if kind == Kind::Objects {
         check_keys(&items, lookup)?;
         check_keys(order, lookup)?;
@@ -228,7 +253,8 @@ pub(super) fn key_value<'v>(item: &'v Value, key: Option<&str>) -> Result<&'v Va
 }
 
 pub(super) fn as_map(item: &Value) -> Result<&Map<String, Value>, Error> {
-    item.as_object().ok_or_else(|| wrong_type("map[string]interface {}", item))
+    item.as_object()
+        .ok_or_else(|| wrong_type("map[string]interface {}", item))
 }
 
 /// Whether an item of a patch is there to delete.
@@ -237,7 +263,9 @@ fn deletes(item: &Value) -> bool {
 }
 
 fn check_keys(items: &[Value], key: &str) -> Result<(), Error> {
-    items.iter().try_for_each(|item| key_value(item, Some(key)).map(drop))
+    items
+        .iter()
+        .try_for_each(|item| key_value(item, Some(key)).map(drop))
 }
 
 /// Items that `named` has, and the others.
@@ -248,16 +276,26 @@ fn partition(
 ) -> Result<(Vec<Value>, Vec<Value>), Error> {
     let Some(key) = key else {
         let named: BTreeSet<Scalar> = named.iter().cloned().map(Scalar).collect();
-        return Ok(items.into_iter().partition(|item| named.contains(&Scalar(item.clone()))));
+        return Ok(items
+            .into_iter()
+            .partition(|item| named.contains(&Scalar(item.clone()))));
     };
     if let Some(at) = named.iter().position(|item| !item.is_object()) {
-        return Err(if items.is_empty() { bad_order() } else { not_a_map(at) });
+        return Err(if items.is_empty() {
+            bad_order()
+        } else {
+            not_a_map(at)
+        });
     }
     let places = places(named, key);
     let (mut ours, mut others) = (Vec::new(), Vec::new());
     for item in items {
         let value = Scalar(key_value(&item, Some(key))?.clone());
-        if places.contains_key(&value) { ours.push(item) } else { others.push(item) }
+        if places.contains_key(&value) {
+            ours.push(item)
+        } else {
+            others.push(item)
+        }
     }
     Ok((ours, others))
 }
@@ -275,7 +313,10 @@ struct Ranks<'k> {
 impl<'k> Ranks<'k> {
     fn new(list: &[Value], key: &'k str, kind: Kind) -> Self {
         if kind == Kind::Objects {
-            return Ranks { places: places(list, key), key: Some(key) };
+            return Ranks {
+                places: places(list, key),
+                key: Some(key),
+            };
         }
         let mut places = BTreeMap::new();
         for (i, item) in list.iter().enumerate() {
@@ -295,10 +336,13 @@ impl<'k> Ranks<'k> {
 
 /// Items by rank; what has none stays in front of what it is compared with. Deletions go last.
 fn sort(items: Vec<Value>, ranks: &Ranks<'_>, kind: Kind) -> Vec<Value> {
-    let (deletions, items): (Vec<_>, Vec<_>) =
-        items.into_iter().partition(|item| kind == Kind::Objects && deletes(item));
-    let mut ranked: Vec<(Option<usize>, Value)> =
-        items.into_iter().map(|item| (ranks.of(&item), item)).collect();
+    let (deletions, items): (Vec<_>, Vec<_>) = items
+        .into_iter()
+        .partition(|item| kind == Kind::Objects && deletes(item));
+    let mut ranked: Vec<(Option<usize>, Value)> = items
+        .into_iter()
+        .map(|item| (ranks.of(&item), item))
+        .collect();
     if ranked.len() > SMALL || ranked.iter().all(|(rank, _)| rank.is_some()) {
         ranked.sort_by_key(|(rank, _)| *rank);
     } else {
@@ -316,7 +360,11 @@ fn sort(items: Vec<Value>, ranks: &Ranks<'_>, kind: Kind) -> Vec<Value> {
             }
         }
     }
-    ranked.into_iter().map(|(_, item)| item).chain(deletions).collect()
+    ranked
+        .into_iter()
+        .map(|(_, item)| item)
+        .chain(deletions)
+        .collect()
 }
 
 /// Puts `left` into `right`, each item before the first one that `ranks` has after it.

@@ -18,8 +18,14 @@ pub(super) struct Options {
 }
 
 impl Options {
-    pub(super) const APPLY: Options = Options { carry_out: true, drop_unmatched_nulls: true };
-    pub(super) const COMBINE: Options = Options { carry_out: false, drop_unmatched_nulls: false };
+    pub(super) const APPLY: Options = Options {
+        carry_out: true,
+        drop_unmatched_nulls: true,
+    };
+    pub(super) const COMBINE: Options = Options {
+        carry_out: false,
+        drop_unmatched_nulls: false,
+    };
 }
 
 /// Merges `patch` into `original`.
@@ -62,7 +68,11 @@ fn merge_member<S: PatchSchema>(
     let name = if deletes {
         let list = list_of(&name, DELETE_FROM_LIST)
             .ok_or_else(|| Error::BadRequest("invalid patch format of primitive list".into()))?;
-        if list.is_empty() { name } else { list.to_owned() }
+        if list.is_empty() {
+            name
+        } else {
+            list.to_owned()
+        }
     } else {
         name
     };
@@ -84,7 +94,13 @@ fn merge_member<S: PatchSchema>(
         }
         (Some(Value::Array(found)), Value::Array(patch)) => {
             let field = list_field(schema, &name)?;
-            Value::Array(merge_list(std::mem::take(found), patch, &field, deletes, options)?)
+            Value::Array(merge_list(
+                std::mem::take(found),
+                patch,
+                &field,
+                deletes,
+                options,
+            )?)
         }
         _ if deletes => return Ok(()),
         (found, mut value) => {
@@ -132,7 +148,9 @@ fn merge_list<S: PatchSchema>(
             super::Holder::Struct(_) => "struct",
             super::Holder::Other(kind) => kind,
         };
-        return Err(internal(format!("cannot merge lists without merge key for {kind}")));
+        return Err(internal(format!(
+            "cannot merge lists without merge key for {kind}"
+        )));
     };
     let (original, patch) = special_items(original, patch, key)?;
     let order = lists::keys_only(&original, key);
@@ -153,7 +171,10 @@ fn special_items(
         let Value::Object(fields) = &item else {
             return Err(wrong_type("map[string]interface {}", &item));
         };
-        match fields.get(DIRECTIVE).map(|directive| (directive, directive.as_str())) {
+        match fields
+            .get(DIRECTIVE)
+            .map(|directive| (directive, directive.as_str()))
+        {
             None => rest.push(item),
             Some((_, Some("delete"))) => {
                 let value = fields.get(key).ok_or_else(|| no_merge_key(fields, key))?;
@@ -161,12 +182,18 @@ fn special_items(
             }
             Some((_, Some("replace"))) => replaces = true,
             Some((_, Some("merge"))) => {
-                return Err(internal("merging lists cannot yet be specified in the patch".into()));
+                return Err(internal(
+                    "merging lists cannot yet be specified in the patch".into(),
+                ));
             }
             Some((directive, _)) => return Err(unknown_directive(directive, fields)),
         }
     }
-    Ok(if replaces { (rest, Vec::new()) } else { (original, rest) })
+    Ok(if replaces {
+        (rest, Vec::new())
+    } else {
+        (original, rest)
+    })
 }
 
 fn merge_items<S: PatchSchema>(
@@ -183,7 +210,11 @@ fn merge_items<S: PatchSchema>(
         };
         let value = fields.get(key).ok_or_else(|| no_merge_key(&fields, key))?;
         let place = lists::Scalar(value.clone());
-        match places.get(&place).copied().and_then(|at| original.get_mut(at)) {
+        match places
+            .get(&place)
+            .copied()
+            .and_then(|at| original.get_mut(at))
+        {
             Some(Value::Object(found)) => {
                 let found_fields = std::mem::take(found);
                 *found = merge_map(found_fields, fields, Some(schema), options)?;
@@ -207,7 +238,9 @@ fn retain_keys(
     patch: &mut Map<String, Value>,
     options: Options,
 ) -> Result<(), Error> {
-    let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
+    let Some(keys) = patch.remove(RETAIN_KEYS) else {
+        return Ok(());
+    };
     if !options.carry_out {
         return match original.get(RETAIN_KEYS) {
             None => {
@@ -222,7 +255,9 @@ fn retain_keys(
             ))),
         };
     }
-    let Value::Array(keys) = keys else { return Err(bad_retain_keys()) };
+    let Value::Array(keys) = keys else {
+        return Err(bad_retain_keys());
+    };
     let kept: std::collections::BTreeSet<&str> = keys.iter().filter_map(Value::as_str).collect();
     let exempt = |name: &str| name.starts_with(DELETE_FROM_LIST) || name.starts_with(SET_ORDER);
     for (name, value) in patch.iter() {
@@ -241,10 +276,15 @@ fn set_orders<S: PatchSchema>(
     schema: Option<S>,
     options: Options,
 ) -> Result<(), Error> {
-    let directives: Vec<String> =
-        patch.keys().filter(|name| name.starts_with(SET_ORDER)).cloned().collect();
+    let directives: Vec<String> = patch
+        .keys()
+        .filter(|name| name.starts_with(SET_ORDER))
+        .cloned()
+        .collect();
     for directive in directives {
-        let Some(order) = patch.remove(&directive) else { continue };
+        let Some(order) = patch.remove(&directive) else {
+            continue;
+        };
         if !options.carry_out {
             match original.get(&directive) {
                 Some(found) if *found != order => return Err(bad_order()),
@@ -252,7 +292,9 @@ fn set_orders<S: PatchSchema>(
                 None => _ = original.insert(directive.clone(), order.clone()),
             }
         }
-        let Value::Array(order) = order else { return Err(wrong_type("[]interface {}", &order)) };
+        let Value::Array(order) = order else {
+            return Err(wrong_type("[]interface {}", &order));
+        };
         let name = list_of(&directive, SET_ORDER).ok_or_else(bad_order)?;
         set_order(original, patch, name, &order, schema, options)?;
     }
@@ -292,7 +334,11 @@ fn set_order<S: PatchSchema>(
         (Some(found), Some(wanted)) => {
             let kind = kinds(&found, &wanted);
             let live = lists::with_places_reused(&found, &wanted, key);
-            (merge_list(found, wanted, &field, false, options)?, live, kind)
+            (
+                merge_list(found, wanted, &field, false, options)?,
+                live,
+                kind,
+            )
         }
     };
     let arranged = lists::arrange_checked(merged, order, order, &live, key, kind)?;

@@ -43,7 +43,12 @@ impl PatchSchema for T {
             (T::Inner, "inner") => (T::Inner, Strategy::Default, false, None),
             _ => return None,
         };
-        Some(PatchField { schema, strategy, retain_keys, merge_key })
+        Some(PatchField {
+            schema,
+            strategy,
+            retain_keys,
+            merge_key,
+        })
     }
 
     fn item(&self) -> Option<Self> {
@@ -59,8 +64,14 @@ fn patched(original: Value, patch: Value) -> Result<Value, String> {
 }
 
 fn names(value: &Value) -> Vec<&str> {
-    let items = value["containers"].as_array().map(Vec::as_slice).unwrap_or_default();
-    items.iter().filter_map(|item| item["name"].as_str()).collect()
+    let items = value["containers"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    items
+        .iter()
+        .filter_map(|item| item["name"].as_str())
+        .collect()
 }
 
 #[test]
@@ -97,14 +108,27 @@ fn lists_merge_by_key_or_as_sets_or_not_at_all() {
 #[test]
 fn directives_replace_and_delete() {
     let live = || json!({"containers": [{"name": "a"}, {"name": "b"}], "strategy": {"x": 1, "inner": {"x": 1}}, "whole": {"x": 1}});
-    let out = patched(live(), json!({"containers": [{"name": "a", "$patch": "delete"}]})).expect("ok");
+    let out = patched(
+        live(),
+        json!({"containers": [{"name": "a", "$patch": "delete"}]}),
+    )
+    .expect("ok");
     assert_eq!(names(&out), ["b"]);
-    let out = patched(live(), json!({"containers": [{"$patch": "replace"}, {"name": "c"}]})).expect("ok");
+    let out = patched(
+        live(),
+        json!({"containers": [{"$patch": "replace"}, {"name": "c"}]}),
+    )
+    .expect("ok");
     assert_eq!(names(&out), ["c"]);
-    let out = patched(live(), json!({"strategy": {"$patch": "replace", "x": 2}, "whole": {"inner": {}}}));
+    let out = patched(
+        live(),
+        json!({"strategy": {"$patch": "replace", "x": 2}, "whole": {"inner": {}}}),
+    );
     assert_eq!(
         out,
-        Ok(json!({"containers": [{"name": "a"}, {"name": "b"}], "strategy": {"x": 2}, "whole": {"inner": {}}}))
+        Ok(
+            json!({"containers": [{"name": "a"}, {"name": "b"}], "strategy": {"x": 2}, "whole": {"inner": {}}})
+        )
     );
     let out = patched(live(), json!({"strategy": {"inner": {"$patch": "delete"}}})).expect("ok");
     assert_eq!(out["strategy"], json!({"x": 1, "inner": {}}));
@@ -139,32 +163,88 @@ fn retain_keys_clears_the_rest() {
         Ok(json!({"strategy": {"x": 2}}))
     );
     let bad = Err("invalid patch format of retainKeys".to_owned());
-    assert_eq!(patched(live(), json!({"strategy": {"$retainKeys": ["inner"], "x": 2}})), bad);
-    assert_eq!(patched(live(), json!({"strategy": {"$retainKeys": "x", "x": 2}})), bad);
+    assert_eq!(
+        patched(
+            live(),
+            json!({"strategy": {"$retainKeys": ["inner"], "x": 2}})
+        ),
+        bad
+    );
+    assert_eq!(
+        patched(live(), json!({"strategy": {"$retainKeys": "x", "x": 2}})),
+        bad
+    );
 }
 
 #[test]
 fn patches_that_do_not_fit_are_refused_in_the_servers_words() {
-    let live = || json!({
-        "containers": [{"name": "a"}], "finalizers": ["x"], "labels": {"a": {"b": "c"}},
-        "nope": {"a": 1}, "keyless": [{"x": 1}], "x": [1]
-    });
+    let live = || {
+        json!({
+            "containers": [{"name": "a"}], "finalizers": ["x"], "labels": {"a": {"b": "c"}},
+            "nope": {"a": 1}, "keyless": [{"x": 1}], "x": [1]
+        })
+    };
     for (patch, message) in [
-        (json!({"containers": [{"image": "b"}]}), "map: map[image:b] does not contain declared merge key: name"),
-        (json!({"containers": [{"$patch": "delete"}]}), "map: map[$patch:delete] does not contain declared merge key: name"),
-        (json!({"containers": [{"name": "a", "$patch": "merge"}]}), "merging lists cannot yet be specified in the patch"),
-        (json!({"containers": [{"name": "a", "$patch": 3}]}), "unknown patch type: %!s(int64=3) in map: map[$patch:3 name:a]"),
-        (json!({"containers": ["a"]}), "list element types are not identical: [[map[name:a]] [a]]"),
-        (json!({"$patch": "jump"}), "unknown patch type: jump in map: map[$patch:jump]"),
-        (json!({"finalizers": [["x"]]}), "list element types are not identical: [[x] [[x]]]"),
-        (json!({"labels": {"a": {"c": "d"}}}), "merging an object in json but data type is not struct, instead is: map"),
-        (json!({"nope": {"a": 2}}), "unable to find api field in struct Pod for the json field \"nope\""),
-        (json!({"keyless": [{"x": 2}]}), "cannot merge lists without merge key for struct"),
-        (json!({"x": [2]}), "expected slice or array type, but got: struct"),
-        (json!({"$deleteFromPrimitiveList": ["x"]}), "invalid patch format of primitive list"),
-        (json!({"$setElementOrder": [{"name": "a"}]}), "invalid patch format of setElementOrder list"),
-        (json!({"$setElementOrder/containers": "a"}), "expected a []interface {}, but received a string"),
-        (json!({"$setElementOrder/containers": [], "containers": null}), "expected a []interface {}, but received a %!s(<nil>)"),
+        (
+            json!({"containers": [{"image": "b"}]}),
+            "map: map[image:b] does not contain declared merge key: name",
+        ),
+        (
+            json!({"containers": [{"$patch": "delete"}]}),
+            "map: map[$patch:delete] does not contain declared merge key: name",
+        ),
+        (
+            json!({"containers": [{"name": "a", "$patch": "merge"}]}),
+            "merging lists cannot yet be specified in the patch",
+        ),
+        (
+            json!({"containers": [{"name": "a", "$patch": 3}]}),
+            "unknown patch type: %!s(int64=3) in map: map[$patch:3 name:a]",
+        ),
+        (
+            json!({"containers": ["a"]}),
+            "list element types are not identical: [[map[name:a]] [a]]",
+        ),
+        (
+            json!({"$patch": "jump"}),
+            "unknown patch type: jump in map: map[$patch:jump]",
+        ),
+        (
+            json!({"finalizers": [["x"]]}),
+            "list element types are not identical: [[x] [[x]]]",
+        ),
+        (
+            json!({"labels": {"a": {"c": "d"}}}),
+            "merging an object in json but data type is not struct, instead is: map",
+        ),
+        (
+            json!({"nope": {"a": 2}}),
+            "unable to find api field in struct Pod for the json field \"nope\"",
+        ),
+        (
+            json!({"keyless": [{"x": 2}]}),
+            "cannot merge lists without merge key for struct",
+        ),
+        (
+            json!({"x": [2]}),
+            "expected slice or array type, but got: struct",
+        ),
+        (
+            json!({"$deleteFromPrimitiveList": ["x"]}),
+            "invalid patch format of primitive list",
+        ),
+        (
+            json!({"$setElementOrder": [{"name": "a"}]}),
+            "invalid patch format of setElementOrder list",
+        ),
+        (
+            json!({"$setElementOrder/containers": "a"}),
+            "expected a []interface {}, but received a string",
+        ),
+        (
+            json!({"$setElementOrder/containers": [], "containers": null}),
+            "expected a []interface {}, but received a %!s(<nil>)",
+        ),
         (
             json!({"$setElementOrder/containers": [{"name": "a"}], "containers": [{"name": "b"}]}),
             "The order in patch list:\n[map[name:b]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
@@ -173,10 +253,19 @@ fn patches_that_do_not_fit_are_refused_in_the_servers_words() {
         assert_eq!(patched(live(), patch), Err(message.to_owned()));
     }
     assert_eq!(
-        apply(T::Pod, json!({"finalizers": [["x"]]}), json!({"finalizers": [["x"]]})),
-        Err(Error::Unprocessable("lists of lists are not supported".into()))
+        apply(
+            T::Pod,
+            json!({"finalizers": [["x"]]}),
+            json!({"finalizers": [["x"]]})
+        ),
+        Err(Error::Unprocessable(
+            "lists of lists are not supported".into()
+        ))
     );
-    assert!(matches!(apply(T::Pod, json!({}), json!([])), Err(Error::BadRequest(_))));
+    assert!(matches!(
+        apply(T::Pod, json!({}), json!([])),
+        Err(Error::BadRequest(_))
+    ));
 }
 
 #[test]
@@ -220,7 +309,10 @@ fn a_three_way_diff_keeps_what_others_added() {
         })
     );
     let merged = apply(T::Pod, current.clone(), patch).expect("ok");
-    assert_eq!(merged, json!({"containers": [{"name": "a", "image": "2"}, {"name": "sidecar"}], "x": 1}));
+    assert_eq!(
+        merged,
+        json!({"containers": [{"name": "a", "image": "2"}, {"name": "sidecar"}], "x": 1})
+    );
     assert!(matches!(
         diff3(T::Pod, &original, &modified, &current, false),
         Err(Error::Conflict { .. })

@@ -33,21 +33,38 @@ pub(super) struct ListAtom<S> {
 pub(super) fn resolve<S: Schema>(schema: S, value: Option<&Value>) -> Atom<S> {
     match schema.shape() {
         Shape::Scalar(scalar) => Atom::Scalar(scalar),
-        Shape::Struct { atomic, element } => {
-            Atom::Map(MapAtom { schema, element, atomic, named: true })
-        }
-        Shape::Map { atomic, item } => {
-            Atom::Map(MapAtom { schema, element: Some(item), atomic, named: false })
-        }
-        Shape::List { merge, item } => Atom::List(ListAtom { schema, item, merge }),
+        Shape::Struct { atomic, element } => Atom::Map(MapAtom {
+            schema,
+            element,
+            atomic,
+            named: true,
+        }),
+        Shape::Map { atomic, item } => Atom::Map(MapAtom {
+            schema,
+            element: Some(item),
+            atomic,
+            named: false,
+        }),
+        Shape::List { merge, item } => Atom::List(ListAtom {
+            schema,
+            item,
+            merge,
+        }),
         shape @ (Shape::Untyped | Shape::Deduced) => match value {
-            Some(Value::Array(_)) => {
-                Atom::List(ListAtom { schema, item: schema, merge: ListMerge::Atomic })
-            }
+            Some(Value::Array(_)) => Atom::List(ListAtom {
+                schema,
+                item: schema,
+                merge: ListMerge::Atomic,
+            }),
             Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => Atom::Scalar(Scalar::Any),
             _ => {
                 let atomic = matches!(shape, Shape::Untyped);
-                Atom::Map(MapAtom { schema, element: Some(schema), atomic, named: false })
+                Atom::Map(MapAtom {
+                    schema,
+                    element: Some(schema),
+                    atomic,
+                    named: false,
+                })
             }
         },
     }
@@ -73,7 +90,9 @@ impl<S: Schema> MapAtom<S> {
     pub(super) fn known_child(&self, name: &str) -> Result<(S, bool), Problems> {
         match self.child(name) {
             (Some(schema), named) => Ok((schema, named)),
-            (None, _) => Err(Problems::new("field not declared in schema").below(format_args!(".{name}"))),
+            (None, _) => {
+                Err(Problems::new("field not declared in schema").below(format_args!(".{name}")))
+            }
         }
     }
 }
@@ -98,9 +117,15 @@ impl<S: Schema> ListAtom<S> {
         };
         let mut keys: Vec<KeyField> = Vec::with_capacity(2);
         for name in self.keys() {
-            let value = fields.get(name).cloned().or_else(|| self.schema.key_default(name));
+            let value = fields
+                .get(name)
+                .cloned()
+                .or_else(|| self.schema.key_default(name));
             if let Some(value) = value {
-                keys.push(KeyField { name: Arc::from(name), value });
+                keys.push(KeyField {
+                    name: Arc::from(name),
+                    value,
+                });
             }
         }
         if keys.is_empty() {

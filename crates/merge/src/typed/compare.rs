@@ -164,10 +164,18 @@ impl Comparison {
         }
         let mut by_element: BTreeMap<PathElement, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
         for (i, item) in old.iter().enumerate() {
-            by_element.entry(element(atom, i, item)?).or_default().0.push(item);
+            by_element
+                .entry(element(atom, i, item)?)
+                .or_default()
+                .0
+                .push(item);
         }
         for (i, item) in new.iter().enumerate() {
-            by_element.entry(element(atom, i, item)?).or_default().1.push(item);
+            by_element
+                .entry(element(atom, i, item)?)
+                .or_default()
+                .1
+                .push(item);
         }
         for (element, (old, new)) in by_element {
             let item = |old: Side<'_>, new: Side<'_>| {
@@ -178,7 +186,10 @@ impl Comparison {
                 ([_, _, ..], [_, _, ..]) => {
                     let same =
                         old.len() == new.len() && old.iter().zip(&new).all(|(o, n)| equal(o, n));
-                    Difference { modified: !same, ..Difference::default() }
+                    Difference {
+                        modified: !same,
+                        ..Difference::default()
+                    }
                 }
                 // An item that occurred more than once is owned as a whole; now it is owned by its fields.
                 ([_, _, ..], single) => {
@@ -206,12 +217,18 @@ impl Comparison {
     }
 
     fn push(&mut self, element: PathElement, difference: Difference) {
-        let Difference { removed, modified, added, below } = difference;
+        let Difference {
+            removed,
+            modified,
+            added,
+            below,
+        } = difference;
         if removed || !below.removed.is_empty() {
             self.removed.push(element.clone(), removed, below.removed);
         }
         if modified || !below.modified.is_empty() {
-            self.modified.push(element.clone(), modified, below.modified);
+            self.modified
+                .push(element.clone(), modified, below.modified);
         }
         if added || !below.added.is_empty() {
             self.added.push(element, added, below.added);
@@ -220,12 +237,15 @@ impl Comparison {
 }
 
 fn element<S: Schema>(atom: &ListAtom<S>, i: usize, item: &Value) -> Result<PathElement, Problems> {
-    atom.element_of(item).map_err(|e| Problems::new(format!("element {i}: {e}")))
+    atom.element_of(item)
+        .map_err(|e| Problems::new(format!("element {i}: {e}")))
 }
 
 /// The entries of a map that has some.
 fn entries(value: Side<'_>) -> Option<&Map<String, Value>> {
-    value.and_then(Value::as_object).filter(|fields| !fields.is_empty())
+    value
+        .and_then(Value::as_object)
+        .filter(|fields| !fields.is_empty())
 }
 
 fn items(value: Side<'_>) -> &[Value] {

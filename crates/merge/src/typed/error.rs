@@ -17,7 +17,10 @@ pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Problems(vec![Problem { path: String::new(), message: message.into() }])
+        Problems(vec![Problem {
+            path: String::new(),
+            message: message.into(),
+        }])
     }
 
     pub(crate) fn too_deep() -> Self {
@@ -50,7 +53,9 @@ impl fmt::Display for Problems {
             return problem.fmt(f);
         }
         f.write_str("errors:")?;
-        self.0.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+        self.0
+            .iter()
+            .try_for_each(|problem| write!(f, "\n  {problem}"))
     }
 }
 

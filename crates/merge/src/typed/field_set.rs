@@ -58,15 +58,23 @@ fn list<S: Schema>(
 ) -> Result<FieldSet, Problems> {
     let mut by_element: BTreeMap<PathElement, Option<&Value>> = BTreeMap::new();
     for (i, item) in items.iter().enumerate() {
-        let element =
-            atom.element_of(item).map_err(|e| Problems::new(format!("element {i}: {e}")))?;
-        by_element.entry(element).and_modify(|found| *found = None).or_insert(Some(item));
+        let element = atom
+            .element_of(item)
+            .map_err(|e| Problems::new(format!("element {i}: {e}")))?;
+        by_element
+            .entry(element)
+            .and_modify(|found| *found = None)
+            .or_insert(Some(item));
     }
     let mut set = FieldSet::new();
     for (element, item) in by_element {
         let below = match item {
             None => FieldSet::new(),
-            Some(item) => walk(atom.item, item, depth + 1).map_err(|e| e.below(&element))?.1,
+            Some(item) => {
+                walk(atom.item, item, depth + 1)
+                    .map_err(|e| e.below(&element))?
+                    .1
+            }
         };
         set.push(element, true, below);
     }

@@ -23,7 +23,10 @@ fn walk<S: Schema>(schema: S, base: &Value, over: &Value, depth: usize) -> Resul
     }
     match resolve(schema, Some(over)) {
         Atom::Scalar(scalar) => {
-            let (b, o) = (scalar_problem(scalar, Some(base)), scalar_problem(scalar, Some(over)));
+            let (b, o) = (
+                scalar_problem(scalar, Some(base)),
+                scalar_problem(scalar, Some(over)),
+            );
             if let (Some(b), Some(o)) = (b, o) {
                 let mut problems = Problems::new(format!("lhs: {b}"));
                 problems.0.extend(Problems::new(format!("rhs: {o}")).0);
@@ -102,12 +105,17 @@ fn lists<S: Schema>(
     let mut in_over = BTreeMap::new();
     for (element, item) in over_elements.iter().zip(over) {
         if in_over.insert(element, item).is_some() {
-            return Err(Problems::new(format!("duplicate entries for key {element}")));
+            return Err(Problems::new(format!(
+                "duplicate entries for key {element}"
+            )));
         }
     }
     let mut in_base = BTreeMap::new();
     for (element, item) in base_elements.iter().zip(base) {
-        in_base.entry(element).and_modify(|f| *f = Found::Often).or_insert(Found::Once(item));
+        in_base
+            .entry(element)
+            .and_modify(|f| *f = Found::Often)
+            .or_insert(Found::Once(item));
     }
     let merged = |element: &PathElement, over: &Value| match in_base.get(element) {
         None => Ok(over.clone()),
@@ -163,7 +171,8 @@ fn lists<S: Schema>(
 
 fn elements<S: Schema>(atom: &ListAtom<S>, items: &[Value]) -> Result<Vec<PathElement>, Problems> {
     let element = |(i, item)| {
-        atom.element_of(item).map_err(|e| Problems::new(format!("element {i}: {e}")))
+        atom.element_of(item)
+            .map_err(|e| Problems::new(format!("element {i}: {e}")))
     };
     items.iter().enumerate().map(element).collect()
 }

@@ -9,7 +9,10 @@ use crate::schema::{ListMerge, Schema, Shape};
 
 /// The set as the schema of today would have it, or none if nothing changes.
 pub fn reconcile<S: Schema>(schema: S, set: &FieldSet) -> Option<FieldSet> {
-    let mut walk = Reconciliation { path: Vec::new(), whole: FieldSet::new() };
+    let mut walk = Reconciliation {
+        path: Vec::new(),
+        whole: FieldSet::new(),
+    };
     walk.visit(schema, Some(set), false);
     if walk.whole.is_empty() {
         return None;
@@ -40,7 +43,9 @@ impl Reconciliation {
             }
             Atom::Map(map) => {
                 let only_unknown = matches!(schema.shape(), Shape::Map { .. })
-                    && map.element.is_some_and(|e| matches!(e.shape(), Shape::Deduced));
+                    && map
+                        .element
+                        .is_some_and(|e| matches!(e.shape(), Shape::Deduced));
                 if only_unknown {
                     return;
                 }
@@ -64,9 +69,15 @@ impl Reconciliation {
         schema_of: impl Fn(&PathElement) -> Option<S>,
     ) {
         for node in set.map(FieldSet::nodes).unwrap_or_default() {
-            let Some(schema) = schema_of(&node.element) else { continue };
+            let Some(schema) = schema_of(&node.element) else {
+                continue;
+            };
             self.path.push(node.element.clone());
-            self.visit(schema, node.below.as_deref(), node.member && node.below.is_none());
+            self.visit(
+                schema,
+                node.below.as_deref(),
+                node.member && node.below.is_none(),
+            );
             self.path.pop();
         }
     }

@@ -33,13 +33,21 @@ fn walk<S: Schema>(schema: S, value: Value, set: &FieldSet, mode: Mode, depth: u
         (Atom::Scalar(_), value) => value,
         (Atom::List(atom), Value::Array(items)) => {
             if items.is_empty() || atom.merge == ListMerge::Atomic {
-                return if mode == Mode::Extract { Value::Array(items) } else { Value::Null };
+                return if mode == Mode::Extract {
+                    Value::Array(items)
+                } else {
+                    Value::Null
+                };
             }
             list(&atom, items, set, mode, depth)
         }
         (Atom::Map(atom), Value::Object(fields)) => {
             if fields.is_empty() || atom.atomic {
-                return if mode == Mode::Extract { Value::Object(fields) } else { Value::Null };
+                return if mode == Mode::Extract {
+                    Value::Object(fields)
+                } else {
+                    Value::Null
+                };
             }
             map(&atom, fields, set, mode, depth)
         }
@@ -60,13 +68,22 @@ fn list<S: Schema>(
         let node = element.as_ref().and_then(|element| set.node(element));
         match (mode, node) {
             (Mode::Remove, Some(Node { member: true, .. })) | (Mode::Extract, None) => {}
-            (_, Some(Node { below: Some(below), .. })) => {
+            (
+                _,
+                Some(Node {
+                    below: Some(below), ..
+                }),
+            ) => {
                 out.push(walk(atom.item, item, below, mode, depth + 1));
             }
             (_, _) => out.push(item),
         }
     }
-    if out.is_empty() { Value::Null } else { Value::Array(out) }
+    if out.is_empty() {
+        Value::Null
+    } else {
+        Value::Array(out)
+    }
 }
 
 fn map<S: Schema>(
@@ -88,12 +105,20 @@ fn map<S: Schema>(
             (Mode::Extract, Some(Node { member: true, .. }), Some(schema)) => {
                 walk(schema, field, set, mode, depth + 1)
             }
-            (_, Some(Node { below: Some(below), .. }), Some(schema)) => {
-                walk(schema, field, below, mode, depth + 1)
-            }
+            (
+                _,
+                Some(Node {
+                    below: Some(below), ..
+                }),
+                Some(schema),
+            ) => walk(schema, field, below, mode, depth + 1),
             (_, Some(_), _) => field,
         };
         out.insert(name, kept);
     }
-    if out.is_empty() { Value::Null } else { Value::Object(out) }
+    if out.is_empty() {
+        Value::Null
+    } else {
+        Value::Object(out)
+    }
 }

@@ -27,30 +27,57 @@ impl Schema for T {
             Ty::Num => Shape::Scalar(Scalar::Numeric),
             Ty::Str => Shape::Scalar(Scalar::String),
             Ty::Bool => Shape::Scalar(Scalar::Boolean),
-            Ty::Struct(_) => Shape::Struct { atomic: false, element: None },
-            Ty::AtomicStruct(_) => Shape::Struct { atomic: true, element: None },
-            Ty::Map(item) => Shape::Map { atomic: false, item: T(item) },
-            Ty::List(item) => Shape::List { merge: ListMerge::Atomic, item: T(item) },
-            Ty::Set(item) => Shape::List { merge: ListMerge::Set, item: T(item) },
-            Ty::Keyed(_, item) => Shape::List { merge: ListMerge::Map, item: T(item) },
+            Ty::Struct(_) => Shape::Struct {
+                atomic: false,
+                element: None,
+            },
+            Ty::AtomicStruct(_) => Shape::Struct {
+                atomic: true,
+                element: None,
+            },
+            Ty::Map(item) => Shape::Map {
+                atomic: false,
+                item: T(item),
+            },
+            Ty::List(item) => Shape::List {
+                merge: ListMerge::Atomic,
+                item: T(item),
+            },
+            Ty::Set(item) => Shape::List {
+                merge: ListMerge::Set,
+                item: T(item),
+            },
+            Ty::Keyed(_, item) => Shape::List {
+                merge: ListMerge::Map,
+                item: T(item),
+            },
             Ty::Any => Shape::Untyped,
             Ty::Free => Shape::Deduced,
         }
     }
 
     fn field(&self, name: &str) -> Option<Self> {
-        let (Ty::Struct(fields) | Ty::AtomicStruct(fields)) = self.0 else { return None };
+        let (Ty::Struct(fields) | Ty::AtomicStruct(fields)) = self.0 else {
+            return None;
+        };
         fields.iter().find(|(n, _)| *n == name).map(|(_, ty)| T(ty))
     }
 
     fn key(&self, index: usize) -> Option<&str> {
-        let Ty::Keyed(keys, _) = self.0 else { return None };
+        let Ty::Keyed(keys, _) = self.0 else {
+            return None;
+        };
         keys.get(index).map(|(name, _)| *name)
     }
 
     fn key_default(&self, key: &str) -> Option<Value> {
-        let Ty::Keyed(keys, _) = self.0 else { return None };
-        keys.iter().find(|(name, _)| *name == key)?.1.map(Value::from)
+        let Ty::Keyed(keys, _) = self.0 else {
+            return None;
+        };
+        keys.iter()
+            .find(|(name, _)| *name == key)?
+            .1
+            .map(Value::from)
     }
 }
 
@@ -70,7 +97,10 @@ pub(crate) static ROOT: Ty = Ty::Struct(&[
     ("atomic", Ty::List(&Ty::Num)),
     ("set", Ty::Set(&Ty::Str)),
     ("items", Ty::Keyed(&[("name", None)], &ITEM)),
-    ("ports", Ty::Keyed(&[("port", None), ("protocol", Some("TCP"))], &ITEM)),
+    (
+        "ports",
+        Ty::Keyed(&[("port", None), ("protocol", Some("TCP"))], &ITEM),
+    ),
     ("any", Ty::Any),
     ("free", Ty::Free),
 ]);
@@ -89,11 +119,17 @@ fn merged(base: Value, over: Value) -> Value {
 }
 
 fn removed(value: Value, set: &str) -> Value {
-    remove_items(T(&ROOT), value, &FieldSet::from_json(set).expect("FieldsV1"))
+    remove_items(
+        T(&ROOT),
+        value,
+        &FieldSet::from_json(set).expect("FieldsV1"),
+    )
 }
 
 fn problem(value: Value) -> String {
-    validate(T(&ROOT), &value, Duplicates::Refused).expect_err("invalid").to_string()
+    validate(T(&ROOT), &value, Duplicates::Refused)
+        .expect_err("invalid")
+        .to_string()
 }
 
 #[test]
@@ -123,7 +159,10 @@ fn repeated_items_are_owned_as_a_whole() {
 #[test]
 fn a_new_object_adds_containers_too() {
     assert_eq!(
-        compared(json!({}), json!({"inner": {"x": 1}, "labels": {"a": "b"}, "items": [{"name": "a"}]})),
+        compared(
+            json!({}),
+            json!({"inner": {"x": 1}, "labels": {"a": "b"}, "items": [{"name": "a"}]})
+        ),
         [
             "{}",
             "{}",
@@ -165,7 +204,11 @@ fn the_order_of_items_is_no_difference() {
 fn another_kind_of_value_is_modified_and_what_it_holds_is_added() {
     assert_eq!(
         compared(json!({"free": {"a": 1}}), json!({"free": {"a": {"b": 1}}})),
-        ["{}", r#"{"f:free":{"f:a":{}}}"#, r#"{"f:free":{"f:a":{"f:b":{}}}}"#]
+        [
+            "{}",
+            r#"{"f:free":{"f:a":{}}}"#,
+            r#"{"f:free":{"f:a":{"f:b":{}}}}"#
+        ]
     );
 }
 
@@ -190,15 +233,27 @@ fn merging_keeps_what_is_not_named() {
         json!({"n": 1, "inner": {"x": 1, "y": 2}, "whole": {"y": 2}, "labels": {"a": "1", "b": "2"}, "atomic": [3], "items": [{"name": "a", "port": 1, "args": ["x"]}, {"name": "b"}]})
     );
     let live = json!({"labels": {"a": "1"}, "set": ["a"]});
-    assert_eq!(merged(live.clone(), json!({"labels": null, "set": []})), live);
+    assert_eq!(
+        merged(live.clone(), json!({"labels": null, "set": []})),
+        live
+    );
 }
 
 #[test]
 fn merged_lists_take_the_order_of_the_upper_value() {
     let case = |base: &[&str], over: &[&str]| merged(json!({"set": base}), json!({"set": over}));
-    assert_eq!(case(&["a", "b", "c"], &["c", "a"]), json!({"set": ["b", "c", "a"]}));
-    assert_eq!(case(&["a", "b"], &["x", "a"]), json!({"set": ["x", "a", "b"]}));
-    assert_eq!(case(&["a", "b", "c"], &["b", "x"]), json!({"set": ["a", "b", "c", "x"]}));
+    assert_eq!(
+        case(&["a", "b", "c"], &["c", "a"]),
+        json!({"set": ["b", "c", "a"]})
+    );
+    assert_eq!(
+        case(&["a", "b"], &["x", "a"]),
+        json!({"set": ["x", "a", "b"]})
+    );
+    assert_eq!(
+        case(&["a", "b", "c"], &["b", "x"]),
+        json!({"set": ["a", "b", "c", "x"]})
+    );
     assert_eq!(case(&["a", "a", "b"], &["a"]), json!({"set": ["a", "b"]}));
 }
 
@@ -216,7 +271,9 @@ fn removing_takes_items_and_leaves_null_where_nothing_remains() {
 
 #[test]
 fn extracting_keeps_only_the_set() {
-    let set = FieldSet::from_json(r#"{"f:n":{},"f:items":{"k:{\"name\":\"a\"}":{"f:port":{}}},"f:atomic":{}}"#);
+    let set = FieldSet::from_json(
+        r#"{"f:n":{},"f:items":{"k:{\"name\":\"a\"}":{"f:port":{}}},"f:atomic":{}}"#,
+    );
     let value = json!({"n": 1, "s": "x", "atomic": [1], "items": [{"name": "a", "port": 1}, {"name": "b"}]});
     assert_eq!(
         extract_items(T(&ROOT), value, &set.expect("FieldsV1")),
@@ -226,19 +283,46 @@ fn extracting_keeps_only_the_set() {
 
 #[test]
 fn values_that_do_not_fit_are_named_by_path() {
-    assert_eq!(problem(json!({"nope": 1})), ".nope: field not declared in schema");
-    assert_eq!(problem(json!({"inner": {"x": "a"}})), ".inner.x: expected numeric (int or float), got string");
-    assert_eq!(problem(json!({"s": 1})), ".s: expected string, got &value.valueUnstructured{Value:1}");
-    assert_eq!(problem(json!({"b": "yes"})), ".b: expected boolean, got &{yes}");
-    assert_eq!(problem(json!({"labels": [1]})), ".labels: expected map, got &{[1]}");
-    assert_eq!(problem(json!({"set": {"a": 1}})), ".set: expected list, got &{map[a:1]}");
-    assert_eq!(problem(json!({"set": ["a", "a"]})), ".set: duplicate entries for key [=\"a\"]");
-    assert_eq!(problem(json!({"set": [null]})), ".set: element 0: associative list without keys has an element that's an explicit null");
+    assert_eq!(
+        problem(json!({"nope": 1})),
+        ".nope: field not declared in schema"
+    );
+    assert_eq!(
+        problem(json!({"inner": {"x": "a"}})),
+        ".inner.x: expected numeric (int or float), got string"
+    );
+    assert_eq!(
+        problem(json!({"s": 1})),
+        ".s: expected string, got &value.valueUnstructured{Value:1}"
+    );
+    assert_eq!(
+        problem(json!({"b": "yes"})),
+        ".b: expected boolean, got &{yes}"
+    );
+    assert_eq!(
+        problem(json!({"labels": [1]})),
+        ".labels: expected map, got &{[1]}"
+    );
+    assert_eq!(
+        problem(json!({"set": {"a": 1}})),
+        ".set: expected list, got &{map[a:1]}"
+    );
+    assert_eq!(
+        problem(json!({"set": ["a", "a"]})),
+        ".set: duplicate entries for key [=\"a\"]"
+    );
+    assert_eq!(
+        problem(json!({"set": [null]})),
+        ".set: element 0: associative list without keys has an element that's an explicit null"
+    );
     assert_eq!(
         problem(json!({"items": [{"port": 1}]})),
         ".items: element 0: associative list with keys has an element that omits all key fields [\"name\"] (and doesn't have default values for any key fields)"
     );
-    assert_eq!(problem(json!({"atomic": [1, "x"]})), ".atomic[1]: expected numeric (int or float), got string");
+    assert_eq!(
+        problem(json!({"atomic": [1, "x"]})),
+        ".atomic[1]: expected numeric (int or float), got string"
+    );
     assert_eq!(
         problem(json!({"b": 1, "n": "x"})),
         "errors:\n  .b: expected boolean, got &{1}\n  .n: expected numeric (int or float), got string"
@@ -268,5 +352,11 @@ fn owners_of_entries_become_owners_of_what_is_now_one_value() {
     let new = reconcile(T(&ROOT), &old).expect("changed");
     assert_eq!(new.to_json(), r#"{"f:atomic":{},"f:n":{},"f:whole":{}}"#);
     assert_eq!(reconcile(T(&ROOT), &new), None);
-    assert_eq!(reconcile(T(&ROOT), &set(r#"{"f:free":{"f:a":{"f:b":{}}},"f:gone":{"f:x":{}}}"#)), None);
+    assert_eq!(
+        reconcile(
+            T(&ROOT),
+            &set(r#"{"f:free":{"f:a":{"f:b":{}}},"f:gone":{"f:x":{}}}"#)
+        ),
+        None
+    );
 }

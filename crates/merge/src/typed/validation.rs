@@ -18,13 +18,25 @@ pub enum Duplicates {
 }
 
 /// Checks that `value` has the types that its schema declares, no field besides, and list items with their keys.
-pub fn validate<S: Schema>(schema: S, value: &Value, duplicates: Duplicates) -> Result<(), Problems> {
+pub fn validate<S: Schema>(
+    schema: S,
+    value: &Value,
+    duplicates: Duplicates,
+) -> Result<(), Problems> {
     if depth_of(value) > MAX_DEPTH {
         return Err(Problems::too_deep());
     }
-    let mut walk = Validation { duplicates, path: Vec::new(), problems: Vec::new() };
+    let mut walk = Validation {
+        duplicates,
+        path: Vec::new(),
+        problems: Vec::new(),
+    };
     walk.value(schema, value);
-    if walk.problems.is_empty() { Ok(()) } else { Err(Problems(walk.problems)) }
+    if walk.problems.is_empty() {
+        Ok(())
+    } else {
+        Err(Problems(walk.problems))
+    }
 }
 
 /// What is wrong with a scalar; nothing if it is absent or `null`.
@@ -36,19 +48,22 @@ pub(super) fn scalar_problem(scalar: Scalar, value: Option<&Value>) -> Option<St
         | (Scalar::String, Value::String(_))
         | (Scalar::Boolean, Value::Bool(_))
         | (Scalar::Any, Value::Number(_) | Value::String(_) | Value::Bool(_)) => None,
-        (Scalar::Numeric, other) => {
-            Some(format!("expected numeric (int or float), got {}", go_text::type_name(other)))
-        }
+        (Scalar::Numeric, other) => Some(format!(
+            "expected numeric (int or float), got {}",
+            go_text::type_name(other)
+        )),
         (Scalar::String, other) => Some(format!(
             "expected string, got &value.valueUnstructured{{Value:{}}}",
             go_text::go_syntax(other)
         )),
-        (Scalar::Boolean, other) => {
-            Some(format!("expected boolean, got &{{{}}}", go_text::plain(other)))
-        }
-        (Scalar::Any, other) => {
-            Some(format!("expected any scalar, got &{{{}}}", go_text::plain(other)))
-        }
+        (Scalar::Boolean, other) => Some(format!(
+            "expected boolean, got &{{{}}}",
+            go_text::plain(other)
+        )),
+        (Scalar::Any, other) => Some(format!(
+            "expected any scalar, got &{{{}}}",
+            go_text::plain(other)
+        )),
     }
 }
 
@@ -132,6 +147,9 @@ impl<'v> Validation<'v> {
             Step::Field(name) => format!(".{name}"),
             Step::Element(element) => element.to_string(),
         };
-        self.problems.push(Problem { path: self.path.iter().map(step).collect(), message });
+        self.problems.push(Problem {
+            path: self.path.iter().map(step).collect(),
+            message,
+        });
     }
 }

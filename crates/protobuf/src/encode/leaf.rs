@@ -143,7 +143,10 @@ fn json_text(value: &Value) -> String {
     const ESCAPED: [char; 5] = ['<', '>', '&', '\u{2028}', '\u{2029}'];
     let text = value.to_string();
     // 0xe2 begins the last two, and others.
-    if !text.bytes().any(|byte| matches!(byte, b'<' | b'>' | b'&' | 0xe2)) {
+    if !text
+        .bytes()
+        .any(|byte| matches!(byte, b'<' | b'>' | b'&' | 0xe2))
+    {
         return text;
     }
     let mut out = String::with_capacity(text.len() + 16);

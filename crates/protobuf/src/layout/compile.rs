@@ -76,7 +76,7 @@ impl Compiler {
             }
             let part = Part {
                 number: number.into(),
-                go_name: go_name(field).into(),
+                go_name: go_name(ty.name, field).into(),
                 content: Content::Field {
                     json: field.json,
                     slot,

@@ -9,14 +9,61 @@ use super::{Content, Parts};
 
 /// Words that Go writes in capitals at the start of a name.
 const INITIALS: &[&str] = &[
-    "api", "aws", "ca", "cel", "cidr", "csi", "dns", "fc", "fs", "gce", "grpc", "http", "id", "ip",
-    "iscsi", "nfs", "os", "pd", "rbd", "se", "tcp", "tls", "ttl", "tty", "uid", "uri", "url",
+    "api", "aws", "ca", "cel", "cidr", "csi", "dns", "fc", "fs", "gce", "gid", "gmsa", "grpc",
+    "http", "id", "ip", "iqn", "iscsi", "json", "nfs", "os", "pd", "qos", "rbd", "se", "ssl",
+    "tcp", "tls", "ttl", "tty", "uid", "uri", "url",
 ];
 
-/// The name of a field.
-pub(super) fn go_name(field: &Field) -> String {
+/// Names that follow no rule: struct, JSON name, name in Go. An empty struct stands for any.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("", "chapAuthDiscovery", "DiscoveryCHAPAuth"),
+    ("", "chapAuthSession", "SessionCHAPAuth"),
+    ("", "cidrs", "CIDRs"),
+    ("", "ips", "IPs"),
+    ("", "lastState", "LastTerminationState"),
+    ("", "wwids", "WWIDs"),
+    ("APIResourceList", "resources", "APIResources"),
+    ("AdmissionResponse", "status", "Result"),
+    ("AzureDiskVolumeSource", "diskURI", "DataDiskURI"),
+    ("DeviceAttribute", "bool", "BoolValue"),
+    ("DeviceAttribute", "bools", "BoolValues"),
+    ("DeviceAttribute", "int", "IntValue"),
+    ("DeviceAttribute", "ints", "IntValues"),
+    ("DeviceAttribute", "string", "StringValue"),
+    ("DeviceAttribute", "strings", "StringValues"),
+    ("DeviceAttribute", "version", "VersionValue"),
+    ("DeviceAttribute", "versions", "VersionValues"),
+    ("Event", "reportingComponent", "ReportingController"),
+    (
+        "GlusterfsPersistentVolumeSource",
+        "endpoints",
+        "EndpointsName",
+    ),
+    ("GlusterfsVolumeSource", "endpoints", "EndpointsName"),
+    ("NodeSpec", "externalID", "DoNotUseExternalID"),
+    ("PhotonPersistentDiskVolumeSource", "pdID", "PdID"),
+    ("PodSpec", "serviceAccount", "DeprecatedServiceAccount"),
+    ("RBDPersistentVolumeSource", "image", "RBDImage"),
+    ("RBDPersistentVolumeSource", "monitors", "CephMonitors"),
+    ("RBDPersistentVolumeSource", "pool", "RBDPool"),
+    ("RBDPersistentVolumeSource", "user", "RadosUser"),
+    ("RBDVolumeSource", "image", "RBDImage"),
+    ("RBDVolumeSource", "monitors", "CephMonitors"),
+    ("RBDVolumeSource", "pool", "RBDPool"),
+    ("RBDVolumeSource", "user", "RadosUser"),
+    ("StatusCause", "reason", "Type"),
+];
+
+/// The name of a field of the struct of that name.
+pub(super) fn go_name(owner: &str, field: &Field) -> String {
     if let (Type::Struct(ty), "metadata") = (field.ty, field.json) {
         return ty.name.to_owned();
+    }
+    let exception = EXCEPTIONS
+        .iter()
+        .find(|(ty, json, _)| *json == field.json && (ty.is_empty() || *ty == owner));
+    if let Some((_, _, name)) = exception {
+        return (*name).to_owned();
     }
     if let Some(rest) = field.json.strip_prefix("x-kubernetes-") {
         return "X"
@@ -56,6 +103,8 @@ pub(super) fn embedded_name(parts: &Parts) -> &'static str {
         "RuleWithOperations"
     } else if has("http") {
         "IngressRuleValue"
+    } else if has("opaque") {
+        "DeviceConfiguration"
     } else {
         "LocalObjectReference"
     }

@@ -252,9 +252,18 @@ fn zero_values_are_left_out_or_written_as_the_type_says() {
         })
     );
     let role = ty("rbac.authorization.k8s.io", "v1", "roles");
-    for text in ["{}", r#"{"rules":null}"#, r#"{"rules":[]}"#] {
+    for text in ["{}", r#"{"rules":null}"#] {
         assert_eq!(value(role, text), json!({"metadata":{},"rules":null}));
     }
+}
+
+#[test]
+fn an_empty_list_is_kept_until_the_object_is_stored() {
+    let role = ty("rbac.authorization.k8s.io", "v1", "roles");
+    let sent = value(role, r#"{"rules":[]}"#);
+    assert_eq!(sent, json!({"metadata":{},"rules":[]}));
+    let stored = normalize_typed(sent, role).unwrap();
+    assert_eq!(stored, json!({"metadata":{},"rules":null}));
 }
 
 #[test]

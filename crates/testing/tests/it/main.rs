@@ -1,1 +1,9 @@
-//! stub
+//! The server as its clients see it: every test starts a cluster of its own and talks to it in process or over a socket.
+
+mod bad_input;
+mod clients;
+mod continue_tokens;
+mod http_client;
+mod resource_version_semantics;
+mod verbs;
+mod watch;

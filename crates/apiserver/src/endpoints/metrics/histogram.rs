@@ -7,8 +7,8 @@ use std::{
 
 /// The upper bounds in seconds.
 pub(super) const BOUNDS: [f64; 23] = [
-    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
-    20.0, 30.0, 45.0, 60.0,
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0,
+    10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 ];
 
 /// Counts by bucket; the last one has no bound.
@@ -21,11 +21,15 @@ pub(super) struct Histogram {
 impl Histogram {
     pub(super) fn observe(&self, took: Duration) {
         let seconds = took.as_secs_f64();
-        let index = BOUNDS.iter().position(|bound| seconds <= *bound).unwrap_or(BOUNDS.len());
+        let index = BOUNDS
+            .iter()
+            .position(|bound| seconds <= *bound)
+            .unwrap_or(BOUNDS.len());
         if let Some(bucket) = self.buckets.get(index) {
             bucket.fetch_add(1, Relaxed);
         }
-        self.nanoseconds.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+        self.nanoseconds
+            .fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 
     /// For each bound, how many were not above it; the last number is the count of all.

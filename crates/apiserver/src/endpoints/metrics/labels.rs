@@ -71,9 +71,17 @@ impl<'a> RequestLabels<'a> {
     /// The labels of a request to a resource that exists, or to another path.
     pub fn of(info: &'a RequestInfo, method: &Method, apply: bool, dry_run: bool) -> Self {
         if !info.is_resource {
-            let path = PATHS.iter().find(|(path, _, _)| *path == info.path.trim_end_matches('/'));
-            let (subresource, component) = path.map_or(("", ""), |(_, label, part)| (*label, *part));
-            return Self { verb: method_label(method), subresource, component, ..Self::default() };
+            let path = PATHS
+                .iter()
+                .find(|(path, _, _)| *path == info.path.trim_end_matches('/'));
+            let (subresource, component) =
+                path.map_or(("", ""), |(_, label, part)| (*label, *part));
+            return Self {
+                verb: method_label(method),
+                subresource,
+                component,
+                ..Self::default()
+            };
         }
         Self {
             verb: verb(info, apply),

@@ -114,7 +114,10 @@ impl Metrics {
     /// Counts a request as in flight until the guard is dropped. Long-running requests are not counted here.
     pub fn in_flight(self: &Arc<Self>, mutating: bool) -> InFlight {
         self.in_flight_gauge(mutating).fetch_add(1, Relaxed);
-        InFlight { metrics: self.clone(), mutating }
+        InFlight {
+            metrics: self.clone(),
+            mutating,
+        }
     }
 
     /// Counts a long-running request until the guard is dropped.
@@ -132,7 +135,11 @@ impl Metrics {
     }
 
     fn in_flight_gauge(&self, mutating: bool) -> &AtomicI64 {
-        if mutating { &self.mutating } else { &self.read_only }
+        if mutating {
+            &self.mutating
+        } else {
+            &self.read_only
+        }
     }
 
     fn insert(&self, hash: u64, labels: &RequestLabels<'_>) -> Arc<Series> {
@@ -154,7 +161,10 @@ impl Metrics {
 
 impl SeriesTable {
     fn find(&self, hash: u64, labels: &RequestLabels<'_>) -> Option<&Arc<Series>> {
-        self.by_hash.get(&hash)?.iter().find(|series| series.labels.are(labels))
+        self.by_hash
+            .get(&hash)?
+            .iter()
+            .find(|series| series.labels.are(labels))
     }
 
     fn add(&mut self, hash: u64, labels: &RequestLabels<'_>) -> Arc<Series> {
@@ -192,7 +202,9 @@ impl Series {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.metrics.in_flight_gauge(self.mutating).fetch_sub(1, Relaxed);
+        self.metrics
+            .in_flight_gauge(self.mutating)
+            .fetch_sub(1, Relaxed);
     }
 }
 

@@ -6,7 +6,9 @@ use super::*;
 use crate::request::{RequestInfo, query::Query};
 
 fn info(method: &Method, uri: &str) -> RequestInfo {
-    let (path, query) = uri.split_once('?').map_or((uri, None), |(path, query)| (path, Some(query)));
+    let (path, query) = uri
+        .split_once('?')
+        .map_or((uri, None), |(path, query)| (path, Some(query)));
     RequestInfo::new(method, path, &Query::parse(query))
 }
 
@@ -42,27 +44,62 @@ fn requests_are_counted_by_code_and_bucket() {
 fn labels_are_those_of_the_real_server() {
     let cases = [
         (Method::GET, "/api/v1/pods", "LIST cluster pods"),
-        (Method::GET, "/api/v1/namespaces/a/pods", "LIST namespace pods"),
-        (Method::GET, "/api/v1/namespaces/a/configmaps?watch=1&fieldSelector=metadata.name%3Dx", "WATCH resource configmaps"),
-        (Method::POST, "/api/v1/namespaces/a/pods", "POST resource pods"),
-        (Method::PUT, "/api/v1/namespaces/a/pods/x", "PUT resource pods"),
-        (Method::DELETE, "/api/v1/namespaces/a/pods", "DELETECOLLECTION namespace pods"),
-        (Method::GET, "/api/v1/namespaces/a/pods/x/log", "CONNECT resource pods"),
+        (
+            Method::GET,
+            "/api/v1/namespaces/a/pods",
+            "LIST namespace pods",
+        ),
+        (
+            Method::GET,
+            "/api/v1/namespaces/a/configmaps?watch=1&fieldSelector=metadata.name%3Dx",
+            "WATCH resource configmaps",
+        ),
+        (
+            Method::POST,
+            "/api/v1/namespaces/a/pods",
+            "POST resource pods",
+        ),
+        (
+            Method::PUT,
+            "/api/v1/namespaces/a/pods/x",
+            "PUT resource pods",
+        ),
+        (
+            Method::DELETE,
+            "/api/v1/namespaces/a/pods",
+            "DELETECOLLECTION namespace pods",
+        ),
+        (
+            Method::GET,
+            "/api/v1/namespaces/a/pods/x/log",
+            "CONNECT resource pods",
+        ),
         (Method::GET, "/livez", "GET  "),
         (Method::GET, "/no/such/path", "GET  "),
     ];
     for (method, uri, expected) in cases {
         let info = info(&method, uri);
         let labels = RequestLabels::of(&info, &method, false, false);
-        assert_eq!(format!("{} {} {}", labels.verb, labels.scope, labels.resource), expected, "{uri}");
+        assert_eq!(
+            format!("{} {} {}", labels.verb, labels.scope, labels.resource),
+            expected,
+            "{uri}"
+        );
     }
     let patch = info(&Method::PATCH, "/api/v1/namespaces/a/pods/x");
     let labels = RequestLabels::of(&patch, &Method::PATCH, true, true);
     assert_eq!((labels.verb, labels.dry_run), ("APPLY", "All"));
     let probe = info(&Method::GET, "/livez");
-    assert_eq!(RequestLabels::of(&probe, &Method::GET, false, false).subresource, "/livez");
+    assert_eq!(
+        RequestLabels::of(&probe, &Method::GET, false, false).subresource,
+        "/livez"
+    );
     let unknown = info(&Method::GET, "/no/such/path");
-    assert_eq!(RequestLabels::of(&unknown, &Method::GET, false, false).subresource, "", "clients invent no labels");
+    assert_eq!(
+        RequestLabels::of(&unknown, &Method::GET, false, false).subresource,
+        "",
+        "clients invent no labels"
+    );
 }
 
 #[test]
@@ -70,7 +107,11 @@ fn gauges_go_down_when_the_guards_are_dropped() {
     let metrics = Arc::new(Metrics::new(Timestamp::UNIX_EPOCH));
     let watch = info(&Method::GET, "/api/v1/pods?watch=1");
     let labels = RequestLabels::of(&watch, &Method::GET, false, false);
-    let guards = (metrics.in_flight(true), metrics.in_flight(false), metrics.in_flight(false));
+    let guards = (
+        metrics.in_flight(true),
+        metrics.in_flight(false),
+        metrics.in_flight(false),
+    );
     let watches = (metrics.long_running(&labels), metrics.long_running(&labels));
     let text = metrics.render();
     let running = r#"apiserver_longrunning_requests{component="apiserver",group="",resource="pods",scope="cluster",subresource="",verb="WATCH",version="v1"}"#;
@@ -87,13 +128,22 @@ fn gauges_go_down_when_the_guards_are_dropped() {
 fn object_counts_are_asked_for_when_the_metrics_are_read() {
     let metrics = Metrics::new(Timestamp::UNIX_EPOCH);
     metrics.count_objects_with(|| {
-        let count = |group: &str, resource: &str, count| ObjectCount { group: group.into(), resource: resource.into(), count };
+        let count = |group: &str, resource: &str, count| ObjectCount {
+            group: group.into(),
+            resource: resource.into(),
+            count,
+        };
         vec![count("apps", "deployments", 3), count("", "pods", 2)]
     });
     let text = metrics.render();
-    assert!(text.contains("apiserver_storage_objects{resource=\"deployments.apps\"} 3\n"), "{text}");
+    assert!(
+        text.contains("apiserver_storage_objects{resource=\"deployments.apps\"} 3\n"),
+        "{text}"
+    );
     assert!(text.contains("apiserver_storage_objects{resource=\"pods\"} 2\n"));
-    assert!(text.contains("apiserver_resource_objects{group=\"apps\",resource=\"deployments\"} 3\n"));
+    assert!(
+        text.contains("apiserver_resource_objects{group=\"apps\",resource=\"deployments\"} 3\n")
+    );
 }
 
 #[test]
@@ -101,11 +151,20 @@ fn the_number_of_series_is_bounded() {
     let metrics = Metrics::new(Timestamp::UNIX_EPOCH);
     for n in 0..MOST_SERIES + 100 {
         let resource = format!("r{n}\"");
-        let labels = RequestLabels { verb: "GET", resource: &resource, ..RequestLabels::default() };
+        let labels = RequestLabels {
+            verb: "GET",
+            resource: &resource,
+            ..RequestLabels::default()
+        };
         metrics.observe(&labels, 200, Duration::ZERO);
     }
     assert_eq!(metrics.series.read().count, MOST_SERIES + 1);
     let other = metrics.render();
-    let other = other.lines().find(|l| l.starts_with("apiserver_request_total") && l.contains("verb=\"other\""));
-    assert!(other.is_some_and(|line| line.ends_with(" 100")), "{other:?}");
+    let other = other
+        .lines()
+        .find(|l| l.starts_with("apiserver_request_total") && l.contains("verb=\"other\""));
+    assert!(
+        other.is_some_and(|line| line.ends_with(" 100")),
+        "{other:?}"
+    );
 }

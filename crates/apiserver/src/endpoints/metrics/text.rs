@@ -25,7 +25,12 @@ pub(super) fn render(metrics: &Metrics) -> String {
     if let Some(count) = metrics.objects.read().as_ref() {
         objects(&mut out, count());
     }
-    head(&mut out, "process_start_time_seconds", "gauge", "When the process started, in seconds since the epoch.");
+    head(
+        &mut out,
+        "process_start_time_seconds",
+        "gauge",
+        "When the process started, in seconds since the epoch.",
+    );
     let start = metrics.start.as_millisecond() as f64 / 1000.0;
     let _ = writeln!(out, "process_start_time_seconds {start}");
     out
@@ -33,15 +38,32 @@ pub(super) fn render(metrics: &Metrics) -> String {
 
 fn in_flight(out: &mut String, metrics: &Metrics) {
     let name = "apiserver_current_inflight_requests";
-    head(out, name, "gauge", "Requests being handled now, by kind, without the long-running ones.");
-    for (kind, gauge) in [("mutating", &metrics.mutating), ("readOnly", &metrics.read_only)] {
-        let _ = writeln!(out, "{name}{{request_kind=\"{kind}\"}} {}", gauge.load(Relaxed));
+    head(
+        out,
+        name,
+        "gauge",
+        "Requests being handled now, by kind, without the long-running ones.",
+    );
+    for (kind, gauge) in [
+        ("mutating", &metrics.mutating),
+        ("readOnly", &metrics.read_only),
+    ] {
+        let _ = writeln!(
+            out,
+            "{name}{{request_kind=\"{kind}\"}} {}",
+            gauge.load(Relaxed)
+        );
     }
 }
 
 fn long_running(out: &mut String, series: &[(String, Arc<Series>)]) {
     let name = "apiserver_longrunning_requests";
-    head(out, name, "gauge", "Long-running requests being handled now.");
+    head(
+        out,
+        name,
+        "gauge",
+        "Long-running requests being handled now.",
+    );
     for (_, series) in series {
         let running = series.long_running.load(Relaxed);
         if running != 0 || &*series.labels.verb == "WATCH" {
@@ -72,17 +94,30 @@ fn durations(out: &mut String, series: &[(String, Arc<Series>)]) {
             let _ = writeln!(out, "{name}_bucket{{{labels},le=\"{bound}\"}} {count}");
         }
         let _ = writeln!(out, "{name}_bucket{{{labels},le=\"+Inf\"}} {total}");
-        let _ = writeln!(out, "{name}_sum{{{labels}}} {}", series.duration.sum_seconds());
+        let _ = writeln!(
+            out,
+            "{name}_sum{{{labels}}} {}",
+            series.duration.sum_seconds()
+        );
         let _ = writeln!(out, "{name}_count{{{labels}}} {total}");
     }
 }
 
 fn totals(out: &mut String, series: &[(String, Arc<Series>)]) {
     let name = "apiserver_request_total";
-    head(out, name, "counter", "Requests by what they asked and how they were answered.");
+    head(
+        out,
+        name,
+        "counter",
+        "Requests by what they asked and how they were answered.",
+    );
     for (labels, series) in series {
-        let mut codes: Vec<(u16, u64)> =
-            series.codes.read().iter().map(|(code, count)| (*code, count.load(Relaxed))).collect();
+        let mut codes: Vec<(u16, u64)> = series
+            .codes
+            .read()
+            .iter()
+            .map(|(code, count)| (*code, count.load(Relaxed)))
+            .collect();
         codes.sort_unstable();
         for (code, count) in codes {
             let _ = writeln!(out, "{name}{{code=\"{code}\",{labels}}} {count}");
@@ -94,7 +129,12 @@ fn objects(out: &mut String, mut counts: Vec<ObjectCount>) {
     counts.sort_unstable_by(|a, b| (&a.group, &a.resource).cmp(&(&b.group, &b.resource)));
     let name = "apiserver_resource_objects";
     head(out, name, "gauge", "Stored objects by group and resource.");
-    for ObjectCount { group, resource, count } in &counts {
+    for ObjectCount {
+        group,
+        resource,
+        count,
+    } in &counts
+    {
         let mut text = String::new();
         label(&mut text, "group", group);
         label(&mut text, "resource", resource);
@@ -102,7 +142,12 @@ fn objects(out: &mut String, mut counts: Vec<ObjectCount>) {
     }
     let name = "apiserver_storage_objects";
     head(out, name, "gauge", "Stored objects by resource.");
-    for ObjectCount { group, resource, count } in &counts {
+    for ObjectCount {
+        group,
+        resource,
+        count,
+    } in &counts
+    {
         let mut text = String::new();
         let dot = if group.is_empty() { "" } else { "." };
         label(&mut text, "resource", &format!("{resource}{dot}{group}"));
@@ -132,6 +177,9 @@ fn label(text: &mut String, name: &str, value: &str) {
     if !text.is_empty() {
         text.push(',');
     }
-    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let value = value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
     let _ = write!(text, "{name}=\"{value}\"");
 }

@@ -8,7 +8,13 @@ use serde_json::Value;
 
 use crate::{apps::workload, checks, convert, core::resources, json::Read, meta};
 
-const TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
+const TYPES: [&str; 5] = [
+    "ContainerResource",
+    "External",
+    "Object",
+    "Pods",
+    "Resource",
+];
 const SOURCES: [(&str, &str); 5] = [
     ("Object", "object"),
     ("External", "external"),
@@ -47,7 +53,8 @@ fn validate_spec(scaler: &Value, old: &Value, errors: &mut ErrorList) {
     }
     let (spec, path) = (&scaler["spec"], Path::new("spec"));
     let (min, max) = (&spec["minReplicas"], spec["maxReplicas"].int());
-    let lowest = i64::from(!(old["spec"]["minReplicas"].is_set() && old["spec"]["minReplicas"] == 0));
+    let lowest =
+        i64::from(!(old["spec"]["minReplicas"].is_set() && old["spec"]["minReplicas"] == 0));
     if min.is_set() && min.int() < lowest {
         let message = format!("must be greater than or equal to {lowest}");
         errors.push(field::invalid(&path.child("minReplicas"), min, message));
@@ -63,7 +70,17 @@ fn validate_spec(scaler: &Value, old: &Value, errors: &mut ErrorList) {
         let message = "must be greater than or equal to `minReplicas`";
         errors.push(field::invalid(&max_path, &max.into(), message));
     }
-    validate_reference(&spec["scaleTargetRef"], &path.child("scaleTargetRef"), errors);
+    let (target, before) = (&spec["scaleTargetRef"], &old["spec"]["scaleTargetRef"]);
+    let kept = old.is_set()
+        && ["apiVersion", "kind"]
+            .iter()
+            .all(|f| target[*f] == before[*f]);
+    let group = match (kept, target["kind"].text()) {
+        (true, _) => Group::Unchecked,
+        (false, "ReplicationController") => Group::Optional,
+        (false, _) => Group::Required,
+    };
+    validate_reference(target, group, &path.child("scaleTargetRef"), errors);
     for (i, metric) in spec["metrics"].items().iter().enumerate() {
         validate_metric(metric, &path.child("metrics").index(i), errors);
     }
@@ -75,7 +92,15 @@ fn validate_spec(scaler: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-fn validate_reference(reference: &Value, path: &Path, errors: &mut ErrorList) {
+/// What the API version of a reference must say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Required,
+    Optional,
+    Unchecked,
+}
+
+fn validate_reference(reference: &Value, group: Group, path: &Path, errors: &mut ErrorList) {
     for name in ["kind", "name"] {
         match reference[name].text() {
             "" => errors.push(field::required(&path.child(name), "")),
@@ -86,9 +111,17 @@ fn validate_reference(reference: &Value, path: &Path, errors: &mut ErrorList) {
         }
     }
     let version = reference["apiVersion"].text();
+    let version_path = path.child("apiVersion");
+    if group == Group::Unchecked {
+        return;
+    }
     if version.matches('/').count() > 1 {
         let message = format!("unexpected GroupVersion string: {version}");
-        errors.push(field::invalid_str(&path.child("apiVersion"), version, message));
+        errors.push(field::invalid_str(&version_path, version, message));
+    } else if group == Group::Required && version.split_once('/').is_none_or(|(g, _)| g.is_empty())
+    {
+        let message = "apiVersion must specify API group";
+        errors.push(field::invalid_str(&version_path, version, message));
     }
 }
 
@@ -96,12 +129,19 @@ fn validate_metric(metric: &Value, path: &Path, errors: &mut ErrorList) {
     let kind = metric["type"].text();
     let type_path = path.child("type");
     if kind.is_empty() {
-        errors.push(field::required(&type_path, "must specify a metric source type"));
+        errors.push(field::required(
+            &type_path,
+            "must specify a metric source type",
+        ));
     }
     if !TYPES.contains(&kind) {
         errors.push(field::not_supported(&type_path, kind, &TYPES));
     }
-    let present: Vec<&str> = SOURCES.iter().map(|s| s.1).filter(|s| metric[*s].is_set()).collect();
+    let present: Vec<&str> = SOURCES
+        .iter()
+        .map(|s| s.1)
+        .filter(|s| metric[*s].is_set())
+        .collect();
     if let Some(first) = present.first() {
         validate_source(first, &metric[*first], &path.child(first), errors);
     }
@@ -127,7 +167,8 @@ fn validate_source(kind: &str, source: &Value, path: &Path, errors: &mut ErrorLi
     let target_path = path.child("target");
     let (value, average) = (target["value"].is_set(), target["averageValue"].is_set());
     if kind == "object" {
-        validate_reference(&source["describedObject"], &path.child("describedObject"), errors);
+        let path = path.child("describedObject");
+        validate_reference(&source["describedObject"], Group::Optional, &path, errors);
     }
     if matches!(kind, "object" | "external" | "pods") {
         let path = path.child("metric").child("name");
@@ -137,11 +178,17 @@ fn validate_source(kind: &str, source: &Value, path: &Path, errors: &mut ErrorLi
         }
     } else {
         if source["name"].is_blank() {
-            errors.push(field::required(&path.child("name"), "must specify a resource name"));
+            errors.push(field::required(
+                &path.child("name"),
+                "must specify a resource name",
+            ));
         }
         if kind == "containerResource" {
             match source["container"].text() {
-                "" => errors.push(field::required(&path.child("container"), "must specify a container")),
+                "" => errors.push(field::required(
+                    &path.child("container"),
+                    "must specify a container",
+                )),
                 name => checks::dns_label(name, &path.child("container"), errors),
             }
         }
@@ -162,7 +209,10 @@ fn validate_source(kind: &str, source: &Value, path: &Path, errors: &mut ErrorLi
             errors.push(field::forbidden(&target_path.child("value"), message));
         }
         "pods" if !average => {
-            errors.push(field::required(&average_path, "must specify a positive target averageValue"));
+            errors.push(field::required(
+                &average_path,
+                "must specify a positive target averageValue",
+            ));
         }
         "resource" | "containerResource" => {
             let utilization = target["averageUtilization"].is_set();
@@ -183,7 +233,10 @@ fn validate_source(kind: &str, source: &Value, path: &Path, errors: &mut ErrorLi
 fn validate_target(target: &Value, path: &Path, errors: &mut ErrorList) {
     let kind = target["type"].text();
     if kind.is_empty() {
-        errors.push(field::required(&path.child("type"), "must specify a metric target type"));
+        errors.push(field::required(
+            &path.child("type"),
+            "must specify a metric target type",
+        ));
     }
     if !matches!(kind, "Utilization" | "Value" | "AverageValue") {
         let message = "must be either Utilization, Value, or AverageValue";
@@ -191,7 +244,11 @@ fn validate_target(target: &Value, path: &Path, errors: &mut ErrorList) {
     }
     for name in ["value", "averageValue"] {
         if let Some(q) = resources::quantity(&target[name]).filter(|q| q.sign() != 1) {
-            errors.push(field::invalid_str(&path.child(name), &q.to_string(), "must be positive"));
+            errors.push(field::invalid_str(
+                &path.child(name),
+                &q.to_string(),
+                "must be positive",
+            ));
         }
     }
     let utilization = &target["averageUtilization"];
@@ -205,30 +262,54 @@ fn validate_rules(rules: &Value, path: &Path, errors: &mut ErrorList) {
     let window = &rules["stabilizationWindowSeconds"];
     let window_path = path.child("stabilizationWindowSeconds");
     if window.int() < 0 {
-        errors.push(field::invalid(&window_path, window, "must be greater than or equal to zero"));
+        errors.push(field::invalid(
+            &window_path,
+            window,
+            "must be greater than or equal to zero",
+        ));
     }
     if window.int() > MAX_WINDOW {
         let message = format!("must be less than or equal to {MAX_WINDOW}");
         errors.push(field::invalid(&window_path, window, message));
     }
     let known = ["Disabled", "Max", "Min"];
-    checks::one_of_if_set(&rules["selectPolicy"], &known, &path.child("selectPolicy"), errors);
+    checks::one_of_if_set(
+        &rules["selectPolicy"],
+        &known,
+        &path.child("selectPolicy"),
+        errors,
+    );
     let policies_path = path.child("policies");
     let policies = rules["policies"].items();
     if policies.is_empty() {
-        errors.push(field::required(&policies_path, "must specify at least one Policy"));
+        errors.push(field::required(
+            &policies_path,
+            "must specify at least one Policy",
+        ));
     }
     for (i, policy) in policies.iter().enumerate() {
         let path = policies_path.index(i);
         let kind = policy["type"].text();
         if !matches!(kind, "Pods" | "Percent") {
-            errors.push(field::not_supported(&path.child("type"), kind, &["Percent", "Pods"]));
+            errors.push(field::not_supported(
+                &path.child("type"),
+                kind,
+                &["Percent", "Pods"],
+            ));
         }
         checks::positive(policy["value"].int(), &path.child("value"), errors);
-        checks::positive(policy["periodSeconds"].int(), &path.child("periodSeconds"), errors);
+        checks::positive(
+            policy["periodSeconds"].int(),
+            &path.child("periodSeconds"),
+            errors,
+        );
         if policy["periodSeconds"].int() > MAX_PERIOD {
             let message = format!("must be less than or equal to {MAX_PERIOD}");
-            errors.push(field::invalid(&path.child("periodSeconds"), &policy["periodSeconds"], message));
+            errors.push(field::invalid(
+                &path.child("periodSeconds"),
+                &policy["periodSeconds"],
+                message,
+            ));
         }
     }
     if let Some(q) = resources::quantity(&rules["tolerance"]) {

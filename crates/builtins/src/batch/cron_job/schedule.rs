@@ -10,24 +10,41 @@ const FIELDS: [(u32, u32, &[&str]); 5] = [
     (
         1,
         12,
-        &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
+        &[
+            "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+        ],
     ),
     (0, 6, &["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
 ];
-const DESCRIPTORS: [&str; 7] = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
+const DESCRIPTORS: [&str; 7] = [
+    "@yearly",
+    "@annually",
+    "@monthly",
+    "@weekly",
+    "@daily",
+    "@midnight",
+    "@hourly",
+];
 
 /// What is wrong with a schedule, if anything.
 pub(super) fn check(schedule: &str) -> Result<(), String> {
     let mut spec = schedule;
     if spec.starts_with("TZ=") || spec.starts_with("CRON_TZ=") {
-        spec = spec.split_once(' ').map(|(_, rest)| rest.trim()).unwrap_or_default();
+        spec = spec
+            .split_once(' ')
+            .map(|(_, rest)| rest.trim())
+            .unwrap_or_default();
     }
     if spec.starts_with('@') {
         return check_descriptor(spec);
     }
     let fields: Vec<&str> = spec.split_whitespace().collect();
     if fields.len() != FIELDS.len() {
-        return Err(format!("expected exactly 5 fields, found {}: [{}]", fields.len(), fields.join(" ")));
+        return Err(format!(
+            "expected exactly 5 fields, found {}: [{}]",
+            fields.len(),
+            fields.join(" ")
+        ));
     }
     for (text, (low, high, names)) in fields.into_iter().zip(FIELDS) {
         for part in text.split(',').filter(|p| !p.is_empty()) {
@@ -78,13 +95,19 @@ fn check_range(text: &str, low: u32, high: u32, names: &[&str]) -> Result<(), St
         _ => return Err(format!("too many slashes: {text}")),
     };
     if start < low {
-        return Err(format!("beginning of range ({start}) below minimum ({low}): {text}"));
+        return Err(format!(
+            "beginning of range ({start}) below minimum ({low}): {text}"
+        ));
     }
     if end > high {
-        return Err(format!("end of range ({end}) above maximum ({high}): {text}"));
+        return Err(format!(
+            "end of range ({end}) above maximum ({high}): {text}"
+        ));
     }
     if start > end {
-        return Err(format!("beginning of range ({start}) beyond end of range ({end}): {text}"));
+        return Err(format!(
+            "beginning of range ({start}) beyond end of range ({end}): {text}"
+        ));
     }
     if step == 0 {
         return Err(format!("step of range should be a positive number: {text}"));
@@ -107,7 +130,9 @@ fn number(text: &str) -> Result<u32, String> {
         Ok(n) => Ok(u32::try_from(n).unwrap_or(u32::MAX)),
         Err(_) => {
             let quoted = go_quote(text);
-            Err(format!("failed to parse int from {text}: strconv.Atoi: parsing {quoted}: invalid syntax"))
+            Err(format!(
+                "failed to parse int from {text}: strconv.Atoi: parsing {quoted}: invalid syntax"
+            ))
         }
     }
 }
@@ -122,11 +147,20 @@ fn is_duration(text: &str) -> bool {
         return false;
     }
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let unit = rest[digits..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |i| digits + i);
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len());
+        let unit = rest[digits..]
+            .find(|c: char| c.is_ascii_digit())
+            .map_or(rest.len(), |i| digits + i);
         let number = &rest[..digits];
         let fine = number.bytes().any(|b| b.is_ascii_digit()) && number.matches('.').count() < 2;
-        if !fine || !matches!(&rest[digits..unit], "ns" | "us" | "µs" | "ms" | "s" | "m" | "h") {
+        if !fine
+            || !matches!(
+                &rest[digits..unit],
+                "ns" | "us" | "µs" | "ms" | "s" | "m" | "h"
+            )
+        {
             return false;
         }
         rest = &rest[unit..];
@@ -140,7 +174,13 @@ mod tests {
 
     #[test]
     fn schedules_of_every_form_are_fine() {
-        for good in ["*/5 * * * *", "0 9-17/2 * jan-mar mon,wed", "@daily", "@every 1h30m", "? * * * ?"] {
+        for good in [
+            "*/5 * * * *",
+            "0 9-17/2 * jan-mar mon,wed",
+            "@daily",
+            "@every 1h30m",
+            "? * * * ?",
+        ] {
             assert_eq!(check(good), Ok(()), "{good}");
         }
     }
@@ -151,8 +191,14 @@ mod tests {
             ("x", "expected exactly 5 fields, found 1: [x]"),
             ("60 * * * *", "end of range (60) above maximum (59): 60"),
             ("* * 0 * *", "beginning of range (0) below minimum (1): 0"),
-            ("5-2 * * * *", "beginning of range (5) beyond end of range (2): 5-2"),
-            ("*/0 * * * *", "step of range should be a positive number: */0"),
+            (
+                "5-2 * * * *",
+                "beginning of range (5) beyond end of range (2): 5-2",
+            ),
+            (
+                "*/0 * * * *",
+                "step of range should be a positive number: */0",
+            ),
             ("@soon", "unrecognized descriptor: @soon"),
         ];
         for (schedule, problem) in cases {

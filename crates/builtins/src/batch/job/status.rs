@@ -20,18 +20,30 @@ pub(super) fn update(new: &Value, old: &Value) -> ErrorList {
     }
     if after["failed"].int() < before["failed"].int() {
         let failed = after["failed"].int().into();
-        errors.push(field::invalid(&path.child("failed"), &failed, "cannot decrease the failed counter"));
+        errors.push(field::invalid(
+            &path.child("failed"),
+            &failed,
+            "cannot decrease the failed counter",
+        ));
     }
     let elastic = new["spec"]["completionMode"] == "Indexed"
         && new["spec"]["completions"] == new["spec"]["parallelism"];
     if !elastic && after["succeeded"].int() < before["succeeded"].int() {
         let succeeded = after["succeeded"].int().into();
         let message = "cannot decrease the succeeded counter";
-        errors.push(field::invalid(&path.child("succeeded"), &succeeded, message));
+        errors.push(field::invalid(
+            &path.child("succeeded"),
+            &succeeded,
+            message,
+        ));
     }
     let (now, was) = (&after["completionTime"], &before["completionTime"]);
     if now.is_set() && was.is_set() && now != was {
-        errors.push(field::invalid(&path.child("completionTime"), now, "field is immutable"));
+        errors.push(field::invalid(
+            &path.child("completionTime"),
+            now,
+            "field is immutable",
+        ));
     }
     let (now, was) = (&after["startTime"], &before["startTime"]);
     if was.is_set() && now != was && !new["spec"]["suspend"].flag() {
@@ -56,10 +68,19 @@ fn validate_finish(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList
     let finished = complete || failed;
     let newly = finished != (is_true(before, "Complete") || is_true(before, "Failed"));
     if (changed("Complete") || changed("Failed")) && complete && failed {
-        errors.push(unvalued(&conditions, "cannot set Complete=True and Failed=true conditions"));
+        errors.push(unvalued(
+            &conditions,
+            "cannot set Complete=True and Failed=true conditions",
+        ));
     }
-    if (changed("Complete") || changed("FailureTarget")) && complete && is_true(after, "FailureTarget") {
-        errors.push(unvalued(&conditions, "cannot set Complete=True and FailureTarget=true conditions"));
+    if (changed("Complete") || changed("FailureTarget"))
+        && complete
+        && is_true(after, "FailureTarget")
+    {
+        errors.push(unvalued(
+            &conditions,
+            "cannot set Complete=True and FailureTarget=true conditions",
+        ));
     }
     let time = &after["completionTime"];
     if changed("Complete") || field_changed("completionTime") {
@@ -69,40 +90,66 @@ fn validate_finish(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList
             errors.push(field::invalid(&path, time, message));
         }
         if !time.is_set() && complete {
-            errors.push(field::required(&path, "completionTime is required for Complete jobs"));
+            errors.push(field::required(
+                &path,
+                "completionTime is required for Complete jobs",
+            ));
         }
     }
     if changed("Failed") && failed && !is_true(after, "FailureTarget") {
         let message = "cannot set Failed=True condition without the FailureTarget=true condition";
         errors.push(unvalued(&conditions, message));
     }
-    if (changed("Complete") || changed("SuccessCriteriaMet")) && complete && !is_true(after, "SuccessCriteriaMet") {
-        let message = "cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
+    if (changed("Complete") || changed("SuccessCriteriaMet"))
+        && complete
+        && !is_true(after, "SuccessCriteriaMet")
+    {
+        let message =
+            "cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
         errors.push(unvalued(&conditions, message));
     }
     if (newly || field_changed("active")) && finished && after["active"].int() > 0 {
         let message = "active>0 is invalid for finished job";
-        errors.push(field::invalid(&path.child("active"), &after["active"], message));
+        errors.push(field::invalid(
+            &path.child("active"),
+            &after["active"],
+            message,
+        ));
     }
     if (newly || field_changed("startTime")) && finished && !after["startTime"].is_set() {
         let empty = new["spec"]["suspend"].flag() && new["spec"]["completions"] == 0;
         if !empty {
-            errors.push(field::required(&path.child("startTime"), "startTime is required for finished job"));
+            errors.push(field::required(
+                &path.child("startTime"),
+                "startTime is required for finished job",
+            ));
         }
     }
     if (newly || field_changed("terminating")) && finished && after["terminating"].int() > 0 {
         let message = "terminating>0 is invalid for finished job";
-        errors.push(field::invalid(&path.child("terminating"), &after["terminating"], message));
+        errors.push(field::invalid(
+            &path.child("terminating"),
+            &after["terminating"],
+            message,
+        ));
     }
-    if (field_changed("ready") || field_changed("active")) && after["ready"].int() > after["active"].int() {
+    if (field_changed("ready") || field_changed("active"))
+        && after["ready"].int() > after["active"].int()
+    {
         let message = "cannot set more ready pods than active";
-        errors.push(field::invalid(&path.child("ready"), &after["ready"], message));
+        errors.push(field::invalid(
+            &path.child("ready"),
+            &after["ready"],
+            message,
+        ));
     }
 }
 
 fn is_true(status: &Value, kind: &str) -> bool {
     let conditions = status["conditions"].items().iter();
-    conditions.clone().any(|c| c["type"] == kind && c["status"] == "True")
+    conditions
+        .clone()
+        .any(|c| c["type"] == kind && c["status"] == "True")
 }
 
 /// An error that does not show the value.

@@ -50,9 +50,20 @@ pub(super) fn update(new: &Value, old: &Value) -> ErrorList {
     validate_own_spec(after, &mut errors);
     validate_completions(after, before, &path.child("completions"), &mut errors);
     let selector = path.child("selector");
-    checks::immutable_selector(&after["selector"], &before["selector"], &selector, &mut errors);
+    checks::immutable_selector(
+        &after["selector"],
+        &before["selector"],
+        &selector,
+        &mut errors,
+    );
     validate_template_update(new, old, &path.child("template"), &mut errors);
-    for name in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"] {
+    for name in [
+        "completionMode",
+        "podFailurePolicy",
+        "backoffLimitPerIndex",
+        "managedBy",
+        "successPolicy",
+    ] {
         checks::immutable(&after[name], &before[name], &path.child(name), &mut errors);
     }
     errors
@@ -85,7 +96,10 @@ pub(crate) fn validate_spec(spec: &Value, path: &Path, errors: &mut ErrorList) {
     let policy = spec["template"]["spec"]["restartPolicy"].text();
     let path = template.child("spec").child("restartPolicy");
     match policy {
-        "Always" | "" => errors.push(field::required(&path, "valid values: \"OnFailure\", \"Never\"")),
+        "Always" | "" => errors.push(field::required(
+            &path,
+            "valid values: \"OnFailure\", \"Never\"",
+        )),
         "OnFailure" if spec["podFailurePolicy"].is_set() => {
             let message = "only \"Never\" is supported when podFailurePolicy is specified";
             errors.push(field::invalid_str(&path, policy, message));
@@ -124,7 +138,10 @@ fn validate_generated_selector(job: &Value, errors: &mut ErrorList) {
         (NAME_LABELS[1], name),
     ];
     let labels = &spec["template"]["metadata"]["labels"];
-    let path = Path::new("spec").child("template").child("metadata").child("labels");
+    let path = Path::new("spec")
+        .child("template")
+        .child("metadata")
+        .child("labels");
     for (key, value) in expected {
         let path = path.key(key);
         match labels.get(key).map(Read::text) {
@@ -141,13 +158,22 @@ fn validate_generated_selector(job: &Value, errors: &mut ErrorList) {
     if !selector.matches(|key| expected.iter().find(|(k, _)| *k == key).map(|(_, v)| *v)) {
         let path = Path::new("spec").child("selector");
         let text = go_json::selector(&spec["selector"]);
-        errors.push(field::invalid_raw(&path, text, "`selector` not auto-generated"));
+        errors.push(field::invalid_raw(
+            &path,
+            text,
+            "`selector` not auto-generated",
+        ));
     }
 }
 
 fn validate_completion_mode(spec: &Value, path: &Path, errors: &mut ErrorList) {
     let mode = &spec["completionMode"];
-    checks::one_of_if_set(mode, &["NonIndexed", "Indexed"], &path.child("completionMode"), errors);
+    checks::one_of_if_set(
+        mode,
+        &["NonIndexed", "Indexed"],
+        &path.child("completionMode"),
+        errors,
+    );
     let (completions, parallelism) = (spec["completions"].int(), spec["parallelism"].int());
     let failed = &spec["maxFailedIndexes"];
     if mode == "Indexed" {
@@ -156,33 +182,58 @@ fn validate_completion_mode(spec: &Value, path: &Path, errors: &mut ErrorList) {
             errors.push(field::required(&path, "when completion mode is Indexed"));
         }
         if parallelism > MAX_INDEXED_PARALLELISM {
-            let message = format!("must be less than or equal to {MAX_INDEXED_PARALLELISM} when completion mode is Indexed");
-            errors.push(field::invalid(&path.child("parallelism"), &spec["parallelism"], message));
+            let message = format!(
+                "must be less than or equal to {MAX_INDEXED_PARALLELISM} when completion mode is Indexed"
+            );
+            errors.push(field::invalid(
+                &path.child("parallelism"),
+                &spec["parallelism"],
+                message,
+            ));
         }
         if failed.is_set() && spec["completions"].is_set() && failed.int() > completions {
             let message = "must be less than or equal to completions";
-            errors.push(field::invalid(&path.child("maxFailedIndexes"), failed, message));
+            errors.push(field::invalid(
+                &path.child("maxFailedIndexes"),
+                failed,
+                message,
+            ));
         }
         if failed.int() > MAX_INDEXED_PARALLELISM {
             let message = format!("must be less than or equal to {MAX_INDEXED_PARALLELISM}");
-            errors.push(field::invalid(&path.child("maxFailedIndexes"), failed, message));
+            errors.push(field::invalid(
+                &path.child("maxFailedIndexes"),
+                failed,
+                message,
+            ));
         }
         if completions > MANY_COMPLETIONS && spec["backoffLimitPerIndex"].is_set() {
             if !failed.is_set() {
-                let message = format!("must be specified when completions is above {MANY_COMPLETIONS}");
+                let message =
+                    format!("must be specified when completions is above {MANY_COMPLETIONS}");
                 errors.push(field::required(&path.child("maxFailedIndexes"), message));
             }
-            let message = format!("must be less than or equal to {MANY_COMPLETIONS_LIMIT} when completions are above {MANY_COMPLETIONS} and used with backoff limit per index");
+            let message = format!(
+                "must be less than or equal to {MANY_COMPLETIONS_LIMIT} when completions are above {MANY_COMPLETIONS} and used with backoff limit per index"
+            );
             for name in ["parallelism", "maxFailedIndexes"] {
                 if spec[name].int() > MANY_COMPLETIONS_LIMIT {
-                    errors.push(field::invalid(&path.child(name), &spec[name], message.clone()));
+                    errors.push(field::invalid(
+                        &path.child(name),
+                        &spec[name],
+                        message.clone(),
+                    ));
                 }
             }
         }
     } else if mode == "NonIndexed" || !mode.is_set() {
         for name in ["backoffLimitPerIndex", "maxFailedIndexes"] {
             if spec[name].is_set() {
-                errors.push(field::invalid(&path.child(name), &spec[name], "requires indexed completion mode"));
+                errors.push(field::invalid(
+                    &path.child(name),
+                    &spec[name],
+                    "requires indexed completion mode",
+                ));
             }
         }
     }
@@ -202,7 +253,10 @@ fn validate_failure_policy(spec: &Value, path: &Path, errors: &mut ErrorList) {
         errors.push(field::too_many(path, rules.len(), 20));
     }
     let pod = &spec["template"]["spec"];
-    let containers = pod["containers"].items().iter().chain(pod["initContainers"].items());
+    let containers = pod["containers"]
+        .items()
+        .iter()
+        .chain(pod["initContainers"].items());
     let names: BTreeSet<&str> = containers.map(|c| c["name"].text()).collect();
     for (i, rule) in rules.iter().enumerate() {
         let path = path.index(i);
@@ -252,9 +306,16 @@ fn validate_exit_codes(codes: &Value, names: &BTreeSet<&str>, path: &Path, error
     let operator = codes["operator"].text();
     let operator_path = path.child("operator");
     match operator {
-        "" => errors.push(field::required(&operator_path, "valid values: [\"In\" \"NotIn\"]")),
+        "" => errors.push(field::required(
+            &operator_path,
+            "valid values: [\"In\" \"NotIn\"]",
+        )),
         "In" | "NotIn" => {}
-        _ => errors.push(field::not_supported(&operator_path, operator, &["In", "NotIn"])),
+        _ => errors.push(field::not_supported(
+            &operator_path,
+            operator,
+            &["In", "NotIn"],
+        )),
     }
     let name = &codes["containerName"];
     if name.is_set() && !names.contains(name.text()) {
@@ -264,7 +325,11 @@ fn validate_exit_codes(codes: &Value, names: &BTreeSet<&str>, path: &Path, error
     let values_path = path.child("values");
     let values = codes["values"].items();
     if values.is_empty() {
-        errors.push(field::invalid(&values_path, &codes["values"], "at least one value is required"));
+        errors.push(field::invalid(
+            &values_path,
+            &codes["values"],
+            "at least one value is required",
+        ));
     } else if values.len() > 255 {
         errors.push(field::too_many(&values_path, values.len(), 255));
     }
@@ -279,7 +344,11 @@ fn validate_exit_codes(codes: &Value, names: &BTreeSet<&str>, path: &Path, error
         }
     }
     if !values.is_sorted_by_key(Read::int) {
-        errors.push(field::invalid(&values_path, &codes["values"], "must be ordered"));
+        errors.push(field::invalid(
+            &values_path,
+            &codes["values"],
+            "must be ordered",
+        ));
     }
 }
 
@@ -315,7 +384,11 @@ fn validate_template_update(new: &Value, old: &Value, path: &Path, errors: &mut 
         });
     }
     if !same(&after["spec"], &before["spec"]) {
-        errors.push(field::invalid(&path.child("spec"), &after["spec"], "field is immutable"));
+        errors.push(field::invalid(
+            &path.child("spec"),
+            &after["spec"],
+            "field is immutable",
+        ));
     }
 }
 
@@ -325,5 +398,7 @@ fn is_open(job: &Value) -> bool {
         .items()
         .iter()
         .any(|c| c["type"] == "Suspended" && c["status"] == "True");
-    spec["suspend"].flag() && (!status["startTime"].is_set() || suspended) && status["active"].int() == 0
+    spec["suspend"].flag()
+        && (!status["startTime"].is_set() || suspended)
+        && status["active"].int() == 0
 }

@@ -28,7 +28,10 @@ fn what_v1_has_no_field_for_travels_in_annotations() {
         annotations["autoscaling.alpha.kubernetes.io/behavior"],
         r#"{"ScaleUp":null,"ScaleDown":{"StabilizationWindowSeconds":null,"SelectPolicy":"Max","Policies":[{"Type":"Pods","Value":1,"PeriodSeconds":5}],"Tolerance":null}}"#
     );
-    assert_eq!(seen["status"], json!({"currentReplicas": 0, "desiredReplicas": 0}));
+    assert_eq!(
+        seen["status"],
+        json!({"currentReplicas": 0, "desiredReplicas": 0})
+    );
     let back = convert(seen, V1, V2, KIND);
     assert_eq!(back["spec"], stored["spec"]);
     assert!(back["metadata"].get("annotations").is_none());
@@ -40,7 +43,10 @@ fn the_cpu_target_has_a_field_of_its_own() {
         "spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 50, "scaleTargetRef": {}}});
     let new = convert(old, V1, V2, KIND);
     let target = &new["spec"]["metrics"][0]["resource"]["target"];
-    assert_eq!(*target, json!({"type": "Utilization", "averageUtilization": 50}));
+    assert_eq!(
+        *target,
+        json!({"type": "Utilization", "averageUtilization": 50})
+    );
     let seen = convert(new, V2, V1, KIND);
     assert_eq!(seen["spec"]["targetCPUUtilizationPercentage"], 50);
     assert!(seen["metadata"].get("annotations").is_none());
@@ -50,12 +56,14 @@ fn the_cpu_target_has_a_field_of_its_own() {
 fn every_kind_of_metric_survives_the_trip() {
     let object = json!({"kind": "Service", "name": "s", "apiVersion": "v1"});
     let selector = json!({"matchLabels": {"a": "b"}});
-    let stored = v2(json!({"maxReplicas": 3, "scaleTargetRef": {"kind": "D", "name": "d"}, "metrics": [
-        {"type": "Object", "object": {"describedObject": object, "metric": {"name": "m", "selector": selector}, "target": {"type": "Value", "value": "5"}}},
-        {"type": "Pods", "pods": {"metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "5"}}},
-        {"type": "External", "external": {"metric": {"name": "m", "selector": selector}, "target": {"type": "Value", "value": "5"}}},
-        {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "c", "target": {"type": "Utilization", "averageUtilization": 7}}},
-    ]}));
+    let stored = v2(
+        json!({"maxReplicas": 3, "scaleTargetRef": {"kind": "D", "name": "d"}, "metrics": [
+            {"type": "Object", "object": {"describedObject": object, "metric": {"name": "m", "selector": selector}, "target": {"type": "Value", "value": "5"}}},
+            {"type": "Pods", "pods": {"metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "5"}}},
+            {"type": "External", "external": {"metric": {"name": "m", "selector": selector}, "target": {"type": "Value", "value": "5"}}},
+            {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "c", "target": {"type": "Utilization", "averageUtilization": 7}}},
+        ]}),
+    );
     let back = convert(convert(stored.clone(), V2, V1, KIND), V1, V2, KIND);
     assert_eq!(back["spec"], stored["spec"]);
 }

@@ -89,7 +89,12 @@ pub(super) fn validate_init_containers(context: &Context, path: &Path, errors: &
         if sidecar {
             validate_running(c, context, &at, errors);
         } else {
-            for name in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
+            for name in [
+                "lifecycle",
+                "livenessProbe",
+                "readinessProbe",
+                "startupProbe",
+            ] {
                 if c[name].is_set() {
                     errors.push(field::forbidden(&at.child(name), SIDECAR_ONLY));
                 }
@@ -97,7 +102,8 @@ pub(super) fn validate_init_containers(context: &Context, path: &Path, errors: &
             for (j, policy) in c["resizePolicy"].items().iter().enumerate() {
                 if policy["restartPolicy"] == "RestartContainer" {
                     let path = at.child("resizePolicy").index(j).child("restartPolicy");
-                    let message = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+                    let message =
+                        "must not be set to 'RestartContainer' for non-sidecar initContainers";
                     errors.push(field::invalid(&path, &policy["restartPolicy"], message));
                 }
             }
@@ -105,9 +111,16 @@ pub(super) fn validate_init_containers(context: &Context, path: &Path, errors: &
     }
 }
 
-pub(super) fn validate_ephemeral_containers(context: &Context, path: &Path, errors: &mut ErrorList) {
+pub(super) fn validate_ephemeral_containers(
+    context: &Context,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     let spec = context.spec;
-    let others = spec["containers"].items().iter().chain(spec["initContainers"].items());
+    let others = spec["containers"]
+        .items()
+        .iter()
+        .chain(spec["initContainers"].items());
     let others: BTreeSet<&str> = others.map(|c| c["name"].text()).collect();
     let mut seen = others.clone();
     for (i, c) in spec["ephemeralContainers"].items().iter().enumerate() {
@@ -160,7 +173,12 @@ fn validate_common(c: &Value, context: &Context, path: &Path, errors: &mut Error
     env::validate_env_from(&c["envFrom"], &path.child("envFrom"), errors);
     mount::validate_mounts(c, context.volumes, &path.child("volumeMounts"), errors);
     mount::validate_devices(c, context.volumes, &path.child("volumeDevices"), errors);
-    checks::one_of(&c["imagePullPolicy"], &PULL_POLICIES, &path.child("imagePullPolicy"), errors);
+    checks::one_of(
+        &c["imagePullPolicy"],
+        &PULL_POLICIES,
+        &path.child("imagePullPolicy"),
+        errors,
+    );
     let resources_path = path.child("resources");
     resources::validate_requirements(
         &c["resources"],
@@ -171,13 +189,24 @@ fn validate_common(c: &Value, context: &Context, path: &Path, errors: &mut Error
     );
     validate_resize_policy(c, context, &path.child("resizePolicy"), errors);
     let security_path = path.child("securityContext");
-    security::validate_container(&c["securityContext"], context.host_users(), &security_path, errors);
+    security::validate_container(
+        &c["securityContext"],
+        context.host_users(),
+        &security_path,
+        errors,
+    );
 }
 
 fn validate_running(c: &Value, context: &Context, path: &Path, errors: &mut ErrorList) {
     if c["lifecycle"].is_set() {
         let os = &context.spec["os"];
-        probe::validate_lifecycle(&c["lifecycle"], context.grace(), os, &path.child("lifecycle"), errors);
+        probe::validate_lifecycle(
+            &c["lifecycle"],
+            context.grace(),
+            os,
+            &path.child("lifecycle"),
+            errors,
+        );
     }
     probe::validate_probes(c, context.grace(), path, errors);
 }
@@ -202,11 +231,21 @@ fn validate_ports(ports: &Value, path: &Path, errors: &mut ErrorList) {
         if port["hostPort"].int() != 0 {
             checks::port(port["hostPort"].int(), &path.child("hostPort"), errors);
         }
-        checks::one_of(&port["protocol"], &PROTOCOLS, &path.child("protocol"), errors);
+        checks::one_of(
+            &port["protocol"],
+            &PROTOCOLS,
+            &path.child("protocol"),
+            errors,
+        );
     }
 }
 
-fn validate_host_ports(c: &Value, seen: &mut BTreeSet<String>, path: &Path, errors: &mut ErrorList) {
+fn validate_host_ports(
+    c: &Value,
+    seen: &mut BTreeSet<String>,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     for (i, port) in c["ports"].items().iter().enumerate() {
         let number = port["hostPort"].int();
         if number == 0 {
@@ -229,7 +268,12 @@ fn validate_resize_policy(c: &Value, context: &Context, path: &Path, errors: &mu
             errors.push(field::duplicate(&path.index(i), &policy["resourceName"]));
         }
         checks::one_of(&policy["resourceName"], &["cpu", "memory"], path, errors);
-        checks::one_of(&policy["restartPolicy"], &["NotRequired", "RestartContainer"], path, errors);
+        checks::one_of(
+            &policy["restartPolicy"],
+            &["NotRequired", "RestartContainer"],
+            path,
+            errors,
+        );
         if never && policy["restartPolicy"] != "NotRequired" {
             let message = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
             errors.push(field::invalid(path, &policy["restartPolicy"], message));
@@ -247,7 +291,12 @@ fn validate_restart_policy(c: &Value, path: &Path, errors: &mut ErrorList) {
         let message = "must specify restartPolicy when restart rules are used";
         errors.push(field::required(&policy_path, message));
     } else {
-        checks::one_of_if_set(&c["restartPolicy"], &["Always", "Never", "OnFailure"], &policy_path, errors);
+        checks::one_of_if_set(
+            &c["restartPolicy"],
+            &["Always", "Never", "OnFailure"],
+            &policy_path,
+            errors,
+        );
     }
     let rules_path = path.child("restartPolicyRules");
     if rules.len() > 20 {
@@ -268,7 +317,11 @@ fn validate_restart_policy(c: &Value, path: &Path, errors: &mut ErrorList) {
         }
         let operator = codes["operator"].text();
         if !matches!(operator, "In" | "NotIn") {
-            errors.push(field::not_supported(&codes_path.child("operator"), operator, &["In", "NotIn"]));
+            errors.push(field::not_supported(
+                &codes_path.child("operator"),
+                operator,
+                &["In", "NotIn"],
+            ));
         }
         let count = codes["values"].items().len();
         if count > 255 {

@@ -29,7 +29,11 @@ pub(crate) fn pod(obj: &mut Value) {
     self::spec(spec);
     obj.with("status", |status| {
         pod_ips(status);
-        for list in ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"] {
+        for list in [
+            "initContainerStatuses",
+            "containerStatuses",
+            "ephemeralContainerStatuses",
+        ] {
             status.each(list, |c| {
                 c.with("allocatedResources", resources::round_up);
                 c.with("resources", resources::default_requirements);
@@ -196,14 +200,18 @@ fn volume(volume: &mut Value) {
     volume.with("projected", |p| {
         p.put_if_unset("defaultMode", 0o644);
         p.each("sources", |source| {
-            source.with("serviceAccountToken", |t| t.put_if_unset("expirationSeconds", 3600));
+            source.with("serviceAccountToken", |t| {
+                t.put_if_unset("expirationSeconds", 3600)
+            });
             source.with("downwardAPI", |d| {
                 d.each("items", |i| i.with("fieldRef", field_ref));
             });
         });
     });
     volume.with("ephemeral", |e| {
-        e.with("volumeClaimTemplate", |t| persistent_volume_claim::default_spec(t.field("spec")));
+        e.with("volumeClaimTemplate", |t| {
+            persistent_volume_claim::default_spec(t.field("spec"))
+        });
     });
     volume_source(volume);
 }

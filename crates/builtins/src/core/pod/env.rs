@@ -80,13 +80,26 @@ pub(super) fn validate_env_from(sources: &Value, path: &Path, errors: &mut Error
             let path = item.child(reference).child("name");
             match source[reference]["name"].text() {
                 "" => errors.push(field::required(&path, "")),
-                name => checks::messages(name, names::name_is_dns_subdomain(name, true), &path, errors),
+                name => checks::messages(
+                    name,
+                    names::name_is_dns_subdomain(name, true),
+                    &path,
+                    errors,
+                ),
             }
         }
         match count {
-            0 => errors.push(field::invalid_str(path, "", "must specify one of: `configMapRef` or `secretRef`")),
+            0 => errors.push(field::invalid_str(
+                path,
+                "",
+                "must specify one of: `configMapRef` or `secretRef`",
+            )),
             1 => {}
-            _ => errors.push(field::invalid_str(path, "", "may not have more than one field specified at a time")),
+            _ => errors.push(field::invalid_str(
+                path,
+                "",
+                "may not have more than one field specified at a time",
+            )),
         }
     }
 }
@@ -96,7 +109,12 @@ fn validate_source(var: &Value, path: &Path, errors: &mut ErrorList) {
     let mut count = 0;
     if source["fieldRef"].is_set() {
         count += 1;
-        validate_field_ref(&source["fieldRef"], Place::Env, &path.child("fieldRef"), errors);
+        validate_field_ref(
+            &source["fieldRef"],
+            Place::Env,
+            &path.child("fieldRef"),
+            errors,
+        );
     }
     if source["resourceFieldRef"].is_set() {
         count += 1;
@@ -114,7 +132,9 @@ fn validate_source(var: &Value, path: &Path, errors: &mut ErrorList) {
         validate_file_ref(&source["fileKeyRef"], &path.child("fileKeyRef"), errors);
     }
     let message = match count {
-        0 => "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`",
+        0 => {
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+        }
         _ if !var["value"].is_blank() => "may not be specified when `value` is not empty",
         1 => return,
         _ => "may not have more than one field specified at a time",
@@ -123,7 +143,12 @@ fn validate_source(var: &Value, path: &Path, errors: &mut ErrorList) {
 }
 
 /// Checks a reference to a field of the pod.
-pub(super) fn validate_field_ref(reference: &Value, place: Place, path: &Path, errors: &mut ErrorList) {
+pub(super) fn validate_field_ref(
+    reference: &Value,
+    place: Place,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     if reference["apiVersion"].is_blank() {
         errors.push(field::required(&path.child("apiVersion"), ""));
         return;
@@ -162,31 +187,46 @@ pub(super) fn validate_field_ref(reference: &Value, place: Place, path: &Path, e
         Place::Env => &ENV_FIELDS,
         Place::Volume => &VOLUME_FIELDS,
     };
-    let name = if name == "spec.host" { "spec.nodeName" } else { name };
+    let name = if name == "spec.host" {
+        "spec.nodeName"
+    } else {
+        name
+    };
     if !known.contains(&name) {
         errors.push(field::not_supported(&name_path, name, known));
     }
 }
 
 /// Checks a reference to a resource of a container.
-pub(super) fn validate_resource_ref(reference: &Value, place: Place, path: &Path, errors: &mut ErrorList) {
+pub(super) fn validate_resource_ref(
+    reference: &Value,
+    place: Place,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     let resource = reference["resource"].text();
-    let huge = resource.starts_with("requests.hugepages-") || resource.starts_with("limits.hugepages-");
+    let huge =
+        resource.starts_with("requests.hugepages-") || resource.starts_with("limits.hugepages-");
     if place == Place::Volume && reference["containerName"].is_blank() {
         errors.push(field::required(&path.child("containerName"), ""));
     } else if resource.is_empty() {
         errors.push(field::required(&path.child("resource"), ""));
     } else if !RESOURCES.contains(&resource) && !huge {
-        errors.push(field::not_supported(&path.child("resource"), resource, &RESOURCES));
+        errors.push(field::not_supported(
+            &path.child("resource"),
+            resource,
+            &RESOURCES,
+        ));
     }
     let Some(divisor) = resources::quantity(&reference["divisor"]).filter(|d| !d.is_zero()) else {
         return;
     };
     let text = divisor.to_string();
     let (known, message) = match resource {
-        "limits.cpu" | "requests.cpu" => {
-            (matches!(text.as_str(), "1m" | "1"), "1m and 1 are supported with the cpu resource".to_owned())
-        }
+        "limits.cpu" | "requests.cpu" => (
+            matches!(text.as_str(), "1m" | "1"),
+            "1m and 1 are supported with the cpu resource".to_owned(),
+        ),
         _ => {
             let what = match resource.split_once('.').map(|r| r.1) {
                 Some("memory") => "memory",
@@ -195,28 +235,50 @@ pub(super) fn validate_resource_ref(reference: &Value, place: Place, path: &Path
                 _ => return,
             };
             let list = BYTE_DIVISORS.join(", ");
-            (BYTE_DIVISORS.contains(&text.as_str()), format!("{list} are supported with the {what} resource"))
+            (
+                BYTE_DIVISORS.contains(&text.as_str()),
+                format!("{list} are supported with the {what} resource"),
+            )
         }
     };
     if !known {
         let message = format!("only divisor's values {message}");
-        errors.push(field::invalid_str(&path.child("divisor"), resource, message));
+        errors.push(field::invalid_str(
+            &path.child("divisor"),
+            resource,
+            message,
+        ));
     }
 }
 
 fn validate_key_ref(reference: &Value, path: &Path, errors: &mut ErrorList) {
     let name = reference["name"].text();
-    checks::messages(name, names::name_is_dns_subdomain(name, false), &path.child("name"), errors);
+    checks::messages(
+        name,
+        names::name_is_dns_subdomain(name, false),
+        &path.child("name"),
+        errors,
+    );
     match reference["key"].text() {
         "" => errors.push(field::required(&path.child("key"), "")),
-        key => checks::messages(key, names::is_config_map_key(key), &path.child("key"), errors),
+        key => checks::messages(
+            key,
+            names::is_config_map_key(key),
+            &path.child("key"),
+            errors,
+        ),
     }
 }
 
 fn validate_file_ref(reference: &Value, path: &Path, errors: &mut ErrorList) {
     match reference["key"].text() {
         "" => errors.push(field::required(&path.child("key"), "")),
-        key => checks::messages(key, names::is_relaxed_env_var_name(key), &path.child("key"), errors),
+        key => checks::messages(
+            key,
+            names::is_relaxed_env_var_name(key),
+            &path.child("key"),
+            errors,
+        ),
     }
     match reference["volumeName"].text() {
         "" => errors.push(field::required(&path.child("volumeName"), "")),
@@ -238,5 +300,8 @@ fn subscript(name: &str) -> Option<(&str, &str)> {
 fn is_known_field(name: &str) -> bool {
     ENV_FIELDS.contains(&name)
         || VOLUME_FIELDS.contains(&name)
-        || matches!(name, "spec.restartPolicy" | "spec.schedulerName" | "spec.host" | "status.phase")
+        || matches!(
+            name,
+            "spec.restartPolicy" | "spec.schedulerName" | "spec.host" | "status.phase"
+        )
 }

@@ -9,10 +9,7 @@ pub(crate) fn is_latest(image: &str) -> bool {
     };
     let after_slash = rest.rfind('/').map_or(0, |i| i + 1);
     let (name, tag) = match rest[after_slash..].find(':') {
-        Some(i) => (
-            &rest[..after_slash + i],
-            Some(&rest[after_slash + i + 1..]),
-        ),
+        Some(i) => (&rest[..after_slash + i], Some(&rest[after_slash + i + 1..])),
         None => (rest, None),
     };
     if !is_name(name) || digest.is_some_and(|d| !is_digest(d)) {
@@ -89,9 +86,7 @@ fn is_path_component(part: &str) -> bool {
 
 fn is_digest(digest: &str) -> bool {
     digest.split_once(':').is_some_and(|(algorithm, hex)| {
-        !algorithm.is_empty()
-            && hex.len() >= 32
-            && hex.bytes().all(|b| b.is_ascii_hexdigit())
+        !algorithm.is_empty() && hex.len() >= 32 && hex.bytes().all(|b| b.is_ascii_hexdigit())
     })
 }
 
@@ -101,7 +96,12 @@ mod tests {
 
     #[test]
     fn no_tag_means_the_latest() {
-        for image in ["nginx", "nginx:latest", "reg.example.com:5000/x/nginx", "a/b"] {
+        for image in [
+            "nginx",
+            "nginx:latest",
+            "reg.example.com:5000/x/nginx",
+            "a/b",
+        ] {
             assert!(is_latest(image), "{image}");
         }
     }

@@ -7,15 +7,19 @@
 //! | `validate` | what is wrong with a pod or a template |
 //! | `container`, `env`, `mount`, `probe`, `volume`, `scheduling`, `security` | the parts of that |
 //! | [`update`] | what an update may change |
+//! | [`binding`], [`eviction`], [`resize`] | subresources |
 //! | `warnings` | what is let through with a warning |
 
+pub mod binding;
 mod container;
 pub(crate) mod default;
 mod env;
+pub mod eviction;
 mod image;
 mod mount;
 mod probe;
 mod qos;
+pub mod resize;
 pub(crate) mod scheduling;
 mod security;
 mod strategy;
@@ -38,6 +42,10 @@ pub(crate) static RULES: KindRules = KindRules {
     returns_deleted_object: true,
     grace: Some(strategy::grace),
     reset_fields: &["status"],
-    reset_fields_status: &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
+    reset_fields_status: &[
+        "spec",
+        "metadata.deletionTimestamp",
+        "metadata.ownerReferences",
+    ],
     ..KindRules::GENERAL
 };

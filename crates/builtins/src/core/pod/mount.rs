@@ -19,7 +19,11 @@ pub(super) fn validate_mounts(c: &Value, volumes: &Volumes, path: &Path, errors:
         }
         checks::required(&mount["mountPath"], &at.child("mountPath"), errors);
         if !points.insert(point) {
-            errors.push(field::invalid_str(&at.child("mountPath"), point, "must be unique"));
+            errors.push(field::invalid_str(
+                &at.child("mountPath"),
+                point,
+                "must be unique",
+            ));
         }
         let devices = c["volumeDevices"].items();
         if devices.iter().any(|d| d["name"] == name) {
@@ -37,7 +41,11 @@ pub(super) fn validate_mounts(c: &Value, volumes: &Volumes, path: &Path, errors:
         if !expression.is_empty() {
             if !mount["subPath"].is_blank() {
                 let message = "subPathExpr and subPath are mutually exclusive";
-                errors.push(field::invalid_str(&at.child("subPathExpr"), expression, message));
+                errors.push(field::invalid_str(
+                    &at.child("subPathExpr"),
+                    expression,
+                    message,
+                ));
             }
             checks::descending_path(expression, &path.child("subPathExpr"), errors);
         }
@@ -60,7 +68,9 @@ pub(super) fn validate_devices(c: &Value, volumes: &Volumes, path: &Path, errors
         }
         let claimed = |v: &&Value| v["persistentVolumeClaim"].is_set() || v["ephemeral"].is_set();
         if volume.is_some_and(|v| !claimed(&v)) {
-            invalid_name("can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode");
+            invalid_name(
+                "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode",
+            );
         }
         if name.is_empty() {
             errors.push(field::required(&at.child("name"), ""));
@@ -107,11 +117,15 @@ fn validate_recursive_read_only(mount: &Value, path: &Path, errors: &mut ErrorLi
     match mode.text() {
         "Enabled" | "IfPossible" => {
             if !mount["readOnly"].flag() {
-                errors.push(field::forbidden(path, "may only be specified when readOnly is true"));
+                errors.push(field::forbidden(
+                    path,
+                    "may only be specified when readOnly is true",
+                ));
             }
             let propagation = &mount["mountPropagation"];
             if propagation.is_set() && propagation != "None" {
-                let message = "may only be specified when mountPropagation is None or not specified";
+                let message =
+                    "may only be specified when mountPropagation is None or not specified";
                 errors.push(field::forbidden(path, message));
             }
         }

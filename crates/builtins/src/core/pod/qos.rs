@@ -73,7 +73,10 @@ mod tests {
     #[test]
     fn equal_limits_and_requests_of_both_resources_are_guaranteed() {
         let both = json!({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1000m", "memory": "1Gi"}});
-        assert_eq!(class(&json!({"containers": [{"resources": both}]})), "Guaranteed");
+        assert_eq!(
+            class(&json!({"containers": [{"resources": both}]})),
+            "Guaranteed"
+        );
         let two = json!({"containers": [{"resources": both}, {}]});
         assert_eq!(class(&two), "Burstable");
     }

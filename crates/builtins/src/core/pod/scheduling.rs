@@ -22,7 +22,12 @@ pub(super) fn validate_affinity(affinity: &Value, path: &Path, errors: &mut Erro
     for (i, term) in node[PREFERRED].items().iter().enumerate() {
         let path = node_path.child(PREFERRED).index(i);
         validate_weight(term, &path, errors);
-        validate_node_term(&term["preference"], false, &path.child("preference"), errors);
+        validate_node_term(
+            &term["preference"],
+            false,
+            &path.child("preference"),
+            errors,
+        );
     }
     for side in ["podAffinity", "podAntiAffinity"] {
         let path = path.child(side);
@@ -32,7 +37,11 @@ pub(super) fn validate_affinity(affinity: &Value, path: &Path, errors: &mut Erro
         for (i, term) in affinity[side][PREFERRED].items().iter().enumerate() {
             let path = path.child(PREFERRED).index(i);
             validate_weight(term, &path, errors);
-            validate_pod_term(&term["podAffinityTerm"], &path.child("podAffinityTerm"), errors);
+            validate_pod_term(
+                &term["podAffinityTerm"],
+                &path.child("podAffinityTerm"),
+                errors,
+            );
         }
     }
 }
@@ -42,7 +51,10 @@ pub(crate) fn validate_node_selector(selector: &Value, path: &Path, errors: &mut
     let path = path.child("nodeSelectorTerms");
     let terms = selector["nodeSelectorTerms"].items();
     if terms.is_empty() {
-        errors.push(field::required(&path, "must have at least one node selector term"));
+        errors.push(field::required(
+            &path,
+            "must have at least one node selector term",
+        ));
     }
     for (i, term) in terms.iter().enumerate() {
         validate_node_term(term, true, &path.index(i), errors);
@@ -81,7 +93,11 @@ pub(crate) fn validate_tolerations(tolerations: &Value, path: &Path, errors: &mu
                 let known = ["Equal", "Exists", "Lt", "Gt"];
                 errors.push(field::not_supported(&operator_path, operator, &known));
             }
-            _ => errors.push(field::not_supported(&operator_path, operator, &["Equal", "Exists"])),
+            _ => errors.push(field::not_supported(
+                &operator_path,
+                operator,
+                &["Equal", "Exists"],
+            )),
         }
         if !effect.is_empty() {
             validate_taint_effect(&t["effect"], &path.child("effect"), errors);
@@ -91,7 +107,12 @@ pub(crate) fn validate_tolerations(tolerations: &Value, path: &Path, errors: &mu
 
 /// Checks the effect of a taint or a toleration.
 pub(crate) fn validate_taint_effect(effect: &Value, path: &Path, errors: &mut ErrorList) {
-    checks::one_of(effect, &["NoSchedule", "PreferNoSchedule", "NoExecute"], path, errors);
+    checks::one_of(
+        effect,
+        &["NoSchedule", "PreferNoSchedule", "NoExecute"],
+        path,
+        errors,
+    );
 }
 
 pub(super) fn validate_spread(constraints: &Value, path: &Path, errors: &mut ErrorList) {
@@ -100,12 +121,19 @@ pub(super) fn validate_spread(constraints: &Value, path: &Path, errors: &mut Err
         let path = path.index(i);
         checks::positive(c["maxSkew"].int(), &path.child("maxSkew"), errors);
         if c["topologyKey"].is_blank() {
-            errors.push(field::required(&path.child("topologyKey"), "can not be empty"));
+            errors.push(field::required(
+                &path.child("topologyKey"),
+                "can not be empty",
+            ));
         }
         let action = c["whenUnsatisfiable"].text();
         if !matches!(action, "DoNotSchedule" | "ScheduleAnyway") {
             let known = ["DoNotSchedule", "ScheduleAnyway"];
-            errors.push(field::not_supported(&path.child("whenUnsatisfiable"), action, &known));
+            errors.push(field::not_supported(
+                &path.child("whenUnsatisfiable"),
+                action,
+                &known,
+            ));
         }
         let rest = all.get(i + 1..).unwrap_or_default();
         let same = |d: &&Value| {
@@ -121,12 +149,19 @@ pub(super) fn validate_spread(constraints: &Value, path: &Path, errors: &mut Err
             let path = path.child("minDomains");
             checks::positive(domains.int(), &path, errors);
             if action != "DoNotSchedule" {
-                let message = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
+                let message = format!(
+                    "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+                );
                 errors.push(field::invalid(&path, domains, message));
             }
         }
         for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
-            checks::one_of_if_set(&c[policy], &["Honor", "Ignore"], &path.child(policy), errors);
+            checks::one_of_if_set(
+                &c[policy],
+                &["Honor", "Ignore"],
+                &path.child(policy),
+                errors,
+            );
         }
         validate_label_keys(c, &path, errors);
         checks::selector(&c["labelSelector"], &path.child("labelSelector"), errors);
@@ -147,13 +182,22 @@ pub(super) fn validate_gates(gates: &Value, path: &Path, errors: &mut ErrorList)
 fn validate_weight(term: &Value, path: &Path, errors: &mut ErrorList) {
     if !(1..=100).contains(&term["weight"].int()) {
         let weight = term["weight"].int().into();
-        errors.push(field::invalid(&path.child("weight"), &weight, "must be in the range 1-100"));
+        errors.push(field::invalid(
+            &path.child("weight"),
+            &weight,
+            "must be in the range 1-100",
+        ));
     }
 }
 
 fn validate_node_term(term: &Value, check_values: bool, path: &Path, errors: &mut ErrorList) {
     for (i, e) in term["matchExpressions"].items().iter().enumerate() {
-        validate_requirement(e, check_values, &path.child("matchExpressions").index(i), errors);
+        validate_requirement(
+            e,
+            check_values,
+            &path.child("matchExpressions").index(i),
+            errors,
+        );
     }
     for (i, e) in term["matchFields"].items().iter().enumerate() {
         validate_field_requirement(e, &path.child("matchFields").index(i), errors);
@@ -185,7 +229,12 @@ fn validate_requirement(e: &Value, check_values: bool, path: &Path, errors: &mut
     checks::qualified_name(e["key"].text(), &path.child("key"), errors);
     if check_values {
         for (i, v) in values.iter().enumerate() {
-            checks::messages(v.text(), names::is_label_value(v.text()), &values_path.index(i), errors);
+            checks::messages(
+                v.text(),
+                names::is_label_value(v.text()),
+                &values_path.index(i),
+                errors,
+            );
         }
     }
 }
@@ -206,7 +255,11 @@ fn validate_field_requirement(e: &Value, path: &Path, errors: &mut ErrorList) {
     }
     if e["key"] != "metadata.name" {
         let message = "not a valid field selector key";
-        errors.push(field::invalid_str(&path.child("key"), e["key"].text(), message));
+        errors.push(field::invalid_str(
+            &path.child("key"),
+            e["key"].text(),
+            message,
+        ));
         return;
     }
     for (i, v) in values.iter().enumerate() {
@@ -217,7 +270,11 @@ fn validate_field_requirement(e: &Value, path: &Path, errors: &mut ErrorList) {
 
 fn validate_pod_term(term: &Value, path: &Path, errors: &mut ErrorList) {
     checks::selector(&term["labelSelector"], &path.child("labelSelector"), errors);
-    checks::selector(&term["namespaceSelector"], &path.child("namespaceSelector"), errors);
+    checks::selector(
+        &term["namespaceSelector"],
+        &path.child("namespaceSelector"),
+        errors,
+    );
     for name in term["namespaces"].items() {
         let found = names::name_is_dns_label(name.text(), false);
         checks::messages(name.text(), found, &path.child("namespace"), errors);
@@ -239,7 +296,10 @@ fn validate_label_keys(term: &Value, path: &Path, errors: &mut ErrorList) {
         }
         let path = path.child(list);
         if !selector.is_set() {
-            errors.push(field::forbidden(&path, "must not be specified when labelSelector is not set"));
+            errors.push(field::forbidden(
+                &path,
+                "must not be specified when labelSelector is not set",
+            ));
             continue;
         }
         for (i, key) in keys.iter().enumerate() {
@@ -247,7 +307,11 @@ fn validate_label_keys(term: &Value, path: &Path, errors: &mut ErrorList) {
         }
     }
     let keys = term["matchLabelKeys"].items();
-    let mut selected: BTreeSet<&str> = selector["matchLabels"].entries().into_iter().map(|e| e.0).collect();
+    let mut selected: BTreeSet<&str> = selector["matchLabels"]
+        .entries()
+        .into_iter()
+        .map(|e| e.0)
+        .collect();
     for e in selector["matchExpressions"].items() {
         let key = e["key"].text();
         let position = keys.iter().rposition(|k| k == key);

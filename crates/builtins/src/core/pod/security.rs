@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::{checks, json::Read};
 
-const SYSCTL_REGEX: &str = "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
+const SYSCTL_REGEX: &str =
+    "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
 
 pub(super) fn validate_pod(spec: &Value, path: &Path, errors: &mut ErrorList) {
     let context = &spec["securityContext"];
@@ -19,21 +20,53 @@ pub(super) fn validate_pod(spec: &Value, path: &Path, errors: &mut ErrorList) {
     }
     if spec["shareProcessNamespace"].flag() && spec["hostPID"].flag() {
         let message = "ShareProcessNamespace and HostPID cannot both be enabled";
-        errors.push(field::invalid(&path.child("shareProcessNamespace"), &true.into(), message));
+        errors.push(field::invalid(
+            &path.child("shareProcessNamespace"),
+            &true.into(),
+            message,
+        ));
     }
     validate_sysctls(spec, &path.child("sysctls"), errors);
     let known = ["Always", "OnRootMismatch"];
-    checks::one_of_if_set(&context["fsGroupChangePolicy"], &known, &path.child("fsGroupChangePolicy"), errors);
-    validate_seccomp(&context["seccompProfile"], &path.child("seccompProfile"), errors);
-    validate_app_armor(&context["appArmorProfile"], &path.child("appArmorProfile"), errors);
+    checks::one_of_if_set(
+        &context["fsGroupChangePolicy"],
+        &known,
+        &path.child("fsGroupChangePolicy"),
+        errors,
+    );
+    validate_seccomp(
+        &context["seccompProfile"],
+        &path.child("seccompProfile"),
+        errors,
+    );
+    validate_app_armor(
+        &context["appArmorProfile"],
+        &path.child("appArmorProfile"),
+        errors,
+    );
     let known = ["Merge", "Strict"];
     let policy = &context["supplementalGroupsPolicy"];
-    checks::one_of_if_set(policy, &known, &path.child("supplementalGroupsPolicy"), errors);
+    checks::one_of_if_set(
+        policy,
+        &known,
+        &path.child("supplementalGroupsPolicy"),
+        errors,
+    );
     let known = ["MountOption", "Recursive"];
-    checks::one_of_if_set(&context["seLinuxChangePolicy"], &known, &path.child("seLinuxChangePolicy"), errors);
+    checks::one_of_if_set(
+        &context["seLinuxChangePolicy"],
+        &known,
+        &path.child("seLinuxChangePolicy"),
+        errors,
+    );
 }
 
-pub(super) fn validate_container(context: &Value, host_users: bool, path: &Path, errors: &mut ErrorList) {
+pub(super) fn validate_container(
+    context: &Value,
+    host_users: bool,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     if !context.is_set() {
         return;
     }
@@ -47,7 +80,11 @@ pub(super) fn validate_container(context: &Value, host_users: bool, path: &Path,
         let message = "`hostUsers` must be false to use `Unmasked`";
         errors.push(field::invalid(&mount_path, proc_mount, message));
     }
-    validate_seccomp(&context["seccompProfile"], &path.child("seccompProfile"), errors);
+    validate_seccomp(
+        &context["seccompProfile"],
+        &path.child("seccompProfile"),
+        errors,
+    );
     let escalation = &context["allowPrivilegeEscalation"];
     if escalation.is_set() && !escalation.flag() {
         let text = internal_form(context);
@@ -62,7 +99,11 @@ pub(super) fn validate_container(context: &Value, host_users: bool, path: &Path,
             }
         }
     }
-    validate_app_armor(&context["appArmorProfile"], &path.child("appArmorProfile"), errors);
+    validate_app_armor(
+        &context["appArmorProfile"],
+        &path.child("appArmorProfile"),
+        errors,
+    );
 }
 
 fn validate_seccomp(profile: &Value, path: &Path, errors: &mut ErrorList) {
@@ -71,7 +112,10 @@ fn validate_seccomp(profile: &Value, path: &Path, errors: &mut ErrorList) {
     }
     let kind = profile["type"].text();
     match kind {
-        "" => errors.push(field::required(&path.child("type"), "type is required when seccompProfile is set")),
+        "" => errors.push(field::required(
+            &path.child("type"),
+            "type is required when seccompProfile is set",
+        )),
         "Localhost" | "RuntimeDefault" | "Unconfined" => {}
         _ => {
             let known = ["Localhost", "RuntimeDefault", "Unconfined"];
@@ -87,7 +131,10 @@ fn validate_app_armor(profile: &Value, path: &Path, errors: &mut ErrorList) {
     }
     let kind = profile["type"].text();
     match kind {
-        "" => errors.push(field::required(&path.child("type"), "type is required when appArmorProfile is set")),
+        "" => errors.push(field::required(
+            &path.child("type"),
+            "type is required when appArmorProfile is set",
+        )),
         "Localhost" | "RuntimeDefault" | "Unconfined" => {}
         _ => {
             let known = ["Localhost", "RuntimeDefault", "Unconfined"];
@@ -98,39 +145,68 @@ fn validate_app_armor(profile: &Value, path: &Path, errors: &mut ErrorList) {
     let path = path.child("localhostProfile");
     if kind == "Localhost" {
         if local.is_blank() {
-            errors.push(field::required(&path, "must be set when AppArmor type is Localhost"));
+            errors.push(field::required(
+                &path,
+                "must be set when AppArmor type is Localhost",
+            ));
         } else if local.text().trim().len() != local.text().len() {
-            errors.push(field::invalid(&path, local, "must not be padded with whitespace"));
+            errors.push(field::invalid(
+                &path,
+                local,
+                "must not be padded with whitespace",
+            ));
         }
     } else if local.is_set() {
-        errors.push(field::invalid(&path, local, "can only be set when AppArmor type is Localhost"));
+        errors.push(field::invalid(
+            &path,
+            local,
+            "can only be set when AppArmor type is Localhost",
+        ));
     }
 }
 
-fn validate_local_profile(profile: &Value, kind: &str, what: &str, path: &Path, errors: &mut ErrorList) {
+fn validate_local_profile(
+    profile: &Value,
+    kind: &str,
+    what: &str,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     let local = &profile["localhostProfile"];
     let path = path.child("localhostProfile");
     if kind == "Localhost" {
         if local.is_set() {
             checks::descending_path(local.text(), &path, errors);
         } else {
-            errors.push(field::required(&path, format!("must be set when {what} type is Localhost")));
+            errors.push(field::required(
+                &path,
+                format!("must be set when {what} type is Localhost"),
+            ));
         }
     } else if local.is_set() {
         let text = format!("{{\"Type\":\"{kind}\",\"LocalhostProfile\":{local}}}");
-        errors.push(field::invalid_raw(&path, text, format!("can only be set when {what} type is Localhost")));
+        errors.push(field::invalid_raw(
+            &path,
+            text,
+            format!("can only be set when {what} type is Localhost"),
+        ));
     }
 }
 
 fn validate_sysctls(spec: &Value, path: &Path, errors: &mut ErrorList) {
     let mut seen = BTreeSet::new();
-    for (i, sysctl) in spec["securityContext"]["sysctls"].items().iter().enumerate() {
+    for (i, sysctl) in spec["securityContext"]["sysctls"]
+        .items()
+        .iter()
+        .enumerate()
+    {
         let path = path.index(i).child("name");
         let name = sysctl["name"].text();
         if name.is_empty() {
             errors.push(field::required(&path, ""));
         } else if name.len() > 253 || !is_sysctl(name) {
-            let message = format!("must have at most 253 characters and match regex {SYSCTL_REGEX}");
+            let message =
+                format!("must have at most 253 characters and match regex {SYSCTL_REGEX}");
             errors.push(field::invalid_str(&path, name, message));
         } else if seen.contains(name) {
             errors.push(field::duplicate(&path, &name.into()));
@@ -148,7 +224,9 @@ fn validate_sysctls(spec: &Value, path: &Path, errors: &mut ErrorList) {
 }
 
 fn is_ipc(name: &str) -> bool {
-    ["kernel.msg", "kernel.sem", "kernel.shm", "fs.mqueue."].iter().any(|p| name.starts_with(p))
+    ["kernel.msg", "kernel.sem", "kernel.shm", "fs.mqueue."]
+        .iter()
+        .any(|p| name.starts_with(p))
 }
 
 /// Segments of lower case letters, digits, `-` and `_`, parted by `.` or `/`, that start and end with a letter or digit.

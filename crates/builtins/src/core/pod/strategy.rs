@@ -96,7 +96,10 @@ fn expand_affinity(affinity: &mut Value, labels: &Value) {
     affinity.each("preferredDuringSchedulingIgnoredDuringExecution", |p| {
         p.with("podAffinityTerm", &mut expand);
     });
-    affinity.each("requiredDuringSchedulingIgnoredDuringExecution", &mut expand);
+    affinity.each(
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        &mut expand,
+    );
 }
 
 /// Label keys of the pod become requirements of the term's selector.

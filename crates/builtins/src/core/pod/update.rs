@@ -29,7 +29,12 @@ pub(crate) fn update(new: &Value, old: &Value) -> ErrorList {
             return errors;
         }
     }
-    if !validate_deadline(after, before, &path.child("activeDeadlineSeconds"), &mut errors) {
+    if !validate_deadline(
+        after,
+        before,
+        &path.child("activeDeadlineSeconds"),
+        &mut errors,
+    ) {
         return errors;
     }
     validate_tolerations(after, before, &path.child("tolerations"), &mut errors);
@@ -52,7 +57,11 @@ pub(crate) fn status(new: &Value, old: &Value) -> ErrorList {
         let path = path.child("conditions").index(i);
         if condition["observedGeneration"].int() < 0 {
             let path = path.child("observedGeneration");
-            errors.push(field::invalid(&path, &condition["observedGeneration"], "must be a non-negative integer"));
+            errors.push(field::invalid(
+                &path,
+                &condition["observedGeneration"],
+                "must be a non-negative integer",
+            ));
         }
         let kind = condition["type"].text();
         if !matches!(kind, "PodScheduled" | "Ready" | "Initialized") {
@@ -61,9 +70,18 @@ pub(crate) fn status(new: &Value, old: &Value) -> ErrorList {
     }
     if after["observedGeneration"].int() < 0 {
         let path = path.child("observedGeneration");
-        errors.push(field::invalid(&path, &after["observedGeneration"], "must be a non-negative integer"));
+        errors.push(field::invalid(
+            &path,
+            &after["observedGeneration"],
+            "must be a non-negative integer",
+        ));
     }
-    checks::immutable(&after["qosClass"], &before["qosClass"], &path.child("qosClass"), &mut errors);
+    checks::immutable(
+        &after["qosClass"],
+        &before["qosClass"],
+        &path.child("qosClass"),
+        &mut errors,
+    );
     for list in ["containerStatuses", "initContainerStatuses"] {
         validate_transitions(new, old, list, &path.child(list), &mut errors);
     }
@@ -111,7 +129,10 @@ pub fn prepare_ephemeral_containers(new: &mut Value, old: &Value) {
 /// Whether containers stayed the same in number; images are required.
 fn validate_containers(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList) -> bool {
     if new.items().len() != old.items().len() {
-        errors.push(field::forbidden(path, "pod updates may not add or remove containers"));
+        errors.push(field::forbidden(
+            path,
+            "pod updates may not add or remove containers",
+        ));
         return false;
     }
     for (i, c) in new.items().iter().enumerate() {
@@ -145,7 +166,11 @@ fn validate_tolerations(new: &Value, old: &Value, path: &Path, errors: &mut Erro
         t.forget("tolerationSeconds");
         t
     };
-    let after: Vec<Value> = new["tolerations"].items().iter().map(without_seconds).collect();
+    let after: Vec<Value> = new["tolerations"]
+        .items()
+        .iter()
+        .map(without_seconds)
+        .collect();
     for before in old["tolerations"].items() {
         if !after.contains(&without_seconds(before)) {
             let message = "existing toleration can not be modified except its tolerationSeconds";
@@ -161,7 +186,8 @@ fn validate_gates(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList)
     for (i, gate) in new["schedulingGates"].items().iter().enumerate() {
         if !before.iter().any(|g| g["name"] == gate["name"]) {
             let name = gate["name"].text();
-            let message = format!("only deletion is allowed, but found new scheduling gate '{name}'");
+            let message =
+                format!("only deletion is allowed, but found new scheduling gate '{name}'");
             errors.push(field::forbidden(&path.index(i).child("name"), message));
         }
     }
@@ -171,7 +197,11 @@ fn validate_gates(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList)
 fn munged(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList) -> Value {
     let mut spec = new.clone();
     for list in ["containers", "initContainers"] {
-        let images: Vec<Value> = old[list].items().iter().map(|c| c["image"].clone()).collect();
+        let images: Vec<Value> = old[list]
+            .items()
+            .iter()
+            .map(|c| c["image"].clone())
+            .collect();
         let mut images = images.into_iter();
         spec.each(list, |c| {
             if let Some(image) = images.next() {
@@ -191,7 +221,8 @@ fn munged(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList) -> Valu
         for (key, value) in before.entries() {
             if after.get(key) != Some(value) {
                 let path = path.child("nodeSelector");
-                let message = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
+                let message =
+                    "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
                 errors.push(field::invalid(&path, after, message));
                 break;
             }
@@ -209,11 +240,15 @@ fn validate_transitions(new: &Value, old: &Value, list: &str, path: &Path, error
     }
     for (i, before) in old["status"][list].items().iter().enumerate() {
         let terminated = &before["state"]["terminated"];
-        let over = terminated.is_set() && (terminated["exitCode"].int() == 0 || policy != "OnFailure");
+        let over =
+            terminated.is_set() && (terminated["exitCode"].int() == 0 || policy != "OnFailure");
         if !over {
             continue;
         }
-        let now = new["status"][list].items().iter().find(|s| s["name"] == before["name"]);
+        let now = new["status"][list]
+            .items()
+            .iter()
+            .find(|s| s["name"] == before["name"]);
         if now.is_some_and(|s| !s["state"]["terminated"].is_set()) {
             let message = "may not be transitioned to non-terminated state";
             errors.push(field::forbidden(&path.index(i).child("state"), message));

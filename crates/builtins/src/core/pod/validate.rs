@@ -10,12 +10,7 @@ use super::{
     container::{self, Context},
     scheduling, security, volume,
 };
-use crate::{
-    checks,
-    core::resources,
-    json::Read,
-    meta,
-};
+use crate::{checks, core::resources, json::Read, meta};
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
@@ -26,7 +21,10 @@ pub(crate) fn create(pod: &Value) -> ErrorList {
     let mut errors = metadata_and_spec(pod);
     let (spec, path) = (&pod["spec"], Path::new("spec"));
     if !spec["ephemeralContainers"].is_blank() {
-        errors.push(field::forbidden(&path.child("ephemeralContainers"), "cannot be set on create"));
+        errors.push(field::forbidden(
+            &path.child("ephemeralContainers"),
+            "cannot be set on create",
+        ));
     }
     if !spec["nodeName"].is_blank() && !spec["schedulingGates"].is_blank() {
         let message = "cannot be set until all schedulingGates have been cleared";
@@ -38,16 +36,33 @@ pub(crate) fn create(pod: &Value) -> ErrorList {
 /// What creates and updates have in common.
 pub(super) fn metadata_and_spec(pod: &Value) -> ErrorList {
     let mut errors = meta::validate(pod, true, meta::subdomain);
-    validate_annotations(pod, &Path::new("metadata").child("annotations"), &mut errors);
+    validate_annotations(
+        pod,
+        &Path::new("metadata").child("annotations"),
+        &mut errors,
+    );
     let (spec, path) = (&pod["spec"], Path::new("spec"));
-    validate_spec(spec, pod["metadata"]["name"].text(), true, &path, &mut errors);
+    validate_spec(
+        spec,
+        pod["metadata"]["name"].text(),
+        true,
+        &path,
+        &mut errors,
+    );
     if spec["serviceAccountName"].is_blank() {
         for (i, volume) in spec["volumes"].items().iter().enumerate() {
             for (j, source) in volume["projected"]["sources"].items().iter().enumerate() {
                 if source["serviceAccountToken"].is_set() {
-                    let path = path.child("volumes").index(i).child("projected").child("sources");
+                    let path = path
+                        .child("volumes")
+                        .index(i)
+                        .child("projected")
+                        .child("sources");
                     let message = "must not be specified when serviceAccountName is not set";
-                    errors.push(field::forbidden(&path.index(j).child("serviceAccountToken"), message));
+                    errors.push(field::forbidden(
+                        &path.index(j).child("serviceAccountToken"),
+                        message,
+                    ));
                 }
             }
         }
@@ -72,22 +87,40 @@ pub(super) fn validate_annotations(pod: &Value, path: &Path, errors: &mut ErrorL
     if let Some(cost) = annotations.get(DELETION_COST)
         && !is_deletion_cost(cost.text())
     {
-        errors.push(field::invalid(&path.key(DELETION_COST), cost, "must be a 32bit integer"));
+        errors.push(field::invalid(
+            &path.key(DELETION_COST),
+            cost,
+            "must be a 32bit integer",
+        ));
     }
 }
 
 /// Checks that an update leaves alone the annotations that may not change.
-pub(super) fn validate_annotation_changes(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList) {
-    let (after, before) = (&new["metadata"]["annotations"], &old["metadata"]["annotations"]);
+pub(super) fn validate_annotation_changes(
+    new: &Value,
+    old: &Value,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
+    let (after, before) = (
+        &new["metadata"]["annotations"],
+        &old["metadata"]["annotations"],
+    );
     for (key, value) in before.entries() {
         if after.get(key) == Some(value) {
             continue;
         }
         if key.starts_with(APP_ARMOR) {
-            errors.push(field::forbidden(&path.key(key), "may not remove or update AppArmor annotations"));
+            errors.push(field::forbidden(
+                &path.key(key),
+                "may not remove or update AppArmor annotations",
+            ));
         }
         if key == MIRROR {
-            errors.push(field::forbidden(&path.key(key), "may not remove or update mirror pod annotation"));
+            errors.push(field::forbidden(
+                &path.key(key),
+                "may not remove or update mirror pod annotation",
+            ));
         }
     }
     for (key, _) in after.entries() {
@@ -95,10 +128,16 @@ pub(super) fn validate_annotation_changes(new: &Value, old: &Value, path: &Path,
             continue;
         }
         if key.starts_with(APP_ARMOR) {
-            errors.push(field::forbidden(&path.key(key), "may not add AppArmor annotations"));
+            errors.push(field::forbidden(
+                &path.key(key),
+                "may not add AppArmor annotations",
+            ));
         }
         if key == MIRROR {
-            errors.push(field::forbidden(&path.key(key), "may not add mirror pod annotation"));
+            errors.push(field::forbidden(
+                &path.key(key),
+                "may not add mirror pod annotation",
+            ));
         }
     }
     validate_annotations(new, path, errors);
@@ -111,7 +150,10 @@ pub(crate) fn template(template: &Value, path: &Path, errors: &mut ErrorList) {
     validate_spec(&template["spec"], "", false, &spec_path, errors);
     if !template["spec"]["ephemeralContainers"].is_blank() {
         let message = "ephemeral containers not allowed in pod template";
-        errors.push(field::forbidden(&spec_path.child("ephemeralContainers"), message));
+        errors.push(field::forbidden(
+            &spec_path.child("ephemeralContainers"),
+            message,
+        ));
     }
 }
 
@@ -119,31 +161,56 @@ pub(crate) fn template(template: &Value, path: &Path, errors: &mut ErrorList) {
 pub(crate) fn template_metadata(template: &Value, path: &Path, errors: &mut ErrorList) {
     let metadata = &template["metadata"];
     let labels_path = path.child("labels");
-    errors.extend(metadata_fields::validate_labels(&metadata["labels"], &labels_path));
+    errors.extend(metadata_fields::validate_labels(
+        &metadata["labels"],
+        &labels_path,
+    ));
     let annotations_path = path.child("annotations");
-    errors.extend(metadata_fields::validate_annotations(&metadata["annotations"], &annotations_path));
+    errors.extend(metadata_fields::validate_annotations(
+        &metadata["annotations"],
+        &annotations_path,
+    ));
     validate_annotations(template, &annotations_path, errors);
 }
 
 /// Checks a pod spec; `pod_name` is empty and `is_pod` false for templates.
 fn validate_spec(spec: &Value, pod_name: &str, is_pod: bool, path: &Path, errors: &mut ErrorList) {
     if !spec["terminationGracePeriodSeconds"].is_set() {
-        errors.push(field::required(&path.child("terminationGracePeriodSeconds"), ""));
+        errors.push(field::required(
+            &path.child("terminationGracePeriodSeconds"),
+            "",
+        ));
     }
     let volumes = volume::validate(spec, pod_name, &path.child("volumes"), errors);
-    let claims = spec["resourceClaims"].items().iter().map(|c| c["name"].text()).collect();
-    let context = Context { spec, volumes: &volumes, claims };
+    let claims = spec["resourceClaims"]
+        .items()
+        .iter()
+        .map(|c| c["name"].text())
+        .collect();
+    let context = Context {
+        spec,
+        volumes: &volumes,
+        claims,
+    };
     container::validate_containers(&context, &path.child("containers"), errors);
     container::validate_init_containers(&context, &path.child("initContainers"), errors);
     container::validate_ephemeral_containers(&context, &path.child("ephemeralContainers"), errors);
     validate_pod_resources(spec, &context.claims, &path.child("resources"), errors);
     validate_host_network(spec, is_pod, &path.child("containers"), errors);
     let known = ["Always", "OnFailure", "Never"];
-    checks::one_of(&spec["restartPolicy"], &known, &path.child("restartPolicy"), errors);
+    checks::one_of(
+        &spec["restartPolicy"],
+        &known,
+        &path.child("restartPolicy"),
+        errors,
+    );
     let known = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
     checks::one_of(&spec["dnsPolicy"], &known, &path.child("dnsPolicy"), errors);
     let selector_path = path.child("nodeSelector");
-    errors.extend(metadata_fields::validate_labels(&spec["nodeSelector"], &selector_path));
+    errors.extend(metadata_fields::validate_labels(
+        &spec["nodeSelector"],
+        &selector_path,
+    ));
     security::validate_pod(spec, &path.child("securityContext"), errors);
     scheduling::validate_affinity(&spec["affinity"], &path.child("affinity"), errors);
     validate_dns_config(spec, &path.child("dnsConfig"), errors);
@@ -151,7 +218,11 @@ fn validate_spec(spec: &Value, pod_name: &str, is_pod: bool, path: &Path, errors
         let path = path.child("readinessGates").index(i).child("conditionType");
         checks::qualified_name(gate["conditionType"].text(), &path, errors);
     }
-    scheduling::validate_gates(&spec["schedulingGates"], &path.child("schedulingGates"), errors);
+    scheduling::validate_gates(
+        &spec["schedulingGates"],
+        &path.child("schedulingGates"),
+        errors,
+    );
     let spread_path = path.child("topologySpreadConstraints");
     scheduling::validate_spread(&spec["topologySpreadConstraints"], &spread_path, errors);
     validate_host_users(spec, path, errors);
@@ -161,12 +232,22 @@ fn validate_spec(spec: &Value, pod_name: &str, is_pod: bool, path: &Path, errors
     for name in ["priorityClassName", "runtimeClassName"] {
         if spec[name].is_set() && !(name == "priorityClassName" && spec[name].is_blank()) {
             let text = spec[name].text();
-            checks::messages(text, names::name_is_dns_subdomain(text, false), &path.child(name), errors);
+            checks::messages(
+                text,
+                names::name_is_dns_subdomain(text, false),
+                &path.child(name),
+                errors,
+            );
         }
     }
     let known = ["PreemptLowerPriority", "Never"];
     if spec["preemptionPolicy"].is_set() {
-        checks::one_of(&spec["preemptionPolicy"], &known, &path.child("preemptionPolicy"), errors);
+        checks::one_of(
+            &spec["preemptionPolicy"],
+            &known,
+            &path.child("preemptionPolicy"),
+            errors,
+        );
     }
     validate_os(spec, &path.child("os"), errors);
 }
@@ -182,16 +263,22 @@ fn validate_pod_resources(spec: &Value, claims: &[&str], path: &Path, errors: &m
     }
     resources::validate_requirements(own, resources::Names::Pod, claims, path, errors);
     for (name, sum) in resources::container_sum(spec, "requests") {
-        let Some(request) = resources::quantity(&own["requests"][&name]) else { continue };
+        let Some(request) = resources::quantity(&own["requests"][&name]) else {
+            continue;
+        };
         if resources::quantity(&Value::String(sum.clone())).is_some_and(|s| s > request) {
-            let message = format!("must be greater than or equal to aggregate container requests of {sum}");
+            let message =
+                format!("must be greater than or equal to aggregate container requests of {sum}");
             let path = path.child("requests").key(&name);
             errors.push(field::invalid_str(&path, &request.to_string(), message));
         }
     }
     for (i, c) in spec["containers"].items().iter().enumerate() {
         for (name, value) in c["resources"]["limits"].entries() {
-            let limits = (resources::quantity(value), resources::quantity(&own["limits"][name]));
+            let limits = (
+                resources::quantity(value),
+                resources::quantity(&own["limits"][name]),
+            );
             if let (Some(limit), Some(most)) = limits
                 && limit > most
             {
@@ -224,7 +311,10 @@ fn validate_dns_config(spec: &Value, path: &Path, errors: &mut ErrorList) {
     let servers = config["nameservers"].items();
     if spec["dnsPolicy"] == "None" {
         if !config.is_set() {
-            errors.push(field::required(path, "must provide `dnsConfig` when `dnsPolicy` is None"));
+            errors.push(field::required(
+                path,
+                "must provide `dnsConfig` when `dnsPolicy` is None",
+            ));
             return;
         }
         if servers.is_empty() {
@@ -236,7 +326,11 @@ fn validate_dns_config(spec: &Value, path: &Path, errors: &mut ErrorList) {
     let servers_path = path.child("nameservers");
     if servers.len() > 3 {
         let message = "must not have more than 3 nameservers";
-        errors.push(field::invalid(&servers_path, &config["nameservers"], message));
+        errors.push(field::invalid(
+            &servers_path,
+            &config["nameservers"],
+            message,
+        ));
     }
     for (i, server) in servers.iter().enumerate() {
         checks::legacy_ip(server.text(), &[], &servers_path.index(i), errors);
@@ -249,7 +343,8 @@ fn validate_dns_config(spec: &Value, path: &Path, errors: &mut ErrorList) {
     }
     let length: usize = searches.iter().map(|s| s.text().len() + 1).sum();
     if length > 2049 {
-        let message = "must not have more than 2048 characters (including spaces) in the search list";
+        let message =
+            "must not have more than 2048 characters (including spaces) in the search list";
         errors.push(field::invalid(&searches_path, &config["searches"], message));
     }
     for (i, search) in searches.iter().enumerate().filter(|(_, s)| *s != ".") {
@@ -260,7 +355,10 @@ fn validate_dns_config(spec: &Value, path: &Path, errors: &mut ErrorList) {
     }
     for (i, option) in config["options"].items().iter().enumerate() {
         if option["name"].is_blank() {
-            errors.push(field::required(&path.child("options").index(i), "must not be empty"));
+            errors.push(field::required(
+                &path.child("options").index(i),
+                "must not be empty",
+            ));
         }
     }
 }
@@ -269,9 +367,16 @@ fn validate_host_users(spec: &Value, path: &Path, errors: &mut ErrorList) {
     if !spec["hostUsers"].is_set() || spec["hostUsers"].flag() {
         return;
     }
-    for (field_name, shown) in [("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")] {
+    for (field_name, shown) in [
+        ("hostNetwork", "hostNetwork"),
+        ("hostPID", "HostPID"),
+        ("hostIPC", "HostIPC"),
+    ] {
         if spec[field_name].flag() {
-            errors.push(field::forbidden(&path.child(shown), "when `hostUsers` is false"));
+            errors.push(field::forbidden(
+                &path.child(shown),
+                "when `hostUsers` is false",
+            ));
         }
     }
 }
@@ -281,10 +386,16 @@ fn validate_names(spec: &Value, path: &Path, errors: &mut ErrorList) {
     if name.is_set() {
         let path = path.child("hostnameOverride");
         if spec["setHostnameAsFQDN"].flag() {
-            errors.push(field::forbidden(&path, "may not be specified when setHostnameAsFQDN is true"));
+            errors.push(field::forbidden(
+                &path,
+                "may not be specified when setHostnameAsFQDN is true",
+            ));
         }
         if spec["hostNetwork"].flag() {
-            errors.push(field::forbidden(&path, "may not be specified when hostNetwork is true"));
+            errors.push(field::forbidden(
+                &path,
+                "may not be specified when hostNetwork is true",
+            ));
         }
         if name.text().len() > 64 {
             errors.push(field::too_long(&path, 64));
@@ -294,7 +405,12 @@ fn validate_names(spec: &Value, path: &Path, errors: &mut ErrorList) {
     for name in ["serviceAccountName", "nodeName"] {
         let text = spec[name].text();
         if !text.is_empty() {
-            checks::messages(text, names::name_is_dns_subdomain(text, false), &path.child(name), errors);
+            checks::messages(
+                text,
+                names::name_is_dns_subdomain(text, false),
+                &path.child(name),
+                errors,
+            );
         }
     }
     let deadline = &spec["activeDeadlineSeconds"];

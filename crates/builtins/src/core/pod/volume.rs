@@ -72,7 +72,11 @@ pub(super) fn validate<'a>(
     let mut fine = Volumes::new();
     let mut created = BTreeSet::new();
     if !pod_name.is_empty() {
-        for v in spec["volumes"].items().iter().filter(|v| v["ephemeral"].is_set()) {
+        for v in spec["volumes"]
+            .items()
+            .iter()
+            .filter(|v| v["ephemeral"].is_set())
+        {
             created.insert(format!("{pod_name}-{}", v["name"].text()));
         }
     }
@@ -110,8 +114,15 @@ fn validate_source(volume: &Value, pod_name: &str, path: &Path, errors: &mut Err
         }
         count += 1;
         if count > 1 {
-            let name = if name == "downwardAPI" { "downwarAPI" } else { name };
-            errors.push(field::forbidden(&path.child(name), "may not specify more than 1 volume type"));
+            let name = if name == "downwardAPI" {
+                "downwarAPI"
+            } else {
+                name
+            };
+            errors.push(field::forbidden(
+                &path.child(name),
+                "may not specify more than 1 volume type",
+            ));
             continue;
         }
         validate_one_source(name, &volume[name], &path.child(name), errors);
@@ -119,7 +130,11 @@ fn validate_source(volume: &Value, pod_name: &str, path: &Path, errors: &mut Err
             let claim = format!("{pod_name}-{}", volume["name"].text());
             for message in names::name_is_dns_subdomain(&claim, false) {
                 let message = format!("PVC name \"{claim}\": {message}");
-                errors.push(field::invalid(&path.child("name"), &volume["name"], message));
+                errors.push(field::invalid(
+                    &path.child("name"),
+                    &volume["name"],
+                    message,
+                ));
             }
         }
     }
@@ -146,12 +161,18 @@ fn validate_one_source(name: &str, source: &Value, path: &Path, errors: &mut Err
             }
         }
         "projected" => validate_projected(source, path, errors),
-        "persistentVolumeClaim" => checks::required(&source["claimName"], &path.child("claimName"), errors),
+        "persistentVolumeClaim" => {
+            checks::required(&source["claimName"], &path.child("claimName"), errors)
+        }
         "nfs" => {
             checks::required(&source["server"], &path.child("server"), errors);
             checks::required(&source["path"], &path.child("path"), errors);
             if !source["path"].text().starts_with('/') {
-                errors.push(field::invalid_str(&path.child("path"), source["path"].text(), "must be an absolute path"));
+                errors.push(field::invalid_str(
+                    &path.child("path"),
+                    source["path"].text(),
+                    "must be an absolute path",
+                ));
             }
         }
         "gitRepo" => {
@@ -179,7 +200,12 @@ fn validate_host_path(source: &Value, path: &Path, errors: &mut ErrorList) {
         return;
     }
     checks::no_backsteps(source["path"].text(), &path.child("path"), errors);
-    checks::one_of_if_set(&source["type"], &HOST_PATH_TYPES, &path.child("type"), errors);
+    checks::one_of_if_set(
+        &source["type"],
+        &HOST_PATH_TYPES,
+        &path.child("type"),
+        errors,
+    );
 }
 
 /// A secret or config map with the keys that become files.
@@ -209,9 +235,17 @@ fn validate_downward_file(file: &Value, path: &Path, errors: &mut ErrorList) {
             errors.push(field::invalid_str(path, "resource", message));
         }
     } else if resource.is_set() {
-        env::validate_resource_ref(resource, Place::Volume, &path.child("resourceFieldRef"), errors);
+        env::validate_resource_ref(
+            resource,
+            Place::Volume,
+            &path.child("resourceFieldRef"),
+            errors,
+        );
     } else {
-        errors.push(field::required(path, "one of fieldRef and resourceFieldRef is required"));
+        errors.push(field::required(
+            path,
+            "one of fieldRef and resourceFieldRef is required",
+        ));
     }
     checks::file_mode(&file["mode"], &path.child("mode"), errors);
 }
@@ -234,7 +268,11 @@ fn validate_projected(source: &Value, path: &Path, errors: &mut ErrorList) {
                 validate_key_to_path(item, &at.child("items").index(j), errors);
                 let file = item["path"].text();
                 if !file.is_empty() && !seen.insert(file) {
-                    errors.push(field::invalid_str(path, part["name"].text(), "conflicting duplicate paths"));
+                    errors.push(field::invalid_str(
+                        path,
+                        part["name"].text(),
+                        "conflicting duplicate paths",
+                    ));
                 }
             }
         }
@@ -244,13 +282,22 @@ fn validate_projected(source: &Value, path: &Path, errors: &mut ErrorList) {
                 validate_downward_file(file, &at.child("downwardAPI"), errors);
                 let name = file["path"].text();
                 if !name.is_empty() && !seen.insert(name) {
-                    errors.push(field::invalid_str(path, name, "conflicting duplicate paths"));
+                    errors.push(field::invalid_str(
+                        path,
+                        name,
+                        "conflicting duplicate paths",
+                    ));
                 }
             }
         }
         if source["serviceAccountToken"].is_set() {
             count += 1;
-            validate_token(&source["serviceAccountToken"], &at.child("serviceAccountToken"), path, errors);
+            validate_token(
+                &source["serviceAccountToken"],
+                &at.child("serviceAccountToken"),
+                path,
+                errors,
+            );
         }
         count += usize::from(source["clusterTrustBundle"].is_set());
         count += usize::from(source["podCertificate"].is_set());

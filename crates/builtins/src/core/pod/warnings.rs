@@ -22,22 +22,73 @@ const DEPRECATED_ANNOTATIONS: [(&str, &str); 3] = [
     ),
 ];
 const DEPRECATED_VOLUMES: [(&str, &str, &str); 9] = [
-    ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
-    ("gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
-    ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
-    ("flocker", "flocker", "deprecated in v1.22, non-functional in v1.25+"),
-    ("storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
-    ("quobyte", "quobyte", "deprecated in v1.22, non-functional in v1.25+"),
-    ("glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
-    ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
-    ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
+    (
+        "photonPersistentDisk",
+        "photonPersistentDisk",
+        "deprecated in v1.11, non-functional in v1.16+",
+    ),
+    (
+        "gitRepo",
+        "gitRepo",
+        "deprecated in v1.11, and disabled by default in v1.33+",
+    ),
+    (
+        "scaleIO",
+        "scaleIO",
+        "deprecated in v1.16, non-functional in v1.22+",
+    ),
+    (
+        "flocker",
+        "flocker",
+        "deprecated in v1.22, non-functional in v1.25+",
+    ),
+    (
+        "storageos",
+        "storageOS",
+        "deprecated in v1.22, non-functional in v1.25+",
+    ),
+    (
+        "quobyte",
+        "quobyte",
+        "deprecated in v1.22, non-functional in v1.25+",
+    ),
+    (
+        "glusterfs",
+        "glusterfs",
+        "deprecated in v1.25, non-functional in v1.26+",
+    ),
+    (
+        "cephfs",
+        "cephfs",
+        "deprecated in v1.28, non-functional in v1.31+",
+    ),
+    (
+        "rbd",
+        "rbd",
+        "deprecated in v1.28, non-functional in v1.31+",
+    ),
 ];
 const DEPRECATED_LABELS: [(&str, &str); 5] = [
-    ("beta.kubernetes.io/arch", "deprecated since v1.14; use \"kubernetes.io/arch\" instead"),
-    ("beta.kubernetes.io/instance-type", "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead"),
-    ("beta.kubernetes.io/os", "deprecated since v1.14; use \"kubernetes.io/os\" instead"),
-    ("failure-domain.beta.kubernetes.io/region", "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead"),
-    ("failure-domain.beta.kubernetes.io/zone", "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead"),
+    (
+        "beta.kubernetes.io/arch",
+        "deprecated since v1.14; use \"kubernetes.io/arch\" instead",
+    ),
+    (
+        "beta.kubernetes.io/instance-type",
+        "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead",
+    ),
+    (
+        "beta.kubernetes.io/os",
+        "deprecated since v1.14; use \"kubernetes.io/os\" instead",
+    ),
+    (
+        "failure-domain.beta.kubernetes.io/region",
+        "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead",
+    ),
+    (
+        "failure-domain.beta.kubernetes.io/zone",
+        "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead",
+    ),
 ];
 
 /// The warnings for a new pod.
@@ -75,7 +126,10 @@ pub(crate) fn workload(obj: &Value) -> Vec<String> {
 
 /// The warnings for the template at `spec.template`.
 pub(crate) fn spec_template(obj: &Value) -> Vec<String> {
-    template(&obj["spec"]["template"], &Path::new("spec").child("template"))
+    template(
+        &obj["spec"]["template"],
+        &Path::new("spec").child("template"),
+    )
 }
 
 /// The warnings for the template, if the update made a new generation.
@@ -108,18 +162,34 @@ pub(crate) fn template(template: &Value, path: &Path) -> Vec<String> {
     }
     for (key, message) in DEPRECATED_ANNOTATIONS {
         if template["metadata"]["annotations"][key].is_set() {
-            out.push(format!("{}: {message}", path.child("metadata").child("annotations").key(key)));
+            out.push(format!(
+                "{}: {message}",
+                path.child("metadata").child("annotations").key(key)
+            ));
         }
     }
     for (i, volume) in spec["volumes"].items().iter().enumerate() {
         for (name, shown, message) in DEPRECATED_VOLUMES {
             if volume[name].is_set() {
-                out.push(format!("{}: {message}", at.child("volumes").index(i).child(shown)));
+                out.push(format!(
+                    "{}: {message}",
+                    at.child("volumes").index(i).child(shown)
+                ));
             }
         }
     }
-    duplicates(&spec["hostAliases"], "ip", &at.child("hostAliases"), &mut out);
-    duplicates(&spec["imagePullSecrets"], "name", &at.child("imagePullSecrets"), &mut out);
+    duplicates(
+        &spec["hostAliases"],
+        "ip",
+        &at.child("hostAliases"),
+        &mut out,
+    );
+    duplicates(
+        &spec["imagePullSecrets"],
+        "name",
+        &at.child("imagePullSecrets"),
+        &mut out,
+    );
     for (i, secret) in spec["imagePullSecrets"].items().iter().enumerate() {
         if secret["name"].is_blank() {
             let at = at.child("imagePullSecrets").index(i).child("name");
@@ -133,7 +203,9 @@ pub(crate) fn template(template: &Value, path: &Path) -> Vec<String> {
     ports(spec, &at, &mut out);
     if spec["terminationGracePeriodSeconds"].int() < 0 {
         let at = at.child("terminationGracePeriodSeconds");
-        out.push(format!("{at}: must be >= 0; negative values are invalid and will be treated as 1"));
+        out.push(format!(
+            "{at}: must be >= 0; negative values are invalid and will be treated as 1"
+        ));
     }
     affinity(&spec["affinity"], &at.child("affinity"), &mut out);
     out
@@ -144,7 +216,13 @@ fn containers<'a>(spec: &'a Value, path: &Path) -> Vec<(&'a Value, Path)> {
     let mut out = Vec::new();
     for list in ["initContainers", "containers", "ephemeralContainers"] {
         let path = path.child(list);
-        out.extend(spec[list].items().iter().enumerate().map(|(i, c)| (c, path.index(i))));
+        out.extend(
+            spec[list]
+                .items()
+                .iter()
+                .enumerate()
+                .map(|(i, c)| (c, path.index(i))),
+        );
     }
     out
 }
@@ -182,7 +260,9 @@ fn fraction(list: &Value, name: &str, path: &Path, out: &mut Vec<String>) {
         && q.milli_value() % 1000 != 0
     {
         let path = path.key(name);
-        out.push(format!("{path}: fractional byte value \"{q}\" is invalid, must be an integer"));
+        out.push(format!(
+            "{path}: fractional byte value \"{q}\" is invalid, must be an integer"
+        ));
     }
 }
 
@@ -201,7 +281,9 @@ fn ports(spec: &Value, path: &Path, out: &mut Vec<String>) {
                 } else if host == 0 || other_host == 0 {
                     out.push(format!("{at}: overlapping port definition with {other}"));
                 } else if host == other_host && (ip.is_empty() != other_ip.is_empty()) {
-                    out.push(format!("{at}: dangerously ambiguous port definition with {other}"));
+                    out.push(format!(
+                        "{at}: dangerously ambiguous port definition with {other}"
+                    ));
                 }
             }
             others.push((at, port));
@@ -232,7 +314,9 @@ fn affinity(affinity: &Value, path: &Path, out: &mut Vec<String>) {
         let required = "requiredDuringSchedulingIgnoredDuringExecution";
         for (i, term) in affinity[side][required].items().iter().enumerate() {
             if !term["labelSelector"].is_set() {
-                out.push(null_selector(&path.child(required).index(i).child("labelSelector")));
+                out.push(null_selector(
+                    &path.child(required).index(i).child("labelSelector"),
+                ));
             }
         }
         let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -250,7 +334,10 @@ fn duplicates(list: &Value, field: &str, path: &Path, out: &mut Vec<String>) {
     for (i, item) in list.items().iter().enumerate() {
         let value = item[field].text();
         if !seen.insert(value) {
-            out.push(format!("{}: duplicate {field} \"{value}\"", path.index(i).child(field)));
+            out.push(format!(
+                "{}: duplicate {field} \"{value}\"",
+                path.index(i).child(field)
+            ));
         }
     }
 }

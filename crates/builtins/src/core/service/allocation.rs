@@ -1,16 +1,20 @@
 //! What must be allocated for a service, and how it is written down. Pure: the allocator is the caller's.
 //!
-//! On create: [`normalize_cluster_ips`], [`default_ip_families`], then for each wish of [`wanted_cluster_ips`] and
-//! [`wanted_node_ports`] ask the allocator and [`put_cluster_ip`] / [`put_node_port`]. On update the same after
-//! [`keep_allocated`], which takes over what the old object holds and the writer left out. All of it comes before the
-//! strategy and validation.
+//! On create: [`normalize_cluster_ips`], [`default_ip_families`] (whose errors end the request), then for each wish of
+//! [`wanted_cluster_ips`] and [`wanted_node_ports`] ask the allocator and [`put_cluster_ip`] / [`put_node_port`]. On
+//! update the same after [`keep_allocated`], which takes over what the old object holds and the writer left out. All of
+//! it comes before the strategy and validation.
 
 use std::collections::BTreeMap;
 
+use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::{Value, json};
 
-use super::strategy::{
-    needs_cluster_ip, needs_health_check_port, needs_node_port, node_ports, same_cluster_ips,
+use super::{
+    cluster_ips,
+    strategy::{
+        needs_cluster_ip, needs_health_check_port, needs_node_port, node_ports, same_cluster_ips,
+    },
 };
 use crate::json::{Read, Write};
 
@@ -58,10 +62,16 @@ pub fn normalize_cluster_ips(new: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// Fills `ipFamilyPolicy` and `ipFamilies`; `available` are the families that the cluster has, the default one first.
-pub fn default_ip_families(service: &mut Value, old: Option<&Value>, available: &[&str]) {
+/// Fills `ipFamilyPolicy` and `ipFamilies`, or says why that cannot be done; `available` are the families that the
+/// cluster has, the default one first.
+pub fn default_ip_families(
+    service: &mut Value,
+    old: Option<&Value>,
+    available: &[&str],
+) -> ErrorList {
+    let mut errors = ErrorList::new();
     if !needs_cluster_ip(service) {
-        return;
+        return errors;
     }
     let headless = service["spec"]["clusterIP"] == "None";
     let selectorless = headless && service["spec"]["selector"].is_blank();
@@ -72,6 +82,11 @@ pub fn default_ip_families(service: &mut Value, old: Option<&Value>, available: 
         None if selectorless => spec.put_if_unset("ipFamilyPolicy", "RequireDualStack"),
         None => spec.put_if_unset("ipFamilyPolicy", "SingleStack"),
     }
+    cluster_ips::validate(service, old.unwrap_or(&Value::Null), &mut errors);
+    if !errors.is_empty() {
+        return errors;
+    }
+    let spec = service.field("spec");
     let single = spec["ipFamilyPolicy"] == "SingleStack";
     if let Some(old) = old
         && single
@@ -81,6 +96,10 @@ pub fn default_ip_families(service: &mut Value, old: Option<&Value>, available: 
                 shorten(spec, field);
             }
         }
+    }
+    check_families(spec, selectorless, available, &mut errors);
+    if !errors.is_empty() {
+        return errors;
     }
     let mut families: Vec<String> = spec["ipFamilies"]
         .items()
@@ -106,6 +125,7 @@ pub fn default_ip_families(service: &mut Value, old: Option<&Value>, available: 
         families.push(other.to_owned());
     }
     spec.put("ipFamilies", families);
+    errors
 }
 
 /// What an update leaves out of addresses and ports stays as it was.
@@ -119,13 +139,19 @@ pub fn keep_allocated(new: &mut Value, old: &Value) {
         }
     }
     if needs_node_port(old) && needs_node_port(new) {
-        let used: Vec<i64> = node_ports(old).intersection(&node_ports(new)).copied().collect();
+        let used: Vec<i64> = node_ports(old)
+            .intersection(&node_ports(new))
+            .copied()
+            .collect();
         let mut by_name = BTreeMap::new();
         for port in old["spec"]["ports"].items() {
             by_name.insert(port["name"].text(), port["nodePort"].int());
         }
         new.field("spec").each("ports", |port| {
-            let before = by_name.get(port["name"].text()).copied().unwrap_or_default();
+            let before = by_name
+                .get(port["name"].text())
+                .copied()
+                .unwrap_or_default();
             if before != 0 && !used.contains(&before) {
                 port.put_if_blank("nodePort", before);
             }
@@ -134,7 +160,8 @@ pub fn keep_allocated(new: &mut Value, old: &Value) {
     if needs_health_check_port(old) && needs_health_check_port(new) {
         let before = old["spec"]["healthCheckNodePort"].int();
         if before != 0 {
-            new.field("spec").put_if_blank("healthCheckNodePort", before);
+            new.field("spec")
+                .put_if_blank("healthCheckNodePort", before);
         }
     }
 }
@@ -198,12 +225,19 @@ pub fn wanted_node_ports(new: &Value, old: Option<&Value>) -> Vec<WantedPort> {
         for (i, port) in new["spec"]["ports"].items().iter().enumerate() {
             let (number, node_port) = (port["port"].int(), port["nodePort"].int());
             if node_port == 0 {
-                let shared = old.is_none() && (numbers.contains(&number) || named_elsewhere(new, number));
+                let shared =
+                    old.is_none() && (numbers.contains(&number) || named_elsewhere(new, number));
                 if automatic && !shared {
-                    wanted.push(WantedPort { index: Some(i), port: None });
+                    wanted.push(WantedPort {
+                        index: Some(i),
+                        port: None,
+                    });
                 }
             } else if asked.insert(node_port) {
-                wanted.push(WantedPort { index: Some(i), port: Some(node_port) });
+                wanted.push(WantedPort {
+                    index: Some(i),
+                    port: Some(node_port),
+                });
             }
             numbers.push(number);
         }
@@ -243,7 +277,9 @@ pub fn released_cluster_ips(new: Option<&Value>, old: &Value) -> Vec<String> {
     if !needs_cluster_ip(old) || old["spec"]["clusterIPs"][0] == "None" {
         return Vec::new();
     }
-    let kept = new.map(|n| n["spec"]["clusterIPs"].items()).unwrap_or_default();
+    let kept = new
+        .map(|n| n["spec"]["clusterIPs"].items())
+        .unwrap_or_default();
     let held = old["spec"]["clusterIPs"].items().iter();
     held.filter(|ip| !kept.contains(ip))
         .map(|ip| ip.text().to_owned())
@@ -277,6 +313,49 @@ pub fn allocates_nothing(new: &Value, old: &Value) -> bool {
 /// `IPv4` or `IPv6`.
 pub fn family_of(ip: &str) -> &'static str {
     if ip.contains(':') { "IPv6" } else { "IPv4" }
+}
+
+/// Checks that what is asked for is what the cluster has, and that one stack has one address.
+fn check_families(spec: &Value, selectorless: bool, available: &[&str], errors: &mut ErrorList) {
+    let path = Path::new("spec");
+    let policy = &spec["ipFamilyPolicy"];
+    let policy_path = path.child("ipFamilyPolicy");
+    if policy == "SingleStack" {
+        for (list, what) in [("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")] {
+            if spec[list].items().len() == 2 {
+                let message = format!(
+                    "must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+                );
+                errors.push(field::invalid(&policy_path, policy, message));
+            }
+        }
+    }
+    let named = spec["ipFamilies"].items().len();
+    for (i, ip) in spec["clusterIPs"].items().iter().enumerate().skip(named) {
+        let family = family_of(ip.text());
+        if ip != "None" && !available.contains(&family) {
+            let path = path.child("clusterIPs").index(i);
+            let message = format!("{family} is not configured on this cluster");
+            errors.push(field::invalid(&path, &spec["clusterIPs"], message));
+        }
+    }
+    if selectorless || !errors.is_empty() {
+        return;
+    }
+    if policy == "RequireDualStack" && available.len() < 2 {
+        let message = "this cluster is not configured for dual-stack services";
+        errors.push(field::invalid(&policy_path, policy, message));
+    }
+    for (i, family) in spec["ipFamilies"].items().iter().enumerate() {
+        if !available.contains(&family.text()) {
+            let path = path.child("ipFamilies").index(i);
+            errors.push(field::invalid(
+                &path,
+                family,
+                "not configured on this cluster",
+            ));
+        }
+    }
 }
 
 fn named_elsewhere(service: &Value, number: i64) -> bool {
@@ -330,7 +409,13 @@ mod tests {
             {"name": "t", "port": 53, "protocol": "TCP"},
             {"name": "u", "port": 53, "protocol": "UDP"},
         ]}});
-        assert_eq!(wanted_node_ports(&s, None), [WantedPort { index: Some(0), port: None }]);
+        assert_eq!(
+            wanted_node_ports(&s, None),
+            [WantedPort {
+                index: Some(0),
+                port: None
+            }]
+        );
         put_node_port(&mut s, Some(0), 30001, true);
         assert_eq!(s["spec"]["ports"][1]["nodePort"], 30001);
         assert_eq!(released_node_ports(None, &s), [30001]);

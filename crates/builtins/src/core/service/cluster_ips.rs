@@ -46,8 +46,17 @@ pub(super) fn validate(service: &Value, old: &Value, errors: &mut ErrorList) {
         }
     }
     let known = ["PreferDualStack", "RequireDualStack", "SingleStack"];
-    checks::one_of_if_set(&spec["ipFamilyPolicy"], &known, &path.child("ipFamilyPolicy"), errors);
-    let before: Vec<&str> = old["spec"]["clusterIPs"].items().iter().map(Read::text).collect();
+    checks::one_of_if_set(
+        &spec["ipFamilyPolicy"],
+        &known,
+        &path.child("ipFamilyPolicy"),
+        errors,
+    );
+    let before: Vec<&str> = old["spec"]["clusterIPs"]
+        .items()
+        .iter()
+        .map(Read::text)
+        .collect();
     let mut readable = true;
     for (i, ip) in ips.iter().enumerate() {
         if i == 0 && ip == "None" {
@@ -63,7 +72,11 @@ pub(super) fn validate(service: &Value, old: &Value, errors: &mut ErrorList) {
         readable &= errors.len() == count;
     }
     if ips.len() > 2 {
-        errors.push(field::invalid(&ips_path, &spec["clusterIPs"], "may only hold up to 2 values"));
+        errors.push(field::invalid(
+            &ips_path,
+            &spec["clusterIPs"],
+            "may only hold up to 2 values",
+        ));
     }
     if !readable {
         return;
@@ -107,13 +120,22 @@ fn validate_ips(new: &Value, old: &Value, errors: &mut ErrorList) {
     let list = &new["spec"]["clusterIPs"];
     let (after, before) = (list.items(), old["spec"]["clusterIPs"].items());
     if after.len() == before.len() {
-        for (i, _) in after.iter().zip(before).enumerate().filter(|(_, (a, b))| a != b) {
+        for (i, _) in after
+            .iter()
+            .zip(before)
+            .enumerate()
+            .filter(|(_, (a, b))| a != b)
+        {
             errors.push(field::invalid(&ips_path.index(i), list, NOT_AGAIN));
         }
         return;
     }
     if after.is_empty() {
-        errors.push(field::invalid(&ips_path.index(0), list, "primary clusterIP can not be unset"));
+        errors.push(field::invalid(
+            &ips_path.index(0),
+            list,
+            "primary clusterIP can not be unset",
+        ));
     } else if !before.is_empty() && after[0] != before[0] {
         errors.push(field::invalid(&ips_path.index(0), list, NOT_AGAIN));
     }
@@ -136,7 +158,11 @@ fn validate_families(new: &Value, old: &Value, errors: &mut ErrorList) {
     if let (Some(a), Some(b)) = (after.first(), before.first())
         && a != b
     {
-        errors.push(field::invalid(&first, &new["spec"]["clusterIPs"], NOT_AGAIN));
+        errors.push(field::invalid(
+            &first,
+            &new["spec"]["clusterIPs"],
+            NOT_AGAIN,
+        ));
     }
     if after.len() < before.len() && after.len() == 1 {
         require_single(new, "ipFamily", &path, errors);
@@ -147,6 +173,10 @@ fn require_single(service: &Value, what: &str, path: &Path, errors: &mut ErrorLi
     let policy = &service["spec"]["ipFamilyPolicy"];
     if policy != "SingleStack" {
         let message = format!("must be set to 'SingleStack' when releasing the secondary {what}");
-        errors.push(field::invalid(&path.child("ipFamilyPolicy"), policy, message));
+        errors.push(field::invalid(
+            &path.child("ipFamilyPolicy"),
+            policy,
+            message,
+        ));
     }
 }

@@ -63,12 +63,20 @@ fn drop_type_dependent_fields(new: &mut Value, old: &Value) {
             }
         }
     }
-    if needs_node_port(old) && !needs_node_port(new) && node_ports(new).is_subset(&node_ports(old)) {
-        new.field("spec").each("ports", |port| port.forget("nodePort"));
+    if needs_node_port(old) && !needs_node_port(new) && node_ports(new).is_subset(&node_ports(old))
+    {
+        new.field("spec")
+            .each("ports", |port| port.forget("nodePort"));
     }
     let unneeded = [
-        ("healthCheckNodePort", needs_health_check_port(old) && !needs_health_check_port(new)),
-        ("allocateLoadBalancerNodePorts", balanced(old) && !balanced(new)),
+        (
+            "healthCheckNodePort",
+            needs_health_check_port(old) && !needs_health_check_port(new),
+        ),
+        (
+            "allocateLoadBalancerNodePorts",
+            balanced(old) && !balanced(new),
+        ),
         ("loadBalancerClass", balanced(old) && !balanced(new)),
         (
             "externalTrafficPolicy",

@@ -34,9 +34,16 @@ pub(crate) fn update(new: &Value, old: &Value) -> ErrorList {
     cluster_ips::validate_change(new, old, &mut errors);
     let path = Path::new("spec");
     let class_path = path.child("loadBalancerClass");
-    let (class, before) = (&new["spec"]["loadBalancerClass"], &old["spec"]["loadBalancerClass"]);
+    let (class, before) = (
+        &new["spec"]["loadBalancerClass"],
+        &old["spec"]["loadBalancerClass"],
+    );
     if balanced(new) && balanced(old) && class != before {
-        errors.push(field::invalid(&class_path, class, "may not change once set"));
+        errors.push(field::invalid(
+            &class_path,
+            class,
+            "may not change once set",
+        ));
     }
     validate_class(new, &class_path, &mut errors);
     let port = "healthCheckNodePort";
@@ -76,10 +83,16 @@ fn validate_ingress(item: &Value, known: &[&str], path: &Path, errors: &mut Erro
     }
     if !mode.is_set() {
         if !ip.is_empty() {
-            errors.push(field::required(&mode_path, "must be specified when `ip` is set"));
+            errors.push(field::required(
+                &mode_path,
+                "must be specified when `ip` is set",
+            ));
         }
     } else if ip.is_empty() {
-        errors.push(field::forbidden(&mode_path, "may not be specified when `ip` is not set"));
+        errors.push(field::forbidden(
+            &mode_path,
+            "may not be specified when `ip` is not set",
+        ));
     } else {
         checks::one_of_if_set(mode, &["Proxy", "VIP"], &mode_path, errors);
     }
@@ -88,7 +101,11 @@ fn validate_ingress(item: &Value, known: &[&str], path: &Path, errors: &mut Erro
         let path = path.child("hostname");
         checks::dns_subdomain(host, &path, errors);
         if address::parse(host).is_some() {
-            errors.push(field::invalid_str(&path, host, "must be a DNS name, not an IP address"));
+            errors.push(field::invalid_str(
+                &path,
+                host,
+                "must be a DNS name, not an IP address",
+            ));
         }
     }
 }
@@ -113,7 +130,13 @@ fn validate(service: &Value, old: &Value, errors: &mut ErrorList) {
     let mut seen = BTreeSet::new();
     let ports = spec["ports"].items();
     for (i, port) in ports.iter().enumerate() {
-        validate_port(port, ports.len() > 1, &mut seen, &path.child("ports").index(i), errors);
+        validate_port(
+            port,
+            ports.len() > 1,
+            &mut seen,
+            &path.child("ports").index(i),
+            errors,
+        );
     }
     if spec["selector"].is_set() {
         let path = path.child("selector");
@@ -121,7 +144,11 @@ fn validate(service: &Value, old: &Value, errors: &mut ErrorList) {
     }
     validate_affinity(spec, &path, errors);
     cluster_ips::validate(service, old, errors);
-    let before: Vec<&str> = old["spec"]["externalIPs"].items().iter().map(Read::text).collect();
+    let before: Vec<&str> = old["spec"]["externalIPs"]
+        .items()
+        .iter()
+        .map(Read::text)
+        .collect();
     for (i, ip) in spec["externalIPs"].items().iter().enumerate() {
         let path = path.child("externalIPs").index(i);
         let count = errors.len();
@@ -132,9 +159,17 @@ fn validate(service: &Value, old: &Value, errors: &mut ErrorList) {
     }
     checks::one_of(&spec["type"], &TYPES, &path.child("type"), errors);
     validate_unique_ports(spec, &path.child("ports"), errors);
-    validate_source_ranges(service, old, &path.child("LoadBalancerSourceRanges"), errors);
+    validate_source_ranges(
+        service,
+        old,
+        &path.child("LoadBalancerSourceRanges"),
+        errors,
+    );
     if spec["allocateLoadBalancerNodePorts"].is_set() && kind != "LoadBalancer" {
-        errors.push(field::forbidden(&path.child("allocateLoadBalancerNodePorts"), BALANCER_ONLY));
+        errors.push(field::forbidden(
+            &path.child("allocateLoadBalancerNodePorts"),
+            BALANCER_ONLY,
+        ));
     }
     validate_class(service, &path.child("loadBalancerClass"), errors);
     validate_traffic(service, &path, errors);
@@ -152,7 +187,10 @@ fn validate_type_fields(spec: &Value, headless: bool, path: &Path, errors: &mut 
     }
     for name in ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
         if !spec[name].is_blank() {
-            errors.push(field::forbidden(&path.child(name), "may not be set for ExternalName services"));
+            errors.push(field::forbidden(
+                &path.child(name),
+                "may not be set for ExternalName services",
+            ));
         }
     }
     let name = spec["externalName"].text();
@@ -162,7 +200,13 @@ fn validate_type_fields(spec: &Value, headless: bool, path: &Path, errors: &mut 
     }
 }
 
-fn validate_port<'a>(port: &'a Value, named: bool, seen: &mut BTreeSet<&'a str>, path: &Path, errors: &mut ErrorList) {
+fn validate_port<'a>(
+    port: &'a Value,
+    named: bool,
+    seen: &mut BTreeSet<&'a str>,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     let name = port["name"].text();
     if !name.is_empty() {
         checks::dns_label(name, &path.child("name"), errors);
@@ -173,20 +217,37 @@ fn validate_port<'a>(port: &'a Value, named: bool, seen: &mut BTreeSet<&'a str>,
         errors.push(field::required(&path.child("name"), ""));
     }
     checks::port(port["port"].int(), &path.child("port"), errors);
-    checks::one_of(&port["protocol"], &PROTOCOLS, &path.child("protocol"), errors);
+    checks::one_of(
+        &port["protocol"],
+        &PROTOCOLS,
+        &path.child("protocol"),
+        errors,
+    );
     checks::port_or_name(&port["targetPort"], &path.child("targetPort"), errors);
     if port["appProtocol"].is_set() {
-        checks::qualified_name(port["appProtocol"].text(), &path.child("appProtocol"), errors);
+        checks::qualified_name(
+            port["appProtocol"].text(),
+            &path.child("appProtocol"),
+            errors,
+        );
     }
 }
 
 fn validate_affinity(spec: &Value, path: &Path, errors: &mut ErrorList) {
     let kind = &spec["sessionAffinity"];
-    checks::one_of(kind, &["ClientIP", "None"], &path.child("sessionAffinity"), errors);
+    checks::one_of(
+        kind,
+        &["ClientIP", "None"],
+        &path.child("sessionAffinity"),
+        errors,
+    );
     let path = path.child("sessionAffinityConfig");
     let config = &spec["sessionAffinityConfig"];
     if kind == "None" && config.is_set() {
-        errors.push(field::forbidden(&path, "must not be set when session affinity is None"));
+        errors.push(field::forbidden(
+            &path,
+            "must not be set when session affinity is None",
+        ));
     }
     if kind != "ClientIP" {
         return;
@@ -194,7 +255,10 @@ fn validate_affinity(spec: &Value, path: &Path, errors: &mut ErrorList) {
     let seconds = &config["clientIP"]["timeoutSeconds"];
     let path = path.child("clientIP").child("timeoutSeconds");
     if !seconds.is_set() {
-        errors.push(field::required(&path, "when session affinity type is ClientIP"));
+        errors.push(field::required(
+            &path,
+            "when session affinity type is ClientIP",
+        ));
     } else if !(1..=MAX_AFFINITY_SECONDS).contains(&seconds.int()) {
         let message = format!("must be greater than 0 and less than {MAX_AFFINITY_SECONDS}");
         errors.push(field::invalid(&path, seconds, message));
@@ -207,7 +271,10 @@ fn validate_unique_ports(spec: &Value, path: &Path, errors: &mut ErrorList) {
         for (i, port) in ports.iter().enumerate() {
             if port["nodePort"].int() != 0 {
                 let path = path.index(i).child("nodePort");
-                errors.push(field::forbidden(&path, "may not be used when `type` is 'ClusterIP'"));
+                errors.push(field::forbidden(
+                    &path,
+                    "may not be used when `type` is 'ClusterIP'",
+                ));
             }
         }
     }
@@ -215,7 +282,10 @@ fn validate_unique_ports(spec: &Value, path: &Path, errors: &mut ErrorList) {
     for (i, port) in ports.iter().enumerate() {
         let node_port = port["nodePort"].int();
         if node_port != 0 && !node_ports.insert((port["protocol"].text(), node_port)) {
-            errors.push(field::duplicate(&path.index(i).child("nodePort"), &node_port.into()));
+            errors.push(field::duplicate(
+                &path.index(i).child("nodePort"),
+                &node_port.into(),
+            ));
         }
     }
     for (i, port) in ports.iter().enumerate() {
@@ -246,7 +316,9 @@ fn validate_source_ranges(service: &Value, old: &Value, path: &Path, errors: &mu
     let Some(ranges) = service["metadata"]["annotations"].get(SOURCE_RANGES) else {
         return;
     };
-    let path = Path::new("metadata").child("annotations").key(SOURCE_RANGES);
+    let path = Path::new("metadata")
+        .child("annotations")
+        .key(SOURCE_RANGES);
     if !balanced(service) {
         errors.push(field::forbidden(&path, BALANCER_ONLY));
     }
@@ -263,7 +335,12 @@ fn validate_class(service: &Value, path: &Path, errors: &mut ErrorList) {
         return;
     }
     if balanced(service) {
-        checks::messages(class.text(), names::is_qualified_name(class.text()), path, errors);
+        checks::messages(
+            class.text(),
+            names::is_qualified_name(class.text()),
+            path,
+            errors,
+        );
     } else {
         errors.push(field::forbidden(path, BALANCER_ONLY));
     }
@@ -293,12 +370,21 @@ fn validate_traffic(service: &Value, path: &Path, errors: &mut ErrorList) {
     }
     let internal = &spec["internalTrafficPolicy"];
     let internal_path = path.child("internalTrafficPolicy");
-    if matches!(spec["type"].text(), "NodePort" | "LoadBalancer" | "ClusterIP") && !internal.is_set() {
+    if matches!(
+        spec["type"].text(),
+        "NodePort" | "LoadBalancer" | "ClusterIP"
+    ) && !internal.is_set()
+    {
         errors.push(field::required(&internal_path, ""));
     }
     checks::one_of_if_set(internal, &["Cluster", "Local"], &internal_path, errors);
     let known = ["PreferClose", "PreferSameZone", "PreferSameNode"];
-    checks::one_of_if_set(&spec["trafficDistribution"], &known, &path.child("trafficDistribution"), errors);
+    checks::one_of_if_set(
+        &spec["trafficDistribution"],
+        &known,
+        &path.child("trafficDistribution"),
+        errors,
+    );
 }
 
 fn balanced(service: &Value) -> bool {

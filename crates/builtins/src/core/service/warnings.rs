@@ -18,11 +18,17 @@ pub(crate) fn warnings(service: &Value) -> Vec<String> {
     let headless = spec["type"] == "ClusterIP" && spec["clusterIP"] == "None";
     if spec["clusterIP"] != "None" {
         for (i, ip) in spec["clusterIPs"].items().iter().enumerate() {
-            out.extend(address::warnings(ip.text(), &path.child("clusterIPs").index(i)));
+            out.extend(address::warnings(
+                ip.text(),
+                &path.child("clusterIPs").index(i),
+            ));
         }
     }
     if headless {
-        for (field, shown) in [("loadBalancerIP", "loadBalancerIP"), ("externalIPs", "externalIPs")] {
+        for (field, shown) in [
+            ("loadBalancerIP", "loadBalancerIP"),
+            ("externalIPs", "externalIPs"),
+        ] {
             if !spec[field].is_blank() {
                 out.push(format!("spec.{shown} is ignored for headless services"));
             }
@@ -33,14 +39,23 @@ pub(crate) fn warnings(service: &Value) -> Vec<String> {
     }
     let external = spec["externalIPs"].items();
     for (i, ip) in external.iter().enumerate() {
-        out.extend(address::warnings(ip.text(), &path.child("externalIPs").index(i)));
+        out.extend(address::warnings(
+            ip.text(),
+            &path.child("externalIPs").index(i),
+        ));
     }
     let named = spec["type"] == "ExternalName";
     if !external.is_empty() && !headless && !named {
-        out.push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned());
+        out.push(
+            "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
+                .to_owned(),
+        );
     }
     if !spec["loadBalancerIP"].is_blank() {
-        out.extend(address::warnings(spec["loadBalancerIP"].text(), &path.child("loadBalancerIP")));
+        out.extend(address::warnings(
+            spec["loadBalancerIP"].text(),
+            &path.child("loadBalancerIP"),
+        ));
     }
     if named && !external.is_empty() {
         out.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
@@ -49,7 +64,10 @@ pub(crate) fn warnings(service: &Value) -> Vec<String> {
         out.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
     }
     if spec["trafficDistribution"] == "PreferClose" {
-        out.push("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".to_owned());
+        out.push(
+            "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\""
+                .to_owned(),
+        );
     }
     out
 }

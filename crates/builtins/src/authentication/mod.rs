@@ -1,0 +1,3 @@
+//! The group `authentication.k8s.io`.
+
+pub mod token_request;

@@ -1,0 +1,161 @@
+//! `pods/eviction`: what a disruption budget has to say.
+
+use kubewright_machinery::{
+    gvk::GroupResource,
+    status::{self, Status},
+};
+use serde_json::{Value, json};
+
+use crate::json::{Read, Write};
+
+const MAX_DISRUPTED: usize = 2000;
+const VIOLATED: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
+
+/// Whether the pod may go without asking any budget: it is over, never started, or is going already.
+pub fn needs_no_budget(pod: &Value) -> bool {
+    let phase = pod["status"]["phase"].text();
+    matches!(phase, "Succeeded" | "Failed" | "Pending")
+        || pod["metadata"]["deletionTimestamp"].is_set()
+}
+
+/// Whether a pod that is not healthy may go without counting against the budget.
+pub fn may_go_unhealthy(pod: &Value, budget: &Value) -> bool {
+    let ready = pod["status"]["conditions"]
+        .items()
+        .iter()
+        .any(|c| c["type"] == "Ready" && c["status"] == "True");
+    if ready || pod["status"]["phase"] != "Running" {
+        return false;
+    }
+    let status = &budget["status"];
+    budget["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
+        || (status["currentHealthy"].int() >= status["desiredHealthy"].int()
+            && status["desiredHealthy"].int() > 0)
+}
+
+/// The answer when more than one budget covers the pod.
+pub fn too_many_budgets() -> Status {
+    let message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+    Status::failure(500, "InternalError", message)
+}
+
+/// Takes one disruption from a budget, or says why not.
+pub fn take_disruption(budget: &mut Value, pod_name: &str, now: &str) -> Result<(), Status> {
+    let name = budget["metadata"]["name"].text().to_owned();
+    let status = &budget["status"];
+    if status["observedGeneration"].int() < budget["metadata"]["generation"].int() {
+        let message =
+            format!("The disruption budget {name} is still being processed by the server.");
+        return Err(status::too_many_requests(VIOLATED, 10).with_cause(
+            "DisruptionBudget",
+            message,
+            "",
+        ));
+    }
+    let resource = GroupResource::new("policy", "poddisruptionbudget");
+    let allowed = status["disruptionsAllowed"].int();
+    if allowed < 0 {
+        return Err(status::forbidden(
+            &resource,
+            &name,
+            "pdb disruptions allowed is negative",
+        ));
+    }
+    if status["disruptedPods"].entries().len() > MAX_DISRUPTED {
+        let cause =
+            "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
+        return Err(status::forbidden(&resource, &name, cause));
+    }
+    if allowed == 0 {
+        let message = refusal(&name, status);
+        return Err(status::too_many_requests(VIOLATED, 0).with_cause(
+            "DisruptionBudget",
+            message,
+            "",
+        ));
+    }
+    let status = budget.field("status");
+    status.put("disruptionsAllowed", allowed - 1);
+    status.field("disruptedPods").put(pod_name, now);
+    if allowed == 1 {
+        exhaust(budget, now);
+    }
+    Ok(())
+}
+
+fn refusal(name: &str, status: &Value) -> String {
+    let condition = status["conditions"].items().iter().find(|c| {
+        c["type"] == "DisruptionAllowed" && c["status"] == "False" && !c["message"].is_blank()
+    });
+    let (current, desired) = (
+        status["currentHealthy"].int(),
+        status["desiredHealthy"].int(),
+    );
+    match condition {
+        Some(c) if c["reason"] == "SyncFailed" => {
+            let why = c["message"].text();
+            format!(
+                "The disruption budget {name} does not allow evicting pods currently because it failed sync: {why}"
+            )
+        }
+        _ if current <= desired => {
+            format!(
+                "The disruption budget {name} needs {desired} healthy pods and has {current} currently"
+            )
+        }
+        Some(c) => {
+            let (reason, why) = (c["reason"].text(), c["message"].text());
+            format!(
+                "The disruption budget {name} does not allow evicting pods currently ({reason}): {why}"
+            )
+        }
+        None => format!("The disruption budget {name} does not allow evicting pods currently"),
+    }
+}
+
+/// The last disruption is taken: the condition says so.
+fn exhaust(budget: &mut Value, now: &str) {
+    let generation = budget["status"]["observedGeneration"].int();
+    let condition = json!({
+        "type": "DisruptionAllowed",
+        "status": "False",
+        "reason": "InsufficientPods",
+        "message": "",
+        "observedGeneration": generation,
+        "lastTransitionTime": now,
+    });
+    let conditions = budget.field("status").field("conditions");
+    let Some(list) = conditions.as_array_mut() else {
+        *conditions = json!([condition]);
+        return;
+    };
+    match list.iter_mut().find(|c| c["type"] == "DisruptionAllowed") {
+        Some(known) => *known = condition,
+        None => list.push(condition),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_gives_what_it_has_and_then_refuses() {
+        let mut budget = json!({
+            "metadata": {"name": "b", "generation": 1},
+            "status": {"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1},
+        });
+        assert!(take_disruption(&mut budget, "p", "now").is_ok());
+        assert_eq!(budget["status"]["disruptionsAllowed"], 0);
+        assert_eq!(budget["status"]["disruptedPods"]["p"], "now");
+        let refused = take_disruption(&mut budget, "q", "now").unwrap_err();
+        assert_eq!(refused.code, 429);
+    }
+
+    #[test]
+    fn a_budget_that_was_not_looked_at_yet_says_try_later() {
+        let mut budget = json!({"metadata": {"name": "b", "generation": 2}, "status": {"observedGeneration": 1}});
+        let refused = take_disruption(&mut budget, "p", "now").unwrap_err();
+        assert_eq!(refused.details.map(|d| d.retry_after_seconds), Some(10));
+    }
+}

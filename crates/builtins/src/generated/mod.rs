@@ -1,0 +1,3 @@
+//! Data that is generated, not written.
+
+pub(crate) mod time_zones;

@@ -1,0 +1,231 @@
+//! Services: cluster IPs and node ports are given out and taken back.
+//!
+//! The allocator lives in memory. It learns what is taken from the store when the first service is written, so a cluster without
+//! services pays nothing, and a fork begins with what its services hold.
+
+use std::{
+    collections::HashSet,
+    net::Ipv4Addr,
+    sync::Arc,
+};
+
+use kubewright_apiserver::registry::generic::Reservation;
+use kubewright_builtins::core::service::allocation;
+use kubewright_machinery::{
+    Status,
+    field::{self, FieldError, Path},
+    gvk::GroupKind,
+    status,
+};
+use kubewright_store::{Range, Store};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+/// Where cluster IPs come from: an IPv4 network, as its base address and the length of its prefix.
+const NETWORK: (Ipv4Addr, u32) = (Ipv4Addr::new(10, 96, 0, 0), 12);
+/// Where node ports come from.
+const PORTS: std::ops::RangeInclusive<i64> = 30000..=32767;
+/// How often a random candidate is tried before looking through all.
+const RANDOM_TRIES: usize = 32;
+
+/// The allocator of a cluster. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Services {
+    store: Arc<dyn Store>,
+    taken: Arc<OnceCell<Arc<Mutex<Taken>>>>,
+}
+
+#[derive(Default)]
+struct Taken {
+    ips: HashSet<String>,
+    ports: HashSet<i64>,
+}
+
+impl Services {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, taken: Arc::default() }
+    }
+
+    async fn taken(&self) -> Result<&Arc<Mutex<Taken>>, Status> {
+        self.taken
+            .get_or_try_init(|| async {
+                let snapshot = self.store.snapshot(None).await.map_err(status::internal)?;
+                let page = snapshot
+                    .range(&super::collection("", "services"), Range::default())
+                    .await
+                    .map_err(status::internal)?;
+                let mut taken = Taken::default();
+                for entry in page.entries {
+                    let service: Value =
+                        serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
+                    taken.ips.extend(allocation::released_cluster_ips(None, &service));
+                    taken.ports.extend(allocation::released_node_ports(None, &service));
+                }
+                Ok(Arc::new(Mutex::new(taken)))
+            })
+            .await
+    }
+
+    /// Gives a service what it needs. What it got is free again unless the reservation is kept.
+    pub(crate) async fn allocate(
+        &self,
+        service: &mut Value,
+        old: Option<&Value>,
+        dry_run: bool,
+    ) -> Result<Option<Box<dyn Reservation>>, Status> {
+        if let Some(old) = old {
+            allocation::keep_allocated(service, old);
+        }
+        allocation::normalize_cluster_ips(service, old);
+        let errors = allocation::default_ip_families(service, old, &["IPv4"]);
+        if !errors.is_empty() {
+            return Err(refusal(service, &errors));
+        }
+        let taken = self.taken().await?.clone();
+        let mut reserved = Reserved { taken: taken.clone(), ips: vec![], ports: vec![], released: None };
+        for wanted in allocation::wanted_cluster_ips(service, old) {
+            let ip = take_ip(&mut taken.lock(), wanted.address.as_deref())
+                .map_err(|text| refusal(service, &[ip_error(service, wanted.address.as_deref(), &text)]))?;
+            reserved.ips.push(ip.clone());
+            allocation::put_cluster_ip(service, wanted.index, &ip);
+        }
+        for wanted in allocation::wanted_node_ports(service, old) {
+            let port = take_port(&mut taken.lock(), wanted.port)
+                .map_err(|text| refusal(service, &[port_error(wanted.index, wanted.port, &text)]))?;
+            reserved.ports.push(port);
+            allocation::put_node_port(service, wanted.index, port, old.is_none());
+        }
+        if dry_run {
+            return Ok(None);
+        }
+        reserved.released = old.map(|old| {
+            let ips = allocation::released_cluster_ips(Some(service), old);
+            let ports = allocation::released_node_ports(Some(service), old);
+            (ips, ports)
+        });
+        Ok(Some(Box::new(reserved)))
+    }
+
+    /// What a deleted service held is free again.
+    pub(crate) fn release(&self, service: &Value) {
+        if let Some(taken) = self.taken.get() {
+            let mut taken = taken.lock();
+            for ip in allocation::released_cluster_ips(None, service) {
+                taken.ips.remove(&ip);
+            }
+            for port in allocation::released_node_ports(None, service) {
+                taken.ports.remove(&port);
+            }
+        }
+    }
+}
+
+/// What a service got, until it is stored.
+struct Reserved {
+    taken: Arc<Mutex<Taken>>,
+    ips: Vec<String>,
+    ports: Vec<i64>,
+    /// What the service gives back once the change is stored.
+    released: Option<(Vec<String>, Vec<i64>)>,
+}
+
+impl Reservation for Reserved {
+    fn keep(mut self: Box<Self>) {
+        self.ips.clear();
+        self.ports.clear();
+        if let Some((ips, ports)) = self.released.take() {
+            self.ips = ips;
+            self.ports = ports;
+        }
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let mut taken = self.taken.lock();
+        for ip in &self.ips {
+            taken.ips.remove(ip);
+        }
+        for port in &self.ports {
+            taken.ports.remove(port);
+        }
+    }
+}
+
+fn first_and_size() -> (u32, u32) {
+    let size = 1u32 << (32 - NETWORK.1);
+    // Neither the network's own address nor the broadcast address is given out.
+    (u32::from(NETWORK.0) + 1, size - 2)
+}
+
+fn take_ip(taken: &mut Taken, wanted: Option<&str>) -> Result<String, String> {
+    let (first, size) = first_and_size();
+    if let Some(wanted) = wanted {
+        let number = wanted.parse::<Ipv4Addr>().map(u32::from).ok();
+        if !number.is_some_and(|n| n >= first && n - first < size) {
+            return Err(format!(
+                "the provided IP ({wanted}) is not in the valid range. The range of valid IPs is {}/{}",
+                NETWORK.0, NETWORK.1
+            ));
+        }
+        if !taken.ips.insert(wanted.to_owned()) {
+            return Err("provided IP is already allocated".to_owned());
+        }
+        return Ok(wanted.to_owned());
+    }
+    let random = (0..RANDOM_TRIES).map(|_| rand::random_range(0..size));
+    for offset in random.chain(0..size) {
+        let ip = Ipv4Addr::from(first + offset).to_string();
+        if taken.ips.insert(ip.clone()) {
+            return Ok(ip);
+        }
+    }
+    Err("range is full".to_owned())
+}
+
+fn take_port(taken: &mut Taken, wanted: Option<i64>) -> Result<i64, String> {
+    if let Some(wanted) = wanted {
+        if !PORTS.contains(&wanted) {
+            return Err(format!(
+                "provided port is not in the valid range. The range of valid ports is {}-{}",
+                PORTS.start(),
+                PORTS.end()
+            ));
+        }
+        if !taken.ports.insert(wanted) {
+            return Err("provided port is already allocated".to_owned());
+        }
+        return Ok(wanted);
+    }
+    let random = (0..RANDOM_TRIES).map(|_| rand::random_range(PORTS));
+    for port in random.chain(PORTS) {
+        if taken.ports.insert(port) {
+            return Ok(port);
+        }
+    }
+    Err("range is full".to_owned())
+}
+
+fn ip_error(service: &Value, wanted: Option<&str>, text: &str) -> FieldError {
+    let path = Path::new("spec").child("clusterIPs");
+    let detail = match wanted {
+        Some(ip) => format!("failed to allocate IP {ip}: {text}"),
+        None => format!("failed to allocate a serviceIP: {text}"),
+    };
+    field::invalid(&path, &service["spec"]["clusterIPs"], detail)
+}
+
+fn port_error(index: Option<usize>, wanted: Option<i64>, text: &str) -> FieldError {
+    let spec = Path::new("spec");
+    let path = match index {
+        Some(i) => spec.child("ports").index(i).child("nodePort"),
+        None => spec.child("healthCheckNodePort"),
+    };
+    field::invalid(&path, &json!(wanted.unwrap_or(0)), text)
+}
+
+fn refusal(service: &Value, errors: &[FieldError]) -> Status {
+    let name = service["metadata"]["name"].as_str().unwrap_or_default();
+    status::invalid(&GroupKind::new("", "Service"), name, errors)
+}
