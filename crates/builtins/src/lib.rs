@@ -39,6 +39,7 @@ mod flowcontrol;
 pub mod general;
 mod generated;
 mod go_json;
+mod internal_form;
 mod json;
 mod meta;
 mod networking;

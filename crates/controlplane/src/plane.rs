@@ -9,9 +9,12 @@ use kubewright_apiserver::{
     server::ApiServer,
 };
 use kubewright_machinery::Status;
-use kubewright_store::{MemoryStore, Store};
+use kubewright_store::{MemoryStore, Revision, Store};
 
 use crate::kinds::{self, Environment, namespaces};
+
+/// Where a new store begins, so that no list is ever of revision 0, which means something else to clients.
+pub const FIRST: Revision = Revision(1);
 
 /// A running control plane. Clones share it.
 #[derive(Clone)]
@@ -90,7 +93,7 @@ impl ControlPlaneBuilder {
 
     /// Starts it: registers every kind and makes the namespaces that a cluster begins with.
     pub async fn build(self) -> Result<ControlPlane, Status> {
-        let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
+        let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::starting_at(FIRST)));
         let environment = Environment {
             store: store.clone(),
             clock: self.clock,

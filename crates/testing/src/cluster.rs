@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use kubewright_apiserver::clock::{Clock, SystemClock};
-use kubewright_controlplane::ControlPlane;
+use kubewright_controlplane::{ControlPlane, plane::FIRST};
 use kubewright_store::{MemoryStore, Revision, Store};
 use parking_lot::Mutex;
 
@@ -44,7 +44,7 @@ impl Clock for TestClock {
 impl TestCluster {
     /// Starts an empty cluster: the initial namespaces and nothing else.
     pub async fn start() -> Self {
-        Self::on(MemoryStore::new(), TestClock::default()).await
+        Self::on(MemoryStore::starting_at(FIRST), TestClock::default()).await
     }
 
     async fn on(store: MemoryStore, clock: TestClock) -> Self {

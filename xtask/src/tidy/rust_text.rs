@@ -48,7 +48,8 @@ pub(super) fn lines_with(code: &str, word: &str) -> Vec<usize> {
         line.match_indices(word).any(|(at, _)| {
             let before = line[..at].chars().next_back();
             let after = line[at + word.len()..].chars().next();
-            !before.is_some_and(part_of_name) && !(open_end && after.is_some_and(part_of_name))
+            let longer = open_end && after.is_some_and(part_of_name);
+            !(longer || before.is_some_and(part_of_name))
         })
     };
     let lines = code.lines().enumerate();

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use kubewright_catalog::types::StructType;
 use kubewright_machinery::gvk::{GroupResource, GroupVersion, GroupVersionKind};
+use kubewright_store::Store;
 use serde_json::{Value, json};
 
+use super::generic::{Generic, GenericOptions, Strategy};
 use super::traits::{
     Connect, Create, Delete, DeleteCollection, Get, List, Table, Update, Watch,
 };
@@ -163,6 +165,46 @@ impl Resource {
             field_label: None,
             deprecation: None,
         }
+    }
+
+    /// A resource whose objects live in a store, with every verb and any fields.
+    pub fn stored(
+        kind: GroupVersionKind,
+        plural: impl Into<String>,
+        namespaced: bool,
+        store: Arc<dyn Store>,
+        strategy: Arc<dyn Strategy>,
+    ) -> Self {
+        let mut resource = Self::new(kind, plural, namespaced);
+        let generic = Generic::new(GenericOptions {
+            store,
+            collection: format!("{}/{}", resource.kind.group, resource.plural).into(),
+            resource: resource.group_resource(),
+            kind: resource.kind.clone(),
+            namespaced,
+            shape: Shape::Untyped,
+            selectable: resource.selectable.clone(),
+            strategy,
+            converter: None,
+            clock: resource.clock.clone(),
+        });
+        resource.handlers = generic.handlers();
+        resource.managed = Some(Arc::new(FieldManager::new(&resource.kind, Shape::Untyped, "", &[])));
+        resource.patches = PatchTypes::WithApply;
+        resource
+    }
+
+    /// With a subresource that is a conversation: a stream, or an upgraded connection.
+    #[must_use]
+    pub fn with_stream(mut self, name: impl Into<String>, handler: Arc<dyn Connect>) -> Self {
+        self.subresources.push(Subresource {
+            name: name.into(),
+            kind: SubresourceKind::Parent,
+            verbs: Vec::new(),
+            handlers: Handlers { connect: Some(handler), ..Handlers::default() },
+            managed: None,
+        });
+        self
     }
 
     /// The resource as error messages name it.

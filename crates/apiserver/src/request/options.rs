@@ -11,6 +11,7 @@ use kubewright_machinery::{
 use serde_json::Value;
 
 use super::query::Query;
+use crate::object::Object;
 
 /// Options of a get.
 #[derive(Clone, Debug, Default)]
@@ -198,6 +199,17 @@ impl ListOptions {
             errors.push(field::forbidden(&path, "sendInitialEvents is forbidden for list"));
         }
         errors
+    }
+
+    /// Whether an object passes the selectors, as far as they name labels and metadata.
+    pub fn selects(&self, object: &Object) -> bool {
+        let summary = &object.summary;
+        self.labels.matches(|key| summary.label(key))
+            && self.fields.matches(|field| match field {
+                "metadata.name" => Some((&*summary.name).into()),
+                "metadata.namespace" => Some((&*summary.namespace).into()),
+                _ => None,
+            })
     }
 
     /// Whether a watch starts with the present state.

@@ -30,7 +30,8 @@ pub fn watch_response(
     events: WatchStream,
     timeout: Duration,
 ) -> Result<Response<Body>, Status> {
-    if accepted.media != Media::Json {
+    let table = matches!(accepted.transform, Transform::Table(_));
+    if accepted.media == Media::Yaml || (accepted.media == Media::Protobuf && table) {
         let offered = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
         let text = format!("only the following media types are accepted: {offered}");
         return Err(Status::failure(406, "NotAcceptable", text));
@@ -44,6 +45,11 @@ pub fn watch_response(
         transform: accepted.transform,
         include,
         first: true,
+        protobuf: accepted.media == Media::Protobuf,
+    };
+    let content_type = match accepted.media {
+        Media::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+        Media::Json | Media::Yaml => Media::Json.name(),
     };
     let deadline = tokio::time::sleep(timeout);
     let frames = events.take_until(deadline).map(move |batch| {
@@ -55,7 +61,7 @@ pub fn watch_response(
     });
     // The headers go out at once, so that a client knows its watch has begun.
     let begin = stream::iter([Ok(Bytes::new())]);
-    Ok(response(200, Media::Json.name(), Body::stream(begin.chain(frames))))
+    Ok(response(200, content_type, Body::stream(begin.chain(frames))))
 }
 
 struct EventWriter {
@@ -64,6 +70,7 @@ struct EventWriter {
     include: Include,
     /// Only the first table says what its columns are.
     first: bool,
+    protobuf: bool,
 }
 
 impl EventWriter {
@@ -73,19 +80,31 @@ impl EventWriter {
             WatchEvent::Modified(object) => ("MODIFIED", object),
             WatchEvent::Deleted(object) => ("DELETED", object),
             WatchEvent::Bookmark(revision, last) => {
-                return frame(out, "BOOKMARK", self.bookmark(revision, *last).to_string().as_bytes());
+                let bookmark = self.bookmark(revision, *last).to_string();
+                return self.frame(out, "BOOKMARK", bookmark.as_bytes());
             }
-            WatchEvent::Error(status) => return frame(out, "ERROR", &status.to_json()),
+            WatchEvent::Error(status) => return self.frame(out, "ERROR", &status.to_json()),
         };
         match self.transform {
-            Transform::None => frame(out, kind, &object.bytes),
+            Transform::None => self.frame(out, kind, &object.bytes),
             Transform::Partial(version) | Transform::PartialList(version) => {
-                frame(out, kind, partial_json(object, version).as_bytes());
+                self.frame(out, kind, partial_json(object, version).as_bytes());
             }
             Transform::Table(version) => {
                 let table = self.table(object, version);
-                frame(out, kind, table.to_string().as_bytes());
+                self.frame(out, kind, table.to_string().as_bytes());
             }
+        }
+    }
+
+    fn frame(&self, out: &mut BytesMut, kind: &str, object: &[u8]) {
+        if !self.protobuf {
+            return json_frame(out, kind, object);
+        }
+        let value: Value = serde_json::from_slice(object).unwrap_or_default();
+        match kubewright_protobuf::encode_watch_event(kind, &value) {
+            Ok(frame) => out.put_slice(&frame),
+            Err(error) => tracing::error!("an event has no protobuf form: {error}"),
         }
     }
 
@@ -150,7 +169,7 @@ impl EventWriter {
     }
 }
 
-fn frame(out: &mut BytesMut, kind: &str, object: &[u8]) {
+fn json_frame(out: &mut BytesMut, kind: &str, object: &[u8]) {
     out.put_slice(b"{\"type\":\"");
     out.put_slice(kind.as_bytes());
     out.put_slice(b"\",\"object\":");

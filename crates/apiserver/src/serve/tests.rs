@@ -1,7 +1,7 @@
 use std::{
     net::SocketAddr,
     pin::Pin,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     task::{Context, Poll},
     time::SystemTime,
 };
@@ -30,6 +30,7 @@ const SHORT: Duration = Duration::from_millis(100);
 #[derive(Clone, Default)]
 struct Service {
     flood_ended: Arc<AtomicBool>,
+    slow_begun: Arc<AtomicUsize>,
 }
 
 struct SetOnDrop(Arc<AtomicBool>);
@@ -51,10 +52,14 @@ impl tower::Service<Request<Incoming>> for Service {
 
     fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
         let ended = SetOnDrop(self.flood_ended.clone());
+        let slow_begun = self.slow_begun.clone();
         Box::pin(async move {
             let mut response = Response::new(Body::from(format!("hello {:?}", request.version())));
             match request.uri().path() {
-                "/slow" => tokio::time::sleep(SHORT * 3).await,
+                "/slow" => {
+                    slow_begun.fetch_add(1, Ordering::SeqCst);
+                    tokio::time::sleep(SHORT * 8).await;
+                }
                 "/flood" => {
                     let chunks = stream::repeat_with(move || {
                         let _ = &ended;
@@ -247,7 +252,12 @@ async fn shutting_down_lets_requests_end_and_takes_no_more() {
         );
         (text(one.unwrap()).await, text(two.unwrap()).await)
     });
-    tokio::time::sleep(SHORT).await;
+    let begun = async {
+        while running.service.slow_begun.load(Ordering::SeqCst) < 2 {
+            tokio::time::sleep(SHORT / 10).await;
+        }
+    };
+    timeout(SOON, begun).await.expect("both requests arrive");
     running.stop.send(()).unwrap();
     let (one, two) = timeout(SOON, slow).await.unwrap().unwrap();
     assert_eq!(
@@ -320,7 +330,7 @@ async fn peers_that_never_read_are_dropped() {
 #[tokio::test]
 async fn heads_that_trickle_and_silence_are_cut() {
     let options = ServeOptions {
-        header_timeout: SHORT,
+        header_timeout: SHORT * 5,
         ..ServeOptions::default()
     };
     let running = start(options, None).await;
@@ -361,7 +371,7 @@ async fn heads_that_trickle_and_silence_are_cut() {
 #[tokio::test]
 async fn idle_connections_are_closed_but_slow_answers_are_not_idle() {
     let options = ServeOptions {
-        idle_timeout: SHORT,
+        idle_timeout: SHORT * 5,
         header_timeout: SOON,
         ..ServeOptions::default()
     };

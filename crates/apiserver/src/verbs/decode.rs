@@ -95,8 +95,15 @@ fn typed(
 
 fn protobuf(kind: &GroupVersionKind, shape: Shape, body: &[u8]) -> Result<Value, Status> {
     let default = (kind.api_version(), kind.kind.clone());
-    let decoded = kubewright_protobuf::decode(body, (&default.0, &default.1))
-        .map_err(|e| unrecognized(kind, &e.to_string(), body))?;
+    let decoded = kubewright_protobuf::decode(body, (&default.0, &default.1)).map_err(|e| {
+        match e.type_meta() {
+            None => unrecognized(kind, &e.to_string(), body),
+            Some((api_version, given)) => {
+                let version = GroupVersion::parse(api_version).unwrap_or_default();
+                unhandled(&version.with_kind(given), kind, &e.to_string())
+            }
+        }
+    })?;
     check_kind(kind, &decoded.api_version, &decoded.kind)?;
     match shape {
         Shape::Typed(ty) => kubewright_schema::normalize_typed(decoded.value, ty)

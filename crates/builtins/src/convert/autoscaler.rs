@@ -81,11 +81,11 @@ pub(super) fn to_v1(scaler: &mut Value) {
             "desiredReplicas",
         ],
     );
-    let used = current
+    let mut used = current
         .iter()
         .filter(|m| is_cpu(m))
         .map(|m| &m["resource"]["current"]["averageUtilization"]);
-    if let Some(percent) = used.filter(|p| p.is_set()).next_back() {
+    if let Some(percent) = used.rfind(|p| p.is_set()) {
         v1.put("currentCPUUtilizationPercentage", percent.clone());
     }
     scaler.put("status", v1);

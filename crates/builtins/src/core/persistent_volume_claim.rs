@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::resources;
 use crate::{
-    KindRules, checks, general,
+    KindRules, checks, general, internal_form,
     json::{Read, Write, same},
     meta,
 };
@@ -71,11 +71,10 @@ fn forget_foreign_source(spec: &mut Value, old: &Value) {
         return;
     }
     let source = &spec["dataSource"];
-    let known = match (source["kind"].text(), source["apiGroup"].text()) {
-        ("PersistentVolumeClaim", "") => true,
-        ("VolumeSnapshot", "snapshot.storage.k8s.io") => true,
-        _ => false,
-    };
+    let known = matches!(
+        (source["kind"].text(), source["apiGroup"].text()),
+        ("PersistentVolumeClaim", "") | ("VolumeSnapshot", "snapshot.storage.k8s.io")
+    );
     if source.is_set() && !known {
         spec.forget("dataSource");
     }
@@ -132,7 +131,8 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     }
     if !same(&munged, before) {
         let message = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n";
-        errors.push(field::forbidden(&path, message));
+        let diff = internal_form::claim_spec_diff(before, &munged);
+        errors.push(field::forbidden(&path, format!("{message}{diff}")));
     }
     let size = |spec: &Value| {
         resources::quantity(&spec["resources"]["requests"]["storage"]).unwrap_or_default()

@@ -75,11 +75,11 @@ fn validate_type(secret: &Value, path: &Path, errors: &mut ErrorList) {
     let has = |key: &str| secret["data"].get(key).is_some();
     let mut require = |key: &str| errors.push(field::required(&path.key(key), ""));
     match secret["type"].text() {
-        "kubernetes.io/service-account-token" => {
-            if secret["metadata"]["annotations"][ACCOUNT_NAME].is_blank() {
-                let path = Path::new("metadata").child("annotations").key(ACCOUNT_NAME);
-                errors.push(field::required(&path, ""));
-            }
+        "kubernetes.io/service-account-token"
+            if secret["metadata"]["annotations"][ACCOUNT_NAME].is_blank() =>
+        {
+            let path = Path::new("metadata").child("annotations");
+            errors.push(field::required(&path.key(ACCOUNT_NAME), ""));
         }
         "kubernetes.io/dockercfg" => validate_json(secret, ".dockercfg", path, errors),
         "kubernetes.io/dockerconfigjson" => {

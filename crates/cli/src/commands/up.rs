@@ -15,7 +15,7 @@ use kubewright_apiserver::{
     auth::TokenFile,
     serve::{ServeOptions, certs::SelfSigned, kubeconfig::Kubeconfig, serve},
 };
-use kubewright_controlplane::ControlPlane;
+use kubewright_controlplane::{ControlPlane, plane::FIRST};
 use kubewright_store::MemoryStore;
 use tokio::net::TcpListener;
 
@@ -52,7 +52,7 @@ impl Up {
             .with_context(|| format!("cannot listen on {}; is another server running there?", self.listen))?;
         let address = listener.local_addr()?;
         let (tokens, token) = self.tokens()?;
-        let store = MemoryStore::new();
+        let store = MemoryStore::starting_at(FIRST);
         let plane = ControlPlane::builder()
             .store(Arc::new(store.clone()))
             .authenticator(Arc::new(tokens))

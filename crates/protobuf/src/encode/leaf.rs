@@ -130,7 +130,7 @@ fn or<T>(value: Option<&Value>, zero: T, read: fn(&Value) -> Option<T>) -> Optio
     }
 }
 
-fn string<'v>(at: At, value: Option<&'v Value>) -> Result<&'v str, EncodeError> {
+fn string(at: At, value: Option<&Value>) -> Result<&str, EncodeError> {
     match value {
         None => Ok(""),
         Some(Value::String(text)) => Ok(text),

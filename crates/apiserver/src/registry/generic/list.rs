@@ -64,7 +64,8 @@ impl List for Generic {
         let place = self.place(&prefix, options).await?;
         let resource_version = place.snapshot.revision().0.to_string();
         if options.limit > 0 {
-            return self.chunk(place, prefix, &selection, options.limit).await;
+            let chunk = self.chunk(place, prefix, &selection, options.limit).await;
+            return chunk.map_err(|e| expired_token(e, &options.continue_token));
         }
         let first = self.page(&place, &prefix, place.start.clone()).await?;
         let rest = first.next.clone();
@@ -141,13 +142,7 @@ impl Generic {
         };
         match self.snapshot(Some(Revision(revision))).await {
             Ok(snapshot) => Ok(Place { snapshot, start, token_revision: Some(revision) }),
-            Err(e) if e.code == 410 => {
-                let mut error = status::expired(TOKEN_EXPIRED);
-                error.metadata.continue_ =
-                    ContinueToken { revision: None, start: token.start }.encode();
-                Err(error)
-            }
-            Err(e) => Err(e),
+            Err(e) => Err(expired_token(e, &options.continue_token)),
         }
     }
 
@@ -251,6 +246,18 @@ impl Generic {
             remaining,
             items: Items::All(objects),
         })
+    }
+}
+
+/// A token whose revision is gone: the error says how to go on at the newest state.
+fn expired_token(error: Status, token: &str) -> Status {
+    match ContinueToken::decode(token) {
+        Ok(token) if error.code == 410 => {
+            let mut error = status::expired(TOKEN_EXPIRED);
+            error.metadata.continue_ = ContinueToken { revision: None, ..token }.encode();
+            error
+        }
+        _ => error,
     }
 }
 

@@ -31,7 +31,7 @@ use kubewright_store::{Key, ReadError, Store};
 
 pub use codec::{Converter, payload};
 pub(crate) use metadata::ensure_namespace;
-pub use strategy::{GarbageCollection, Reservation, Strategy};
+pub use strategy::{GarbageCollection, Plain, Reservation, Strategy};
 
 use super::resource::{Handlers, Shape};
 use crate::{clock::SharedClock, object::Selectable};

@@ -112,3 +112,20 @@ pub trait Reservation: Send {
     /// The object was stored.
     fn keep(self: Box<Self>);
 }
+
+/// A kind without rules of its own: metadata is checked, generations count changes of `spec`, everything else is kept as sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plain;
+
+impl Strategy for Plain {
+    fn prepare_for_create(&self, object: &mut Value) {
+        object["metadata"]["generation"] = 1.into();
+    }
+
+    fn prepare_for_update(&self, object: &mut Value, old: &Value) {
+        if object.get("spec") != old.get("spec") {
+            let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
+            object["metadata"]["generation"] = (generation + 1).into();
+        }
+    }
+}

@@ -40,10 +40,12 @@ impl Watch for Generic {
         } else {
             None
         };
+        let current = self.store.current().await.map_err(|e| Self::read_failure(&e))?;
         let after = match (&state, wanted) {
             (Some(state), _) => state.revision(),
-            (None, Some(wanted)) => wanted,
-            (None, None) => self.store.current().await.map_err(|e| Self::read_failure(&e))?,
+            // A revision that has not happened yet is waited for.
+            (None, Some(wanted)) => wanted.min(current),
+            (None, None) => current,
         };
         let changes = match self.store.watch(&self.collection, &prefix, after).await {
             Ok(changes) => changes,
@@ -55,6 +57,7 @@ impl Watch for Generic {
             selection: self.selection(options),
             changes,
             state: state.map(|snapshot| State { snapshot, prefix, start: Some(String::new()) }),
+            skip_until: wanted.unwrap_or_default(),
             bookmarks: options.allow_bookmarks,
             end_of_state: options.send_initial_events == Some(true),
             next_bookmark: Instant::now() + BOOKMARK_EVERY,
@@ -97,6 +100,8 @@ struct Watcher {
     selection: Selection,
     changes: Box<dyn store::Watch>,
     state: Option<State>,
+    /// Changes up to here are not wanted.
+    skip_until: Revision,
     bookmarks: bool,
     end_of_state: bool,
     next_bookmark: Instant,
@@ -166,7 +171,7 @@ impl Watcher {
         match changes {
             Ok(changes) => {
                 let mut events = Vec::with_capacity(changes.len());
-                for change in &changes {
+                for change in changes.iter().filter(|c| c.revision > self.skip_until) {
                     events.extend(self.event(change)?);
                 }
                 Ok(events)

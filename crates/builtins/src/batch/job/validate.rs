@@ -14,7 +14,7 @@ use crate::{
     apps::workload,
     checks,
     core::pod,
-    general, go_json,
+    general, go_json, internal_form,
     json::{Read, Write, same},
     meta,
 };
@@ -367,7 +367,8 @@ fn validate_template_update(new: &Value, old: &Value, path: &Path, errors: &mut 
     let (after, mut before) = (&new["spec"]["template"], old["spec"]["template"].clone());
     if !is_open(old) {
         if !same(after, &before) {
-            errors.push(field::invalid(path, after, "field is immutable"));
+            let text = internal_form::template(after);
+            errors.push(field::invalid_raw(path, text, "field is immutable"));
         }
         return;
     }
@@ -384,9 +385,10 @@ fn validate_template_update(new: &Value, old: &Value, path: &Path, errors: &mut 
         });
     }
     if !same(&after["spec"], &before["spec"]) {
-        errors.push(field::invalid(
+        let text = internal_form::pod_spec(&after["spec"]);
+        errors.push(field::invalid_raw(
             &path.child("spec"),
-            &after["spec"],
+            text,
             "field is immutable",
         ));
     }

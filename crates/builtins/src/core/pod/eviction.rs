@@ -40,39 +40,34 @@ pub fn too_many_budgets() -> Status {
 }
 
 /// Takes one disruption from a budget, or says why not.
-pub fn take_disruption(budget: &mut Value, pod_name: &str, now: &str) -> Result<(), Status> {
+pub fn take_disruption(budget: &mut Value, pod_name: &str, now: &str) -> Result<(), Box<Status>> {
     let name = budget["metadata"]["name"].text().to_owned();
     let status = &budget["status"];
     if status["observedGeneration"].int() < budget["metadata"]["generation"].int() {
         let message =
             format!("The disruption budget {name} is still being processed by the server.");
-        return Err(status::too_many_requests(VIOLATED, 10).with_cause(
-            "DisruptionBudget",
-            message,
-            "",
+        return Err(Box::new(
+            status::too_many_requests(VIOLATED, 10).with_cause("DisruptionBudget", message, ""),
         ));
     }
     let resource = GroupResource::new("policy", "poddisruptionbudget");
     let allowed = status["disruptionsAllowed"].int();
     if allowed < 0 {
-        return Err(status::forbidden(
-            &resource,
-            &name,
-            "pdb disruptions allowed is negative",
-        ));
+        let cause = "pdb disruptions allowed is negative";
+        return Err(Box::new(status::forbidden(&resource, &name, cause)));
     }
     if status["disruptedPods"].entries().len() > MAX_DISRUPTED {
         let cause =
             "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
-        return Err(status::forbidden(&resource, &name, cause));
+        return Err(Box::new(status::forbidden(&resource, &name, cause)));
     }
     if allowed == 0 {
         let message = refusal(&name, status);
-        return Err(status::too_many_requests(VIOLATED, 0).with_cause(
+        return Err(Box::new(status::too_many_requests(VIOLATED, 0).with_cause(
             "DisruptionBudget",
             message,
             "",
-        ));
+        )));
     }
     let status = budget.field("status");
     status.put("disruptionsAllowed", allowed - 1);

@@ -66,8 +66,8 @@ pub(super) fn validate_devices(c: &Value, volumes: &Volumes, path: &Path, errors
         if !name.is_empty() && !names.insert(name) {
             invalid_name("must be unique");
         }
-        let claimed = |v: &&Value| v["persistentVolumeClaim"].is_set() || v["ephemeral"].is_set();
-        if volume.is_some_and(|v| !claimed(&v)) {
+        let claimed = |v: &Value| v["persistentVolumeClaim"].is_set() || v["ephemeral"].is_set();
+        if volume.is_some_and(|v| !claimed(v)) {
             invalid_name(
                 "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode",
             );

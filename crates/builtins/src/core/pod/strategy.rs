@@ -89,17 +89,14 @@ fn mark_gated(pod: &mut Value) {
 }
 
 fn expand_affinity(affinity: &mut Value, labels: &Value) {
-    let mut expand = |term: &mut Value| {
+    let expand = |term: &mut Value| {
         expand_label_keys(term, "matchLabelKeys", "In", labels);
         expand_label_keys(term, "mismatchLabelKeys", "NotIn", labels);
     };
     affinity.each("preferredDuringSchedulingIgnoredDuringExecution", |p| {
-        p.with("podAffinityTerm", &mut expand);
+        p.with("podAffinityTerm", expand);
     });
-    affinity.each(
-        "requiredDuringSchedulingIgnoredDuringExecution",
-        &mut expand,
-    );
+    affinity.each("requiredDuringSchedulingIgnoredDuringExecution", expand);
 }
 
 /// Label keys of the pod become requirements of the term's selector.

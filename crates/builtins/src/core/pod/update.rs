@@ -8,7 +8,7 @@ use super::{
     validate::{metadata_and_spec, validate_annotation_changes},
 };
 use crate::{
-    checks,
+    checks, internal_form,
     json::{Read, Write, same},
     meta,
 };
@@ -39,8 +39,15 @@ pub(crate) fn update(new: &Value, old: &Value) -> ErrorList {
     }
     validate_tolerations(after, before, &path.child("tolerations"), &mut errors);
     validate_gates(after, before, &path.child("schedulingGates"), &mut errors);
-    if !same(after, before) && !same(&munged(after, before, &path, &mut errors), before) {
-        errors.push(field::forbidden(&path, UPDATABLE));
+    if !same(after, before) {
+        let munged = munged(after, before, &path, &mut errors);
+        if !same(&munged, before) {
+            let message = format!(
+                "{UPDATABLE}{}",
+                internal_form::pod_spec_diff(before, &munged)
+            );
+            errors.push(field::forbidden(&path, message));
+        }
     }
     errors
 }

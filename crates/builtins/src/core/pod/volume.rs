@@ -145,11 +145,9 @@ fn validate_source(volume: &Value, pod_name: &str, path: &Path, errors: &mut Err
 
 fn validate_one_source(name: &str, source: &Value, path: &Path, errors: &mut ErrorList) {
     match name {
-        "emptyDir" => {
-            if resources::quantity(&source["sizeLimit"]).is_some_and(|q| q.sign() < 0) {
-                let message = "SizeLimit field must be a valid resource quantity";
-                errors.push(field::forbidden(&path.child("sizeLimit"), message));
-            }
+        "emptyDir" if resources::quantity(&source["sizeLimit"]).is_some_and(|q| q.sign() < 0) => {
+            let message = "SizeLimit field must be a valid resource quantity";
+            errors.push(field::forbidden(&path.child("sizeLimit"), message));
         }
         "hostPath" => validate_host_path(source, path, errors),
         "secret" => validate_keyed(source, "secretName", path, errors),

@@ -1,0 +1,11 @@
+//! What the verbs do, and what they refuse.
+
+mod concurrency;
+mod create;
+mod delete;
+mod dry_run;
+mod grace;
+mod namespaces;
+mod patch;
+mod update;
+mod versions;
