@@ -33,14 +33,10 @@ pub fn validate_create(obj: &Value) -> ErrorList {
     meta::validate(obj, namespaced, meta::path_segment)
 }
 
-/// Metadata that may not change.
+/// Metadata that is fine, and that may not change.
 pub fn validate_update(new: &Value, old: &Value) -> ErrorList {
-    meta::validate_update(new, old)
-}
-
-/// Nothing is checked.
-pub fn valid(_: &Value, _: &Value) -> ErrorList {
-    Vec::new()
+    let namespaced = !old["metadata"]["namespace"].text().is_empty();
+    meta::common(new, old, namespaced)
 }
 
 /// A status update changes `status` and metadata only: `spec` is the old one.

@@ -13,6 +13,24 @@ use crate::{
     json::{Read, Write},
 };
 
+/// The fields of metadata, in their order.
+const METADATA: [&str; 14] = [
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+];
+
 /// A field of a struct.
 pub(crate) struct Field {
     /// The Go name; empty for embedded metadata.
@@ -148,8 +166,8 @@ impl Printer {
             let inner = &value[field.json];
             if field.name.is_empty() {
                 let inner = if inner.is_object() { inner } else { &metadata };
-                for (key, value) in inner.entries().into_iter().filter(|(_, v)| !v.is_blank()) {
-                    parts.push((key, None, value));
+                for key in METADATA.iter().filter(|key| !inner[**key].is_blank()) {
+                    parts.push((key, None, &inner[*key]));
                 }
             } else {
                 parts.push((field.name, Some(&field.form), inner));

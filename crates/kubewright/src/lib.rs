@@ -1,1 +1,35 @@
 //! Everything needed to program Kubernetes in Rust.
+//!
+//! The facade: it re-exports the crates of the workspace by feature and holds no code of its own.
+//!
+//! | feature | module | what it gives |
+//! |---|---|---|
+//! | always | [`machinery`] | names, selectors, quantities, validation, `Status` |
+//! | always | [`catalog`], [`builtins`] | facts, defaults and rules of the built-in kinds |
+//! | always | [`schema`], [`merge`], [`protobuf`] | decoding by type, patches and server-side apply, the wire form |
+//! | `server` (default) | `apiserver`, `controlplane`, `store` | API servers, the control plane, storage |
+//! | `testing` | `testing` | a cluster for tests |
+//!
+//! ```
+//! use kubewright::machinery::quantity::Quantity;
+//!
+//! let memory: Quantity = Quantity::parse("1536Mi").unwrap();
+//! assert_eq!(memory.to_string(), "1536Mi");
+//! assert_eq!(memory.value(), 1536 * 1024 * 1024);
+//! ```
+
+pub use kubewright_builtins as builtins;
+pub use kubewright_catalog as catalog;
+pub use kubewright_machinery as machinery;
+pub use kubewright_merge as merge;
+pub use kubewright_protobuf as protobuf;
+pub use kubewright_schema as schema;
+
+#[cfg(feature = "server")]
+pub use kubewright_apiserver as apiserver;
+#[cfg(feature = "server")]
+pub use kubewright_controlplane as controlplane;
+#[cfg(feature = "server")]
+pub use kubewright_store as store;
+#[cfg(feature = "testing")]
+pub use kubewright_testing as testing;

@@ -65,17 +65,23 @@ use serde_json::Value;
 /// The deepest nesting that any function of this crate follows; deeper input is an error.
 pub const MAX_DEPTH: usize = 256;
 
-/// How deep a value nests: 0 for a scalar. Does not recurse, so it is safe on any value.
+/// How deep a value nests, up to one more than [`MAX_DEPTH`]: 0 for a scalar.
 fn depth_of(value: &Value) -> usize {
-    let mut deepest = 0;
-    let mut pending = vec![(value, 0)];
-    while let Some((value, depth)) = pending.pop() {
-        deepest = deepest.max(depth);
+    fn measure(value: &Value, left: usize) -> usize {
+        let deepest = |below: usize| below + 1;
         match value {
-            Value::Array(items) => pending.extend(items.iter().map(|v| (v, depth + 1))),
-            Value::Object(fields) => pending.extend(fields.values().map(|v| (v, depth + 1))),
-            _ => {}
+            Value::Array(items) if left > 0 => items
+                .iter()
+                .map(|v| measure(v, left - 1))
+                .max()
+                .map_or(0, deepest),
+            Value::Object(fields) if left > 0 => fields
+                .values()
+                .map(|v| measure(v, left - 1))
+                .max()
+                .map_or(0, deepest),
+            _ => 0,
         }
     }
-    deepest
+    measure(value, MAX_DEPTH + 1)
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     negotiate::{Accepted, Media},
-    yaml::to_yaml,
+    yaml::try_to_yaml,
 };
 use crate::body::Body;
 
@@ -64,7 +64,9 @@ fn encode_value(accepted: &Accepted, value: &Value) -> Result<Vec<u8>, Status> {
     match accepted.media {
         Media::Json if accepted.pretty => Ok(pretty(value)),
         Media::Json => serde_json::to_vec(value).map_err(status::internal),
-        Media::Yaml => Ok(to_yaml(value).into_bytes()),
+        Media::Yaml => try_to_yaml(value)
+            .map(String::into_bytes)
+            .map_err(|e| Status::failure(500, "", e.to_string())),
         Media::Protobuf => encode_protobuf(value),
     }
 }

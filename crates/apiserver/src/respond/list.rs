@@ -40,11 +40,6 @@ async fn list_body(
 ) -> Result<Response<Body>, Status> {
     let form = match accepted.transform {
         Transform::None => Form::Objects,
-        Transform::Table(_) if accepted.media == Media::Protobuf => {
-            return Err(not_acceptable(
-                "only the following media types are accepted when converting to Table.v1.meta.k8s.io: application/json, application/yaml".to_owned(),
-            ));
-        }
         Transform::Table(version) => return table_body(cx, accepted, resource, list, version).await,
         Transform::PartialList(version) => Form::Partial(version),
         Transform::Partial(_) => {

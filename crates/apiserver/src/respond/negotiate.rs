@@ -88,7 +88,7 @@ impl Accepted {
         for clause in &clauses {
             for media in offer.media.iter().filter(|m| clause.covers(**m)) {
                 known = true;
-                if let Some(transform) = clause.transform(offer) {
+                if let Some(transform) = clause.transform(offer, *media) {
                     let pretty = pretty || clause.parameter("pretty") == Some("1");
                     return Ok(Self { media: *media, transform, pretty });
                 }
@@ -170,7 +170,7 @@ impl Clause<'_> {
     }
 
     /// The form that the clause asks for; `None` where the endpoint does not have it.
-    fn transform(&self, offer: &Offer) -> Option<Transform> {
+    fn transform(&self, offer: &Offer, media: Media) -> Option<Transform> {
         if self.parameter("stream").is_some_and(|s| s != "watch") || self.parameter("sv").is_some() {
             return None;
         }
@@ -187,6 +187,8 @@ impl Clause<'_> {
             _ => return None,
         };
         match kind {
+            // Tables have no protobuf form.
+            Some("Table") if media == Media::Protobuf => None,
             Some("Table") => Some(Transform::Table(version)),
             Some("PartialObjectMetadata") => Some(Transform::Partial(version)),
             Some("PartialObjectMetadataList") => Some(Transform::PartialList(version)),

@@ -30,8 +30,7 @@ pub fn watch_response(
     events: WatchStream,
     timeout: Duration,
 ) -> Result<Response<Body>, Status> {
-    let table = matches!(accepted.transform, Transform::Table(_));
-    if accepted.media == Media::Yaml || (accepted.media == Media::Protobuf && table) {
+    if accepted.media == Media::Yaml {
         let offered = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
         let text = format!("only the following media types are accepted: {offered}");
         return Err(Status::failure(406, "NotAcceptable", text));

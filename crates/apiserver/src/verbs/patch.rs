@@ -87,7 +87,10 @@ enum Patch {
 
 impl Patch {
     fn parse(kind: PatchKind, body: &[u8], validation: FieldValidation) -> Result<Self, Status> {
-        let bad = |text: String| status::bad_request(format!("error decoding patch: {text}"));
+        let bad = |text: String| match kind {
+            PatchKind::Strategic => status::bad_request(text),
+            _ => status::bad_request(format!("error decoding patch: {text}")),
+        };
         let node = parse_json(body).map_err(|e| bad(e.to_string()))?;
         if kind == PatchKind::Json {
             let decoding = match validation {
@@ -123,11 +126,17 @@ impl Patch {
     fn apply(&self, old: &Value, shape: Shape) -> Result<Value, Status> {
         match self {
             Self::Strategic(patch, _) => {
-                strategic::apply(TypeSchema::of(shape), old.clone(), patch.clone()).map_err(|e| match e {
+                let patched = strategic::apply(TypeSchema::of(shape), old.clone(), patch.clone());
+                let mut object = patched.map_err(|e| match e {
                     strategic::Error::BadRequest(text) => status::bad_request(text),
                     strategic::Error::Unprocessable(_) => rejected(),
                     e => Status::failure(500, "", e.to_string()),
-                })
+                })?;
+                // The patch is of the type, which is none of its business.
+                for key in ["kind", "apiVersion"] {
+                    object[key] = old[key].clone();
+                }
+                Ok(object)
             }
             Self::Merge(patch, _) => {
                 let mut object = old.clone();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
     validation::names,
@@ -158,10 +159,19 @@ enum Endpoint {
     Approval,
 }
 
-/// Checks all but the encoded request itself, which must be looked at with X.509 in hand.
+/// Checks all but what is inside the encoded request, which must be looked at with X.509 in hand.
 fn validate(csr: &Value) -> ErrorList {
     let mut errors = meta::validate(csr, false, |_, _| Vec::new());
     let (spec, path) = (&csr["spec"], Path::new("spec"));
+    let request = STANDARD.decode(spec["request"].text()).unwrap_or_default();
+    if !String::from_utf8_lossy(&request).contains("-----BEGIN CERTIFICATE REQUEST-----") {
+        let message = "PEM block type must be CERTIFICATE REQUEST";
+        errors.push(field::invalid_str(
+            &path.child("request"),
+            spec["request"].text(),
+            message,
+        ));
+    }
     let usages = spec["usages"].items();
     let usages_path = path.child("usages");
     if usages.is_empty() {

@@ -9,7 +9,7 @@ use crate::{KindRules, Propagation, checks, convert, json::Read, meta};
 
 const MAX_NOTE: usize = 1024;
 const MAX_FIELD: usize = 128;
-const FIXED: [(&str, &str); 12] = [
+const FIXED: [(&str, &str); 13] = [
     ("involvedObject", "involvedObject"),
     ("reason", "reason"),
     ("message", "message"),
@@ -17,6 +17,7 @@ const FIXED: [(&str, &str); 12] = [
     ("firstTimestamp", "firstTimestamp"),
     ("lastTimestamp", "lastTimestamp"),
     ("count", "count"),
+    ("reason", "reason"),
     ("type", "type"),
     ("eventTime", "eventTime"),
     ("action", "action"),

@@ -1,6 +1,6 @@
 //! IP addresses, in the strict form of new fields and the forms that older fields take.
 
-use std::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr};
 
 /// An IP address in its one canonical form, as fields require that are newer than that rule.
 pub fn is_ip(value: &str) -> Vec<String> {

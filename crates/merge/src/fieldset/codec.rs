@@ -4,7 +4,7 @@
 //! path is a member; `.` says so where there are members below it, too. Elements of a kind that is not known are left
 //! out together with what is below them, since a later version may know them.
 
-use super::{FieldSet, KeyField, PathElement};
+use super::{FieldSet, KeyField, Node, PathElement};
 use crate::{MAX_DEPTH, go_text};
 use serde_json::{Map, Number, Value};
 use std::fmt::Write;
@@ -60,8 +60,7 @@ impl FieldSet {
     }
 
     fn to_map(&self) -> Map<String, Value> {
-        let mut out = Map::new();
-        for node in &self.nodes {
+        let entry = |node: &Node| {
             let mut below = node
                 .below
                 .as_ref()
@@ -70,11 +69,9 @@ impl FieldSet {
             if node.member && !below.is_empty() {
                 below.insert(".".to_owned(), Value::Object(Map::new()));
             }
-            let mut element = String::new();
-            write_element(&mut element, &node.element);
-            out.insert(element, Value::Object(below));
-        }
-        out
+            (element_text(&node.element), Value::Object(below))
+        };
+        self.nodes.iter().map(entry).collect()
     }
 
     fn write_nodes(&self, out: &mut String, element: &mut String, mut first: bool) {
@@ -201,6 +198,16 @@ fn as_floats(value: Value) -> Value {
             .collect(),
         other => other,
     }
+}
+
+/// An element as an object key.
+fn element_text(element: &PathElement) -> String {
+    let mut out = match element {
+        PathElement::FieldName(name) => String::with_capacity(name.len() + 2),
+        _ => String::with_capacity(32),
+    };
+    write_element(&mut out, element);
+    out
 }
 
 fn write_element(out: &mut String, element: &PathElement) {

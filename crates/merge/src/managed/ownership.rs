@@ -106,12 +106,9 @@ pub(super) fn release<S: Schema>(
         elsewhere: BTreeMap::new(),
     };
     let mut conflicts = Vec::new();
-    let mut index = 0;
     let mut kept = Vec::with_capacity(managed.entries.len());
-    for mut entry in std::mem::take(&mut managed.entries) {
-        let is_own = own == Some(index);
-        index += 1;
-        if !is_own {
+    for (index, mut entry) in std::mem::take(&mut managed.entries).into_iter().enumerate() {
+        if own != Some(index) {
             let Some(comparison) = changes.at(&entry.api_version)? else {
                 continue;
             };

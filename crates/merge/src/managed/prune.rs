@@ -9,6 +9,7 @@ use crate::fieldset::FieldSet;
 use crate::schema::Schema;
 use crate::typed::{remove_items, to_field_set};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What a manager owned by its last apply.
@@ -49,7 +50,7 @@ pub(super) fn prune<S: Schema>(
     };
     let merged = match here.at(&last.api_version, endpoint) {
         Ok(merged) => merged,
-        Err(ConvertError::NoSuchVersion) => return Ok(here.object),
+        Err(ConvertError::NoSuchVersion) => return Ok(here.object.clone()),
         Err(e) => {
             return Err(format!(
                 "failed to convert merged object to last applied version: {e}"
@@ -57,13 +58,14 @@ pub(super) fn prune<S: Schema>(
         }
     };
     let dropped = last.fields.ensure_named_fields(merged.schema);
+    let fields = merged.fields()?;
     let pruned = merged.without(&dropped);
-    let pruned = add_back_owned(&merged, pruned, managed, endpoint)
+    let pruned = add_back_owned(&merged, &fields, pruned, managed, endpoint)
         .map_err(|e| format!("failed add back owned items: {e}"))?;
-    let pruned = add_back_dangling(&merged, pruned, &dropped, endpoint)
+    let pruned = add_back_dangling(&merged, &fields, &pruned, &dropped, endpoint)
         .map_err(|e| format!("failed add back dangling items: {e}"))?;
     match pruned.at(endpoint.api_version, endpoint) {
-        Ok(pruned) => Ok(pruned.object),
+        Ok(pruned) => Ok(pruned.into_owned().object),
         Err(e) => Err(e.to_string()),
     }
 }
@@ -71,7 +73,8 @@ pub(super) fn prune<S: Schema>(
 /// Puts back what anybody owns, in the version in which it is owned.
 fn add_back_owned<S: Schema>(
     merged: &Versioned<S>,
-    pruned: Versioned<S>,
+    fields: &FieldSet,
+    mut pruned: Versioned<S>,
     managed: &ManagedFields,
     endpoint: &Endpoint<'_, S>,
 ) -> Result<Versioned<S>, String> {
@@ -82,26 +85,36 @@ fn add_back_owned<S: Schema>(
     }
     // First in the version of the pruned object: conversion may need fields that were pruned.
     let first = owned.remove_entry(merged.api_version.as_str());
-    let (mut merged, mut pruned) = (merged.clone(), pruned);
+    let mut merged = Cow::Borrowed(merged);
+    let mut fields = Cow::Borrowed(fields);
     for (api_version, owned) in first.into_iter().chain(owned) {
-        let convert = |object: &Versioned<S>, what: &str| match object.at(api_version, endpoint) {
-            Ok(object) => Ok(Some(object)),
-            Err(ConvertError::NoSuchVersion) => Ok(None),
-            Err(e) => Err(format!(
+        let failed = |what: &str, e: ConvertError| match e {
+            ConvertError::NoSuchVersion => Ok(()),
+            e => Err(format!(
                 "failed to convert {what} object at version {api_version}: {e}"
             )),
         };
-        let Some(merged_there) = convert(&merged, "merged")? else {
-            continue;
+        if merged.api_version != api_version {
+            let there = match merged.at(api_version, endpoint) {
+                Ok(there) => there.into_owned(),
+                Err(e) => {
+                    failed("merged", e)?;
+                    continue;
+                }
+            };
+            fields = Cow::Owned(there.fields()?);
+            merged = Cow::Owned(there);
+        }
+        let keep = match pruned.at(api_version, endpoint) {
+            Ok(there) => there
+                .fields()?
+                .union(&owned.ensure_named_fields(merged.schema)),
+            Err(e) => {
+                failed("pruned", e)?;
+                continue;
+            }
         };
-        merged = merged_there;
-        let Some(pruned_there) = convert(&pruned, "pruned")? else {
-            continue;
-        };
-        let keep = pruned_there
-            .fields()?
-            .union(&owned.ensure_named_fields(merged.schema));
-        pruned = merged.without(&merged.fields()?.difference(&keep));
+        pruned = merged.without(&fields.difference(&keep));
     }
     Ok(pruned)
 }
@@ -109,7 +122,8 @@ fn add_back_owned<S: Schema>(
 /// Puts back what the manager never owned.
 fn add_back_dangling<S: Schema>(
     merged: &Versioned<S>,
-    pruned: Versioned<S>,
+    fields: &FieldSet,
+    pruned: &Versioned<S>,
     dropped: &FieldSet,
     endpoint: &Endpoint<'_, S>,
 ) -> Result<Versioned<S>, String> {
@@ -122,24 +136,25 @@ fn add_back_dangling<S: Schema>(
             ));
         }
     };
-    let gone = merged
-        .fields()?
-        .difference(&pruned.fields()?)
-        .intersection(dropped);
+    let gone = fields.difference(&pruned.fields()?).intersection(dropped);
     Ok(merged.without(&gone))
 }
 
 impl<S: Schema> Versioned<S> {
-    fn at(&self, api_version: &str, endpoint: &Endpoint<'_, S>) -> Result<Self, ConvertError> {
+    fn at(
+        &self,
+        api_version: &str,
+        endpoint: &Endpoint<'_, S>,
+    ) -> Result<Cow<'_, Self>, ConvertError> {
         if self.api_version == api_version {
-            return Ok(self.clone());
+            return Ok(Cow::Borrowed(self));
         }
         let converted = endpoint.versions.convert(&self.object, api_version)?;
-        Ok(Versioned {
+        Ok(Cow::Owned(Versioned {
             object: converted.object,
             schema: converted.schema,
             api_version: api_version.to_owned(),
-        })
+        }))
     }
 
     fn without(&self, set: &FieldSet) -> Self {

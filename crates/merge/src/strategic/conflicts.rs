@@ -93,10 +93,10 @@ fn items<S: PatchSchema>(left: &[Value], right: &[Value], place: Place<S>) -> Re
         }
         let (left, right) = (by_key(left, place.key)?, by_key(right, place.key)?);
         for (key, left) in left {
-            if let Some(right) = right.get(&key) {
-                if values(left, right, item)? {
-                    return Ok(true);
-                }
+            if let Some(right) = right.get(&key)
+                && values(left, right, item)?
+            {
+                return Ok(true);
             }
         }
         return Ok(false);

@@ -107,6 +107,22 @@ impl<S: Schema> ListAtom<S> {
         }
     }
 
+    /// Whether an item has a path element, without making it.
+    pub(super) fn check(&self, item: &Value) -> Result<(), String> {
+        let fine = match (self.merge, item) {
+            (ListMerge::Map, Value::Object(fields)) => self
+                .keys()
+                .any(|name| fields.contains_key(name) || self.schema.key_default(name).is_some()),
+            (ListMerge::Set, Value::Bool(_) | Value::Number(_) | Value::String(_)) => true,
+            _ => false,
+        };
+        if fine {
+            Ok(())
+        } else {
+            self.element_of(item).map(drop)
+        }
+    }
+
     fn keyed_element(&self, item: &Value) -> Result<PathElement, String> {
         let fields = match item {
             Value::Object(fields) => fields,

@@ -26,16 +26,11 @@ pub fn validate<S: Schema>(
     if depth_of(value) > MAX_DEPTH {
         return Err(Problems::too_deep());
     }
-    let mut walk = Validation {
-        duplicates,
-        path: Vec::new(),
-        problems: Vec::new(),
-    };
-    walk.value(schema, value);
-    if walk.problems.is_empty() {
+    let problems = check(schema, value, duplicates);
+    if problems.is_empty() {
         Ok(())
     } else {
-        Err(Problems(walk.problems))
+        Err(Problems(problems))
     }
 }
 
@@ -67,89 +62,84 @@ pub(super) fn scalar_problem(scalar: Scalar, value: Option<&Value>) -> Option<St
     }
 }
 
-struct Validation<'v> {
+/// Everything that is wrong with a value. Paths are put together on the way back, so that a value that fits costs none.
+fn check<S: Schema>(schema: S, value: &Value, duplicates: Duplicates) -> Vec<Problem> {
+    if matches!(schema.shape(), Shape::Untyped | Shape::Deduced) {
+        return Vec::new();
+    }
+    match resolve(schema, Some(value)) {
+        Atom::Scalar(scalar) => {
+            scalar_problem(scalar, Some(value)).map_or_else(Vec::new, |message| problem(message))
+        }
+        Atom::Map(atom) => match value {
+            Value::Object(fields) => check_map(&atom, fields, duplicates),
+            Value::Null => Vec::new(),
+            other => problem(format!("expected map, got &{{{}}}", go_text::plain(other))),
+        },
+        Atom::List(atom) => match value {
+            Value::Array(items) => check_list(&atom, items, duplicates),
+            Value::Null => Vec::new(),
+            other => problem(format!("expected list, got &{{{}}}", go_text::plain(other))),
+        },
+    }
+}
+
+fn check_map<S: Schema>(
+    atom: &MapAtom<S>,
+    fields: &Map<String, Value>,
     duplicates: Duplicates,
-    path: Vec<Step<'v>>,
-    problems: Vec<Problem>,
-}
-
-/// A step of the path, printed only when something is wrong.
-enum Step<'v> {
-    Field(&'v str),
-    Element(PathElement),
-}
-
-impl<'v> Validation<'v> {
-    fn value<S: Schema>(&mut self, schema: S, value: &'v Value) {
-        if matches!(schema.shape(), Shape::Untyped | Shape::Deduced) {
-            return;
-        }
-        match resolve(schema, Some(value)) {
-            Atom::Scalar(scalar) => {
-                if let Some(message) = scalar_problem(scalar, Some(value)) {
-                    self.report(message);
-                }
-            }
-            Atom::Map(atom) => match value {
-                Value::Object(fields) => self.map(&atom, fields),
-                Value::Null => {}
-                other => self.report(format!("expected map, got &{{{}}}", go_text::plain(other))),
-            },
-            Atom::List(atom) => match value {
-                Value::Array(items) => self.list(&atom, items),
-                Value::Null => {}
-                other => self.report(format!("expected list, got &{{{}}}", go_text::plain(other))),
-            },
-        }
-    }
-
-    fn map<S: Schema>(&mut self, atom: &MapAtom<S>, fields: &'v Map<String, Value>) {
-        for (name, field) in fields {
-            self.path.push(Step::Field(name));
-            let (schema, _) = atom.child(name);
-            match schema {
-                Some(schema) => self.value(schema, field),
-                None => self.report("field not declared in schema".into()),
-            }
-            self.path.pop();
-            if schema.is_none() {
-                return;
-            }
-        }
-    }
-
-    fn list<S: Schema>(&mut self, atom: &ListAtom<S>, items: &'v [Value]) {
-        let mut seen = BTreeSet::new();
-        for (i, item) in items.iter().enumerate() {
-            let element = if atom.merge == ListMerge::Atomic {
-                PathElement::Index(i64::try_from(i).unwrap_or(i64::MAX))
-            } else {
-                match atom.element_of(item) {
-                    Ok(element) => element,
-                    Err(message) => return self.report(format!("element {i}: {message}")),
-                }
-            };
-            if atom.merge != ListMerge::Atomic && self.duplicates == Duplicates::Refused {
-                if seen.contains(&element) {
-                    self.report(format!("duplicate entries for key {element}"));
-                } else {
-                    seen.insert(element.clone());
-                }
-            }
-            self.path.push(Step::Element(element));
-            self.value(atom.item, item);
-            self.path.pop();
-        }
-    }
-
-    fn report(&mut self, message: String) {
-        let step = |step: &Step<'_>| match step {
-            Step::Field(name) => format!(".{name}"),
-            Step::Element(element) => element.to_string(),
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (name, field) in fields {
+        let (schema, _) = atom.child(name);
+        let found = match schema {
+            Some(schema) => check(schema, field, duplicates),
+            None => problem("field not declared in schema".into()),
         };
-        self.problems.push(Problem {
-            path: self.path.iter().map(step).collect(),
-            message,
-        });
+        if !found.is_empty() {
+            problems.extend(Problems(found).below(format_args!(".{name}")).0);
+        }
+        if schema.is_none() {
+            break;
+        }
     }
+    problems
+}
+
+fn check_list<S: Schema>(
+    atom: &ListAtom<S>,
+    items: &[Value],
+    duplicates: Duplicates,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (i, item) in items.iter().enumerate() {
+        if atom.merge != ListMerge::Atomic {
+            let named = match duplicates {
+                Duplicates::Allowed => atom.check(item),
+                Duplicates::Refused => atom.element_of(item).map(|element| {
+                    if seen.contains(&element) {
+                        problems.extend(problem(format!("duplicate entries for key {element}")));
+                    } else {
+                        seen.insert(element);
+                    }
+                }),
+            };
+            if let Err(message) = named {
+                problems.extend(problem(format!("element {i}: {message}")));
+                return problems;
+            }
+        }
+        let found = check(atom.item, item, duplicates);
+        if !found.is_empty() {
+            let position = || PathElement::Index(i64::try_from(i).unwrap_or(i64::MAX));
+            let element = atom.element_of(item).unwrap_or_else(|_| position());
+            problems.extend(Problems(found).below(element).0);
+        }
+    }
+    problems
+}
+
+fn problem(message: String) -> Vec<Problem> {
+    Problems::new(message).0
 }

@@ -151,7 +151,7 @@ impl Metrics {
             return table.add(hash, labels);
         }
         let other = RequestLabels::OTHER;
-        let hash = self.hasher.hash_one(&other);
+        let hash = self.hasher.hash_one(other);
         match table.find(hash, &other) {
             Some(series) => series.clone(),
             None => table.add(hash, &other),

@@ -11,7 +11,11 @@ use kubewright_schema::{encode::write_value, normalize_typed};
 use kubewright_store::{Entry, Payload};
 use serde_json::{Map, Value};
 
-use super::{Generic, super::resource::{Shape, type_prefix}};
+use super::{
+    super::resource::{Shape, type_prefix},
+    Generic,
+    metadata::metadata_mut,
+};
 use crate::object::{Object, Summary};
 
 /// Between the stored form of an object and the one that is served, where a kind is served under two names.
@@ -24,7 +28,9 @@ pub trait Converter: Send + Sync {
 
 impl Generic {
     /// The object in its canonical form: fields in, zero values out, as the type says.
-    pub(super) fn normalize(&self, object: Value) -> Result<Value, Status> {
+    pub(super) fn normalize(&self, mut object: Value) -> Result<Value, Status> {
+        // A field of the past that was never stored.
+        metadata_mut(&mut object).remove("selfLink");
         match self.shape {
             Shape::Typed(ty) => normalize_typed(object, ty).map_err(status::internal),
             Shape::Untyped => Ok(object),

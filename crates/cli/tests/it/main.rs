@@ -1,0 +1,23 @@
+//! The `kubewright` tool from outside: how `up` starts and stops, and what `kubectl` and clients in other languages see
+//! when they talk to it. The scenarios and client programs are in `conformance/` at the root of the repository.
+
+mod clients;
+mod https;
+mod kubectl;
+mod process;
+mod scenario;
+mod server;
+mod up;
+
+use std::{io::Write, path::PathBuf};
+
+/// Says on the terminal that something was not tested. The harness keeps back what `eprintln!` writes when a test
+/// passes, so this goes around it.
+fn skipped(what: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {what}");
+}
+
+/// The folder of scenarios and client programs.
+fn conformance() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance"))
+}

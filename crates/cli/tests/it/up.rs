@@ -1,0 +1,108 @@
+//! How `kubewright up` starts, whom it lets in, and how it stops.
+
+use std::fs;
+
+use crate::{
+    https,
+    process::Process,
+    server::{Folder, Server, kubewright},
+};
+
+#[test]
+fn up_says_in_one_line_that_it_is_ready_and_where() {
+    let server = Server::start();
+    let ready = server.ready_line().to_owned();
+    let kubeconfig = server.kubeconfig();
+    assert!(ready.contains(&format!("kubectl --kubeconfig {}", kubeconfig.display())), "{ready}");
+    assert_eq!(server.kubeconfig_value("server"), format!("https://{}", server.address()));
+    let (output, _) = server.signal("TERM");
+    assert_eq!(output, format!("{ready}\nkubewright has stopped\n"));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_kubeconfig_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let server = Server::start();
+    let mode = fs::metadata(server.kubeconfig()).expect("a kubeconfig").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn the_token_of_the_kubeconfig_opens_the_server() {
+    let server = Server::start();
+    let token = server.kubeconfig_value("token");
+    let (code, body) = https::get(&server, "/api/v1/namespaces/default", Some(&token));
+    assert_eq!(code, 200, "{body}");
+    assert!(body.contains(r#""kind":"Namespace""#), "{body}");
+}
+
+#[test]
+fn nobody_gets_in_without_a_token() {
+    let server = Server::start();
+    for token in [None, Some("guess")] {
+        let (code, body) = https::get(&server, "/api/v1/namespaces", token);
+        assert_eq!(code, 401, "{body}");
+        let status: serde_json::Value = serde_json::from_str(&body).expect("a status");
+        let expected = serde_json::json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": "Unauthorized", "reason": "Unauthorized", "code": 401,
+        });
+        assert_eq!(status, expected);
+    }
+}
+
+#[test]
+fn tokens_can_come_from_a_file() {
+    let folder = Folder::new();
+    let file = folder.path().join("tokens.csv");
+    fs::write(&file, "first,ada,1,\"system:masters\"\nsecond,bob,2,\"system:masters,dev\"\n").expect("a file");
+    let server = Server::start_with(&["--token-auth-file", &file.display().to_string()]);
+    assert_eq!(server.kubeconfig_value("token"), "first");
+    for (token, expected) in [(Some("first"), 200), (Some("second"), 200), (Some("third"), 401), (None, 401)] {
+        let (code, body) = https::get(&server, "/api/v1/namespaces", token);
+        assert_eq!(code, expected, "{token:?}: {body}");
+    }
+}
+
+#[test]
+fn a_missing_token_file_is_named() {
+    let output = fails(&["--listen", "127.0.0.1:0", "--token-auth-file", "no-such-file.csv"]);
+    assert!(output.contains("cannot read the token file no-such-file.csv"), "{output}");
+}
+
+#[cfg(unix)]
+#[test]
+fn both_signals_stop_the_server_cleanly() {
+    for name in ["INT", "TERM"] {
+        let (output, status) = Server::start().signal(name);
+        assert_eq!(status.code(), Some(0), "{name}: {output}");
+        assert!(output.ends_with("kubewright has stopped\n"), "{output}");
+    }
+}
+
+#[test]
+fn a_data_folder_is_refused() {
+    let output = fails(&["--listen", "127.0.0.1:0", "--data-dir", "data"]);
+    assert!(output.contains("--data-dir data is reserved for the durable store"), "{output}");
+}
+
+#[test]
+fn a_busy_port_is_a_clear_error() {
+    let first = Server::start();
+    let output = fails(&["--listen", first.address()]);
+    let expected = format!("cannot listen on {}; is another server running there?", first.address());
+    assert!(output.contains(&expected), "{output}");
+}
+
+/// Runs `up` with arguments it cannot start with, and returns what it says.
+fn fails(arguments: &[&str]) -> String {
+    let folder = Folder::new();
+    let mut command = kubewright();
+    command.current_dir(folder.path()).arg("up").args(arguments);
+    let (output, status) = Process::start(command, None).finish();
+    assert_eq!(status.code(), Some(1), "{output}");
+    assert!(output.starts_with("Error: "), "{output}");
+    assert!(!folder.path().join("kubeconfig").exists(), "a kubeconfig of a server that is not there");
+    output
+}

@@ -1,0 +1,86 @@
+//! `DefaultTolerationSeconds`: a pod stays for five minutes on a node that is not ready or out of reach.
+
+use async_trait::async_trait;
+use kubewright_apiserver::{
+    admission::{Attributes, Operation, Plugin},
+    request::RequestContext,
+};
+use kubewright_machinery::Status;
+use serde_json::{Value, json};
+
+use super::{fields::{items, push, text}, refusal::is_for};
+
+const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+const SECONDS: i64 = 300;
+
+/// The plugin.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DefaultTolerationSeconds;
+
+#[async_trait]
+impl Plugin for DefaultTolerationSeconds {
+    async fn mutate(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Status> {
+        let writes = matches!(attributes.operation, Operation::Create | Operation::Update);
+        if writes && is_for(cx, "", "pods") {
+            tolerate(object);
+        }
+        Ok(())
+    }
+}
+
+fn tolerate(pod: &mut Value) {
+    let missing = TAINTS.map(|taint| !tolerates(pod, taint));
+    for (taint, _) in TAINTS.iter().zip(missing).filter(|(_, missing)| *missing) {
+        let toleration = json!({
+            "key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": SECONDS,
+        });
+        push(pod, &["spec", "tolerations"], toleration);
+    }
+}
+
+fn tolerates(pod: &Value, taint: &str) -> bool {
+    items(&pod["spec"]["tolerations"]).iter().any(|toleration| {
+        let key = text(&toleration["key"]);
+        (key.is_empty() || key == taint)
+            && matches!(text(&toleration["effect"]), "" | "NoExecute")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_tolerations_are_added_after_those_of_the_pod() {
+        let own = json!({"key": "a", "operator": "Exists"});
+        let mut pod = json!({"spec": {"tolerations": [own]}});
+        tolerate(&mut pod);
+        let keys: Vec<&str> =
+            items(&pod["spec"]["tolerations"]).iter().map(|t| text(&t["key"])).collect();
+        assert_eq!(keys, ["a", TAINTS[0], TAINTS[1]]);
+        assert_eq!(pod["spec"]["tolerations"][2]["tolerationSeconds"], SECONDS);
+    }
+
+    #[test]
+    fn a_pod_that_tolerates_everything_is_left_alone() {
+        let mut pod = json!({"spec": {"tolerations": [{"operator": "Exists"}]}});
+        tolerate(&mut pod);
+        assert_eq!(items(&pod["spec"]["tolerations"]).len(), 1);
+    }
+
+    #[test]
+    fn a_toleration_of_another_effect_does_not_count() {
+        let mut pod = json!({"spec": {"tolerations": [
+            {"key": TAINTS[0], "operator": "Exists", "effect": "NoSchedule"},
+            {"key": TAINTS[1], "operator": "Exists", "effect": "NoExecute"},
+        ]}});
+        tolerate(&mut pod);
+        assert_eq!(items(&pod["spec"]["tolerations"]).len(), 3);
+        assert_eq!(pod["spec"]["tolerations"][2]["key"], TAINTS[0]);
+    }
+}

@@ -1,0 +1,110 @@
+//! `LimitRanger`: the limit ranges of a namespace give containers their default requests and limits, and hold containers, pods
+//! and claims to their bounds.
+
+mod constraints;
+mod defaults;
+
+use async_trait::async_trait;
+use kubewright_apiserver::{
+    admission::{Attributes, Operation, Plugin},
+    request::RequestContext,
+};
+use kubewright_machinery::Status;
+use serde_json::Value;
+
+use super::{
+    refusal::{forbidden, is_for, is_for_subresource},
+    stored::Stored,
+};
+
+const LIMIT_RANGES: &str = "limitranges";
+
+/// The plugin.
+pub struct LimitRanger(Stored);
+
+impl LimitRanger {
+    /// A plugin that reads the limit ranges of a store.
+    pub fn new(store: Stored) -> Self {
+        Self(store)
+    }
+
+    /// The limit ranges of the request's namespace.
+    async fn ranges(&self, cx: &RequestContext) -> Result<Vec<Value>, Status> {
+        self.0.list(LIMIT_RANGES, format!("{}/", cx.info.namespace)).await
+    }
+}
+
+#[async_trait]
+impl Plugin for LimitRanger {
+    async fn mutate(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Status> {
+        if subject(cx, attributes) == Some(Subject::Pod) {
+            for range in self.ranges(cx).await? {
+                defaults::apply(&range, object);
+            }
+        }
+        Ok(())
+    }
+
+    async fn validate(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Value>,
+    ) -> Result<(), Status> {
+        let (Some(object), Some(subject)) = (object, subject(cx, attributes)) else { return Ok(()) };
+        for range in self.ranges(cx).await? {
+            let violations = match subject {
+                Subject::Pod => constraints::of_pod(&range, object),
+                Subject::Claim => constraints::of_claim(&range, object),
+            };
+            if let Some(text) = aggregate(violations) {
+                return Err(forbidden(cx, attributes, object, text));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Subject {
+    Pod,
+    Claim,
+}
+
+/// What the limits are for. The resources of a pod change through `resize` alone; what is on its way out may do as it likes.
+fn subject(cx: &RequestContext, attributes: &Attributes<'_>) -> Option<Subject> {
+    if attributes.old.is_some_and(|old| !old["metadata"]["deletionTimestamp"].is_null()) {
+        return None;
+    }
+    match attributes.operation {
+        Operation::Create if is_for(cx, "", "pods") => Some(Subject::Pod),
+        Operation::Update if is_for_subresource(cx, "", "pods", "resize") => Some(Subject::Pod),
+        Operation::Create | Operation::Update if is_for(cx, "", "persistentvolumeclaims") => {
+            Some(Subject::Claim)
+        }
+        _ => None,
+    }
+}
+
+/// Several violations in one text, each told once.
+fn aggregate(violations: Vec<String>) -> Option<String> {
+    let mut told: Vec<String> = Vec::new();
+    for violation in violations {
+        if !told.contains(&violation) {
+            told.push(violation);
+        }
+    }
+    match told.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        many => Some(format!("[{}]", many.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! `PodResizeValidator`: a pod that is resized in place must still fit on its node.
+
+use async_trait::async_trait;
+use kubewright_apiserver::{
+    admission::{Attributes, Operation, Plugin},
+    request::RequestContext,
+};
+use kubewright_machinery::{Status, field::go_quote};
+use serde_json::Value;
+
+use super::{
+    fields::text,
+    pod_resources::{self, Counting},
+    refusal::{forbidden, is_for_subresource},
+    resource_list,
+    stored::Stored,
+};
+
+/// The plugin.
+pub struct PodResizeValidator(Stored);
+
+impl PodResizeValidator {
+    /// A plugin that reads the nodes of a store.
+    pub fn new(store: Stored) -> Self {
+        Self(store)
+    }
+}
+
+#[async_trait]
+impl Plugin for PodResizeValidator {
+    async fn validate(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Value>,
+    ) -> Result<(), Status> {
+        let (Some(pod), Some(old)) = (object, attributes.old) else { return Ok(()) };
+        let name = text(&pod["spec"]["nodeName"]);
+        if attributes.operation != Operation::Update
+            || !is_for_subresource(cx, "", "pods", "resize")
+            || name.is_empty()
+            || pod["metadata"]["generation"] == old["metadata"]["generation"]
+        {
+            return Ok(());
+        }
+        let node: Option<Value> = self.0.get("nodes", name).await?;
+        let Some(node) = node else {
+            let cause = format!("node {} not found", go_quote(name));
+            return Err(forbidden(cx, attributes, pod, cause));
+        };
+        if let Some(system) = node["metadata"]["labels"]["kubernetes.io/os"].as_str() {
+            if system != "linux" {
+                let cause = format!(
+                    "pod resize is only supported on linux nodes, node {} is {}",
+                    go_quote(name),
+                    go_quote(system)
+                );
+                let refusal = forbidden(cx, attributes, pod, cause);
+                return Err(refusal.with_cause("UnsupportedPlatform", "", ""));
+            }
+        }
+        match excess(pod, &node) {
+            None => Ok(()),
+            Some(excess) => {
+                let cause = format!("node didn't have enough allocatable resources: {excess}");
+                let refusal = forbidden(cx, attributes, pod, cause);
+                Err(refusal.with_cause("NodeCapacity", "", ""))
+            }
+        }
+    }
+}
+
+/// What the pod asks for and the node does not have.
+fn excess(pod: &Value, node: &Value) -> Option<String> {
+    let counting = Counting { status: false, overhead: true, pod_level: pod_level_resource };
+    let requests = pod_resources::requests(pod, counting);
+    let allocatable = resource_list::read(&node["status"]["allocatable"]);
+    let mut parts = Vec::new();
+    for (name, milli) in [("cpu", true), ("memory", false)] {
+        let requested = requests.get(name).cloned().unwrap_or_default();
+        let available = allocatable.get(name).cloned().unwrap_or_default();
+        if requested > available {
+            let number = |q: &kubewright_machinery::quantity::Quantity| {
+                if milli { q.milli_value() } else { q.value() }
+            };
+            parts.push(format!(
+                "{name}, requested: {}, allocatable: {}",
+                number(&requested),
+                number(&available)
+            ));
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The resources that a pod can ask for as a whole.
+pub(super) fn pod_level_resource(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::admission::testing::{Scene, pod};
+
+    #[tokio::test]
+    async fn a_pod_does_not_outgrow_its_node() {
+        let scene = Scene::at("", "pods", "resize");
+        let plugin = PodResizeValidator::new(scene.store());
+        let mut old = pod();
+        old["metadata"]["generation"] = json!(1);
+        old["spec"]["nodeName"] = json!("n");
+        let mut new = old.clone();
+        new["metadata"]["generation"] = json!(2);
+        new["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "2", "memory": "1Ki"}});
+        let refused = scene.update(&plugin, &old, &new).await.unwrap_err();
+        assert_eq!(refused.message, "pods \"p\" is forbidden: node \"n\" not found");
+        let node = json!({"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "1", "memory": "1Gi"}}});
+        scene.put("nodes", "n", node).await;
+        let refused = scene.update(&plugin, &old, &new).await.unwrap_err();
+        assert_eq!(
+            refused.message,
+            "pods \"p\" is forbidden: node didn't have enough allocatable resources: cpu, requested: 2000, allocatable: 1000"
+        );
+        assert_eq!(refused.details.unwrap().causes[0].reason, "NodeCapacity");
+        new["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("1");
+        scene.update(&plugin, &old, &new).await.unwrap();
+    }
+}

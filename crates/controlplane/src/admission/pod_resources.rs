@@ -1,0 +1,152 @@
+//! What a pod asks for in all: its containers together, or its init containers if one of them needs more, and what the pod
+//! itself says where it does.
+
+use serde_json::Value;
+
+use super::{
+    fields::{items, text},
+    resource_list::{ResourceList, add, raise, read},
+};
+
+/// What counts.
+#[derive(Clone, Copy)]
+pub(super) struct Counting {
+    /// What running containers have, as long as it is more than what they ask for.
+    pub(super) status: bool,
+    /// The overhead of the pod's runtime.
+    pub(super) overhead: bool,
+    /// The resources that the pod can ask for as a whole.
+    pub(super) pod_level: fn(&str) -> bool,
+}
+
+/// The requests of a pod.
+pub(super) fn requests(pod: &Value, counting: Counting) -> ResourceList {
+    let mut sum = of_containers(pod, "requests", counting);
+    if counting.overhead {
+        add(&mut sum, &read(&pod["spec"]["overhead"]));
+    }
+    sum
+}
+
+/// The limits of a pod. Overhead does not make a limit where there is none.
+pub(super) fn limits(pod: &Value, counting: Counting) -> ResourceList {
+    let mut sum = of_containers(pod, "limits", counting);
+    if counting.overhead {
+        for (name, overhead) in read(&pod["spec"]["overhead"]) {
+            if let Some(limit) = sum.get_mut(&name).filter(|limit| !limit.is_zero()) {
+                *limit += &overhead;
+            }
+        }
+    }
+    sum
+}
+
+fn of_containers(pod: &Value, which: &str, counting: Counting) -> ResourceList {
+    let spec = &pod["spec"];
+    let mut sum = ResourceList::new();
+    for container in items(&spec["containers"]) {
+        add(&mut sum, &of_container(pod, "containerStatuses", container, which, counting));
+    }
+    // Sidecars run beside the containers, and beside the init containers that come after them.
+    let mut sidecars = ResourceList::new();
+    let mut most = ResourceList::new();
+    for container in items(&spec["initContainers"]) {
+        if text(&container["restartPolicy"]) == "Always" {
+            let own = of_container(pod, "initContainerStatuses", container, which, counting);
+            add(&mut sum, &own);
+            add(&mut sidecars, &own);
+            raise(&mut most, &sidecars);
+        } else {
+            let mut own = read(&container["resources"][which]);
+            add(&mut own, &sidecars);
+            raise(&mut most, &own);
+        }
+    }
+    raise(&mut sum, &most);
+    for (name, quantity) in read(&spec["resources"][which]) {
+        if (counting.pod_level)(&name) {
+            sum.insert(name, quantity);
+        }
+    }
+    sum
+}
+
+fn of_container(
+    pod: &Value,
+    statuses: &str,
+    container: &Value,
+    which: &str,
+    counting: Counting,
+) -> ResourceList {
+    let asked = read(&container["resources"][which]);
+    let status = items(&pod["status"][statuses]).iter().find(|s| s["name"] == container["name"]);
+    let Some(status) = status.filter(|s| counting.status && s["resources"].is_object()) else {
+        return asked;
+    };
+    let mut has = read(&status["resources"][which]);
+    if which == "requests" {
+        raise(&mut has, &read(&status["allocatedResources"]));
+    }
+    if !resize_is_infeasible(pod) {
+        raise(&mut has, &asked);
+    }
+    has
+}
+
+fn resize_is_infeasible(pod: &Value) -> bool {
+    let conditions = items(&pod["status"]["conditions"]);
+    let pending = conditions.iter().find(|condition| condition["type"] == "PodResizePending");
+    pending.is_some_and(|condition| condition["reason"] == "Infeasible")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::admission::resource_list::print;
+
+    const ALL: Counting =
+        Counting { status: true, overhead: true, pod_level: |name| name == "memory" };
+
+    #[test]
+    fn init_containers_count_when_they_need_more() {
+        let pod = json!({"spec": {
+            "containers": [
+                {"name": "a", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}},
+                {"name": "b", "resources": {"requests": {"cpu": "500m"}}},
+            ],
+            "initContainers": [
+                {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "100m"}}},
+                {"name": "init", "resources": {"requests": {"cpu": "2", "memory": "1Gi"}}},
+            ],
+            "overhead": {"cpu": "10m"},
+        }});
+        assert_eq!(print(&requests(&pod, ALL)), "cpu=2110m,memory=1Gi");
+        assert_eq!(print(&limits(&pod, ALL)), "cpu=1010m");
+    }
+
+    #[test]
+    fn the_pod_has_the_last_word_on_what_it_may_say() {
+        let pod = json!({"spec": {
+            "containers": [{"name": "a", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}],
+            "resources": {"requests": {"cpu": "9", "memory": "2Gi"}},
+        }});
+        assert_eq!(print(&requests(&pod, ALL)), "cpu=1,memory=2Gi");
+    }
+
+    #[test]
+    fn what_a_container_has_counts_until_it_is_given_back() {
+        let mut pod = json!({
+            "spec": {"containers": [{"name": "a", "resources": {"requests": {"cpu": "1"}}}]},
+            "status": {"containerStatuses": [
+                {"name": "a", "resources": {"requests": {"cpu": "2"}}, "allocatedResources": {"cpu": "3"}},
+            ]},
+        });
+        assert_eq!(print(&requests(&pod, ALL)), "cpu=3");
+        assert_eq!(print(&requests(&pod, Counting { status: false, ..ALL })), "cpu=1");
+        pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("5");
+        pod["status"]["conditions"] = json!([{"type": "PodResizePending", "reason": "Infeasible"}]);
+        assert_eq!(print(&requests(&pod, ALL)), "cpu=3");
+    }
+}

@@ -1,0 +1,39 @@
+//! How a plugin says no, and what it is about.
+
+use std::fmt::Display;
+
+use kubewright_apiserver::{admission::Attributes, request::RequestContext};
+use kubewright_machinery::{Status, gvk::GroupResource, status};
+use serde_json::Value;
+
+use super::fields::text;
+
+/// The request is for objects of this resource, not for one of their subresources.
+pub(super) fn is_for(cx: &RequestContext, group: &str, resource: &str) -> bool {
+    is_for_subresource(cx, group, resource, "")
+}
+
+/// The request is for this subresource.
+pub(super) fn is_for_subresource(
+    cx: &RequestContext,
+    group: &str,
+    resource: &str,
+    subresource: &str,
+) -> bool {
+    let info = &cx.info;
+    info.resource == resource && info.group == group && info.subresource == subresource
+}
+
+/// 403. An object without a name yet is called by what its name will begin with.
+pub(super) fn forbidden(
+    cx: &RequestContext,
+    attributes: &Attributes<'_>,
+    object: &Value,
+    cause: impl Display,
+) -> Status {
+    let metadata = &object["metadata"];
+    let candidates = [attributes.name, text(&metadata["name"]), text(&metadata["generateName"])];
+    let name = candidates.into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown");
+    let resource = GroupResource::new(&cx.info.group, &cx.info.resource);
+    status::forbidden(&resource, name, cause)
+}

@@ -1,0 +1,61 @@
+//! `StorageObjectInUseProtection`: volumes, claims and volume attribute classes carry a finalizer from the beginning, which a
+//! controller takes off when nobody uses them any more.
+
+use async_trait::async_trait;
+use kubewright_apiserver::{
+    admission::{Attributes, Operation, Plugin},
+    request::RequestContext,
+};
+use kubewright_machinery::Status;
+use serde_json::{Value, json};
+
+use super::{fields::{items, push}, refusal::is_for};
+
+/// The finalizer of each protected resource.
+const PROTECTED: [(&str, &str, &str); 3] = [
+    ("", "persistentvolumes", "kubernetes.io/pv-protection"),
+    ("", "persistentvolumeclaims", "kubernetes.io/pvc-protection"),
+    ("storage.k8s.io", "volumeattributesclasses", "kubernetes.io/vac-protection"),
+];
+
+/// The plugin.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StorageObjectInUseProtection;
+
+#[async_trait]
+impl Plugin for StorageObjectInUseProtection {
+    async fn mutate(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Status> {
+        if attributes.operation == Operation::Create {
+            let found = PROTECTED.iter().find(|(group, resource, _)| is_for(cx, group, resource));
+            if let Some((_, _, finalizer)) = found {
+                protect(object, finalizer);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn protect(object: &mut Value, finalizer: &str) {
+    if !items(&object["metadata"]["finalizers"]).iter().any(|f| f == finalizer) {
+        push(object, &["metadata", "finalizers"], json!(finalizer));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_finalizer_is_added_once_and_last() {
+        let mut claim = json!({"metadata": {"name": "c", "finalizers": ["example.com/mine"]}});
+        protect(&mut claim, PROTECTED[1].2);
+        protect(&mut claim, PROTECTED[1].2);
+        let expected = json!(["example.com/mine", "kubernetes.io/pvc-protection"]);
+        assert_eq!(claim["metadata"]["finalizers"], expected);
+    }
+}

@@ -1,0 +1,62 @@
+//! `TaintNodesByCondition`: a new node takes no pods until somebody says that it is ready.
+
+use async_trait::async_trait;
+use kubewright_apiserver::{
+    admission::{Attributes, Operation, Plugin},
+    request::RequestContext,
+};
+use kubewright_machinery::Status;
+use serde_json::{Value, json};
+
+use super::{fields::{items, push}, refusal::is_for};
+
+const NOT_READY: &str = "node.kubernetes.io/not-ready";
+const NO_SCHEDULE: &str = "NoSchedule";
+
+/// The plugin.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TaintNodesByCondition;
+
+#[async_trait]
+impl Plugin for TaintNodesByCondition {
+    async fn mutate(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Status> {
+        if attributes.operation == Operation::Create && is_for(cx, "", "nodes") {
+            taint(object);
+        }
+        Ok(())
+    }
+}
+
+fn taint(node: &mut Value) {
+    let there = items(&node["spec"]["taints"])
+        .iter()
+        .any(|taint| taint["key"] == NOT_READY && taint["effect"] == NO_SCHEDULE);
+    if !there {
+        push(node, &["spec", "taints"], json!({"key": NOT_READY, "effect": NO_SCHEDULE}));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_tainted_once() {
+        let mut node = json!({"metadata": {"name": "n"}});
+        taint(&mut node);
+        taint(&mut node);
+        assert_eq!(node["spec"]["taints"], json!([{"key": NOT_READY, "effect": NO_SCHEDULE}]));
+    }
+
+    #[test]
+    fn the_taint_with_another_effect_is_another_taint() {
+        let mut node = json!({"spec": {"taints": [{"key": NOT_READY, "effect": "NoExecute"}]}});
+        taint(&mut node);
+        assert_eq!(items(&node["spec"]["taints"]).len(), 2);
+    }
+}

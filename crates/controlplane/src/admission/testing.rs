@@ -1,0 +1,120 @@
+//! What the tests of plugins have in common: a store, a request, and the smallest objects that make sense.
+
+use std::sync::Arc;
+
+use http::Method;
+use kubewright_apiserver::{
+    admission::{AdmissionChain, Attributes, Operation, Plugin},
+    registry::Resource,
+    request::{Query, RequestContext, RequestInfo, UserInfo},
+};
+use kubewright_machinery::{Status, gvk::GroupVersionKind};
+use kubewright_store::{Key, MemoryStore, Store};
+use serde_json::{Value, json};
+
+use super::stored::Stored;
+
+/// A store, and requests in the namespace `ns` for one resource.
+pub(super) struct Scene {
+    store: Arc<MemoryStore>,
+    cx: RequestContext,
+    pub(super) dry_run: bool,
+}
+
+impl Scene {
+    pub(super) fn new(group: &str, resource: &str) -> Self {
+        Self::at(group, resource, "")
+    }
+
+    /// For a subresource.
+    pub(super) fn at(group: &str, resource: &str, subresource: &str) -> Self {
+        let query = Query::default();
+        let mut info = RequestInfo::new(&Method::POST, "/api/v1/namespaces/ns/x", &query);
+        info.group = group.to_owned();
+        info.resource = resource.to_owned();
+        info.subresource = subresource.to_owned();
+        let kind = GroupVersionKind::new(group, "v1", "Thing");
+        let cx = RequestContext {
+            info: Arc::new(info),
+            query: Arc::new(query),
+            user: Arc::new(UserInfo::default()),
+            user_agent: "test".into(),
+            warnings: Default::default(),
+            resource: Arc::new(Resource::new(kind, resource, true)),
+            admission: AdmissionChain::default(),
+        };
+        Self { store: Arc::new(MemoryStore::new()), cx, dry_run: false }
+    }
+
+    pub(super) fn store(&self) -> Stored {
+        Stored(self.store.clone())
+    }
+
+    /// Stores an object, in the place of the one that was there.
+    pub(super) async fn put(&self, collection: &str, path: &str, object: Value) {
+        let key = Key::new(collection, path);
+        let payload = kubewright_apiserver::registry::generic::payload(&object);
+        match self.store.get(&key).await.unwrap() {
+            Some(entry) => drop(self.store.update(key, entry.revision, payload).await.unwrap()),
+            None => drop(self.store.create(key, payload).await.unwrap()),
+        }
+    }
+
+    pub(super) async fn read(&self, collection: &str, path: &str) -> Value {
+        self.store().get(collection, path).await.unwrap().unwrap_or_default()
+    }
+
+    /// The object as a create would leave it.
+    pub(super) async fn mutate(&self, plugin: &dyn Plugin, object: &mut Value) -> Result<(), Status> {
+        let name = name(object);
+        plugin.mutate(&self.cx, &self.attributes(Operation::Create, &name, None), object).await
+    }
+
+    /// Whether the object may be created.
+    pub(super) async fn create(&self, plugin: &dyn Plugin, object: &Value) -> Result<(), Status> {
+        let name = name(object);
+        let attributes = self.attributes(Operation::Create, &name, None);
+        plugin.validate(&self.cx, &attributes, Some(object)).await
+    }
+
+    /// Whether the object may be changed so.
+    pub(super) async fn update(
+        &self,
+        plugin: &dyn Plugin,
+        old: &Value,
+        object: &Value,
+    ) -> Result<(), Status> {
+        let name = name(object);
+        let attributes = self.attributes(Operation::Update, &name, Some(old));
+        plugin.validate(&self.cx, &attributes, Some(object)).await
+    }
+
+    fn attributes<'a>(
+        &self,
+        operation: Operation,
+        name: &'a str,
+        old: Option<&'a Value>,
+    ) -> Attributes<'a> {
+        Attributes { operation, name, old, dry_run: self.dry_run }
+    }
+}
+
+/// A pod `p` of one container `c` that asks for nothing.
+pub(super) fn pod() -> Value {
+    json!({
+        "metadata": {"name": "p", "namespace": "ns"},
+        "spec": {"containers": [{"name": "c", "image": "i", "resources": {}}]},
+    })
+}
+
+/// A claim `c` for so much storage.
+pub(super) fn claim(size: &str) -> Value {
+    json!({
+        "metadata": {"name": "c", "namespace": "ns", "resourceVersion": "1"},
+        "spec": {"resources": {"requests": {"storage": size}}},
+    })
+}
+
+fn name(object: &Value) -> String {
+    object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
+}

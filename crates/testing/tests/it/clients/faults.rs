@@ -1,0 +1,135 @@
+//! Faults on purpose: each is seen by a client, as often as it was asked for, and by nobody else.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use kube::{
+    ResourceExt,
+    api::{DeleteParams, PostParams, WatchEvent, WatchParams},
+};
+use kubewright_apiserver::request::Verb;
+use kubewright_machinery::status;
+use kubewright_testing::{Fault, Match, TestCluster};
+
+use super::{code, create, map, maps, over_tls};
+use crate::http_client::{Http, MAPS};
+
+#[tokio::test]
+async fn a_conflict_strikes_as_often_as_asked() {
+    let cluster = TestCluster::start().await;
+    let maps = maps(&cluster.client());
+    create(&maps, "a").await;
+    cluster.faults().inject(Fault::Conflict, Match::verb(Verb::Update).resource("configmaps").name("a"), 2);
+    assert_eq!(cluster.faults().pending(), 2);
+    let before = cluster.revision().await;
+    for _ in 0..2 {
+        assert_eq!(code(maps.replace("a", &PostParams::default(), &map("a", "2")).await), 409);
+    }
+    assert_eq!((cluster.faults().pending(), cluster.revision().await), (0, before));
+    maps.replace("a", &PostParams::default(), &map("a", "2")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_fault_strikes_only_what_it_fits() {
+    let cluster = TestCluster::start().await;
+    let maps = maps(&cluster.client());
+    create(&maps, "a").await;
+    create(&maps, "b").await;
+    cluster.faults().inject(Fault::Conflict, Match::verb(Verb::Update).name("b"), 1);
+    maps.replace("a", &PostParams::default(), &map("a", "2")).await.unwrap();
+    maps.get("b").await.unwrap();
+    assert_eq!(cluster.faults().pending(), 1);
+    assert_eq!(code(maps.replace("b", &PostParams::default(), &map("b", "2")).await), 409);
+    cluster.faults().inject(Fault::Conflict, Match::default(), 5);
+    cluster.faults().clear();
+    maps.delete("b", &DeleteParams::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn faults_strike_over_tls_too() {
+    let cluster = TestCluster::start().await;
+    let endpoint = cluster.listen().await.unwrap();
+    let outside = maps(&over_tls(&endpoint).await);
+    cluster.faults().inject(Fault::Conflict, Match::verb(Verb::Create), 1);
+    assert_eq!(code(outside.create(&PostParams::default(), &map("a", "1")).await), 409);
+    create(&outside, "a").await;
+}
+
+#[tokio::test]
+async fn gone_is_seen_by_lists_and_watches() {
+    let cluster = TestCluster::start().await;
+    let maps = maps(&cluster.client());
+    cluster.faults().inject(Fault::Gone, Match::verb(Verb::List), 1);
+    cluster.faults().inject(Fault::Gone, Match::verb(Verb::Watch), 1);
+    assert_eq!(code(maps.list(&Default::default()).await), 410);
+    assert_eq!(code(maps.watch(&WatchParams::default(), "0").await.map(|_| ())), 410);
+    maps.list(&Default::default()).await.unwrap();
+    assert_eq!(cluster.faults().pending(), 0);
+}
+
+#[tokio::test]
+async fn too_many_requests_say_how_long_to_wait() {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    cluster.faults().inject(Fault::TooManyRequests { retry_after: 7 }, Match::verb(Verb::Get), 1);
+    let answer = http.get(&format!("{MAPS}/a")).await;
+    let status = answer.refused(429);
+    assert_eq!(status["reason"], "TooManyRequests");
+    assert_eq!(status["details"]["retryAfterSeconds"], 7);
+    assert_eq!(answer.headers["retry-after"], "7");
+    http.get(&format!("{MAPS}/a")).await.refused(404);
+}
+
+#[tokio::test]
+async fn any_refusal_can_be_injected() {
+    let cluster = TestCluster::start().await;
+    let maps = maps(&cluster.client());
+    let refusal = status::internal("the disk is on fire");
+    cluster.faults().inject(Fault::Refuse(Box::new(refusal)), Match::verb(Verb::Create), 1);
+    match maps.create(&PostParams::default(), &map("a", "1")).await {
+        Err(kube::Error::Api(status)) => {
+            assert_eq!(status.code, 500);
+            assert!(status.message.contains("the disk is on fire"), "{}", status.message);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_watch_breaks_off() {
+    let cluster = TestCluster::start().await;
+    let maps = maps(&cluster.client());
+    cluster.faults().inject(Fault::DropWatch { after: 2 }, Match::verb(Verb::Watch), 1);
+    let mut events = Box::pin(maps.watch(&WatchParams::default(), "0").await.unwrap());
+    for name in ["a", "b"] {
+        create(&maps, name).await;
+        let event = events.next().await.unwrap().unwrap();
+        assert!(matches!(&event, WatchEvent::Added(map) if map.name_any() == name), "{event:?}");
+    }
+    create(&maps, "c").await;
+    // A break is an error, not an end.
+    assert!(events.next().await.is_some_and(|event| event.is_err()));
+    // Others were never touched.
+    assert_eq!(cluster.faults().pending(), 0);
+    let mut whole = Box::pin(maps.watch(&WatchParams::default(), "0").await.unwrap());
+    for _ in 0..3 {
+        assert!(matches!(whole.next().await, Some(Ok(WatchEvent::Added(_)))));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_watch_is_late_and_complete() {
+    let cluster = TestCluster::start().await;
+    let maps = maps(&cluster.client());
+    let delay = Duration::from_secs(5);
+    cluster.faults().inject(Fault::SlowWatch { delay }, Match::verb(Verb::Watch), 1);
+    let began = tokio::time::Instant::now();
+    let mut events = Box::pin(maps.watch(&WatchParams::default(), "0").await.unwrap());
+    create(&maps, "a").await;
+    create(&maps, "b").await;
+    for name in ["a", "b"] {
+        let event = events.next().await.unwrap().unwrap();
+        assert!(matches!(&event, WatchEvent::Added(map) if map.name_any() == name), "{event:?}");
+    }
+    assert!(began.elapsed() >= delay);
+}
