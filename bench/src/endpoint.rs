@@ -82,12 +82,21 @@ impl Endpoint {
     pub(crate) fn from_kubeconfig(text: &str) -> anyhow::Result<Self> {
         let config: Kubeconfig =
             serde_saphyr::from_str(text).context("this is not a kubeconfig")?;
-        let context = config.contexts.iter().find(|c| c.name == config.current_context);
-        let context = &context.context("the kubeconfig has no current context")?.context;
+        let context = config
+            .contexts
+            .iter()
+            .find(|c| c.name == config.current_context);
+        let context = &context
+            .context("the kubeconfig has no current context")?
+            .context;
         let cluster = config.clusters.iter().find(|c| c.name == context.cluster);
-        let cluster = &cluster.context("the kubeconfig lacks the context's cluster")?.cluster;
+        let cluster = &cluster
+            .context("the kubeconfig lacks the context's cluster")?
+            .cluster;
         let user = config.users.iter().find(|u| u.name == context.user);
-        let user = &user.context("the kubeconfig lacks the context's user")?.user;
+        let user = &user
+            .context("the kubeconfig lacks the context's user")?
+            .user;
         let Some(authority) = cluster.server.strip_prefix("https://") else {
             bail!("the server {} does not speak TLS", cluster.server);
         };
@@ -100,7 +109,10 @@ impl Endpoint {
         Ok(Self {
             address,
             name: ServerName::try_from(host).context("the server's name is no name")?,
-            token: user.token.clone().context("the user of the kubeconfig has no token")?,
+            token: user
+                .token
+                .clone()
+                .context("the user of the kubeconfig has no token")?,
             tls: Arc::new(tls(cluster)?),
             pid: None,
         })
@@ -110,13 +122,16 @@ impl Endpoint {
 /// HTTP/1.1 over TLS 1.3 with AES-128-GCM: what Go's clients and servers agree on.
 fn tls(cluster: &Cluster) -> anyhow::Result<ClientConfig> {
     let mut provider = ring::default_provider();
-    provider.cipher_suites.retain(|suite| {
-        suite.suite() == rustls::CipherSuite::TLS13_AES_128_GCM_SHA256
-    });
+    provider
+        .cipher_suites
+        .retain(|suite| suite.suite() == rustls::CipherSuite::TLS13_AES_128_GCM_SHA256);
     let provider = Arc::new(provider);
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[&rustls::version::TLS13])?;
-    let pem = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
+    let pem = match (
+        &cluster.certificate_authority_data,
+        &cluster.certificate_authority,
+    ) {
         (Some(data), _) => Some(BASE64_STANDARD.decode(data)?),
         (None, Some(path)) => {
             Some(fs::read(path).with_context(|| format!("cannot read the authority {path}"))?)
@@ -135,7 +150,9 @@ fn tls(cluster: &Cluster) -> anyhow::Result<ClientConfig> {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(NotVerified(provider)))
             .with_no_client_auth(),
-        None => bail!("the kubeconfig says neither which authority to trust nor to skip verification"),
+        None => {
+            bail!("the kubeconfig says neither which authority to trust nor to skip verification")
+        }
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)

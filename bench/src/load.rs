@@ -109,8 +109,14 @@ impl Load<'_> {
         let cpu_after = self.endpoint.pid.map(proc::processor_time).transpose()?;
         ensure!(!times.is_empty(), "no request was answered in time");
         times.sort_unstable();
-        let processor = cpu_after.zip(cpu_before).map(|(after, before)| after - before);
-        Ok(Outcome { times, elapsed, processor })
+        let processor = cpu_after
+            .zip(cpu_before)
+            .map(|(after, before)| after - before);
+        Ok(Outcome {
+            times,
+            elapsed,
+            processor,
+        })
     }
 }
 
@@ -128,12 +134,20 @@ impl One {
         let mut answer = Answer::new();
         let mut sent = Instant::now();
         while sent < end {
-            let Some(number) = (self.numbers)() else { break };
+            let Some(number) = (self.numbers)() else {
+                break;
+            };
             let request = self.request.numbered(number);
-            self.connection.exchange(request, &mut answer, |_| {}).await?;
+            self.connection
+                .exchange(request, &mut answer, |_| {})
+                .await?;
             let now = Instant::now();
             if answer.status != self.status {
-                bail!("request {number} was answered {}, not {}", answer.status, self.status);
+                bail!(
+                    "request {number} was answered {}, not {}",
+                    answer.status,
+                    self.status
+                );
             }
             if sent >= begin {
                 times.push(now - sent);
@@ -153,11 +167,15 @@ impl Outcome {
     /// The time that so many per cent of the answers took at most.
     pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let last = self.times.len().saturating_sub(1);
-        self.times.get(last * percent / 100).copied().unwrap_or_default()
+        self.times
+            .get(last * percent / 100)
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Processor time of the server for each answer.
     pub(crate) fn processor(&self) -> Option<Duration> {
-        self.processor.map(|time| time / u32::try_from(self.times.len()).unwrap_or(u32::MAX).max(1))
+        self.processor
+            .map(|time| time / u32::try_from(self.times.len()).unwrap_or(u32::MAX).max(1))
     }
 }

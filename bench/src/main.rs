@@ -102,7 +102,11 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         }
         None => None,
     };
-    let cases = if arguments.cases.is_empty() { Case::ALL.to_vec() } else { arguments.cases };
+    let cases = if arguments.cases.is_empty() {
+        Case::ALL.to_vec()
+    } else {
+        arguments.cases
+    };
     let mut report = Report::new(peer.is_some());
     for case in cases {
         eprintln!("{}", case.says());

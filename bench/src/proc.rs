@@ -26,7 +26,9 @@ pub(crate) fn forget_peak(pid: u32) -> anyhow::Result<()> {
 pub(crate) fn processor_time(pid: u32) -> anyhow::Result<Duration> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     // The name comes in parentheses and may hold anything; user and system time are the 12th and 13th fields after it.
-    let (_, fields) = text.rsplit_once(')').context("cannot read the processor time")?;
+    let (_, fields) = text
+        .rsplit_once(')')
+        .context("cannot read the processor time")?;
     let mut fields = fields.split_ascii_whitespace().skip(11);
     let mut next = || fields.next().and_then(|f| f.parse::<u64>().ok());
     let ticks = next().zip(next()).map(|(user, system)| user + system);
@@ -37,8 +39,13 @@ pub(crate) fn processor_time(pid: u32) -> anyhow::Result<Duration> {
 /// Processor time used so far by the thread that asks. Exact to a nanosecond.
 pub(crate) fn thread_time() -> anyhow::Result<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat")?;
-    let first = text.split_ascii_whitespace().next().and_then(|f| f.parse().ok());
-    first.map(Duration::from_nanos).context("cannot read the thread's processor time")
+    let first = text
+        .split_ascii_whitespace()
+        .next()
+        .and_then(|f| f.parse().ok());
+    first
+        .map(Duration::from_nanos)
+        .context("cannot read the thread's processor time")
 }
 
 fn status_bytes(pid: u32, field: &str) -> anyhow::Result<u64> {

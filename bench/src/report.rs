@@ -42,26 +42,44 @@ pub(crate) enum Whose {
 impl Measure {
     /// Less is better, no target, no reference.
     pub(crate) const fn cost(name: &'static str, unit: &'static str) -> Self {
-        Self { name, unit, larger_is_better: false, target: None, reference: None }
+        Self {
+            name,
+            unit,
+            larger_is_better: false,
+            target: None,
+            reference: None,
+        }
     }
 
     /// More is better.
     pub(crate) const fn rate(name: &'static str, unit: &'static str) -> Self {
-        Self { larger_is_better: true, ..Self::cost(name, unit) }
+        Self {
+            larger_is_better: true,
+            ..Self::cost(name, unit)
+        }
     }
 
     pub(crate) const fn target(self, target: f64) -> Self {
-        Self { target: Some(target), ..self }
+        Self {
+            target: Some(target),
+            ..self
+        }
     }
 
     pub(crate) const fn reference(self, reference: f64) -> Self {
-        Self { reference: Some(reference), ..self }
+        Self {
+            reference: Some(reference),
+            ..self
+        }
     }
 }
 
 impl Report {
     pub(crate) fn new(with_peer: bool) -> Self {
-        Self { with_peer, rows: Vec::new() }
+        Self {
+            with_peer,
+            rows: Vec::new(),
+        }
     }
 
     /// Notes a figure.
@@ -71,18 +89,22 @@ impl Report {
 
     /// Notes a figure under a name of its own.
     pub(crate) fn add_named(&mut self, name: String, measure: &Measure, whose: Whose, figure: f64) {
-        let at = self.rows.iter().position(|row| row.name == name).unwrap_or_else(|| {
-            self.rows.push(Row {
-                name,
-                unit: measure.unit,
-                larger_is_better: measure.larger_is_better,
-                ours: None,
-                target: measure.target,
-                reference: measure.reference,
-                peer: None,
+        let at = self
+            .rows
+            .iter()
+            .position(|row| row.name == name)
+            .unwrap_or_else(|| {
+                self.rows.push(Row {
+                    name,
+                    unit: measure.unit,
+                    larger_is_better: measure.larger_is_better,
+                    ours: None,
+                    target: measure.target,
+                    reference: measure.reference,
+                    peer: None,
+                });
+                self.rows.len() - 1
             });
-            self.rows.len() - 1
-        });
         match whose {
             Whose::Ours => self.rows[at].ours = Some(figure),
             Whose::Peers => self.rows[at].peer = Some(figure),
@@ -91,20 +113,31 @@ impl Report {
 
     /// How many targets were missed.
     pub(crate) fn missed(&self) -> usize {
-        self.rows.iter().filter(|row| row.met() == Some(false)).count()
+        self.rows
+            .iter()
+            .filter(|row| row.met() == Some(false))
+            .count()
     }
 }
 
 impl Row {
     fn met(&self) -> Option<bool> {
         let (ours, target) = self.ours.zip(self.target)?;
-        Some(if self.larger_is_better { ours >= target } else { ours <= target })
+        Some(if self.larger_is_better {
+            ours >= target
+        } else {
+            ours <= target
+        })
     }
 
     /// How many times better ours is than the peer's, or than the reference where there is no peer.
     fn ratio(&self) -> Option<f64> {
         let (ours, other) = self.ours.zip(self.peer.or(self.reference))?;
-        let ratio = if self.larger_is_better { ours / other } else { other / ours };
+        let ratio = if self.larger_is_better {
+            ours / other
+        } else {
+            other / ours
+        };
         ratio.is_finite().then_some(ratio)
     }
 
@@ -114,14 +147,22 @@ impl Row {
             self.name.clone(),
             shown(self.ours),
             self.unit.to_owned(),
-            self.target.map_or(String::new(), |t| format!("{bound} {}", shown(Some(t)))),
+            self.target
+                .map_or(String::new(), |t| format!("{bound} {}", shown(Some(t)))),
             shown(self.reference),
         ];
         if with_peer {
             cells.push(shown(self.peer));
         }
-        cells.push(self.ratio().map_or(String::new(), |ratio| format!("{}x", shown(Some(ratio)))));
-        cells.push(self.met().map_or("", |met| if met { "yes" } else { "NO" }).to_owned());
+        cells.push(
+            self.ratio()
+                .map_or(String::new(), |ratio| format!("{}x", shown(Some(ratio)))),
+        );
+        cells.push(
+            self.met()
+                .map_or("", |met| if met { "yes" } else { "NO" })
+                .to_owned(),
+        );
         cells
     }
 }
@@ -136,7 +177,13 @@ impl fmt::Display for Report {
         let mut lines: Vec<Vec<String>> = vec![heads.into_iter().map(str::to_owned).collect()];
         lines.extend(self.rows.iter().map(|row| row.cells(self.with_peer)));
         let columns = lines[0].len();
-        let width = |c: usize| lines.iter().map(|line| line[c].chars().count()).max().unwrap_or(0);
+        let width = |c: usize| {
+            lines
+                .iter()
+                .map(|line| line[c].chars().count())
+                .max()
+                .unwrap_or(0)
+        };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         for line in &lines {
             for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
@@ -155,7 +202,9 @@ impl fmt::Display for Report {
 
 /// Three significant digits, and thousands in groups.
 fn shown(figure: Option<f64>) -> String {
-    let Some(figure) = figure else { return String::new() };
+    let Some(figure) = figure else {
+        return String::new();
+    };
     if figure.abs() < 100.0 {
         let decimals = if figure.abs() < 10.0 { 2 } else { 1 };
         return format!("{figure:.decimals$}");

@@ -23,12 +23,18 @@ impl Template {
             endpoint.address, endpoint.token
         );
         if !body.is_empty() {
-            text += &format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len());
+            text += &format!(
+                "content-type: application/json\r\ncontent-length: {}\r\n",
+                body.len()
+            );
         }
         text += "\r\n";
         text += body;
         let holes = text.match_indices(HOLE).map(|(at, _)| at).collect();
-        Self { bytes: text.into_bytes(), holes }
+        Self {
+            bytes: text.into_bytes(),
+            holes,
+        }
     }
 
     /// The request with that number.
@@ -83,7 +89,10 @@ mod tests {
     fn numbers_fill_their_holes() {
         let text = format!("a {HOLE} b {HOLE}");
         let holes = text.match_indices(HOLE).map(|(at, _)| at).collect();
-        let mut template = Template { bytes: text.into_bytes(), holes };
+        let mut template = Template {
+            bytes: text.into_bytes(),
+            holes,
+        };
         assert_eq!(template.numbered(1234), b"a 0000001234 b 0000001234");
         assert_eq!(template.numbered(7), b"a 0000000007 b 0000000007");
     }

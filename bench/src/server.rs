@@ -42,19 +42,30 @@ impl Server {
         let file = format!("kubewright-bench-{}-{count}.kubeconfig", std::process::id());
         let kubeconfig = env::temp_dir().join(file);
         let mut command = Command::new(program);
-        command.args(["up", "--listen", "127.0.0.1:0", "--kubeconfig"]).arg(&kubeconfig);
+        command
+            .args(["up", "--listen", "127.0.0.1:0", "--kubeconfig"])
+            .arg(&kubeconfig);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let began = Instant::now();
-        let mut child =
-            command.spawn().with_context(|| format!("cannot run {}", program.display()))?;
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("cannot run {}", program.display()))?;
         let out = child.stdout.take().context("the server has no output")?;
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
         let ready_after = began.elapsed();
-        ensure!(line.contains("is ready"), "the server did not become ready: {line:?}");
+        ensure!(
+            line.contains("is ready"),
+            "the server did not become ready: {line:?}"
+        );
         let mut endpoint = Endpoint::from_kubeconfig(&fs::read_to_string(&kubeconfig)?)?;
         endpoint.pid = Some(child.id());
-        Ok(Self { child, kubeconfig, endpoint, ready_after })
+        Ok(Self {
+            child,
+            kubeconfig,
+            endpoint,
+            ready_after,
+        })
     }
 
     /// Its process.

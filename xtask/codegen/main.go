@@ -1,8 +1,9 @@
 // Codegen prints the facts about the built-in kinds of Kubernetes as one JSON document on standard output.
 //
-// It reads three sources of the pinned release: the Go types (by reflection: names, order, struct tags), the OpenAPI
-// documents (list and map types, defaults, required fields, listed values) and the discovery documents (groups,
-// resources, verbs).
+// It reads four sources of the pinned release: the Go types (by reflection: names, order, struct tags), the OpenAPI
+// documents (list and map types, defaults, required fields, listed values), the discovery documents (groups,
+// resources, verbs) and the Go source of the unversioned types (names, order). The names of time zones come from the
+// Go toolchain.
 // It takes facts only: no description leaves it. `cargo xtask codegen` runs it and writes the Rust tables.
 package main
 
@@ -22,10 +23,12 @@ const (
 
 // Facts is the whole output.
 type Facts struct {
-	Release string       `json:"release"`
-	Groups  []GroupFacts `json:"groups"`
-	Kinds   []KindFacts  `json:"kinds"`
-	Types   []TypeFacts  `json:"types"`
+	Release   string       `json:"release"`
+	Groups    []GroupFacts `json:"groups"`
+	Kinds     []KindFacts  `json:"kinds"`
+	Types     []TypeFacts  `json:"types"`
+	Forms     []FormFacts  `json:"forms"`
+	TimeZones []string     `json:"timeZones"`
 }
 
 func main() {
@@ -62,7 +65,17 @@ func collect() (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Facts{Release: kubernetesVersion, Groups: groups, Kinds: kinds, Types: types}, nil
+	forms, err := readForms(dir)
+	if err != nil {
+		return nil, err
+	}
+	zones, err := readTimeZones(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Facts{
+		Release: kubernetesVersion, Groups: groups, Kinds: kinds, Types: types, Forms: forms, TimeZones: zones,
+	}, nil
 }
 
 // download fetches the release into the module cache and returns its folder.

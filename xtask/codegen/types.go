@@ -55,10 +55,10 @@ type FieldFacts struct {
 	Values   []string        `json:"values,omitempty"`
 }
 
-// ValueFacts is the type of a value. Kind is the name of a variant of the Rust enum `Type`.
+// ValueFacts is the type of a value. Kind is the name of a variant of the Rust enum `Type`, in forms of `Form`.
 type ValueFacts struct {
 	Kind string      `json:"kind"`
-	Name string      `json:"name,omitempty"` // of a named string, or the OpenAPI name of a struct
+	Name string      `json:"name,omitempty"` // of a named string, or of a struct: in types its OpenAPI name, in forms its Go name
 	Of   *ValueFacts `json:"of,omitempty"`
 }
 

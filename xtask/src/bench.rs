@@ -8,13 +8,37 @@ use anyhow::{Context, ensure};
 
 pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
     // Beside each other in the target directory, where the benchmarks look for the tool.
-    cargo(&["build", "--release", "--package", "kubewright-cli", "--bin", "kubewright"], &[])?;
-    cargo(&["run", "--release", "--quiet", "--package", "kubewright-bench", "--"], args)
+    cargo(
+        &[
+            "build",
+            "--release",
+            "--package",
+            "kubewright-cli",
+            "--bin",
+            "kubewright",
+        ],
+        &[],
+    )?;
+    cargo(
+        &[
+            "run",
+            "--release",
+            "--quiet",
+            "--package",
+            "kubewright-bench",
+            "--",
+        ],
+        args,
+    )
 }
 
 fn cargo(args: &[&str], rest: &[String]) -> anyhow::Result<()> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(program).args(args).args(rest).status().context("cannot run cargo")?;
+    let status = Command::new(program)
+        .args(args)
+        .args(rest)
+        .status()
+        .context("cannot run cargo")?;
     ensure!(status.success(), "cargo {} failed", args.join(" "));
     Ok(())
 }

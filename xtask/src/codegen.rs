@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: writes the generated tables of `kubewright-catalog`.
+//! `cargo xtask codegen`: writes the generated tables of `kubewright-catalog` and `kubewright-builtins`.
 //!
 //! A Go program beside this crate (`xtask/codegen`) prints the facts of the pinned Kubernetes release as JSON;
 //! the modules here turn them into Rust statics. `--check` renders into memory and compares with the files.
@@ -6,6 +6,7 @@
 //! Needs the Go toolchain and its module proxy. Without Go nothing can be generated: a check is then skipped,
 //! and says so.
 
+mod builtins;
 mod facts;
 mod names;
 mod resources;
@@ -33,7 +34,6 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         _ => bail!("unknown arguments {args:?}"),
     };
     let xtask = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let catalog = xtask.join("../crates/catalog/src");
     let Some(facts) = collect(&xtask.join("codegen"))? else {
         if check {
             println!("codegen: skipped, the Go toolchain (`go`) is not installed");
@@ -41,14 +41,28 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         }
         bail!("needs the Go toolchain (`go`) in the path");
     };
+    let catalog = xtask.join("../crates/catalog/src");
     let labels = fs::read_to_string(catalog.join("field_labels.rs"))?;
-    let files = render(&facts, &labels)?;
-    let out = catalog.join("generated");
-    if check {
-        compare(&out, &files)
-    } else {
-        write(&out, &files)
+    let outputs = [
+        (catalog, render_catalog(&facts, &labels)?),
+        (
+            xtask.join("../crates/builtins/src"),
+            builtins::render(&facts)?,
+        ),
+    ];
+    let header = HEADER.replace("RELEASE", &facts.release);
+    for (sources, mut files) in outputs {
+        for text in files.values_mut() {
+            text.insert_str(0, &header);
+        }
+        let out = sources.join("generated");
+        if check {
+            compare(&out, &files)?;
+        } else {
+            write(&out, &files)?;
+        }
     }
+    Ok(())
 }
 
 /// Runs the Go program; `None` where there is no Go.
@@ -70,8 +84,8 @@ fn collect(program: &Path) -> Result<Option<Facts>> {
     ))
 }
 
-/// The generated files, by name.
-fn render(facts: &Facts, labels: &str) -> Result<BTreeMap<String, String>> {
+/// The files of the catalog, by name.
+fn render_catalog(facts: &Facts, labels: &str) -> Result<BTreeMap<String, String>> {
     let statics = Statics::of(facts);
     let mut files = BTreeMap::new();
     for (module, structs) in types::modules(facts) {
@@ -85,10 +99,6 @@ fn render(facts: &Facts, labels: &str) -> Result<BTreeMap<String, String>> {
         resources::render(facts, labels, &statics)?,
     );
     files.insert("mod.rs".into(), types::render_root(facts, &statics)?);
-    let header = HEADER.replace("RELEASE", &facts.release);
-    for text in files.values_mut() {
-        text.insert_str(0, &header);
-    }
     Ok(files)
 }
 
@@ -118,11 +128,16 @@ fn compare(out: &Path, files: &BTreeMap<String, String>) -> Result<()> {
     }
     if !stale.is_empty() {
         bail!(
-            "out of date, run `cargo xtask codegen`: {}",
+            "{} is out of date, run `cargo xtask codegen`: {}",
+            out.display(),
             stale.join(", ")
         );
     }
-    println!("codegen: {} files are up to date", files.len());
+    println!(
+        "codegen: {} files in {} are up to date",
+        files.len(),
+        out.display()
+    );
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask <chore>
 
   bench [CASE…]       measure the API server; see bench/README.md
-  codegen [--check]   write the generated tables of kubewright-catalog, or compare them
+  codegen [--check]   write the generated tables, or compare them
   tidy                check the rules that the compiler does not know";
 
 fn main() -> ExitCode {

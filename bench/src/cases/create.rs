@@ -11,7 +11,9 @@ use crate::{
     requests::{self, Template},
 };
 
-const RATE: Measure = Measure::rate("create: 32 connections", "/s").target(15_000.0).reference(2430.0);
+const RATE: Measure = Measure::rate("create: 32 connections", "/s")
+    .target(15_000.0)
+    .reference(2430.0);
 const P50: Measure = Measure::cost("create: 32 connections, p50", "ms");
 const P99: Measure = Measure::cost("create: 32 connections, p99", "ms");
 const PROCESSOR: Measure = Measure::cost("create: server's processor time", "us");

@@ -9,7 +9,9 @@ use crate::{
     requests::{self, Template},
 };
 
-const RATE: Measure = Measure::rate("get: 32 connections", "/s").target(40_000.0).reference(3450.0);
+const RATE: Measure = Measure::rate("get: 32 connections", "/s")
+    .target(40_000.0)
+    .reference(3450.0);
 const P50: Measure = Measure::cost("get: 32 connections, p50", "ms");
 const P99: Measure = Measure::cost("get: 32 connections, p99", "ms");
 const PROCESSOR: Measure = Measure::cost("get: server's processor time", "us");

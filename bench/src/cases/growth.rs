@@ -37,8 +37,12 @@ enum Operation {
     Page,
 }
 
-const OPERATIONS: [Operation; 4] =
-    [Operation::Create, Operation::Get, Operation::Update, Operation::Page];
+const OPERATIONS: [Operation; 4] = [
+    Operation::Create,
+    Operation::Get,
+    Operation::Update,
+    Operation::Page,
+];
 /// Objects on a page.
 const PAGE: usize = 500;
 /// How much more an operation may cost than with 1,000 objects. Larger trees and colder caches cost something; anything
@@ -76,13 +80,19 @@ pub(super) fn run(settings: &Settings, report: &mut Report) -> anyhow::Result<()
 }
 
 fn in_process(settings: &Settings, report: &mut Report) -> anyhow::Result<()> {
-    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
     let plane = runtime.block_on(ControlPlane::builder().build());
     let server = plane.map_err(|e| anyhow::anyhow!("no control plane: {}", e.message))?;
     let server = server.server().clone();
     let next = Arc::new(AtomicU64::new(0));
     let mut first = [f64::NAN; OPERATIONS.len()];
-    for stored in IN_PROCESS.into_iter().filter(|count| *count <= settings.largest) {
+    for stored in IN_PROCESS
+        .into_iter()
+        .filter(|count| *count <= settings.largest)
+    {
         runtime.block_on(fill_in_process(&server, &next, stored))?;
         let mut costs = [(); OPERATIONS.len()].map(|()| Vec::new());
         for _ in 0..TURNS {
@@ -171,7 +181,11 @@ async fn measure(
         };
         requests.push(request(operation, number, &token)?);
     }
-    let status = if matches!(operation, Operation::Create) { 201 } else { 200 };
+    let status = if matches!(operation, Operation::Create) {
+        201
+    } else {
+        200
+    };
     let before = proc::thread_time()?;
     for request in requests {
         call(server, request, status).await?;
@@ -186,7 +200,9 @@ async fn middle(server: &ApiServer, stored: u64) -> anyhow::Result<String> {
     let mut body = std::pin::pin!(response.into_body());
     let mut token = None;
     // Read to the end, but keep only what the beginning says.
-    while let Some(frame) = std::future::poll_fn(|cx| http_body::Body::poll_frame(body.as_mut(), cx)).await {
+    while let Some(frame) =
+        std::future::poll_fn(|cx| http_body::Body::poll_frame(body.as_mut(), cx)).await
+    {
         let frame = frame.map_err(|e| anyhow::anyhow!("a list broke off: {e}"))?;
         if let (None, Some(data)) = (&token, frame.data_ref()) {
             token = continue_token(&String::from_utf8_lossy(data));
@@ -212,11 +228,16 @@ fn request(operation: Operation, number: u64, token: &str) -> anyhow::Result<Req
     let body = match operation {
         Operation::Create => json(requests::config_map_named(&name, VALUE_BYTES)),
         // Another value each time, so that it is a change.
-        Operation::Update => json(requests::config_map_named(&name, VALUE_BYTES + 1)
-            .replacen("abc", &format!("{:x}-", next_change()), 1)),
+        Operation::Update => json(requests::config_map_named(&name, VALUE_BYTES + 1).replacen(
+            "abc",
+            &format!("{:x}-", next_change()),
+            1,
+        )),
         Operation::Get | Operation::Page => Body::empty(),
     };
-    Ok(request.header("content-type", "application/json").body(body)?)
+    Ok(request
+        .header("content-type", "application/json")
+        .body(body)?)
 }
 
 fn next_change() -> u64 {
@@ -243,7 +264,10 @@ async fn over_tls(
     let path = requests::config_maps(&namespace.name);
     let mut next = 0;
     let mut first = [f64::NAN; OPERATIONS.len()];
-    for stored in OVER_TLS.into_iter().filter(|count| *count <= settings.largest) {
+    for stored in OVER_TLS
+        .into_iter()
+        .filter(|count| *count <= settings.largest)
+    {
         fill(endpoint, &namespace.name, next..stored, VALUE_BYTES).await?;
         next = stored;
         for (operation, first) in OPERATIONS.into_iter().zip(&mut first) {
@@ -268,7 +292,11 @@ async fn over_tls(
                 endpoint,
                 connections: 1,
                 request: Template::new(endpoint, method, target, body),
-                status: if matches!(operation, Operation::Create) { 201 } else { 200 },
+                status: if matches!(operation, Operation::Create) {
+                    201
+                } else {
+                    200
+                },
                 numbers,
                 warm_up: Duration::ZERO,
                 time: Duration::from_secs(20),

@@ -14,7 +14,9 @@ use crate::{
     wire::{Answer, Connection},
 };
 
-const RATE: Measure = Measure::rate("list: 49 MB", "MB/s").target(800.0).reference(75.0);
+const RATE: Measure = Measure::rate("list: 49 MB", "MB/s")
+    .target(800.0)
+    .reference(75.0);
 const PROCESSOR: Measure = Measure::cost("list: server's processor time", "ms");
 const ONE: Measure = Measure::cost("list: extra memory, 1 at a time", "MB").target(1.0);
 const TEN: Measure =
@@ -87,10 +89,20 @@ fn request(endpoint: &Endpoint, namespace: &str) -> Template {
 /// The answer is the length of the body.
 async fn read(connection: &mut Connection, request: &Template) -> anyhow::Result<u64> {
     let mut answer = Answer::new();
-    connection.exchange(request.bytes(), &mut answer, |_| {}).await?;
-    ensure!(answer.status == 200, "a LIST was answered {}", answer.status);
+    connection
+        .exchange(request.bytes(), &mut answer, |_| {})
+        .await?;
+    ensure!(
+        answer.status == 200,
+        "a LIST was answered {}",
+        answer.status
+    );
     // A list that lacks objects must not pass as a fast one.
     let least = OBJECTS * VALUE_BYTES as u64;
-    ensure!(answer.body_bytes > least, "a LIST has only {} bytes", answer.body_bytes);
+    ensure!(
+        answer.body_bytes > least,
+        "a LIST has only {} bytes",
+        answer.body_bytes
+    );
     Ok(answer.body_bytes)
 }

@@ -35,8 +35,14 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Start, Self::Create, Self::Get, Self::List, Self::Watch, Self::Growth];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Start,
+        Self::Create,
+        Self::Get,
+        Self::List,
+        Self::Watch,
+        Self::Growth,
+    ];
 
     /// What it does, in a line.
     pub(crate) fn says(self) -> &'static str {
@@ -117,11 +123,12 @@ impl Namespace {
     async fn make(endpoint: &Endpoint) -> anyhow::Result<Self> {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
         let name = format!("kubewright-bench-{}", since.as_millis());
-        let body = format!(
-            r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#
-        );
+        let body =
+            format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#);
         let request = Template::new(endpoint, "POST", "/api/v1/namespaces", &body);
-        ask(endpoint, &request, 201).await.context("cannot make a namespace")?;
+        ask(endpoint, &request, 201)
+            .await
+            .context("cannot make a namespace")?;
         Ok(Self { name })
     }
 
@@ -153,10 +160,16 @@ async fn ask(endpoint: &Endpoint, request: &Template, status: u16) -> anyhow::Re
     let mut answer = Answer::new();
     let mut body = Vec::new();
     connection
-        .exchange(request.bytes(), &mut answer, |data| body.extend_from_slice(data))
+        .exchange(request.bytes(), &mut answer, |data| {
+            body.extend_from_slice(data)
+        })
         .await?;
     let body = String::from_utf8(body)?;
-    ensure!(answer.status == status, "the server answered {}: {body}", answer.status);
+    ensure!(
+        answer.status == status,
+        "the server answered {}: {body}",
+        answer.status
+    );
     Ok(body)
 }
 

@@ -19,12 +19,15 @@ use crate::{
     server::Server,
 };
 
-const READY: Measure = Measure::cost("start: `up` to ready", "ms").target(150.0).reference(2900.0);
+const READY: Measure = Measure::cost("start: `up` to ready", "ms")
+    .target(150.0)
+    .reference(2900.0);
 const ANSWER: Measure = Measure::cost("start: `up` to first answer", "ms");
-const IDLE: Measure = Measure::cost("start: memory at rest", "MB").target(40.0).reference(308.0);
+const IDLE: Measure = Measure::cost("start: memory at rest", "MB")
+    .target(40.0)
+    .reference(308.0);
 const CLUSTER: Measure = Measure::cost("start: TestCluster to first object", "ms").target(20.0);
-const COLD: Measure =
-    Measure::cost("start: the same, first in the process", "ms").target(20.0);
+const COLD: Measure = Measure::cost("start: the same, first in the process", "ms").target(20.0);
 
 pub(super) fn run(
     settings: &Settings,
@@ -36,7 +39,11 @@ pub(super) fn run(
     // First of all, as nothing in this process is warm yet.
     report.add(&COLD, Whose::Ours, millis(first_object()?));
     let clusters = (0..CLUSTERS).map(|_| first_object().map(millis));
-    report.add(&CLUSTER, Whose::Ours, median(clusters.collect::<anyhow::Result<_>>()?));
+    report.add(
+        &CLUSTER,
+        Whose::Ours,
+        median(clusters.collect::<anyhow::Result<_>>()?),
+    );
 
     let (mut ready, mut answered) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {

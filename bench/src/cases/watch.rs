@@ -18,7 +18,8 @@ use crate::{
     wire::{Answer, Connection},
 };
 
-const LAST: Measure = Measure::cost("watch: write to the last of 1,000 watchers", "ms").target(20.0);
+const LAST: Measure =
+    Measure::cost("watch: write to the last of 1,000 watchers", "ms").target(20.0);
 const MEMORY: Measure = Measure::cost("watch: memory per watcher", "KB");
 
 const WATCHERS: usize = 1000;
@@ -46,7 +47,8 @@ pub(super) async fn run(
 ) -> anyhow::Result<u64> {
     let path = requests::config_maps(namespace);
     let now = ask(endpoint, &Template::new(endpoint, "GET", &path, ""), 200).await?;
-    let revision = between(&now, "\"resourceVersion\":\"", "\"").context("a LIST has no version")?;
+    let revision =
+        between(&now, "\"resourceVersion\":\"", "\"").context("a LIST has no version")?;
     let target = format!("{path}?watch=1&resourceVersion={revision}");
     let request = Template::new(endpoint, "GET", &target, "");
 
@@ -62,7 +64,11 @@ pub(super) async fn run(
         while answer.status == 0 {
             connection.receive(&mut answer, &mut |_| {}).await?;
         }
-        ensure!(answer.status == 200, "a watch was answered {}", answer.status);
+        ensure!(
+            answer.status == 200,
+            "a watch was answered {}",
+            answer.status
+        );
         tasks.spawn_local(watcher(connection, answer, audience.clone()));
     }
     if let Some((pid, before)) = endpoint.pid.zip(before) {
@@ -79,8 +85,14 @@ pub(super) async fn run(
         tokio::time::sleep(Duration::from_millis(50)).await;
         audience.waiting.set(WATCHERS);
         let began = Instant::now();
-        writer.exchange(write.numbered(round), &mut answer, |_| {}).await?;
-        ensure!(answer.status == 201, "the write was answered {}", answer.status);
+        writer
+            .exchange(write.numbered(round), &mut answer, |_| {})
+            .await?;
+        ensure!(
+            answer.status == 201,
+            "the write was answered {}",
+            answer.status
+        );
         let all = async {
             while audience.waiting.get() > 0 {
                 audience.all.notified().await;
@@ -90,7 +102,9 @@ pub(super) async fn run(
             let ended = audience.ended.take().unwrap_or_default();
             bail!("{} watchers heard nothing; {ended}", audience.waiting.get());
         }
-        times.push(millis(audience.last.get().map_or(PATIENCE, |last| last - began)));
+        times.push(millis(
+            audience.last.get().map_or(PATIENCE, |last| last - began),
+        ));
     }
     report.add(&LAST, whose, median(times));
     Ok(ROUNDS)
@@ -100,10 +114,10 @@ pub(super) async fn run(
 async fn watcher(mut connection: Connection, mut answer: Answer, audience: Rc<Audience>) {
     loop {
         let mut events = 0;
-        let received = connection.receive(&mut answer, &mut |data| {
+        let mut count = |data: &[u8]| {
             events += data.iter().filter(|byte| **byte == b'\n').count();
-        });
-        if let Err(error) = received.await {
+        };
+        if let Err(error) = connection.receive(&mut answer, &mut count).await {
             audience.ended.replace(Some(error.to_string()));
             return;
         }
@@ -117,5 +131,8 @@ async fn watcher(mut connection: Connection, mut answer: Answer, audience: Rc<Au
 }
 
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
-    text.split_once(before)?.1.split_once(after).map(|(found, _)| found)
+    text.split_once(before)?
+        .1
+        .split_once(after)
+        .map(|(found, _)| found)
 }

@@ -20,19 +20,32 @@ pub(crate) struct Answer {
 enum Phase {
     Head,
     /// A body, or one chunk of it, of which so much is to come.
-    Data { left: u64, chunked: bool },
+    Data {
+        left: u64,
+        chunked: bool,
+    },
     /// The line with a chunk's size; what was read of it.
-    Size { size: u64, extension: bool },
+    Size {
+        size: u64,
+        extension: bool,
+    },
     /// The line end after a chunk.
     ChunkEnd,
     /// After the last chunk: trailers up to an empty line. Whether the line so far is empty.
-    Trailer { empty: bool },
+    Trailer {
+        empty: bool,
+    },
     Done,
 }
 
 impl Answer {
     pub(crate) fn new() -> Self {
-        Self { status: 0, body_bytes: 0, head: Vec::new(), phase: Phase::Head }
+        Self {
+            status: 0,
+            body_bytes: 0,
+            head: Vec::new(),
+            phase: Phase::Head,
+        }
     }
 
     /// Ready for the next answer on the same connection.
@@ -73,15 +86,27 @@ impl Answer {
                 Phase::Size { size, extension } => {
                     self.phase = match byte {
                         b'\n' if size == 0 => Phase::Trailer { empty: true },
-                        b'\n' => Phase::Data { left: size, chunked: true },
+                        b'\n' => Phase::Data {
+                            left: size,
+                            chunked: true,
+                        },
                         b'\r' => self.phase,
-                        b';' => Phase::Size { size, extension: true },
+                        b';' => Phase::Size {
+                            size,
+                            extension: true,
+                        },
                         _ if extension => self.phase,
-                        digit => Phase::Size { size: shift_in(size, digit)?, extension },
+                        digit => Phase::Size {
+                            size: shift_in(size, digit)?,
+                            extension,
+                        },
                     }
                 }
                 Phase::ChunkEnd if byte == b'\n' => {
-                    self.phase = Phase::Size { size: 0, extension: false };
+                    self.phase = Phase::Size {
+                        size: 0,
+                        extension: false,
+                    };
                 }
                 Phase::ChunkEnd => {}
                 Phase::Trailer { empty } => {
@@ -113,14 +138,18 @@ impl Answer {
         if self.head.len() > LONGEST_HEAD {
             return Err(wrong("the answer's head does not end"));
         }
-        let Some(end) = head_end(&self.head) else { return Ok(&[]) };
+        let Some(end) = head_end(&self.head) else {
+            return Ok(&[]);
+        };
         let head = std::mem::take(&mut self.head);
         self.read_head(&head[..end])?;
         Ok(bytes.get(end.saturating_sub(kept)..).unwrap_or_default())
     }
 
     fn read_head(&mut self, head: &[u8]) -> io::Result<()> {
-        let status = head.strip_prefix(b"HTTP/1.1 ").and_then(|rest| rest.get(..3));
+        let status = head
+            .strip_prefix(b"HTTP/1.1 ")
+            .and_then(|rest| rest.get(..3));
         let status = status.and_then(|digits| std::str::from_utf8(digits).ok());
         self.status = status
             .and_then(|digits| digits.parse().ok())
@@ -129,19 +158,31 @@ impl Answer {
         let mut chunked = false;
         for line in head.split(|b| *b == b'\n').skip(1) {
             // Only two headers matter; their names differ in length from most others.
-            let Some(colon) = line.iter().position(|b| *b == b':') else { continue };
+            let Some(colon) = line.iter().position(|b| *b == b':') else {
+                continue;
+            };
             let (name, value) = line.split_at(colon);
             if name.eq_ignore_ascii_case(b"content-length") {
                 let value = std::str::from_utf8(&value[1..]).unwrap_or_default().trim();
-                length = Some(value.parse().map_err(|_| wrong("the length is no number"))?);
+                length = Some(
+                    value
+                        .parse()
+                        .map_err(|_| wrong("the length is no number"))?,
+                );
             } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
                 chunked = true;
             }
         }
         self.phase = match (chunked, length) {
-            (true, _) => Phase::Size { size: 0, extension: false },
+            (true, _) => Phase::Size {
+                size: 0,
+                extension: false,
+            },
             (false, Some(0)) => Phase::Done,
-            (false, Some(left)) => Phase::Data { left, chunked: false },
+            (false, Some(left)) => Phase::Data {
+                left,
+                chunked: false,
+            },
             (false, None) => return Err(wrong("the answer does not say how long it is")),
         };
         Ok(())
@@ -149,12 +190,19 @@ impl Answer {
 }
 
 fn head_end(bytes: &[u8]) -> Option<usize> {
-    bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
+    bytes
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .map(|at| at + 4)
 }
 
 fn shift_in(size: u64, digit: u8) -> io::Result<u64> {
-    let value = char::from(digit).to_digit(16).ok_or_else(|| wrong("a chunk has no size"))?;
-    let shifted = size.checked_mul(16).ok_or_else(|| wrong("a chunk is too large"))?;
+    let value = char::from(digit)
+        .to_digit(16)
+        .ok_or_else(|| wrong("a chunk has no size"))?;
+    let shifted = size
+        .checked_mul(16)
+        .ok_or_else(|| wrong("a chunk is too large"))?;
     Ok(shifted + u64::from(value))
 }
 
@@ -173,7 +221,9 @@ mod tests {
             let mut answer = Answer::new();
             let mut body = Vec::new();
             for bytes in text.as_bytes().chunks(piece) {
-                answer.feed(bytes, &mut |data| body.extend_from_slice(data)).unwrap();
+                answer
+                    .feed(bytes, &mut |data| body.extend_from_slice(data))
+                    .unwrap();
             }
             assert!(answer.is_done());
             assert_eq!(answer.body_bytes, body.len() as u64);

@@ -77,8 +77,9 @@ impl Connection {
 
     /// Sends a request.
     pub(crate) async fn send(&mut self, request: &[u8]) -> io::Result<()> {
-        let UnbufferedStatus { discard, state } =
-            self.tls.process_tls_records(&mut self.incoming[self.pending.clone()]);
+        let UnbufferedStatus { discard, state } = self
+            .tls
+            .process_tls_records(&mut self.incoming[self.pending.clone()]);
         let outcome = match state.map_err(io::Error::other)? {
             ConnectionState::WriteTraffic(mut traffic) => loop {
                 self.outgoing.resize(self.outgoing.capacity(), 0);
@@ -134,9 +135,16 @@ impl Connection {
             }
         }
         // `read` remembers that a short read emptied the socket, and so saves a call that would find nothing.
-        let read = self.tcp.read(&mut self.incoming[self.pending.end..]).await?;
+        let read = self
+            .tcp
+            .read(&mut self.incoming[self.pending.end..])
+            .await?;
         self.pending.end += read;
-        if read == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+        if read == 0 {
+            Err(io::ErrorKind::UnexpectedEof.into())
+        } else {
+            Ok(())
+        }
     }
 
     /// Writes what waits to be written.
@@ -151,8 +159,9 @@ impl Connection {
     /// Decrypts what is there, and prepares what TLS itself wants to say.
     fn process(&mut self, plain: &mut impl FnMut(&[u8])) -> io::Result<()> {
         loop {
-            let UnbufferedStatus { mut discard, state } =
-                self.tls.process_tls_records(&mut self.incoming[self.pending.clone()]);
+            let UnbufferedStatus { mut discard, state } = self
+                .tls
+                .process_tls_records(&mut self.incoming[self.pending.clone()]);
             let mut more = true;
             match state.map_err(io::Error::other)? {
                 ConnectionState::ReadTraffic(mut traffic) => {

@@ -80,9 +80,10 @@ impl HttpBody for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut self.0 {
             Inner::Full(bytes) => Poll::Ready(bytes.take().map(|b| Ok(Frame::data(b)))),
-            Inner::Stream(stream) => {
-                stream.as_mut().poll_next(cx).map(|next| next.map(|chunk| chunk.map(Frame::data)))
-            }
+            Inner::Stream(stream) => stream
+                .as_mut()
+                .poll_next(cx)
+                .map(|next| next.map(|chunk| chunk.map(Frame::data))),
             Inner::Foreign(body) => Pin::new(body).poll_frame(cx),
         }
     }

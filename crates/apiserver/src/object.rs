@@ -64,7 +64,11 @@ impl Selectable {
         for field in &fields {
             (&field.label, &field.paths, &field.default).hash(&mut hasher);
         }
-        let view = if fields.is_empty() { 0 } else { hasher.finish() };
+        let view = if fields.is_empty() {
+            0
+        } else {
+            hasher.finish()
+        };
         Self { fields, view }
     }
 
@@ -93,14 +97,19 @@ impl Summary {
 
     /// The value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
-        self.labels.iter().find(|(k, _)| &**k == key).map(|(_, v)| &**v)
+        self.labels
+            .iter()
+            .find(|(k, _)| &**k == key)
+            .map(|(_, v)| &**v)
     }
 }
 
 impl SelectableField {
     fn read(&self, object: &Value) -> Box<str> {
         for path in &self.paths {
-            let found = path.split('.').try_fold(object, |value, part| value.get(part));
+            let found = path
+                .split('.')
+                .try_fold(object, |value, part| value.get(part));
             let text = match found {
                 Some(Value::String(s)) => s.clone(),
                 Some(Value::Bool(b)) => b.to_string(),
@@ -118,24 +127,35 @@ impl SelectableField {
 impl Object {
     /// Encodes anything that serializes to a Kubernetes object.
     pub fn new(object: &impl Serialize) -> Result<Self, Status> {
-        serde_json::to_value(object).map(|v| Self::from_value(&v)).map_err(status::internal)
+        serde_json::to_value(object)
+            .map(|v| Self::from_value(&v))
+            .map_err(status::internal)
     }
 
     /// Encodes a JSON object.
     pub fn from_value(value: &Value) -> Self {
         let summary = Arc::new(Summary::of(value, &Selectable::default()));
-        Self { bytes: value.to_string().into(), summary }
+        Self {
+            bytes: value.to_string().into(),
+            summary,
+        }
     }
 
     /// A stored entry, with the summary the writer handed over, or read anew where the store forgot it.
     pub fn from_entry(entry: &Entry, selectable: &Selectable) -> Self {
-        let remembered = entry.companion.clone().and_then(|c| c.downcast::<Summary>().ok());
+        let remembered = entry
+            .companion
+            .clone()
+            .and_then(|c| c.downcast::<Summary>().ok());
         let remembered = remembered.filter(|summary| summary.view == selectable.view);
         let summary = remembered.unwrap_or_else(|| {
             let value: Value = serde_json::from_slice(&entry.bytes).unwrap_or_default();
             Arc::new(Summary::of(&value, selectable))
         });
-        Self { bytes: entry.bytes.clone(), summary }
+        Self {
+            bytes: entry.bytes.clone(),
+            summary,
+        }
     }
 
     /// Decodes the object.

@@ -1,6 +1,6 @@
 //! IP addresses and ranges in fields of built-in kinds.
 
-use std::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr};
 
 use kubewright_machinery::field::{self, ErrorList, Path};
 

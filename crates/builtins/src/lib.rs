@@ -37,6 +37,7 @@ pub mod core;
 mod discovery;
 mod flowcontrol;
 pub mod general;
+#[rustfmt::skip]
 mod generated;
 mod go_json;
 mod internal_form;

@@ -5,7 +5,11 @@ mod commands;
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "kubewright", version, about = "Everything needed to program Kubernetes in Rust")]
+#[command(
+    name = "kubewright",
+    version,
+    about = "Everything needed to program Kubernetes in Rust"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -19,7 +23,9 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         match arguments.command {
             Command::Up(up) => up.run().await,

@@ -17,11 +17,13 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`admission`] | the plugins that change and refuse writes |
 //! | [`plane`] | [`ControlPlane`] and its builder |
 //! | [`kinds`] | from the catalog to resources; strategies; tables; conversion |
 //! | [`subresources`] | `status`, `scale`, `binding`, `eviction`, `token` and the others |
 //! | [`reviews`] | token and access reviews |
 
+pub mod admission;
 pub mod kinds;
 pub mod plane;
 pub mod reviews;

@@ -11,7 +11,10 @@ use kubewright_apiserver::{
 use kubewright_machinery::Status;
 use kubewright_store::{MemoryStore, Revision, Store};
 
-use crate::kinds::{self, Environment, namespaces};
+use crate::{
+    admission,
+    kinds::{self, Environment, namespaces},
+};
 
 /// Where a new store begins, so that no list is ever of revision 0, which means something else to clients.
 pub const FIRST: Revision = Revision(1);
@@ -93,7 +96,9 @@ impl ControlPlaneBuilder {
 
     /// Starts it: registers every kind and makes the namespaces that a cluster begins with.
     pub async fn build(self) -> Result<ControlPlane, Status> {
-        let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::starting_at(FIRST)));
+        let store = self
+            .store
+            .unwrap_or_else(|| Arc::new(MemoryStore::starting_at(FIRST)));
         let environment = Environment {
             store: store.clone(),
             clock: self.clock,
@@ -101,13 +106,17 @@ impl ControlPlaneBuilder {
             authorizer: self.authorizer.clone(),
         };
         let lifecycle = NamespaceLifecycle::new(Arc::new(namespaces::Stored(store.clone())));
+        let mut chain = vec![Arc::new(lifecycle) as _];
+        chain.extend(admission::plugins(&environment));
+        chain.push(admission::quota(&environment));
         let server = ApiServer::builder(kinds::registry(&environment))
             .authenticator(self.authenticator)
             .authorizer(self.authorizer)
-            .admission(AdmissionChain::new([Arc::new(lifecycle) as _]))
+            .admission(AdmissionChain::new(chain))
             .address(self.address)
             .build();
         namespaces::bootstrap(&server).await?;
+        admission::priority::bootstrap(&server).await?;
         Ok(ControlPlane { server, store })
     }
 }

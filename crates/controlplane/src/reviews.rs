@@ -31,7 +31,10 @@ pub(crate) fn handlers(
         ("authorization.k8s.io", _) => Arc::new(MayThey(environment.authorizer.clone())),
         _ => return None,
     };
-    Some(Handlers { create: Some(create), ..Handlers::default() })
+    Some(Handlers {
+        create: Some(create),
+        ..Handlers::default()
+    })
 }
 
 fn user_json(user: &UserInfo) -> Value {
@@ -40,7 +43,11 @@ fn user_json(user: &UserInfo) -> Value {
         out["uid"] = json!(user.uid);
     }
     if !user.extra.is_empty() {
-        out["extra"] = user.extra.iter().map(|(k, v)| (k.clone(), json!(v))).collect();
+        out["extra"] = user
+            .extra
+            .iter()
+            .map(|(k, v)| (k.clone(), json!(v)))
+            .collect();
     }
     out
 }
@@ -75,7 +82,9 @@ impl Create for WhoseToken {
         _options: &WriteOptions,
     ) -> Result<Object, Status> {
         let token = review["spec"]["token"].as_str().unwrap_or_default();
-        let request = Request::get("/").header("authorization", format!("Bearer {token}")).body(());
+        let request = Request::get("/")
+            .header("authorization", format!("Bearer {token}"))
+            .body(());
         let user = match request {
             Ok(request) => self.0.authenticate(&request.into_parts().0).await,
             Err(_) => Ok(None),
@@ -106,8 +115,18 @@ impl Create for MayThey {
         let user = if review["kind"] == "SelfSubjectAccessReview" {
             (*cx.user).clone()
         } else {
-            let groups = spec["groups"].as_array().into_iter().flatten().map(text).collect();
-            UserInfo { name: text(&spec["user"]), uid: text(&spec["uid"]), groups, extra: Vec::new() }
+            let groups = spec["groups"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(text)
+                .collect();
+            UserInfo {
+                name: text(&spec["user"]),
+                uid: text(&spec["uid"]),
+                groups,
+                extra: Vec::new(),
+            }
         };
         let (info, method) = asked(spec);
         let query = Query::default();
@@ -128,7 +147,11 @@ fn asked(spec: &Value) -> (RequestInfo, http::Method) {
     let resource = &spec["resourceAttributes"];
     let non_resource = &spec["nonResourceAttributes"];
     let is_resource = !resource.is_null();
-    let verb = text(if is_resource { &resource["verb"] } else { &non_resource["verb"] });
+    let verb = text(if is_resource {
+        &resource["verb"]
+    } else {
+        &non_resource["verb"]
+    });
     let (verb, method) = match verb.as_str() {
         "get" => (Verb::Get, http::Method::GET),
         "list" => (Verb::List, http::Method::GET),

@@ -76,9 +76,7 @@ fn main() {
     );
 
     let mut config = deployment();
-    for field in ["status"] {
-        config.as_object_mut().expect("object").remove(field);
-    }
+    config.as_object_mut().expect("object").remove("status");
     config["metadata"]
         .as_object_mut()
         .expect("object")

@@ -54,7 +54,12 @@ impl TestCluster {
             .build()
             .await
             .expect("a control plane in memory starts");
-        Self { plane, store, faults: Faults::default(), clock }
+        Self {
+            plane,
+            store,
+            faults: Faults::default(),
+            clock,
+        }
     }
 
     /// A client that calls the server without a socket. Its default namespace is `default`.

@@ -2,12 +2,7 @@
 
 use std::{io, net::SocketAddr, time::SystemTime};
 
-use kubewright_apiserver::serve::{
-    ServeOptions,
-    certs::SelfSigned,
-    kubeconfig::Kubeconfig,
-    serve,
-};
+use kubewright_apiserver::serve::{ServeOptions, certs::SelfSigned, kubeconfig::Kubeconfig, serve};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
 use crate::faults::FaultyServer;
@@ -35,11 +30,24 @@ impl Endpoint {
                 // Both a message and a dropped sender mean the end.
                 let _ = stopped.await;
             };
-            if let Err(e) = serve(listener, Some(tls), service, ServeOptions::default(), shutdown).await {
+            if let Err(e) = serve(
+                listener,
+                Some(tls),
+                service,
+                ServeOptions::default(),
+                shutdown,
+            )
+            .await
+            {
                 tracing::error!("the test cluster stopped serving: {e}");
             }
         });
-        Ok(Self { address, kubeconfig, stop: Some(stop), task: Some(task) })
+        Ok(Self {
+            address,
+            kubeconfig,
+            stop: Some(stop),
+            task: Some(task),
+        })
     }
 
     /// Where it listens.

@@ -63,7 +63,10 @@ pub struct Match {
 impl Match {
     /// Requests with that verb.
     pub fn verb(verb: Verb) -> Self {
-        Self { verb: Some(verb), ..Self::default() }
+        Self {
+            verb: Some(verb),
+            ..Self::default()
+        }
     }
 
     /// And of that resource.
@@ -82,7 +85,10 @@ impl Match {
 
     fn fits(&self, info: &RequestInfo) -> bool {
         self.verb.is_none_or(|verb| verb == info.verb)
-            && self.resource.as_ref().is_none_or(|resource| *resource == info.resource)
+            && self
+                .resource
+                .as_ref()
+                .is_none_or(|resource| *resource == info.resource)
             && self.name.as_ref().is_none_or(|name| *name == info.name)
     }
 }
@@ -115,7 +121,9 @@ impl Faults {
 
     fn strike(&self, info: &RequestInfo) -> Option<Fault> {
         let mut planned = self.0.lock();
-        let i = planned.iter().position(|p| p.times > 0 && p.on.fits(info))?;
+        let i = planned
+            .iter()
+            .position(|p| p.times > 0 && p.on.fits(info))?;
         planned[i].times -= 1;
         let fault = planned[i].fault.clone();
         if planned[i].times == 0 {
@@ -193,7 +201,8 @@ fn refusal(fault: &Fault, info: &RequestInfo) -> Option<Status> {
 fn chunks(body: Body) -> impl futures_util::Stream<Item = Result<Bytes, BoxError>> + Send {
     stream::unfold(Box::pin(body), |mut body| async move {
         loop {
-            let frame = std::future::poll_fn(|cx| http_body::Body::poll_frame(body.as_mut(), cx)).await?;
+            let frame =
+                std::future::poll_fn(|cx| http_body::Body::poll_frame(body.as_mut(), cx)).await?;
             match frame.map(http_body::Frame::into_data) {
                 Ok(Ok(data)) => return Some((Ok(data), body)),
                 Ok(Err(_)) => {}

@@ -41,8 +41,12 @@ use serde_json::{Value, json};
 const GROUP: &str = "sky.example.com";
 
 /// Name, days to orbit the sun, moons.
-const PLANETS: [(&str, u32, u32); 4] =
-    [("mercury", 88, 0), ("venus", 225, 0), ("earth", 365, 1), ("mars", 687, 2)];
+const PLANETS: [(&str, u32, u32); 4] = [
+    ("mercury", 88, 0),
+    ("venus", 225, 0),
+    ("earth", 365, 1),
+    ("mars", 687, 2),
+];
 
 /// The computed kind: nothing but `get` and `list`.
 struct Planets;
@@ -71,7 +75,10 @@ impl Get for Planets {
 #[async_trait]
 impl List for Planets {
     async fn list(&self, _: &RequestContext, options: &ListOptions) -> Result<ObjectList, Status> {
-        let planets = PLANETS.into_iter().map(planet).filter(|planet| options.selects(planet));
+        let planets = PLANETS
+            .into_iter()
+            .map(planet)
+            .filter(|planet| options.selects(planet));
         Ok(ObjectList {
             resource_version: "1".into(),
             continue_token: String::new(),
@@ -115,7 +122,10 @@ impl Connect for Orbit {
         let (name, days, _) = find(name)?;
         let lines = stream::iter(1..=4u32).then(move |quarter| async move {
             tokio::time::sleep(Duration::from_millis(100)).await;
-            Ok(Bytes::from(format!("day {:>3}: {name} is {quarter}/4 around\n", days * quarter / 4)))
+            Ok(Bytes::from(format!(
+                "day {:>3}: {name} is {quarter}/4 around\n",
+                days * quarter / 4
+            )))
         });
         Ok(Response::new(Body::stream(lines)))
     }
@@ -124,10 +134,17 @@ impl Connect for Orbit {
 fn server() -> ApiServer {
     let mut registry = RegistryBuilder::default();
 
-    let mut planets = Resource::new(GroupVersionKind::new(GROUP, "v1", "Planet"), "planets", false);
+    let mut planets = Resource::new(
+        GroupVersionKind::new(GROUP, "v1", "Planet"),
+        "planets",
+        false,
+    );
     let computed = Arc::new(Planets);
-    planets.handlers =
-        Handlers { get: Some(computed.clone()), list: Some(computed.clone()), ..Handlers::default() };
+    planets.handlers = Handlers {
+        get: Some(computed.clone()),
+        list: Some(computed.clone()),
+        ..Handlers::default()
+    };
     planets.table = computed;
     registry.add(planets.with_stream("orbit", Arc::new(Orbit)));
 
@@ -145,7 +162,10 @@ fn server() -> ApiServer {
 async fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8001".into());
     let listener = tokio::net::TcpListener::bind(&address).await?;
-    println!("serving planets and observations at http://{}", listener.local_addr()?);
+    println!(
+        "serving planets and observations at http://{}",
+        listener.local_addr()?
+    );
     let stop = async {
         // A failed handler means that nobody can stop it politely; it serves on.
         if tokio::signal::ctrl_c().await.is_err() {
@@ -163,7 +183,12 @@ mod tests {
         let request = Request::get(path).body(Body::empty()).unwrap();
         let response = server().handle(request).await;
         let code = response.status().as_u16();
-        let bytes = response.into_body().collect_up_to(1 << 20).await.unwrap().unwrap();
+        let bytes = response
+            .into_body()
+            .collect_up_to(1 << 20)
+            .await
+            .unwrap()
+            .unwrap();
         (code, String::from_utf8(bytes.to_vec()).unwrap())
     }
 
@@ -172,7 +197,8 @@ mod tests {
         let (code, body) = get("/apis/sky.example.com/v1/planets").await;
         let list: Value = serde_json::from_str(&body).unwrap();
         assert_eq!((code, list["items"].as_array().unwrap().len()), (200, 4));
-        let (_, body) = get("/apis/sky.example.com/v1/planets?fieldSelector=metadata.name=mars").await;
+        let (_, body) =
+            get("/apis/sky.example.com/v1/planets?fieldSelector=metadata.name=mars").await;
         let list: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(list["items"][0]["spec"]["moons"], 2);
         assert_eq!(list["items"].as_array().unwrap().len(), 1);

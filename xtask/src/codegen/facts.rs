@@ -5,11 +5,14 @@ use serde_json::Value;
 
 /// Everything.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Facts {
     pub(crate) release: String,
     pub(crate) groups: Vec<Group>,
     pub(crate) kinds: Vec<Kind>,
     pub(crate) types: Vec<Struct>,
+    pub(crate) forms: Vec<Form>,
+    pub(crate) time_zones: Vec<String>,
 }
 
 /// The type of a kind.
@@ -93,7 +96,24 @@ pub(crate) struct Field {
     pub(crate) values: Vec<String>,
 }
 
-/// The type of a value: a variant of the catalog's `Type`.
+/// An unversioned struct.
+#[derive(Deserialize)]
+pub(crate) struct Form {
+    pub(crate) name: String,
+    pub(crate) fields: Vec<FormField>,
+}
+
+/// A field of an unversioned struct.
+#[derive(Deserialize)]
+pub(crate) struct FormField {
+    /// The Go name; empty for embedded metadata.
+    pub(crate) name: String,
+    /// The JSON name in the versioned form.
+    pub(crate) json: String,
+    pub(crate) form: Type,
+}
+
+/// The type of a value: a variant of the catalog's `Type`, or of the built-ins' `Form`.
 #[derive(Deserialize)]
 pub(crate) struct Type {
     pub(crate) kind: String,

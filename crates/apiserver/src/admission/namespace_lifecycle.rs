@@ -3,11 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kubewright_machinery::{
-    Status,
-    gvk::GroupResource,
-    status,
-};
+use kubewright_machinery::{Status, gvk::GroupResource, status};
 use serde_json::Value;
 
 use super::{Attributes, Operation, Plugin};
@@ -38,7 +34,10 @@ pub struct NamespaceLifecycle {
 impl NamespaceLifecycle {
     /// A plugin that asks `namespaces`, and refuses to delete `default`, `kube-system` and `kube-public`.
     pub fn new(namespaces: Arc<dyn Namespaces>) -> Self {
-        Self { namespaces, immortal: &["default", "kube-system", "kube-public"] }
+        Self {
+            namespaces,
+            immortal: &["default", "kube-system", "kube-public"],
+        }
     }
 }
 
@@ -60,7 +59,11 @@ impl Plugin for NamespaceLifecycle {
         object: Option<&Value>,
     ) -> Result<(), Status> {
         // Creates and updates were judged before anything else was done; deletes come here only.
-        if object.is_some() { Ok(()) } else { self.check(cx, attributes).await }
+        if object.is_some() {
+            Ok(())
+        } else {
+            self.check(cx, attributes).await
+        }
     }
 }
 
@@ -69,7 +72,10 @@ impl NamespaceLifecycle {
         let info = &cx.info;
         let is_namespace = info.group.is_empty() && info.resource == "namespaces";
         if attributes.operation == Operation::Delete {
-            if is_namespace && info.subresource.is_empty() && self.immortal.contains(&attributes.name) {
+            if is_namespace
+                && info.subresource.is_empty()
+                && self.immortal.contains(&attributes.name)
+            {
                 let resource = GroupResource::new("", "namespaces");
                 return Err(status::forbidden(
                     &resource,
@@ -85,7 +91,10 @@ impl NamespaceLifecycle {
         }
         let phase = self.namespaces.phase(&info.namespace).await?;
         let Some(phase) = phase else {
-            return Err(status::not_found(&GroupResource::new("", "namespaces"), &info.namespace));
+            return Err(status::not_found(
+                &GroupResource::new("", "namespaces"),
+                &info.namespace,
+            ));
         };
         if attributes.operation == Operation::Create && phase == NamespacePhase::Terminating {
             let ns = &info.namespace;
@@ -93,11 +102,13 @@ impl NamespaceLifecycle {
             let text = format!(
                 "unable to create new content in namespace {ns} because it is being terminated"
             );
-            return Err(status::forbidden(&resource, attributes.name, text).with_cause(
-                "NamespaceTerminating",
-                format!("namespace {ns} is being terminated"),
-                "metadata.namespace",
-            ));
+            return Err(
+                status::forbidden(&resource, attributes.name, text).with_cause(
+                    "NamespaceTerminating",
+                    format!("namespace {ns} is being terminated"),
+                    "metadata.namespace",
+                ),
+            );
         }
         Ok(())
     }

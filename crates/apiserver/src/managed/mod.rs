@@ -12,9 +12,7 @@ use kubewright_catalog::types::StructType;
 use kubewright_machinery::{Status, gvk::GroupVersionKind, status};
 use kubewright_merge::{
     fieldset::{FieldSet, Filter, PathElement},
-    managed::{
-        self, Apply, ApplyError, ConvertError, Converted, Endpoint, Timestamp, Versions,
-    },
+    managed::{self, Apply, ApplyError, ConvertError, Converted, Endpoint, Timestamp, Versions},
 };
 use kubewright_schema::normalize_typed;
 use serde_json::{Value, json};
@@ -91,7 +89,9 @@ impl FieldManager {
             force,
             now: Timestamp(now),
         };
-        managed::apply(&request, &self.endpoint()).map(|applied| applied.object).map_err(refusal)
+        managed::apply(&request, &self.endpoint())
+            .map(|applied| applied.object)
+            .map_err(refusal)
     }
 
     fn endpoint(&self) -> Endpoint<'_, TypeSchema> {
@@ -128,7 +128,10 @@ impl Versions<TypeSchema> for FieldManager {
     ) -> Result<Converted<TypeSchema>, ConvertError> {
         let see_as = self.see_as.as_ref().ok_or(ConvertError::NoSuchVersion)?;
         let (object, shape) = see_as(object, api_version).ok_or(ConvertError::NoSuchVersion)?;
-        Ok(Converted { object, schema: TypeSchema::of(shape) })
+        Ok(Converted {
+            object,
+            schema: TypeSchema::of(shape),
+        })
     }
 
     fn filter(&self, _api_version: &str) -> Option<&Filter> {

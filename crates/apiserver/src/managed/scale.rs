@@ -35,8 +35,12 @@ fn same_manager(a: &Entry, b: &Entry) -> bool {
 impl ScaleOwners {
     /// Reads the managers of a parent that is served in that version.
     pub fn of(parent: &Value, api_version: &str) -> Self {
-        let parent = ManagedFields::decode(&parent["metadata"]["managedFields"]).unwrap_or_default();
-        Self { parent, api_version: api_version.to_owned() }
+        let parent =
+            ManagedFields::decode(&parent["metadata"]["managedFields"]).unwrap_or_default();
+        Self {
+            parent,
+            api_version: api_version.to_owned(),
+        }
     }
 
     /// `managedFields` of the scale.
@@ -49,7 +53,10 @@ impl ScaleOwners {
             fields: only_replicas(),
             ..entry.clone()
         });
-        ManagedFields { entries: entries.collect() }.encode()
+        ManagedFields {
+            entries: entries.collect(),
+        }
+        .encode()
     }
 
     /// `managedFields` of the parent after the scale was written.
@@ -64,7 +71,10 @@ impl ScaleOwners {
                 entries.push(entry.clone());
                 continue;
             }
-            match writers.iter().position(|writer| same_manager(writer, entry)) {
+            match writers
+                .iter()
+                .position(|writer| same_manager(writer, entry))
+            {
                 // It still owns them.
                 Some(i) => {
                     writers.remove(i);
@@ -74,16 +84,24 @@ impl ScaleOwners {
                 None => {
                     let rest = entry.fields.difference(&only_replicas());
                     if !rest.is_empty() {
-                        entries.push(Entry { fields: rest, ..entry.clone() });
+                        entries.push(Entry {
+                            fields: rest,
+                            ..entry.clone()
+                        });
                     }
                 }
             }
         }
-        entries.extend(writers.into_iter().filter(|w| !w.fields.is_empty()).map(|writer| Entry {
-            api_version: self.api_version.clone(),
-            fields: only_replicas(),
-            ..writer
-        }));
+        entries.extend(
+            writers
+                .into_iter()
+                .filter(|w| !w.fields.is_empty())
+                .map(|writer| Entry {
+                    api_version: self.api_version.clone(),
+                    fields: only_replicas(),
+                    ..writer
+                }),
+        );
         ManagedFields { entries }.encode()
     }
 }

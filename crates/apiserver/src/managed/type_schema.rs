@@ -75,12 +75,19 @@ impl Schema for TypeSchema {
     fn shape(&self) -> Kind<Self> {
         if let Some(ty) = self.struct_type() {
             let atomic = (ty.atomic || self.declared_atomic()) && !self.declared_granular();
-            return Kind::Struct { atomic, element: None };
+            return Kind::Struct {
+                atomic,
+                element: None,
+            };
         }
-        let Some(ty) = self.ty() else { return Kind::Deduced };
+        let Some(ty) = self.ty() else {
+            return Kind::Deduced;
+        };
         match ty {
             Type::Bool => Kind::Scalar(Scalar::Boolean),
-            Type::Int32 | Type::Int64 | Type::Uint32 | Type::Float64 => Kind::Scalar(Scalar::Numeric),
+            Type::Int32 | Type::Int64 | Type::Uint32 | Type::Float64 => {
+                Kind::Scalar(Scalar::Numeric)
+            }
             Type::String(_) | Type::Bytes | Type::Duration => Kind::Scalar(Scalar::String),
             Type::Quantity | Type::IntOrString | Type::Time | Type::MicroTime => {
                 Kind::Scalar(Scalar::Any)
@@ -91,18 +98,24 @@ impl Schema for TypeSchema {
                     ListType::Set => ListMerge::Set,
                     ListType::Map(_) => ListMerge::Map,
                 };
-                Kind::List { merge, item: Self::Item(item) }
+                Kind::List {
+                    merge,
+                    item: Self::Item(item),
+                }
             }
-            Type::StringsMessage(_) => {
-                Kind::List { merge: ListMerge::Atomic, item: Self::Item(&STRING) }
-            }
-            Type::Map(item) => {
-                Kind::Map { atomic: self.declared_atomic(), item: Self::Item(item) }
-            }
+            Type::StringsMessage(_) => Kind::List {
+                merge: ListMerge::Atomic,
+                item: Self::Item(&STRING),
+            },
+            Type::Map(item) => Kind::Map {
+                atomic: self.declared_atomic(),
+                item: Self::Item(item),
+            },
             Type::RawExtension | Type::FieldsV1 => Kind::Deduced,
-            Type::Json | Type::SchemaOrBool(_) | Type::SchemaOrArray(_) | Type::SchemaOrStrings(_) => {
-                Kind::Untyped
-            }
+            Type::Json
+            | Type::SchemaOrBool(_)
+            | Type::SchemaOrArray(_)
+            | Type::SchemaOrStrings(_) => Kind::Untyped,
             Type::Struct(_) | Type::Optional(_) => Kind::Deduced,
         }
     }
@@ -119,7 +132,9 @@ impl Schema for TypeSchema {
     }
 
     fn key_default(&self, key: &str) -> Option<Value> {
-        let Type::List(item) = self.ty()? else { return None };
+        let Type::List(item) = self.ty()? else {
+            return None;
+        };
         let field = Self::Item(item).struct_type()?.field(key)?;
         serde_json::from_str(field.default?).ok()
     }
@@ -157,7 +172,12 @@ impl PatchSchema for TypeSchema {
             PatchStrategy::RetainKeys => (Strategy::Default, true, None),
             PatchStrategy::MergeRetainKeys(key) => (Strategy::Merge, true, key),
         };
-        Some(PatchField { schema: Self::Field(field), strategy, retain_keys, merge_key })
+        Some(PatchField {
+            schema: Self::Field(field),
+            strategy,
+            retain_keys,
+            merge_key,
+        })
     }
 
     fn item(&self) -> Option<Self> {

@@ -3,10 +3,7 @@
 //! It is immutable; a change (a custom resource definition, say) swaps in a new one, so a request sees one consistent
 //! registry from beginning to end.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use super::resource::Resource;
 
@@ -23,7 +20,8 @@ pub struct Group {
 #[derive(Default)]
 pub struct Registry {
     groups: Vec<Group>,
-    index: HashMap<(String, String), HashMap<String, Arc<Resource>>>,
+    /// Group, version, plural: nested, so that a look-up allocates nothing.
+    index: HashMap<String, HashMap<String, HashMap<String, Arc<Resource>>>>,
 }
 
 /// Collects resources into a [`Registry`].
@@ -40,17 +38,17 @@ impl Registry {
 
     /// Whether the group is served in any version.
     pub fn has_group(&self, group: &str) -> bool {
-        self.groups.iter().any(|g| g.name == group)
+        self.index.contains_key(group)
     }
 
     /// Whether the group is served in that version.
     pub fn has_version(&self, group: &str, version: &str) -> bool {
-        self.index.contains_key(&(group.to_owned(), version.to_owned()))
+        self.index.get(group).is_some_and(|versions| versions.contains_key(version))
     }
 
     /// The resource of that name.
     pub fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
-        self.index.get(&(group.to_owned(), version.to_owned()))?.get(plural)
+        self.index.get(group)?.get(version)?.get(plural)
     }
 }
 
@@ -58,15 +56,26 @@ impl RegistryBuilder {
     /// Adds a resource. Groups and versions keep the order in which they first appear.
     pub fn add(&mut self, resource: Resource) -> &mut Self {
         let group_version = resource.group_version.clone();
-        let group = match self.groups.iter_mut().position(|g| g.name == group_version.group) {
+        let group = match self
+            .groups
+            .iter_mut()
+            .position(|g| g.name == group_version.group)
+        {
             Some(i) => &mut self.groups[i],
             None => {
-                self.groups.push(Group { name: group_version.group, versions: Vec::new() });
+                self.groups.push(Group {
+                    name: group_version.group,
+                    versions: Vec::new(),
+                });
                 self.groups.last_mut().expect("just pushed")
             }
         };
         let resource = Arc::new(resource);
-        match group.versions.iter_mut().find(|(v, _)| *v == group_version.version) {
+        match group
+            .versions
+            .iter_mut()
+            .find(|(v, _)| *v == group_version.version)
+        {
             Some((_, resources)) => resources.push(resource),
             None => group.versions.push((group_version.version, vec![resource])),
         }
@@ -75,15 +84,19 @@ impl RegistryBuilder {
 
     /// Done.
     pub fn build(self) -> Registry {
-        let mut index: HashMap<_, HashMap<_, _>> = HashMap::new();
+        let mut index: HashMap<String, HashMap<String, HashMap<_, _>>> = HashMap::new();
         for group in &self.groups {
+            let versions = index.entry(group.name.clone()).or_default();
             for (version, resources) in &group.versions {
-                let by_name = index.entry((group.name.clone(), version.clone())).or_default();
+                let by_name = versions.entry(version.clone()).or_default();
                 for resource in resources {
                     by_name.insert(resource.plural.clone(), resource.clone());
                 }
             }
         }
-        Registry { groups: self.groups, index }
+        Registry {
+            groups: self.groups,
+            index,
+        }
     }
 }

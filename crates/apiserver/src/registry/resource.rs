@@ -9,9 +9,7 @@ use kubewright_store::Store;
 use serde_json::{Value, json};
 
 use super::generic::{Generic, GenericOptions, Strategy};
-use super::traits::{
-    Connect, Create, Delete, DeleteCollection, Get, List, Table, Update, Watch,
-};
+use super::traits::{Connect, Create, Delete, DeleteCollection, Get, List, Table, Update, Watch};
 use crate::{
     clock::{SharedClock, SystemClock},
     managed::FieldManager,
@@ -82,7 +80,7 @@ pub struct Resource {
     /// Columns for `kubectl get`.
     pub table: Arc<dyn Table>,
     /// Called on every object after it was decoded or patched.
-    pub default: Option<Arc<dyn Fn(&mut Value) + Send + Sync>>,
+    pub default: Option<Defaulter>,
     /// Strategic merge and apply patches are understood (built-in types), and which fields are managed.
     pub patches: PatchTypes,
     /// Keeps track of who manages which field; `None`: nobody does.
@@ -97,8 +95,12 @@ pub struct Resource {
     pub deprecation: Option<String>,
 }
 
+/// Fills in the defaults of a kind.
+pub type Defaulter = Arc<dyn Fn(&mut Value) + Send + Sync>;
+
 /// What a delete is warned of, given its options.
-pub type DeleteWarning = Arc<dyn Fn(&crate::request::DeleteOptions) -> Option<String> + Send + Sync>;
+pub type DeleteWarning =
+    Arc<dyn Fn(&crate::request::DeleteOptions) -> Option<String> + Send + Sync>;
 
 /// Judges a field label.
 pub type FieldLabelCheck = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
@@ -189,7 +191,12 @@ impl Resource {
             clock: resource.clock.clone(),
         });
         resource.handlers = generic.handlers();
-        resource.managed = Some(Arc::new(FieldManager::new(&resource.kind, Shape::Untyped, "", &[])));
+        resource.managed = Some(Arc::new(FieldManager::new(
+            &resource.kind,
+            Shape::Untyped,
+            "",
+            &[],
+        )));
         resource.patches = PatchTypes::WithApply;
         resource
     }
@@ -201,7 +208,10 @@ impl Resource {
             name: name.into(),
             kind: SubresourceKind::Parent,
             verbs: Vec::new(),
-            handlers: Handlers { connect: Some(handler), ..Handlers::default() },
+            handlers: Handlers {
+                connect: Some(handler),
+                ..Handlers::default()
+            },
             managed: None,
         });
         self
@@ -225,8 +235,12 @@ impl Resource {
 
 /// How the bytes of a stored object of that kind begin.
 pub fn type_prefix(kind: &GroupVersionKind) -> Bytes {
-    format!("{{\"kind\":{},\"apiVersion\":{},", Value::from(kind.kind.as_str()), Value::from(kind.api_version()))
-        .into()
+    format!(
+        "{{\"kind\":{},\"apiVersion\":{},",
+        Value::from(kind.kind.as_str()),
+        Value::from(kind.api_version())
+    )
+    .into()
 }
 
 impl Handlers {
@@ -243,7 +257,10 @@ impl Handlers {
             ("update", update),
             ("watch", self.watch.is_some()),
         ];
-        all.iter().filter(|(_, there)| *there).map(|(verb, _)| (*verb).to_owned()).collect()
+        all.iter()
+            .filter(|(_, there)| *there)
+            .map(|(verb, _)| (*verb).to_owned())
+            .collect()
     }
 }
 
@@ -260,6 +277,9 @@ impl Table for NameAndAge {
 
     fn cells(&self, object: &Value) -> Vec<Value> {
         let metadata = &object["metadata"];
-        vec![metadata["name"].clone(), metadata["creationTimestamp"].clone()]
+        vec![
+            metadata["name"].clone(),
+            metadata["creationTimestamp"].clone(),
+        ]
     }
 }

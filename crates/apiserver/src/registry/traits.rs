@@ -92,7 +92,12 @@ pub trait Change: Send + Sync {
 #[async_trait]
 pub trait Get: Send + Sync {
     /// One object by name.
-    async fn get(&self, cx: &RequestContext, name: &str, options: &GetOptions) -> Result<Object, Status>;
+    async fn get(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        options: &GetOptions,
+    ) -> Result<Object, Status>;
 }
 
 /// `list`
@@ -106,7 +111,11 @@ pub trait List: Send + Sync {
 #[async_trait]
 pub trait Watch: Send + Sync {
     /// Changes as they happen. The server ends the stream at the deadline of the options.
-    async fn watch(&self, cx: &RequestContext, options: &ListOptions) -> Result<WatchStream, Status>;
+    async fn watch(
+        &self,
+        cx: &RequestContext,
+        options: &ListOptions,
+    ) -> Result<WatchStream, Status>;
 }
 
 /// `create`

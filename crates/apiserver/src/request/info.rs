@@ -80,7 +80,9 @@ impl Verb {
 impl RequestInfo {
     /// Reads method, path and query.
     pub fn new(method: &Method, raw_path: &str, query: &Query) -> Self {
-        let path = percent_decode_str(raw_path).decode_utf8_lossy().into_owned();
+        let path = percent_decode_str(raw_path)
+            .decode_utf8_lossy()
+            .into_owned();
         let mut info = Self::non_resource(path);
         let path = std::mem::take(&mut info.path);
         info.read_path(method, &path, query);

@@ -110,7 +110,12 @@ pub struct DeleteOptions {
 impl GetOptions {
     /// From the query.
     pub fn parse(query: &Query) -> Self {
-        Self { resource_version: query.first("resourceVersion").unwrap_or_default().to_owned() }
+        Self {
+            resource_version: query
+                .first("resourceVersion")
+                .unwrap_or_default()
+                .to_owned(),
+        }
     }
 }
 
@@ -119,7 +124,8 @@ impl ListOptions {
     pub fn parse(query: &Query, watch: bool) -> Result<Self, Status> {
         let text = |key: &str| query.first(key).unwrap_or_default().to_owned();
         let selector = text("labelSelector");
-        let labels = LabelSelector::parse(&selector).map_err(|e| status::bad_request(e.to_string()))?;
+        let labels =
+            LabelSelector::parse(&selector).map_err(|e| status::bad_request(e.to_string()))?;
         let fields = FieldSelector::parse(&text("fieldSelector"))
             .map_err(|e| status::bad_request(e.to_string()))?;
         let limit = parse_int(query, "limit")?.unwrap_or(0).max(0) as usize;
@@ -137,7 +143,11 @@ impl ListOptions {
             timeout_seconds: timeout.and_then(|t| u64::try_from(t).ok()),
         };
         let errors = options.validate(&text("resourceVersionMatch"));
-        if errors.is_empty() { Ok(options) } else { Err(invalid("ListOptions", &errors)) }
+        if errors.is_empty() {
+            Ok(options)
+        } else {
+            Err(invalid("ListOptions", &errors))
+        }
     }
 
     fn validate(&mut self, wanted: &str) -> ErrorList {
@@ -171,7 +181,9 @@ impl ListOptions {
                     errors.push(field::not_supported(&path, wanted, &["NotOlderThan"]));
                 }
                 if !self.continue_token.is_empty() {
-                    errors.push(forbidden("resourceVersionMatch is forbidden when continue is provided"));
+                    errors.push(forbidden(
+                        "resourceVersionMatch is forbidden when continue is provided",
+                    ));
                 }
             }
             return errors;
@@ -183,10 +195,16 @@ impl ListOptions {
                 ));
             }
             if !self.continue_token.is_empty() {
-                errors.push(forbidden("resourceVersionMatch is forbidden when continue is provided"));
+                errors.push(forbidden(
+                    "resourceVersionMatch is forbidden when continue is provided",
+                ));
             }
             if self.resource_version_match.is_none() {
-                errors.push(field::not_supported(&path, wanted, &["Exact", "NotOlderThan", ""]));
+                errors.push(field::not_supported(
+                    &path,
+                    wanted,
+                    &["Exact", "NotOlderThan", ""],
+                ));
             }
             if wanted == "Exact" && self.resource_version == "0" {
                 errors.push(forbidden(
@@ -196,7 +214,10 @@ impl ListOptions {
         }
         if self.send_initial_events.is_some() {
             let path = Path::new("sendInitialEvents");
-            errors.push(field::forbidden(&path, "sendInitialEvents is forbidden for list"));
+            errors.push(field::forbidden(
+                &path,
+                "sendInitialEvents is forbidden for list",
+            ));
         }
         errors
     }
@@ -243,7 +264,10 @@ impl WriteOptions {
         let mut errors = ErrorList::new();
         match kind {
             WriteKind::Apply if manager.is_empty() => {
-                errors.push(field::required(&Path::new("fieldManager"), "is required for apply patch"));
+                errors.push(field::required(
+                    &Path::new("fieldManager"),
+                    "is required for apply patch",
+                ));
             }
             WriteKind::Patch if query.first("force").is_some() => {
                 errors.push(field::forbidden(
@@ -261,7 +285,11 @@ impl WriteOptions {
             "Strict" => FieldValidation::Strict,
             other => {
                 let supported = ["", "Ignore", "Strict", "Warn"];
-                errors.push(field::not_supported(&Path::new("fieldValidation"), other, &supported));
+                errors.push(field::not_supported(
+                    &Path::new("fieldValidation"),
+                    other,
+                    &supported,
+                ));
                 FieldValidation::Warn
             }
         };
@@ -299,8 +327,12 @@ impl DeleteOptions {
     pub fn from_value(value: &Value) -> Result<Self, Status> {
         let text = |v: &Value| v.as_str().map(str::to_owned);
         let preconditions = &value["preconditions"];
-        let dry_run: Vec<&str> =
-            value["dryRun"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let dry_run: Vec<&str> = value["dryRun"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         Self {
             grace_period_seconds: value["gracePeriodSeconds"].as_i64(),
             orphan_dependents: value["orphanDependents"].as_bool(),
@@ -331,7 +363,11 @@ impl DeleteOptions {
         };
         validate_dry_run(dry_run, &mut errors);
         self.dry_run = !dry_run.is_empty();
-        if errors.is_empty() { Ok(self) } else { Err(invalid("DeleteOptions", &errors)) }
+        if errors.is_empty() {
+            Ok(self)
+        } else {
+            Err(invalid("DeleteOptions", &errors))
+        }
     }
 }
 
@@ -343,7 +379,10 @@ fn parse_int(query: &Query, key: &str) -> Result<Option<i64>, Status> {
     match query.first(key) {
         None | Some("") => Ok(None),
         Some(text) => text.parse().map(Some).map_err(|_| {
-            status::bad_request(format!("strconv.ParseInt: parsing {}: invalid syntax", field::go_quote(text)))
+            status::bad_request(format!(
+                "strconv.ParseInt: parsing {}: invalid syntax",
+                field::go_quote(text)
+            ))
         }),
     }
 }

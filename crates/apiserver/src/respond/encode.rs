@@ -16,9 +16,10 @@ pub fn response(code: u16, media: &'static str, body: impl Into<Body>) -> Respon
     let mut response = Response::new(body.into());
     *response.status_mut() =
         StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, header::HeaderValue::from_static(media));
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        header::HeaderValue::from_static(media),
+    );
     response
 }
 
@@ -46,16 +47,25 @@ pub fn status_response(accepted: &Accepted, status: &Status) -> Response<Body> {
     let code = if status.code == 0 { 200 } else { status.code };
     let plain = accepted.media == Media::Json && !accepted.pretty;
     let mut response = if plain || status.code == 406 && accepted.media == Media::Json {
-        let json = if accepted.pretty { pretty(status) } else { status.to_json() };
+        let json = if accepted.pretty {
+            pretty(status)
+        } else {
+            status.to_json()
+        };
         response(code, Media::Json.name(), json)
     } else {
         let value = serde_json::to_value(status).unwrap_or_default();
         value_response(code, accepted, &value)
     };
-    if let Some(seconds) =
-        status.details.as_ref().map(|d| d.retry_after_seconds).filter(|seconds| *seconds > 0)
+    if let Some(seconds) = status
+        .details
+        .as_ref()
+        .map(|d| d.retry_after_seconds)
+        .filter(|seconds| *seconds > 0)
     {
-        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, seconds.into());
     }
     response
 }

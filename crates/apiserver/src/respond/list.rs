@@ -28,7 +28,13 @@ pub async fn list_response(
 ) -> Response<Body> {
     match list_body(cx, accepted, resource, list).await {
         Ok(response) => response,
-        Err(error) => status_response(&Accepted { pretty: error.code == 406, ..*accepted }, &error),
+        Err(error) => status_response(
+            &Accepted {
+                pretty: error.code == 406,
+                ..*accepted
+            },
+            &error,
+        ),
     }
 }
 
@@ -40,7 +46,9 @@ async fn list_body(
 ) -> Result<Response<Body>, Status> {
     let form = match accepted.transform {
         Transform::None => Form::Objects,
-        Transform::Table(version) => return table_body(cx, accepted, resource, list, version).await,
+        Transform::Table(version) => {
+            return table_body(cx, accepted, resource, list, version).await;
+        }
         Transform::PartialList(version) => Form::Partial(version),
         Transform::Partial(_) => {
             return Err(not_acceptable(format!(
@@ -53,7 +61,11 @@ async fn list_body(
     let writer = ItemWriter::new(resource, form);
     let head = writer.head(&list);
     if accepted.media == Media::Json && !accepted.pretty {
-        return Ok(response(200, Media::Json.name(), json_body(writer, head, list.items)));
+        return Ok(response(
+            200,
+            Media::Json.name(),
+            json_body(writer, head, list.items),
+        ));
     }
     // Other encodings are made from the whole.
     let objects = list.items.collect().await?;
@@ -107,13 +119,23 @@ struct ItemWriter {
 impl ItemWriter {
     fn new(resource: &Resource, form: Form) -> Self {
         let (list_kind, api_version) = match form {
-            Form::Objects => (format!("{}List", resource.kind.kind), resource.kind.api_version()),
-            Form::Partial(version) => {
-                ("PartialObjectMetadataList".to_owned(), format!("meta.k8s.io/{version}"))
-            }
+            Form::Objects => (
+                format!("{}List", resource.kind.kind),
+                resource.kind.api_version(),
+            ),
+            Form::Partial(version) => (
+                "PartialObjectMetadataList".to_owned(),
+                format!("meta.k8s.io/{version}"),
+            ),
         };
-        let bare = (resource.bare_items && matches!(form, Form::Objects)).then(|| resource.type_prefix());
-        Self { form, list_kind, api_version, bare }
+        let bare =
+            (resource.bare_items && matches!(form, Form::Objects)).then(|| resource.type_prefix());
+        Self {
+            form,
+            list_kind,
+            api_version,
+            bare,
+        }
     }
 
     /// Everything up to the first item.
@@ -132,7 +154,9 @@ impl ItemWriter {
             }
             first = false;
             match (self.form, &self.bare) {
-                (Form::Partial(version), _) => out.put_slice(partial_json(object, version).as_bytes()),
+                (Form::Partial(version), _) => {
+                    out.put_slice(partial_json(object, version).as_bytes())
+                }
                 (Form::Objects, Some(prefix)) if object.bytes.starts_with(prefix) => {
                     out.put_u8(b'{');
                     out.put_slice(&object.bytes[prefix.len()..]);
@@ -176,7 +200,9 @@ async fn table_body(
         objects.push(object.to_value()?);
     }
     objects.sort_by(|a, b| resource.table.order(a, b));
-    let rows = objects.into_iter().map(|value| table::row(resource, value, include, version));
+    let rows = objects
+        .into_iter()
+        .map(|value| table::row(resource, value, include, version));
     table["rows"] = rows.collect();
     Ok(value_response(200, accepted, &table))
 }

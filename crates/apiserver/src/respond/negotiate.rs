@@ -68,20 +68,33 @@ impl Media {
 
     /// From a `Content-Type` without parameters.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Media::Json, Media::Yaml, Media::Protobuf].into_iter().find(|m| m.name() == name)
+        [Media::Json, Media::Yaml, Media::Protobuf]
+            .into_iter()
+            .find(|m| m.name() == name)
     }
 }
 
 impl Accepted {
     /// Plain JSON.
-    pub const JSON: Self = Self { media: Media::Json, transform: Transform::None, pretty: false };
+    pub const JSON: Self = Self {
+        media: Media::Json,
+        transform: Transform::None,
+        pretty: false,
+    };
 
     /// Negotiates. The error is the real server's 406.
     pub fn negotiate(headers: &HeaderMap, query: &Query, offer: &Offer) -> Result<Self, Status> {
-        let accept = headers.get(http::header::ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or("");
+        let accept = headers
+            .get(http::header::ACCEPT)
+            .and_then(|v| v.to_str().ok())
+            .unwrap_or("");
         let pretty = wants_pretty(headers, query);
         if accept.is_empty() {
-            return Ok(Self { media: offer.media[0], transform: Transform::None, pretty });
+            return Ok(Self {
+                media: offer.media[0],
+                transform: Transform::None,
+                pretty,
+            });
         }
         let clauses = parse_accept(accept);
         let mut known = false;
@@ -90,7 +103,11 @@ impl Accepted {
                 known = true;
                 if let Some(transform) = clause.transform(offer, *media) {
                     let pretty = pretty || clause.parameter("pretty") == Some("1");
-                    return Ok(Self { media: *media, transform, pretty });
+                    return Ok(Self {
+                        media: *media,
+                        transform,
+                        pretty,
+                    });
                 }
             }
         }
@@ -99,17 +116,35 @@ impl Accepted {
 
     /// The form for errors: the same encoding, untransformed; JSON where nothing fits.
     pub fn for_status(headers: &HeaderMap, query: &Query) -> Self {
-        let offer = Offer { media: BUILT_IN, transforms: true, streams: false };
-        let fallback = Self { pretty: true, ..Self::JSON };
+        let offer = Offer {
+            media: BUILT_IN,
+            transforms: true,
+            streams: false,
+        };
+        let fallback = Self {
+            pretty: true,
+            ..Self::JSON
+        };
         let accepted = Self::negotiate(headers, query, &offer).unwrap_or(fallback);
-        Self { transform: Transform::None, ..accepted }
+        Self {
+            transform: Transform::None,
+            ..accepted
+        }
     }
 }
 
 /// The encoding of a request body, from its `Content-Type`.
 pub fn body_media(headers: &HeaderMap, supported: &'static [Media]) -> Result<Media, Status> {
-    let content_type = headers.get(http::header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
-    let name = content_type.unwrap_or("").split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    let content_type = headers
+        .get(http::header::CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok());
+    let name = content_type
+        .unwrap_or("")
+        .split(';')
+        .next()
+        .unwrap_or("")
+        .trim()
+        .to_ascii_lowercase();
     if name.is_empty() {
         return Ok(supported[0]);
     }
@@ -129,16 +164,25 @@ pub fn body_media(headers: &HeaderMap, supported: &'static [Media]) -> Result<Me
 fn not_acceptable(offer: &Offer, known: bool) -> Status {
     let names: Vec<&str> = offer.media.iter().map(|m| m.name()).collect();
     if known {
-        let text = format!("only the following media types are accepted: {}", names.join(", "));
+        let text = format!(
+            "only the following media types are accepted: {}",
+            names.join(", ")
+        );
         return Status::failure(406, "NotAcceptable", text);
     }
-    let streams = offer.media.iter().filter(|m| offer.streams && **m != Media::Yaml);
+    let streams = offer
+        .media
+        .iter()
+        .filter(|m| offer.streams && **m != Media::Yaml);
     let all: Vec<String> = names
         .iter()
         .map(|n| (*n).to_owned())
         .chain(streams.map(|m| format!("{};stream=watch", m.name())))
         .collect();
-    let text = format!("406: Not Acceptable\n\nAvailable representations: {}", all.join(", "));
+    let text = format!(
+        "406: Not Acceptable\n\nAvailable representations: {}",
+        all.join(", ")
+    );
     Status::failure(406, "NotAcceptable", text).with_details(Default::default())
 }
 
@@ -147,8 +191,13 @@ fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
     if let Some(pretty) = query.first("pretty").filter(|p| !p.is_empty()) {
         return matches!(pretty, "1" | "t" | "T" | "true" | "TRUE" | "True");
     }
-    let agent = headers.get(http::header::USER_AGENT).and_then(|v| v.to_str().ok()).unwrap_or("");
-    ["curl", "Wget", "Mozilla/5.0"].iter().any(|person| agent.starts_with(person))
+    let agent = headers
+        .get(http::header::USER_AGENT)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or("");
+    ["curl", "Wget", "Mozilla/5.0"]
+        .iter()
+        .any(|person| agent.starts_with(person))
 }
 
 struct Clause<'a> {
@@ -166,15 +215,23 @@ impl Clause<'_> {
     }
 
     fn parameter(&self, key: &str) -> Option<&str> {
-        self.parameters.iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
+        self.parameters
+            .iter()
+            .find(|(k, _)| *k == key)
+            .map(|(_, v)| *v)
     }
 
     /// The form that the clause asks for; `None` where the endpoint does not have it.
     fn transform(&self, offer: &Offer, media: Media) -> Option<Transform> {
-        if self.parameter("stream").is_some_and(|s| s != "watch") || self.parameter("sv").is_some() {
+        if self.parameter("stream").is_some_and(|s| s != "watch") || self.parameter("sv").is_some()
+        {
             return None;
         }
-        let (kind, group, version) = (self.parameter("as"), self.parameter("g"), self.parameter("v"));
+        let (kind, group, version) = (
+            self.parameter("as"),
+            self.parameter("g"),
+            self.parameter("v"),
+        );
         if kind.is_none() && group.is_none() && version.is_none() {
             return Some(Transform::None);
         }
@@ -204,7 +261,12 @@ fn parse_accept(accept: &str) -> Vec<Clause<'_>> {
         .filter_map(|part| {
             let mut parts = part.split(';').map(str::trim);
             let (main, sub) = parts.next()?.split_once('/').unwrap_or(("*", "*"));
-            let mut clause = Clause { main, sub, quality: 1.0, parameters: Vec::new() };
+            let mut clause = Clause {
+                main,
+                sub,
+                quality: 1.0,
+                parameters: Vec::new(),
+            };
             for parameter in parts {
                 let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
                 match key {
@@ -217,7 +279,9 @@ fn parse_accept(accept: &str) -> Vec<Clause<'_>> {
         .collect();
     let rank = |c: &Clause<'_>| (c.main != "*") as u8 + (c.sub != "*") as u8;
     clauses.sort_by(|a, b| {
-        b.quality.total_cmp(&a.quality).then_with(|| rank(b).cmp(&rank(a)))
+        b.quality
+            .total_cmp(&a.quality)
+            .then_with(|| rank(b).cmp(&rank(a)))
     });
     clauses
 }
@@ -226,7 +290,11 @@ fn parse_accept(accept: &str) -> Vec<Clause<'_>> {
 mod tests {
     use super::*;
 
-    const OFFER: Offer = Offer { media: BUILT_IN, transforms: true, streams: true };
+    const OFFER: Offer = Offer {
+        media: BUILT_IN,
+        transforms: true,
+        streams: true,
+    };
 
     fn negotiate(accept: &str) -> Result<Accepted, Status> {
         let mut headers = HeaderMap::new();
@@ -249,13 +317,21 @@ mod tests {
         let fallback = "application/json;as=Table;v=v2;g=meta.k8s.io,application/json";
         assert_eq!(negotiate(fallback).unwrap().transform, Transform::None);
         let refused = negotiate("application/json;as=Foo").unwrap_err();
-        assert!(refused.message.starts_with("only the following media types are accepted"));
+        assert!(
+            refused
+                .message
+                .starts_with("only the following media types are accepted")
+        );
     }
 
     #[test]
     fn an_unknown_type_is_not_acceptable() {
         let refused = negotiate("application/foo").unwrap_err();
         assert_eq!(refused.code, 406);
-        assert!(refused.message.starts_with("406: Not Acceptable\n\nAvailable representations: "));
+        assert!(
+            refused
+                .message
+                .starts_with("406: Not Acceptable\n\nAvailable representations: ")
+        );
     }
 }

@@ -32,7 +32,13 @@ pub fn object_response(
     };
     match result {
         Ok(value) => value_response(code, accepted, &value),
-        Err(error) => status_response(&Accepted { pretty: error.code == 406, ..*accepted }, &error),
+        Err(error) => status_response(
+            &Accepted {
+                pretty: error.code == 406,
+                ..*accepted
+            },
+            &error,
+        ),
     }
 }
 

@@ -26,7 +26,9 @@ impl Include {
             other => {
                 let text = "must be 'Metadata', 'Object', 'None', or empty";
                 let error = field::invalid_str(&Path::new("includeObject"), other, text);
-                Err(status::bad_request(format!("Unable to convert to Table as requested: {error}")))
+                Err(status::bad_request(format!(
+                    "Unable to convert to Table as requested: {error}"
+                )))
             }
         }
     }
@@ -42,7 +44,11 @@ pub(super) fn of_object(
     let include = Include::parse(cx)?;
     let value = object.to_value()?;
     let revision = &value["metadata"]["resourceVersion"];
-    let metadata = if revision.is_null() { json!({}) } else { json!({"resourceVersion": revision}) };
+    let metadata = if revision.is_null() {
+        json!({})
+    } else {
+        json!({"resourceVersion": revision})
+    };
     Ok(json!({
         "kind": "Table",
         "apiVersion": format!("meta.k8s.io/{version}"),

@@ -31,7 +31,8 @@ pub fn watch_response(
     timeout: Duration,
 ) -> Result<Response<Body>, Status> {
     if accepted.media == Media::Yaml {
-        let offered = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+        let offered =
+            "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
         let text = format!("only the following media types are accepted: {offered}");
         return Err(Status::failure(406, "NotAcceptable", text));
     }
@@ -60,7 +61,11 @@ pub fn watch_response(
     });
     // The headers go out at once, so that a client knows its watch has begun.
     let begin = stream::iter([Ok(Bytes::new())]);
-    Ok(response(200, content_type, Body::stream(begin.chain(frames))))
+    Ok(response(
+        200,
+        content_type,
+        Body::stream(begin.chain(frames)),
+    ))
 }
 
 struct EventWriter {

@@ -30,7 +30,12 @@ pub(super) async fn run(
     if !incoming.info.is_resource {
         return Ok(non_resource(server, &serving, &incoming));
     }
-    let Incoming { request, info, query, warnings } = incoming;
+    let Incoming {
+        request,
+        info,
+        query,
+        warnings,
+    } = incoming;
     let registry = &serving.registry;
     if !registry.has_group(&info.group) {
         return Ok(page_not_found());
@@ -39,7 +44,10 @@ pub(super) async fn run(
         .resource(&info.group, &info.version, &info.resource)
         .ok_or_else(status::resource_not_found)?;
     let target = Target::find(resource, &info).ok_or_else(status::resource_not_found)?;
-    let user_agent = request.headers().get(header::USER_AGENT).and_then(|v| v.to_str().ok());
+    let user_agent = request
+        .headers()
+        .get(header::USER_AGENT)
+        .and_then(|v| v.to_str().ok());
     let cx = RequestContext {
         user_agent: user_agent.unwrap_or_default().into(),
         info,
@@ -52,14 +60,20 @@ pub(super) async fn run(
     if let Some(text) = &resource.deprecation {
         cx.warnings.add(text.clone());
     }
-    verbs::run(Call { cx, target, request }).await
+    verbs::run(Call {
+        cx,
+        target,
+        request,
+    })
+    .await
 }
 
 fn page_not_found() -> Response<Body> {
     let mut response = response(404, TEXT, "404 page not found\n");
-    response
-        .headers_mut()
-        .insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response.headers_mut().insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
     response
 }
 
@@ -69,7 +83,10 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
     if let Some((probe, check)) = Probe::of_path(path) {
         return match check {
             None => shared.health.answer(probe, &incoming.query),
-            Some(name) => shared.health.answer_one(probe, name).unwrap_or_else(page_not_found),
+            Some(name) => shared
+                .health
+                .answer_one(probe, name)
+                .unwrap_or_else(page_not_found),
         };
     }
     if !matches!(*incoming.request.method(), Method::GET | Method::HEAD) {
@@ -91,23 +108,41 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
             response(200, Media::Json.name(), paths)
         }
         "/version" | "/version/" => response(200, Media::Json.name(), shared.version.document()),
-        "/metrics" => response(200, "text/plain; version=0.0.4; charset=utf-8", shared.metrics.render()),
+        "/metrics" => response(
+            200,
+            "text/plain; version=0.0.4; charset=utf-8",
+            shared.metrics.render(),
+        ),
         _ => discovery(shared, serving, incoming).unwrap_or_else(page_not_found),
     }
 }
 
 /// A discovery document, or `None` where the path names none.
-fn discovery(shared: &super::Shared, serving: &Serving, incoming: &Incoming) -> Option<Response<Body>> {
+fn discovery(
+    shared: &super::Shared,
+    serving: &Serving,
+    incoming: &Incoming,
+) -> Option<Response<Body>> {
     let headers = incoming.request.headers();
-    let accept = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let accept = headers
+        .get(header::ACCEPT)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default();
     let discovery = &serving.discovery;
-    let parts: Vec<&str> = incoming.info.path.split('/').filter(|p| !p.is_empty()).collect();
+    let parts: Vec<&str> = incoming
+        .info
+        .path
+        .split('/')
+        .filter(|p| !p.is_empty())
+        .collect();
     let legacy = match parts.as_slice() {
         ["api"] => {
             if let Some(format) = aggregated_format(accept) {
                 return Some(aggregated(headers, discovery.aggregated_core(), format));
             }
-            Legacy::Versions { server_address: &shared.address }
+            Legacy::Versions {
+                server_address: &shared.address,
+            }
         }
         ["apis"] => {
             if let Some(format) = aggregated_format(accept) {
@@ -123,14 +158,20 @@ fn discovery(shared: &super::Shared, serving: &Serving, incoming: &Incoming) -> 
     let Some(document) = discovery.legacy(legacy) else {
         return unknown_version(serving, headers, &parts, incoming);
     };
-    let offer = Offer { media: negotiate::BUILT_IN, transforms: false, streams: false };
-    Some(match Accepted::negotiate(headers, &incoming.query, &offer) {
-        Ok(accepted) => bytes_response(200, &accepted, document),
-        Err(error) => {
-            let accepted = Accepted::for_status(headers, &incoming.query);
-            crate::respond::status_response(&accepted, &error)
-        }
-    })
+    let offer = Offer {
+        media: negotiate::BUILT_IN,
+        transforms: false,
+        streams: false,
+    };
+    Some(
+        match Accepted::negotiate(headers, &incoming.query, &offer) {
+            Ok(accepted) => bytes_response(200, &accepted, document),
+            Err(error) => {
+                let accepted = Accepted::for_status(headers, &incoming.query);
+                crate::respond::status_response(&accepted, &error)
+            }
+        },
+    )
 }
 
 /// A version that a known group does not have is a missing resource; an unknown group is a missing page.
@@ -165,15 +206,24 @@ fn aggregated(headers: &HeaderMap, document: &Aggregated, format: Format) -> Res
             Format::Yaml => Media::Yaml,
             Format::Protobuf => Media::Protobuf,
         };
-        let accepted = Accepted { media, ..Accepted::JSON };
+        let accepted = Accepted {
+            media,
+            ..Accepted::JSON
+        };
         let mut answer = bytes_response(200, &accepted, document.json.clone());
         if answer.status() == StatusCode::OK {
             let content_type = HeaderValue::from_static(format.content_type());
-            answer.headers_mut().insert(header::CONTENT_TYPE, content_type);
+            answer
+                .headers_mut()
+                .insert(header::CONTENT_TYPE, content_type);
         }
         answer
     };
-    answer.headers_mut().insert(header::ETAG, document.etag.clone());
-    answer.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
+    answer
+        .headers_mut()
+        .insert(header::ETAG, document.etag.clone());
+    answer
+        .headers_mut()
+        .insert(header::VARY, HeaderValue::from_static("Accept"));
     answer
 }

@@ -88,7 +88,10 @@ impl ApiServer {
 impl Serving {
     fn new(registry: Registry) -> Self {
         let registry = Arc::new(registry);
-        Self { discovery: Discovery::new(registry.clone()), registry }
+        Self {
+            discovery: Discovery::new(registry.clone()),
+            registry,
+        }
     }
 }
 
@@ -154,6 +157,8 @@ impl ApiServerBuilder {
             version: self.version,
             address: self.address,
         };
-        ApiServer { shared: Arc::new(shared) }
+        ApiServer {
+            shared: Arc::new(shared),
+        }
     }
 }

@@ -73,18 +73,28 @@ impl ApiServer {
     async fn answer(&self, request: Request<Body>, user: Option<Arc<UserInfo>>) -> Response<Body> {
         let began = Instant::now();
         let query = Arc::new(Query::parse(request.uri().query()));
-        let info = Arc::new(RequestInfo::new(request.method(), request.uri().path(), &query));
+        let info = Arc::new(RequestInfo::new(
+            request.method(),
+            request.uri().path(),
+            &query,
+        ));
         let warnings = Warnings::default();
-        let accepted = Accepted::for_status(request.headers(), &query);
+        let form = StatusForm::of(request.headers(), &query);
         let audit_id = audit_id(request.headers());
         let method = request.method().clone();
         let _in_flight = self.shared.metrics.in_flight(info.verb.is_write());
-        let incoming =
-            Incoming { request, info: info.clone(), query, warnings: warnings.clone() };
-        let guarded = AssertUnwindSafe(self.within_time(incoming, user)).catch_unwind().await;
+        let incoming = Incoming {
+            request,
+            info: info.clone(),
+            query,
+            warnings: warnings.clone(),
+        };
+        let guarded = AssertUnwindSafe(self.within_time(incoming, user))
+            .catch_unwind()
+            .await;
         let mut response = match guarded {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => status_response(&accepted, &error),
+            Ok(Err(error)) => status_response(&form.accepted(), &error),
             Err(_) => {
                 tracing::error!(path = %info.path, "a request caused a panic");
                 response(
@@ -96,7 +106,9 @@ impl ApiServer {
         };
         finish(response.headers_mut(), audit_id, &warnings);
         let labels = RequestLabels::of(&info, &method, false, false);
-        self.shared.metrics.observe(&labels, response.status().as_u16(), began.elapsed());
+        self.shared
+            .metrics
+            .observe(&labels, response.status().as_u16(), began.elapsed());
         response
     }
 
@@ -105,7 +117,8 @@ impl ApiServer {
         incoming: Incoming,
         user: Option<Arc<UserInfo>>,
     ) -> Result<Response<Body>, Status> {
-        let long_running = incoming.info.verb == Verb::Watch || !incoming.info.subresource.is_empty();
+        let long_running =
+            incoming.info.verb == Verb::Watch || !incoming.info.subresource.is_empty();
         let handled = async {
             match user {
                 Some(user) => dispatch::run(self, incoming, user).await,
@@ -125,7 +138,12 @@ impl ApiServer {
     }
 
     async fn authenticated(&self, incoming: Incoming) -> Result<Response<Body>, Status> {
-        let Incoming { request, info, query, warnings } = incoming;
+        let Incoming {
+            request,
+            info,
+            query,
+            warnings,
+        } = incoming;
         let (parts, body) = request.into_parts();
         let user = self.shared.authenticator.authenticate(&parts).await?;
         let user = Arc::new(user.ok_or_else(status::unauthorized)?);
@@ -137,14 +155,50 @@ impl ApiServer {
             }
         }
         let request = Request::from_parts(parts, body);
-        dispatch::run(self, Incoming { request, info, query, warnings }, user).await
+        dispatch::run(
+            self,
+            Incoming {
+                request,
+                info,
+                query,
+                warnings,
+            },
+            user,
+        )
+        .await
+    }
+}
+
+/// What decides the form of an error, kept until there is one.
+struct StatusForm {
+    accept: Option<HeaderValue>,
+    user_agent: Option<HeaderValue>,
+    query: Arc<Query>,
+}
+
+impl StatusForm {
+    fn of(headers: &HeaderMap, query: &Arc<Query>) -> Self {
+        Self {
+            accept: headers.get(header::ACCEPT).cloned(),
+            user_agent: headers.get(header::USER_AGENT).cloned(),
+            query: query.clone(),
+        }
+    }
+
+    fn accepted(self) -> Accepted {
+        let mut headers = HeaderMap::new();
+        headers.extend(self.accept.map(|value| (header::ACCEPT, value)));
+        headers.extend(self.user_agent.map(|value| (header::USER_AGENT, value)));
+        Accepted::for_status(&headers, &self.query)
     }
 }
 
 /// The client's own id for the request, or a new one.
 fn audit_id(headers: &HeaderMap) -> HeaderValue {
     const LONGEST: usize = 64;
-    let given = headers.get("audit-id").filter(|id| !id.is_empty() && id.len() <= LONGEST);
+    let given = headers
+        .get("audit-id")
+        .filter(|id| !id.is_empty() && id.len() <= LONGEST);
     given.cloned().unwrap_or_else(|| {
         let mut buffer = uuid::Uuid::encode_buffer();
         let id = uuid::Uuid::new_v4().hyphenated().encode_lower(&mut buffer);

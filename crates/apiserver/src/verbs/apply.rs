@@ -26,10 +26,22 @@ pub(super) async fn run(
 ) -> Result<Response<Body>, Status> {
     let options = WriteOptions::parse(&cx.query, WriteKind::Apply)?;
     let patch = parse(&cx, &target, body, &options)?;
-    let change = Applied { patch, target: &target, options: &options };
-    let updated = handler.update(&cx, &cx.info.name, &change, &options).await?;
+    let change = Applied {
+        patch,
+        target: &target,
+        options: &options,
+    };
+    let updated = handler
+        .update(&cx, &cx.info.name, &change, &options)
+        .await?;
     let code = if updated.created { 201 } else { 200 };
-    Ok(object_response(&cx, accepted, code, &target.resource, &updated.object))
+    Ok(object_response(
+        &cx,
+        accepted,
+        code,
+        &target.resource,
+        &updated.object,
+    ))
 }
 
 /// The configuration, as it was sent: only what it names is managed.
@@ -39,9 +51,7 @@ fn parse(
     body: &Bytes,
     options: &WriteOptions,
 ) -> Result<Value, Status> {
-    let bad = |e: &dyn std::fmt::Display| {
-        status::bad_request(format!("error decoding YAML: {e}"))
-    };
+    let bad = |e: &dyn std::fmt::Display| status::bad_request(format!("error decoding YAML: {e}"));
     let yaml = parse_yaml(body).map_err(|e| bad(&e))?;
     let value = yaml.node.into_value().map_err(|e| bad(&e))?;
     if let Shape::Typed(ty) = target.body_type().1 {
@@ -51,7 +61,12 @@ fn parse(
             if let Some(problem) = yaml.problem {
                 problems.push_first(problem);
             }
-            decode::judge(cx, target.body_type().0, &problems, options.field_validation)?;
+            decode::judge(
+                cx,
+                target.body_type().0,
+                &problems,
+                options.field_validation,
+            )?;
         }
     }
     Ok(value)
@@ -75,8 +90,7 @@ impl Change for Applied<'_> {
             .ok_or_else(|| status::internal("the kind keeps no managed fields"))?;
         let now = self.target.resource.clock.now().as_second();
         let options = self.options;
-        let merged =
-            manager.apply(old, &self.patch, &options.field_manager, options.force, now)?;
+        let merged = manager.apply(old, &self.patch, &options.field_manager, options.force, now)?;
         let mut object = self.complete(merged)?;
         if old.is_none() {
             self.check_new(cx, &object)?;
@@ -93,20 +107,26 @@ impl Change for Applied<'_> {
 impl Applied<'_> {
     fn complete(&self, merged: Value) -> Result<Value, Status> {
         match self.target.body_type().1 {
-            Shape::Typed(ty) => normalize_typed(merged, ty)
-                .map_err(|e| Status::failure(500, "", e.to_string())),
+            Shape::Typed(ty) => {
+                normalize_typed(merged, ty).map_err(|e| Status::failure(500, "", e.to_string()))
+            }
             Shape::Untyped => Ok(merged),
         }
     }
 
     /// A configuration that names a uid cannot make the object that has it.
     fn check_new(&self, cx: &RequestContext, object: &Value) -> Result<(), Status> {
-        match object["metadata"]["uid"].as_str().filter(|uid| !uid.is_empty()) {
+        match object["metadata"]["uid"]
+            .as_str()
+            .filter(|uid| !uid.is_empty())
+        {
             None => Ok(()),
             Some(uid) => Err(status::conflict(
                 &self.target.resource.group_resource(),
                 &cx.info.name,
-                format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found"),
+                format!(
+                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                ),
             )),
         }
     }

@@ -15,8 +15,12 @@ use crate::{
 pub(super) async fn run(call: Call, handler: Arc<dyn Connect>) -> Result<Response<Body>, Status> {
     let Call { cx, request, .. } = call;
     let name = cx.info.name.clone();
-    let attributes =
-        Attributes { operation: Operation::Connect, name: &name, old: None, dry_run: false };
+    let attributes = Attributes {
+        operation: Operation::Connect,
+        name: &name,
+        old: None,
+        dry_run: false,
+    };
     cx.admission.validate(&cx, &attributes, None).await?;
     handler.connect(&cx, &name, request).await
 }

@@ -12,14 +12,28 @@ use crate::{
 };
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let handler = call.target.handlers().create.clone().ok_or_else(not_allowed)?;
-    let Call { cx, target, request } = call;
+    let handler = call
+        .target
+        .handlers()
+        .create
+        .clone()
+        .ok_or_else(not_allowed)?;
+    let Call {
+        cx,
+        target,
+        request,
+    } = call;
     let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let (parts, body) = request.into_parts();
     let body = decode::read_body(body).await?;
     let options = WriteOptions::parse(&cx.query, WriteKind::Create)?;
-    let mut object =
-        decode::object(&cx, &target, &parts.headers, &body, options.field_validation)?;
+    let mut object = decode::object(
+        &cx,
+        &target,
+        &parts.headers,
+        &body,
+        options.field_validation,
+    )?;
     write::default(&target, &mut object);
     if target.speaks_parent() {
         write::wipe_system_fields(&mut object);
@@ -28,7 +42,10 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     write::dedup_owner_references(&cx, &mut object);
     managed::track(&cx, &target, None, &mut object, &options);
     let name = match cx.info.name.as_str() {
-        "" => object["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
+        "" => object["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
         name => name.to_owned(),
     };
     let attributes = Attributes {
@@ -39,5 +56,11 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     };
     cx.admission.mutate(&cx, &attributes, &mut object).await?;
     let created = handler.create(&cx, &cx.info.name, object, &options).await?;
-    Ok(object_response(&cx, &accepted, 201, &target.resource, &created))
+    Ok(object_response(
+        &cx,
+        &accepted,
+        201,
+        &target.resource,
+        &created,
+    ))
 }

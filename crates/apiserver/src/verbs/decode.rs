@@ -30,7 +30,9 @@ pub(super) async fn read_body(body: Body) -> Result<Bytes, Status> {
         Ok(None) => Err(status::too_large(format!(
             "Request entity too large: limit is {BODY_LIMIT}"
         ))),
-        Err(e) => Err(status::bad_request(format!("unable to read the request body: {e}"))),
+        Err(e) => Err(status::bad_request(format!(
+            "unable to read the request body: {e}"
+        ))),
     }
 }
 
@@ -84,26 +86,26 @@ fn typed(
     check_kind(kind, &api_version, &given_kind)?;
     match shape {
         Shape::Typed(ty) => {
-            let typed = decode_typed(node, ty).map_err(|e| unhandled(kind, kind, &e.to_string()))?;
+            let typed =
+                decode_typed(node, ty).map_err(|e| unhandled(kind, kind, &e.to_string()))?;
             Ok((typed.value, typed.problems))
         }
-        Shape::Untyped => {
-            decode_untyped(node).map_err(|e| unhandled(kind, kind, &e.to_string()))
-        }
+        Shape::Untyped => decode_untyped(node).map_err(|e| unhandled(kind, kind, &e.to_string())),
     }
 }
 
 fn protobuf(kind: &GroupVersionKind, shape: Shape, body: &[u8]) -> Result<Value, Status> {
     let default = (kind.api_version(), kind.kind.clone());
-    let decoded = kubewright_protobuf::decode(body, (&default.0, &default.1)).map_err(|e| {
-        match e.type_meta() {
-            None => unrecognized(kind, &e.to_string(), body),
-            Some((api_version, given)) => {
-                let version = GroupVersion::parse(api_version).unwrap_or_default();
-                unhandled(&version.with_kind(given), kind, &e.to_string())
+    let decoded =
+        kubewright_protobuf::decode(body, (&default.0, &default.1)).map_err(|e| {
+            match e.type_meta() {
+                None => unrecognized(kind, &e.to_string(), body),
+                Some((api_version, given)) => {
+                    let version = GroupVersion::parse(api_version).unwrap_or_default();
+                    unhandled(&version.with_kind(given), kind, &e.to_string())
+                }
             }
-        }
-    })?;
+        })?;
     check_kind(kind, &decoded.api_version, &decoded.kind)?;
     match shape {
         Shape::Typed(ty) => kubewright_schema::normalize_typed(decoded.value, ty)
@@ -120,7 +122,11 @@ fn check_kind(expected: &GroupVersionKind, api_version: &str, kind: &str) -> Res
             status::bad_request(format!("unexpected GroupVersion string: {text}"))
         })?,
     };
-    let given = version.with_kind(if kind.is_empty() { &expected.kind } else { kind });
+    let given = version.with_kind(if kind.is_empty() {
+        &expected.kind
+    } else {
+        kind
+    });
     if given == *expected {
         return Ok(());
     }
@@ -141,7 +147,10 @@ fn check_kind(expected: &GroupVersionKind, api_version: &str, kind: &str) -> Res
             Some(first) => first,
         };
         let (version, kind) = (&given.version, &given.kind);
-        format!("converting ({version}.{kind}) to ({package}.{}): unknown conversion", expected.kind)
+        format!(
+            "converting ({version}.{kind}) to ({package}.{}): unknown conversion",
+            expected.kind
+        )
     } else {
         format!(
             "no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:111\"",

@@ -25,16 +25,23 @@ use crate::{
 };
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let handler = call.target.handlers().delete.clone().ok_or_else(not_allowed)?;
-    let Call { cx, target, request } = call;
+    let handler = call
+        .target
+        .handlers()
+        .delete
+        .clone()
+        .ok_or_else(not_allowed)?;
+    let Call {
+        cx,
+        target,
+        request,
+    } = call;
     let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let (parts, body) = request.into_parts();
     let body = decode::read_body(body).await?;
     let options = options(&cx, &parts.headers, &body)?;
-    if let Some(warn) = &target.resource.warn_on_delete {
-        if let Some(text) = warn(&options) {
-            cx.warnings.add(text);
-        }
+    if let Some(text) = target.resource.warn_on_delete.as_ref().and_then(|warn| warn(&options)) {
+        cx.warnings.add(text);
     }
     let deleted = handler.delete(&cx, &cx.info.name, &options).await?;
     if deleted.gone && !handler.returns_deleted_object() {
@@ -42,12 +49,27 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     }
     let waiting = !deleted.gone && options.orphan_dependents == Some(false);
     let code = if waiting { 202 } else { 200 };
-    Ok(object_response(&cx, &accepted, code, &target.resource, &deleted.object))
+    Ok(object_response(
+        &cx,
+        &accepted,
+        code,
+        &target.resource,
+        &deleted.object,
+    ))
 }
 
 pub(super) async fn run_collection(call: Call) -> Result<Response<Body>, Status> {
-    let handler = call.target.handlers().delete_collection.clone().ok_or_else(not_allowed)?;
-    let Call { cx, target, request } = call;
+    let handler = call
+        .target
+        .handlers()
+        .delete_collection
+        .clone()
+        .ok_or_else(not_allowed)?;
+    let Call {
+        cx,
+        target,
+        request,
+    } = call;
     let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let selection = list::options(&cx, &target.resource, false)?;
     let (parts, body) = request.into_parts();
@@ -58,7 +80,11 @@ pub(super) async fn run_collection(call: Call) -> Result<Response<Body>, Status>
 }
 
 /// From the body where there is one, else from the query.
-fn options(cx: &RequestContext, headers: &HeaderMap, body: &Bytes) -> Result<DeleteOptions, Status> {
+fn options(
+    cx: &RequestContext,
+    headers: &HeaderMap,
+    body: &Bytes,
+) -> Result<DeleteOptions, Status> {
     if body.is_empty() {
         return DeleteOptions::parse(&cx.query);
     }
@@ -89,7 +115,10 @@ fn success(accepted: &Accepted, resource: &Resource, object: &Object) -> Respons
         name: object.summary.name.to_string(),
         group: resource.group_version.group.clone(),
         kind: resource.plural.clone(),
-        uid: value["metadata"]["uid"].as_str().unwrap_or_default().to_owned(),
+        uid: value["metadata"]["uid"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
         ..Details::default()
     };
     status_response(accepted, &Status::success(details))

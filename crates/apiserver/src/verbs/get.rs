@@ -12,9 +12,19 @@ use crate::{
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     let handler = call.target.handlers().get.clone().ok_or_else(not_allowed)?;
-    let Call { cx, target, request } = call;
+    let Call {
+        cx,
+        target,
+        request,
+    } = call;
     let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let options = GetOptions::parse(&cx.query);
     let object = handler.get(&cx, &cx.info.name, &options).await?;
-    Ok(object_response(&cx, &accepted, 200, &target.resource, &object))
+    Ok(object_response(
+        &cx,
+        &accepted,
+        200,
+        &target.resource,
+        &object,
+    ))
 }

@@ -17,7 +17,11 @@ use crate::{
 const WATCH_TIMEOUT: Duration = Duration::from_secs(1800);
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let Call { cx, target, request } = call;
+    let Call {
+        cx,
+        target,
+        request,
+    } = call;
     let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(true))?;
     let mut options = options(&cx, &target.resource, cx.info.verb == Verb::Watch)?;
     if options.watch {
@@ -34,11 +38,10 @@ async fn watch(
     accepted: &Accepted,
     options: &mut ListOptions,
 ) -> Result<Response<Body>, Status> {
-    let handler = target
-        .handlers()
-        .watch
-        .clone()
-        .ok_or_else(|| status::method_not_allowed(&target.resource.group_resource(), "watch"))?;
+    let handler =
+        target.handlers().watch.clone().ok_or_else(|| {
+            status::method_not_allowed(&target.resource.group_resource(), "watch")
+        })?;
     let timeout = match options.timeout_seconds.filter(|seconds| *seconds > 0) {
         Some(seconds) => Duration::from_secs(seconds),
         // Spread, so that watches that began together do not end together.
@@ -67,7 +70,9 @@ pub(super) fn options(
         options.fields = FieldSelector::parse(&format!("metadata.name={name}"))
             .map_err(|e| status::bad_request(e.to_string()))?;
     } else if options.fields.required_value("metadata.name") != Some(name) {
-        return Err(status::bad_request("fieldSelector metadata.name doesn't match requested name"));
+        return Err(status::bad_request(
+            "fieldSelector metadata.name doesn't match requested name",
+        ));
     }
     Ok(options)
 }
@@ -79,6 +84,8 @@ fn check_field(resource: &Resource, field: &str) -> Result<(), Status> {
     match &resource.field_label {
         Some(check) => check(field).map_err(status::bad_request),
         None if field == "metadata.namespace" => Ok(()),
-        None => Err(status::bad_request(format!("field label not supported: {field}"))),
+        None => Err(status::bad_request(format!(
+            "field label not supported: {field}"
+        ))),
     }
 }

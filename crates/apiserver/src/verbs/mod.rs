@@ -40,7 +40,10 @@ pub(crate) struct Call {
 
 impl Target {
     /// Finds what the path names. `None`: there is no such thing.
-    pub(crate) fn find(resource: &Arc<Resource>, info: &crate::request::RequestInfo) -> Option<Self> {
+    pub(crate) fn find(
+        resource: &Arc<Resource>,
+        info: &crate::request::RequestInfo,
+    ) -> Option<Self> {
         let in_namespace = !info.namespace.is_empty() && info.resource != "namespaces";
         let scope_fits = if resource.namespaced {
             in_namespace || info.name.is_empty()
@@ -54,7 +57,10 @@ impl Target {
             "" => None,
             name => Some(resource.subresources.iter().position(|s| s.name == name)?),
         };
-        let target = Self { resource: resource.clone(), subresource };
+        let target = Self {
+            resource: resource.clone(),
+            subresource,
+        };
         if !info.rest.is_empty() && target.handlers().connect.is_none() {
             return None;
         }
@@ -66,7 +72,8 @@ impl Target {
     }
 
     pub(crate) fn handlers(&self) -> &Handlers {
-        self.subresource().map_or(&self.resource.handlers, |s| &s.handlers)
+        self.subresource()
+            .map_or(&self.resource.handlers, |s| &s.handlers)
     }
 
     /// The kind and shape of the bodies it takes.
@@ -79,7 +86,10 @@ impl Target {
 
     /// The bodies it takes are those of the resource itself.
     fn speaks_parent(&self) -> bool {
-        !matches!(self.subresource().map(|s| &s.kind), Some(SubresourceKind::Other(..)))
+        !matches!(
+            self.subresource().map(|s| &s.kind),
+            Some(SubresourceKind::Other(..))
+        )
     }
 
     fn media(&self) -> &'static [Media] {
@@ -90,7 +100,11 @@ impl Target {
     }
 
     fn offer(&self, streams: bool) -> Offer {
-        Offer { media: self.media(), transforms: true, streams }
+        Offer {
+            media: self.media(),
+            transforms: true,
+            streams,
+        }
     }
 }
 
@@ -101,7 +115,12 @@ pub(crate) fn not_allowed() -> Status {
         "MethodNotAllowed",
         "the server does not allow this method on the requested resource",
     )
-    .with_details(status::resource_not_found().details.map(|d| *d).unwrap_or_default())
+    .with_details(
+        status::resource_not_found()
+            .details
+            .map(|d| *d)
+            .unwrap_or_default(),
+    )
 }
 
 /// Runs the verb of a request.
@@ -109,11 +128,9 @@ pub(crate) async fn run(call: Call) -> Result<Response<Body>, Status> {
     let info = call.cx.info.clone();
     let method = call.request.method().clone();
     let handlers = call.target.handlers();
-    if let Some(connect) = &handlers.connect {
-        if connect.methods().contains(&method) {
-            let connect = connect.clone();
-            return connect::run(call, connect).await;
-        }
+    let connect = handlers.connect.clone();
+    if let Some(connect) = connect.filter(|connect| connect.methods().contains(&method)) {
+        return connect::run(call, connect).await;
     }
     let collection = info.name.is_empty();
     // Objects of a namespaced kind can be listed everywhere at once, and nothing else.

@@ -26,8 +26,17 @@ use crate::{
 };
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let handler = call.target.handlers().update.clone().ok_or_else(not_allowed)?;
-    let Call { cx, target, request } = call;
+    let handler = call
+        .target
+        .handlers()
+        .update
+        .clone()
+        .ok_or_else(not_allowed)?;
+    let Call {
+        cx,
+        target,
+        request,
+    } = call;
     let kind = PatchKind::read(request.headers())
         .filter(|kind| kind.taken_by(&target))
         .ok_or_else(unsupported)?;
@@ -38,10 +47,22 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     }
     let options = WriteOptions::parse(&cx.query, WriteKind::Patch)?;
     let patch = Patch::parse(kind, &body, options.field_validation)?;
-    let change = Patched { patch, target: &target, options: &options };
-    let updated = handler.update(&cx, &cx.info.name, &change, &options).await?;
+    let change = Patched {
+        patch,
+        target: &target,
+        options: &options,
+    };
+    let updated = handler
+        .update(&cx, &cx.info.name, &change, &options)
+        .await?;
     let code = if updated.created { 201 } else { 200 };
-    Ok(object_response(&cx, &accepted, code, &target.resource, &updated.object))
+    Ok(object_response(
+        &cx,
+        &accepted,
+        code,
+        &target.resource,
+        &updated.object,
+    ))
 }
 
 /// What the content type says about a patch.
@@ -151,9 +172,9 @@ impl Patch {
 
     fn problems(&self) -> &Problems {
         match self {
-            Self::Json(_, problems)
-            | Self::Merge(_, problems)
-            | Self::Strategic(_, problems) => problems,
+            Self::Json(_, problems) | Self::Merge(_, problems) | Self::Strategic(_, problems) => {
+                problems
+            }
         }
     }
 }
@@ -169,7 +190,10 @@ struct Patched<'a> {
 impl Change for Patched<'_> {
     async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
         let Some(old) = old else {
-            return Err(status::not_found(&self.target.resource.group_resource(), &cx.info.name));
+            return Err(status::not_found(
+                &self.target.resource.group_resource(),
+                &cx.info.name,
+            ));
         };
         let patched = self.patch.apply(old, self.target.body_type().1)?;
         let mut object = self.decode(cx, patched)?;
@@ -197,8 +221,10 @@ impl Patched<'_> {
             return Ok(patched);
         };
         let text = patched.to_string();
-        let node = Node::from_value(patched).map_err(|e| invalid_patch_text(&text, &e.to_string()))?;
-        let typed = decode_typed(node, ty).map_err(|e| invalid_patch_text(&text, &e.to_string()))?;
+        let node =
+            Node::from_value(patched).map_err(|e| invalid_patch_text(&text, &e.to_string()))?;
+        let typed =
+            decode_typed(node, ty).map_err(|e| invalid_patch_text(&text, &e.to_string()))?;
         let mut problems = self.patch.problems().clone();
         for problem in typed.problems.iter() {
             problems.push(problem.clone());
@@ -207,7 +233,12 @@ impl Patched<'_> {
         Ok(typed.value)
     }
 
-    fn judge(&self, cx: &RequestContext, patched: &Value, problems: &Problems) -> Result<(), Status> {
+    fn judge(
+        &self,
+        cx: &RequestContext,
+        patched: &Value,
+        problems: &Problems,
+    ) -> Result<(), Status> {
         if problems.is_empty() {
             return Ok(());
         }

@@ -15,23 +15,53 @@ use crate::{
 };
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let handler = call.target.handlers().update.clone().ok_or_else(not_allowed)?;
-    let Call { cx, target, request } = call;
+    let handler = call
+        .target
+        .handlers()
+        .update
+        .clone()
+        .ok_or_else(not_allowed)?;
+    let Call {
+        cx,
+        target,
+        request,
+    } = call;
     let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let (parts, body) = request.into_parts();
     let body = decode::read_body(body).await?;
     let options = WriteOptions::parse(&cx.query, WriteKind::Update)?;
-    let mut object =
-        decode::object(&cx, &target, &parts.headers, &body, options.field_validation)?;
+    let mut object = decode::object(
+        &cx,
+        &target,
+        &parts.headers,
+        &body,
+        options.field_validation,
+    )?;
     write::default(&target, &mut object);
     write::check_namespace(&cx, &target, &mut object)?;
     write::check_name(&object, &cx.info.name)?;
     write::dedup_owner_references(&cx, &mut object);
-    let uid = object["metadata"]["uid"].as_str().filter(|u| !u.is_empty()).map(str::to_owned);
-    let change = Replace { object, uid, target: &target, options: &options };
-    let updated = handler.update(&cx, &cx.info.name, &change, &options).await?;
+    let uid = object["metadata"]["uid"]
+        .as_str()
+        .filter(|u| !u.is_empty())
+        .map(str::to_owned);
+    let change = Replace {
+        object,
+        uid,
+        target: &target,
+        options: &options,
+    };
+    let updated = handler
+        .update(&cx, &cx.info.name, &change, &options)
+        .await?;
     let code = if updated.created { 201 } else { 200 };
-    Ok(object_response(&cx, &accepted, code, &target.resource, &updated.object))
+    Ok(object_response(
+        &cx,
+        &accepted,
+        code,
+        &target.resource,
+        &updated.object,
+    ))
 }
 
 /// The whole object, replaced.
@@ -63,9 +93,17 @@ pub(super) async fn admit(
     object: &mut Value,
     options: &WriteOptions,
 ) -> Result<(), Status> {
-    let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-    let attributes =
-        Attributes { operation, name: &cx.info.name, old, dry_run: options.dry_run };
+    let operation = if old.is_some() {
+        Operation::Update
+    } else {
+        Operation::Create
+    };
+    let attributes = Attributes {
+        operation,
+        name: &cx.info.name,
+        old,
+        dry_run: options.dry_run,
+    };
     cx.admission.mutate(cx, &attributes, object).await?;
     write::dedup_owner_references(cx, object);
     Ok(())

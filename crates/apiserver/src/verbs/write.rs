@@ -70,13 +70,22 @@ pub(super) fn check_namespace(
     target: &Target,
     object: &mut Value,
 ) -> Result<(), Status> {
-    let namespace = if target.resource.namespaced { cx.namespace() } else { "" };
+    let namespace = if target.resource.namespaced {
+        cx.namespace()
+    } else {
+        ""
+    };
     crate::registry::generic::ensure_namespace(object, namespace)
 }
 
 /// Defaults of the kind.
 pub(super) fn default(target: &Target, object: &mut Value) {
-    if let Some(default) = target.resource.default.as_ref().filter(|_| target.speaks_parent()) {
+    if let Some(default) = target
+        .resource
+        .default
+        .as_ref()
+        .filter(|_| target.speaks_parent())
+    {
         default(object);
     }
 }

@@ -47,9 +47,12 @@ impl Up {
                 dir.display()
             );
         }
-        let listener = TcpListener::bind(self.listen)
-            .await
-            .with_context(|| format!("cannot listen on {}; is another server running there?", self.listen))?;
+        let listener = TcpListener::bind(self.listen).await.with_context(|| {
+            format!(
+                "cannot listen on {}; is another server running there?",
+                self.listen
+            )
+        })?;
         let address = listener.local_addr()?;
         let (tokens, token) = self.tokens()?;
         let store = MemoryStore::starting_at(FIRST);
@@ -60,10 +63,15 @@ impl Up {
             .build()
             .await
             .context("the control plane did not start")?;
-        let names = [address.ip().to_string(), "127.0.0.1".into(), "localhost".into()];
+        let names = [
+            address.ip().to_string(),
+            "127.0.0.1".into(),
+            "localhost".into(),
+        ];
         let certificates = SelfSigned::generate(names, SystemTime::now())?;
         let tls = certificates.server_config()?;
-        let mut kubeconfig = Kubeconfig::new("kubewright", format!("https://{}", reachable(address)));
+        let mut kubeconfig =
+            Kubeconfig::new("kubewright", format!("https://{}", reachable(address)));
         kubeconfig.ca_pem = Some(certificates.ca_pem.clone());
         kubeconfig.token = Some(token);
         write_private(&self.kubeconfig, &kubeconfig.to_yaml())?;
@@ -76,7 +84,14 @@ impl Up {
         );
         std::io::stdout().flush()?;
         let server = plane.server().clone();
-        serve(listener, Some(tls), server, ServeOptions::default(), interrupted()).await?;
+        serve(
+            listener,
+            Some(tls),
+            server,
+            ServeOptions::default(),
+            interrupted(),
+        )
+        .await?;
         expiry.abort();
         println!("kubewright has stopped");
         Ok(())

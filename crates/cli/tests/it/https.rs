@@ -20,21 +20,37 @@ pub(crate) fn get(server: &Server, path: &str, token: Option<&str>) -> (u16, Str
         .decode(server.kubeconfig_value("certificate-authority-data"))
         .expect("base64");
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(&pem).expect("a certificate")).expect("an authority");
-    let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    roots
+        .add(CertificateDer::from_pem_slice(&pem).expect("a certificate"))
+        .expect("an authority");
+    let config = ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
     let name = ServerName::try_from("127.0.0.1").expect("a name");
     let connection = ClientConnection::new(Arc::new(config), name).expect("a client");
     let socket = TcpStream::connect(server.address()).expect("a connection");
     socket.set_read_timeout(Some(PATIENCE)).expect("a limit");
     let mut stream = StreamOwned::new(connection, socket);
-    let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: {}\r\n{authorization}\r\n", server.address())
-        .expect("a request");
+    let authorization = token
+        .map(|token| format!("Authorization: Bearer {token}\r\n"))
+        .unwrap_or_default();
+    write!(
+        stream,
+        "GET {path} HTTP/1.0\r\nHost: {}\r\n{authorization}\r\n",
+        server.address()
+    )
+    .expect("a request");
     let mut answer = Vec::new();
     // A server may close the socket without a closing alert; what counts is what came before.
     let _ = stream.read_to_end(&mut answer);
     let answer = String::from_utf8(answer).expect("text");
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));
-    let code = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{head}"));
+    let (head, body) = answer
+        .split_once("\r\n\r\n")
+        .unwrap_or_else(|| panic!("{answer}"));
+    let code = head
+        .split(' ')
+        .nth(1)
+        .and_then(|code| code.parse().ok())
+        .unwrap_or_else(|| panic!("{head}"));
     (code, body.to_owned())
 }

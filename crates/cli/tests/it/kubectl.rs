@@ -73,27 +73,42 @@ fn run(name: &str) {
     if text.contains("$ curl ") && Command::new("curl").arg("--version").output().is_err() {
         return skipped(&format!("{name}: curl is not installed"));
     }
-    let scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let scenario =
+        Scenario::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let folder = Folder::new();
     let kubeconfig = folder.path().join("kubeconfig");
     let other = env::var_os("KUBEWRIGHT_SCENARIO_KUBECONFIG").map(PathBuf::from);
     let server = other.is_none().then(Server::start);
-    let original = server.as_ref().map(Server::kubeconfig).or(other).expect("a server");
+    let original = server
+        .as_ref()
+        .map(Server::kubeconfig)
+        .or(other)
+        .expect("a server");
     fs::copy(original, &kubeconfig).expect("a kubeconfig");
     let run = |arguments: &str| {
         let mut command = Command::new(kubectl);
-        command.args(arguments.split(' ')).env("KUBECONFIG", &kubeconfig).env("HOME", folder.path());
+        command
+            .args(arguments.split(' '))
+            .env("KUBECONFIG", &kubeconfig)
+            .env("HOME", folder.path());
         let (output, status) = Process::start(command, None).finish();
         assert!(status.success(), "{arguments}: {output}");
     };
     let namespace = name.replace('_', "-");
     run(&format!("create namespace {namespace}"));
-    run(&format!("config set-context --current --namespace={namespace}"));
-    let session = Session::new(Surroundings { kubectl, folder: folder.path(), kubeconfig: &kubeconfig });
+    run(&format!(
+        "config set-context --current --namespace={namespace}"
+    ));
+    let session = Session::new(Surroundings {
+        kubectl,
+        folder: folder.path(),
+        kubeconfig: &kubeconfig,
+    });
     let outcome = match env::var_os("KUBEWRIGHT_RECORD") {
         None => session.run(&scenario),
-        Some(_) => recorded(session, scenario)
-            .and_then(|scenario| fs::write(&file, scenario.to_string()).map_err(|error| error.to_string())),
+        Some(_) => recorded(session, scenario).and_then(|scenario| {
+            fs::write(&file, scenario.to_string()).map_err(|error| error.to_string())
+        }),
     };
     if server.is_none() {
         run(&format!("delete namespace {namespace} --wait=false"));
@@ -117,7 +132,9 @@ fn kubectl() -> Option<&'static Path> {
                 Ok(()) => Some(kubectl),
                 Err(why) => {
                     let kubectl = kubectl.display();
-                    skipped(&format!("scenarios with kubectl, which need 1.{OLDEST} or later: {kubectl}: {why}"));
+                    skipped(&format!(
+                        "scenarios with kubectl, which need 1.{OLDEST} or later: {kubectl}: {why}"
+                    ));
                     None
                 }
             }
@@ -130,8 +147,13 @@ fn minor(kubectl: &Path) -> Result<u32, String> {
         .args(["version", "--client", "-o", "json"])
         .output()
         .map_err(|error| error.to_string())?;
-    let version: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
-    let minor = version["clientVersion"]["minor"].as_str().unwrap_or_default();
+    let version: serde_json::Value =
+        serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+    let minor = version["clientVersion"]["minor"]
+        .as_str()
+        .unwrap_or_default();
     let digits: String = minor.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().map_err(|_| format!("its version is {version}"))
+    digits
+        .parse()
+        .map_err(|_| format!("its version is {version}"))
 }

@@ -24,17 +24,27 @@ impl Process {
         let name = command.get_program().to_string_lossy().into_owned();
         let (reader, writer) = std::io::pipe().expect("a pipe");
         command
-            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdin(if input.is_some() {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            })
             .stdout(writer.try_clone().expect("a second end"))
             .stderr(writer);
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         // The command holds ends of the pipe too: without this, it would never run dry.
         drop(command);
         if let Some(input) = input {
             let mut stdin = child.stdin.take().expect("piped input");
             thread::spawn(move || std::io::Write::write_all(&mut stdin, input.as_bytes()));
         }
-        Self { child, chunks: chunks(reader), seen: Vec::new() }
+        Self {
+            child,
+            chunks: chunks(reader),
+            seen: Vec::new(),
+        }
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -42,14 +52,21 @@ impl Process {
     }
 
     /// Waits until `enough` holds for the output so far, and returns that output. Returns earlier if the output ends.
-    pub(crate) fn output_until(&mut self, patience: Duration, enough: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn output_until(
+        &mut self,
+        patience: Duration,
+        enough: impl Fn(&str) -> bool,
+    ) -> String {
         let deadline = Instant::now() + patience;
         loop {
             let text = String::from_utf8_lossy(&self.seen).into_owned();
             if enough(&text) {
                 return text;
             }
-            match self.chunks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match self
+                .chunks
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
                 Ok(chunk) => self.seen.extend(chunk),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return text,
             }
@@ -60,11 +77,17 @@ impl Process {
     pub(crate) fn finish(mut self) -> (String, ExitStatus) {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            match self.chunks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match self
+                .chunks
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
                 Ok(chunk) => self.seen.extend(chunk),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
-                    panic!("still running, with this output:\n{}", String::from_utf8_lossy(&self.seen))
+                    panic!(
+                        "still running, with this output:\n{}",
+                        String::from_utf8_lossy(&self.seen)
+                    )
                 }
             }
         }

@@ -27,7 +27,11 @@ pub(crate) fn kubewright() -> Command {
 impl Folder {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let name = format!(
+            "{}-{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         fs::create_dir_all(&path).expect("a folder");
         Self(path)
@@ -54,12 +58,18 @@ impl Server {
         let folder = Folder::new();
         let mut command = kubewright();
         command.args(["up", "--listen", "127.0.0.1:0", "--kubeconfig"]);
-        command.arg(folder.path().join("kubeconfig")).args(arguments);
+        command
+            .arg(folder.path().join("kubeconfig"))
+            .args(arguments);
         let mut process = Process::start(command, None);
         let output = process.output_until(PATIENCE, |text| text.contains('\n'));
         let ready = output.lines().next().unwrap_or_default().to_owned();
         assert!(ready.starts_with("kubewright is ready"), "{output}");
-        Self { process, ready, folder }
+        Self {
+            process,
+            ready,
+            folder,
+        }
     }
 
     /// The line that says the server is ready.
@@ -80,14 +90,19 @@ impl Server {
     /// The value of a line `key: value` of the kubeconfig.
     pub(crate) fn kubeconfig_value(&self, key: &str) -> String {
         let text = fs::read_to_string(self.kubeconfig()).expect("a kubeconfig");
-        let value = text.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix(':'));
+        let value = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(key)?.strip_prefix(':'));
         value.expect(key).trim().trim_matches('"').to_owned()
     }
 
     /// Sends a signal, by name, and waits for the process to end.
     pub(crate) fn signal(self, name: &str) -> (String, ExitStatus) {
         let kill = format!("kill -{name} {}", self.process.id());
-        let sent = Command::new("sh").args(["-c", &kill]).status().expect("a shell");
+        let sent = Command::new("sh")
+            .args(["-c", &kill])
+            .status()
+            .expect("a shell");
         assert!(sent.success());
         self.process.finish()
     }

@@ -13,8 +13,15 @@ fn up_says_in_one_line_that_it_is_ready_and_where() {
     let server = Server::start();
     let ready = server.ready_line().to_owned();
     let kubeconfig = server.kubeconfig();
-    assert!(ready.contains(&format!("kubectl --kubeconfig {}", kubeconfig.display())), "{ready}");
-    assert_eq!(server.kubeconfig_value("server"), format!("https://{}", server.address()));
+    assert!(
+        ready.contains(&format!("kubectl --kubeconfig {}", kubeconfig.display())),
+        "{ready}"
+    );
+    assert_eq!(
+        server.kubeconfig_value("server"),
+        format!("https://{}", server.address())
+    );
+    answers(&server);
     let (output, _) = server.signal("TERM");
     assert_eq!(output, format!("{ready}\nkubewright has stopped\n"));
 }
@@ -24,7 +31,10 @@ fn up_says_in_one_line_that_it_is_ready_and_where() {
 fn the_kubeconfig_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let server = Server::start();
-    let mode = fs::metadata(server.kubeconfig()).expect("a kubeconfig").permissions().mode();
+    let mode = fs::metadata(server.kubeconfig())
+        .expect("a kubeconfig")
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 
@@ -56,10 +66,19 @@ fn nobody_gets_in_without_a_token() {
 fn tokens_can_come_from_a_file() {
     let folder = Folder::new();
     let file = folder.path().join("tokens.csv");
-    fs::write(&file, "first,ada,1,\"system:masters\"\nsecond,bob,2,\"system:masters,dev\"\n").expect("a file");
+    fs::write(
+        &file,
+        "first,ada,1,\"system:masters\"\nsecond,bob,2,\"system:masters,dev\"\n",
+    )
+    .expect("a file");
     let server = Server::start_with(&["--token-auth-file", &file.display().to_string()]);
     assert_eq!(server.kubeconfig_value("token"), "first");
-    for (token, expected) in [(Some("first"), 200), (Some("second"), 200), (Some("third"), 401), (None, 401)] {
+    for (token, expected) in [
+        (Some("first"), 200),
+        (Some("second"), 200),
+        (Some("third"), 401),
+        (None, 401),
+    ] {
         let (code, body) = https::get(&server, "/api/v1/namespaces", token);
         assert_eq!(code, expected, "{token:?}: {body}");
     }
@@ -67,15 +86,25 @@ fn tokens_can_come_from_a_file() {
 
 #[test]
 fn a_missing_token_file_is_named() {
-    let output = fails(&["--listen", "127.0.0.1:0", "--token-auth-file", "no-such-file.csv"]);
-    assert!(output.contains("cannot read the token file no-such-file.csv"), "{output}");
+    let output = fails(&[
+        "--listen",
+        "127.0.0.1:0",
+        "--token-auth-file",
+        "no-such-file.csv",
+    ]);
+    assert!(
+        output.contains("cannot read the token file no-such-file.csv"),
+        "{output}"
+    );
 }
 
 #[cfg(unix)]
 #[test]
 fn both_signals_stop_the_server_cleanly() {
     for name in ["INT", "TERM"] {
-        let (output, status) = Server::start().signal(name);
+        let server = Server::start();
+        answers(&server);
+        let (output, status) = server.signal(name);
         assert_eq!(status.code(), Some(0), "{name}: {output}");
         assert!(output.ends_with("kubewright has stopped\n"), "{output}");
     }
@@ -84,15 +113,26 @@ fn both_signals_stop_the_server_cleanly() {
 #[test]
 fn a_data_folder_is_refused() {
     let output = fails(&["--listen", "127.0.0.1:0", "--data-dir", "data"]);
-    assert!(output.contains("--data-dir data is reserved for the durable store"), "{output}");
+    assert!(
+        output.contains("--data-dir data is reserved for the durable store"),
+        "{output}"
+    );
 }
 
 #[test]
 fn a_busy_port_is_a_clear_error() {
     let first = Server::start();
     let output = fails(&["--listen", first.address()]);
-    let expected = format!("cannot listen on {}; is another server running there?", first.address());
+    let expected = format!(
+        "cannot listen on {}; is another server running there?",
+        first.address()
+    );
     assert!(output.contains(&expected), "{output}");
+}
+
+/// Makes sure that the server is past its start.
+fn answers(server: &Server) {
+    assert_eq!(https::get(server, "/livez", None).0, 401);
 }
 
 /// Runs `up` with arguments it cannot start with, and returns what it says.
@@ -103,6 +143,9 @@ fn fails(arguments: &[&str]) -> String {
     let (output, status) = Process::start(command, None).finish();
     assert_eq!(status.code(), Some(1), "{output}");
     assert!(output.starts_with("Error: "), "{output}");
-    assert!(!folder.path().join("kubeconfig").exists(), "a kubeconfig of a server that is not there");
+    assert!(
+        !folder.path().join("kubeconfig").exists(),
+        "a kubeconfig of a server that is not there"
+    );
     output
 }

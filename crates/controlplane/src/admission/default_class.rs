@@ -14,9 +14,17 @@ pub(super) async fn find(
     marks: &[&str],
 ) -> Result<Option<String>, Status> {
     let classes: Vec<Class> = store.list(collection, String::new()).await?;
-    let marked = classes.into_iter().map(|class| class.metadata).filter(|metadata| {
-        marks.iter().any(|mark| metadata.annotations.get(*mark).is_some_and(|value| value == "true"))
-    });
+    let marked = classes
+        .into_iter()
+        .map(|class| class.metadata)
+        .filter(|metadata| {
+            marks.iter().any(|mark| {
+                metadata
+                    .annotations
+                    .get(*mark)
+                    .is_some_and(|value| value == "true")
+            })
+        });
     // Timestamps in UTC sort as text.
     let newest = marked.min_by_key(|m| (Reverse(m.creation_timestamp.clone()), m.name.clone()));
     Ok(newest.map(|metadata| metadata.name))

@@ -36,7 +36,9 @@ impl Plugin for DefaultIngressClass {
         if attributes.operation != Operation::Create
             || !is_for(cx, "networking.k8s.io", "ingresses")
             || object["spec"]["ingressClassName"].is_string()
-            || object["metadata"]["annotations"].get(CLASS_ANNOTATION).is_some()
+            || object["metadata"]["annotations"]
+                .get(CLASS_ANNOTATION)
+                .is_some()
         {
             return Ok(());
         }
@@ -63,7 +65,8 @@ mod tests {
         let mut ingress = json!({"metadata": {"name": "i"}});
         scene.mutate(&plugin, &mut ingress).await.unwrap();
         assert_eq!(ingress["spec"]["ingressClassName"], "nginx");
-        let mut annotated = json!({"metadata": {"name": "i", "annotations": {CLASS_ANNOTATION: "x"}}});
+        let mut annotated =
+            json!({"metadata": {"name": "i", "annotations": {CLASS_ANNOTATION: "x"}}});
         scene.mutate(&plugin, &mut annotated).await.unwrap();
         assert!(annotated.get("spec").is_none());
     }

@@ -55,12 +55,16 @@ impl Plugin for DefaultStorageClass {
 /// The class that a claim names, in either way; empty where it names none.
 pub(super) fn class_of(claim: &Value) -> &str {
     let annotated = claim["metadata"]["annotations"][CLASS_ANNOTATION].as_str();
-    annotated.or(claim["spec"]["storageClassName"].as_str()).unwrap_or_default()
+    annotated
+        .or(claim["spec"]["storageClassName"].as_str())
+        .unwrap_or_default()
 }
 
 /// An empty name is a name, too: it asks for a volume without a class.
 fn has_class(claim: &Value) -> bool {
-    claim["metadata"]["annotations"].get(CLASS_ANNOTATION).is_some()
+    claim["metadata"]["annotations"]
+        .get(CLASS_ANNOTATION)
+        .is_some()
         || claim["spec"]["storageClassName"].is_string()
 }
 
@@ -83,10 +87,34 @@ mod tests {
         scene.mutate(&plugin, &mut unbound).await.unwrap();
         assert!(unbound["spec"].get("storageClassName").is_none());
 
-        scene.put(STORAGE_CLASSES, "a", class("a", "2024-01-01T00:00:00Z", "true")).await;
-        scene.put(STORAGE_CLASSES, "c", class("c", "2024-01-02T00:00:00Z", "true")).await;
-        scene.put(STORAGE_CLASSES, "b", class("b", "2024-01-02T00:00:00Z", "true")).await;
-        scene.put(STORAGE_CLASSES, "z", class("z", "2025-01-02T00:00:00Z", "false")).await;
+        scene
+            .put(
+                STORAGE_CLASSES,
+                "a",
+                class("a", "2024-01-01T00:00:00Z", "true"),
+            )
+            .await;
+        scene
+            .put(
+                STORAGE_CLASSES,
+                "c",
+                class("c", "2024-01-02T00:00:00Z", "true"),
+            )
+            .await;
+        scene
+            .put(
+                STORAGE_CLASSES,
+                "b",
+                class("b", "2024-01-02T00:00:00Z", "true"),
+            )
+            .await;
+        scene
+            .put(
+                STORAGE_CLASSES,
+                "z",
+                class("z", "2025-01-02T00:00:00Z", "false"),
+            )
+            .await;
         scene.mutate(&plugin, &mut unbound).await.unwrap();
         assert_eq!(unbound["spec"]["storageClassName"], "b");
     }
@@ -94,7 +122,13 @@ mod tests {
     #[tokio::test]
     async fn a_claim_that_says_no_class_keeps_it() {
         let scene = Scene::new("", "persistentvolumeclaims");
-        scene.put(STORAGE_CLASSES, "a", class("a", "2024-01-01T00:00:00Z", "true")).await;
+        scene
+            .put(
+                STORAGE_CLASSES,
+                "a",
+                class("a", "2024-01-01T00:00:00Z", "true"),
+            )
+            .await;
         let plugin = DefaultStorageClass::new(scene.store());
         let mut none = claim("1Gi");
         none["spec"]["storageClassName"] = json!("");

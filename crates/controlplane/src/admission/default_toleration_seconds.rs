@@ -8,9 +8,15 @@ use kubewright_apiserver::{
 use kubewright_machinery::Status;
 use serde_json::{Value, json};
 
-use super::{fields::{items, push, text}, refusal::is_for};
+use super::{
+    fields::{items, push, text},
+    refusal::is_for,
+};
 
-const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+const TAINTS: [&str; 2] = [
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+];
 const SECONDS: i64 = 300;
 
 /// The plugin.
@@ -46,8 +52,7 @@ fn tolerate(pod: &mut Value) {
 fn tolerates(pod: &Value, taint: &str) -> bool {
     items(&pod["spec"]["tolerations"]).iter().any(|toleration| {
         let key = text(&toleration["key"]);
-        (key.is_empty() || key == taint)
-            && matches!(text(&toleration["effect"]), "" | "NoExecute")
+        (key.is_empty() || key == taint) && matches!(text(&toleration["effect"]), "" | "NoExecute")
     })
 }
 
@@ -60,8 +65,10 @@ mod tests {
         let own = json!({"key": "a", "operator": "Exists"});
         let mut pod = json!({"spec": {"tolerations": [own]}});
         tolerate(&mut pod);
-        let keys: Vec<&str> =
-            items(&pod["spec"]["tolerations"]).iter().map(|t| text(&t["key"])).collect();
+        let keys: Vec<&str> = items(&pod["spec"]["tolerations"])
+            .iter()
+            .map(|t| text(&t["key"]))
+            .collect();
         assert_eq!(keys, ["a", TAINTS[0], TAINTS[1]]);
         assert_eq!(pod["spec"]["tolerations"][2]["tolerationSeconds"], SECONDS);
     }

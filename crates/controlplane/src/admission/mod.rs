@@ -22,14 +22,14 @@
 //! Not here: `NamespaceLifecycle` (it is in the server), `ServiceAccount`, `PodSecurity`, `NodeDeclaredFeatureValidator`, the
 //! plugins for certificates, and webhooks and policies.
 
+mod default_class;
 pub mod default_ingress_class;
 pub mod default_storage_class;
 pub mod default_toleration_seconds;
-mod default_class;
 mod fields;
 pub mod limit_ranger;
-mod pod_resources;
 pub mod pod_resize;
+mod pod_resources;
 pub mod pod_topology_labels;
 pub mod priority;
 pub mod pvc_resize;
@@ -84,5 +84,8 @@ pub fn plugins(environment: &Environment) -> Vec<Arc<dyn Plugin>> {
 
 /// `ResourceQuota`, which has to be the last of the chain.
 pub fn quota(environment: &Environment) -> Arc<dyn Plugin> {
-    Arc::new(ResourceQuota::new(Stored(environment.store.clone()), environment.clock.clone()))
+    Arc::new(ResourceQuota::new(
+        Stored(environment.store.clone()),
+        environment.clock.clone(),
+    ))
 }

@@ -34,7 +34,9 @@ impl Plugin for PodResizeValidator {
         attributes: &Attributes<'_>,
         object: Option<&Value>,
     ) -> Result<(), Status> {
-        let (Some(pod), Some(old)) = (object, attributes.old) else { return Ok(()) };
+        let (Some(pod), Some(old)) = (object, attributes.old) else {
+            return Ok(());
+        };
         let name = text(&pod["spec"]["nodeName"]);
         if attributes.operation != Operation::Update
             || !is_for_subresource(cx, "", "pods", "resize")
@@ -72,7 +74,11 @@ impl Plugin for PodResizeValidator {
 
 /// What the pod asks for and the node does not have.
 fn excess(pod: &Value, node: &Value) -> Option<String> {
-    let counting = Counting { status: false, overhead: true, pod_level: pod_level_resource };
+    let counting = Counting {
+        status: false,
+        overhead: true,
+        pod_level: pod_level_resource,
+    };
     let requests = pod_resources::requests(pod, counting);
     let allocatable = resource_list::read(&node["status"]["allocatable"]);
     let mut parts = Vec::new();
@@ -114,9 +120,13 @@ mod tests {
         old["spec"]["nodeName"] = json!("n");
         let mut new = old.clone();
         new["metadata"]["generation"] = json!(2);
-        new["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "2", "memory": "1Ki"}});
+        new["spec"]["containers"][0]["resources"] =
+            json!({"requests": {"cpu": "2", "memory": "1Ki"}});
         let refused = scene.update(&plugin, &old, &new).await.unwrap_err();
-        assert_eq!(refused.message, "pods \"p\" is forbidden: node \"n\" not found");
+        assert_eq!(
+            refused.message,
+            "pods \"p\" is forbidden: node \"n\" not found"
+        );
         let node = json!({"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "1", "memory": "1Gi"}}});
         scene.put("nodes", "n", node).await;
         let refused = scene.update(&plugin, &old, &new).await.unwrap_err();

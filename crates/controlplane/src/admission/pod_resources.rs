@@ -45,7 +45,10 @@ fn of_containers(pod: &Value, which: &str, counting: Counting) -> ResourceList {
     let spec = &pod["spec"];
     let mut sum = ResourceList::new();
     for container in items(&spec["containers"]) {
-        add(&mut sum, &of_container(pod, "containerStatuses", container, which, counting));
+        add(
+            &mut sum,
+            &of_container(pod, "containerStatuses", container, which, counting),
+        );
     }
     // Sidecars run beside the containers, and beside the init containers that come after them.
     let mut sidecars = ResourceList::new();
@@ -79,7 +82,9 @@ fn of_container(
     counting: Counting,
 ) -> ResourceList {
     let asked = read(&container["resources"][which]);
-    let status = items(&pod["status"][statuses]).iter().find(|s| s["name"] == container["name"]);
+    let status = items(&pod["status"][statuses])
+        .iter()
+        .find(|s| s["name"] == container["name"]);
     let Some(status) = status.filter(|s| counting.status && s["resources"].is_object()) else {
         return asked;
     };
@@ -95,7 +100,9 @@ fn of_container(
 
 fn resize_is_infeasible(pod: &Value) -> bool {
     let conditions = items(&pod["status"]["conditions"]);
-    let pending = conditions.iter().find(|condition| condition["type"] == "PodResizePending");
+    let pending = conditions
+        .iter()
+        .find(|condition| condition["type"] == "PodResizePending");
     pending.is_some_and(|condition| condition["reason"] == "Infeasible")
 }
 
@@ -106,8 +113,11 @@ mod tests {
     use super::*;
     use crate::admission::resource_list::print;
 
-    const ALL: Counting =
-        Counting { status: true, overhead: true, pod_level: |name| name == "memory" };
+    const ALL: Counting = Counting {
+        status: true,
+        overhead: true,
+        pod_level: |name| name == "memory",
+    };
 
     #[test]
     fn init_containers_count_when_they_need_more() {
@@ -144,7 +154,16 @@ mod tests {
             ]},
         });
         assert_eq!(print(&requests(&pod, ALL)), "cpu=3");
-        assert_eq!(print(&requests(&pod, Counting { status: false, ..ALL })), "cpu=1");
+        assert_eq!(
+            print(&requests(
+                &pod,
+                Counting {
+                    status: false,
+                    ..ALL
+                }
+            )),
+            "cpu=1"
+        );
         pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("5");
         pod["status"]["conditions"] = json!([{"type": "PodResizePending", "reason": "Infeasible"}]);
         assert_eq!(print(&requests(&pod, ALL)), "cpu=3");

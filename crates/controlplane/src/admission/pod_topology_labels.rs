@@ -16,7 +16,10 @@ use super::{
     stored::Stored,
 };
 
-const LABELS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+const LABELS: [&str; 2] = [
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+];
 
 /// The plugin.
 pub struct PodTopologyLabels(Stored);
@@ -54,7 +57,9 @@ impl Plugin for PodTopologyLabels {
         }
         let node = if is_for(cx, "", "pods") {
             text(&object["spec"]["nodeName"])
-        } else if is_for_subresource(cx, "", "pods", "binding") && object["target"]["kind"] == "Node" {
+        } else if is_for_subresource(cx, "", "pods", "binding")
+            && object["target"]["kind"] == "Node"
+        {
             text(&object["target"]["name"])
         } else {
             return Ok(());
@@ -79,7 +84,13 @@ mod tests {
 
     async fn with_node(scene: &Scene) {
         let labels = json!({LABELS[0]: "z1", "other": "x"});
-        scene.put("nodes", "n", json!({"metadata": {"name": "n", "labels": labels}})).await;
+        scene
+            .put(
+                "nodes",
+                "n",
+                json!({"metadata": {"name": "n", "labels": labels}}),
+            )
+            .await;
     }
 
     #[tokio::test]
@@ -93,7 +104,10 @@ mod tests {
         pod["spec"]["nodeName"] = json!("n");
         pod["metadata"]["labels"] = json!({LABELS[0]: "mine", "app": "a"});
         scene.mutate(&plugin, &mut pod).await.unwrap();
-        assert_eq!(pod["metadata"]["labels"], json!({LABELS[0]: "z1", "app": "a"}));
+        assert_eq!(
+            pod["metadata"]["labels"],
+            json!({LABELS[0]: "z1", "app": "a"})
+        );
     }
 
     #[tokio::test]
@@ -101,7 +115,8 @@ mod tests {
         let scene = Scene::at("", "pods", "binding");
         with_node(&scene).await;
         let plugin = PodTopologyLabels::new(scene.store());
-        let mut binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
+        let mut binding =
+            json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
         scene.mutate(&plugin, &mut binding).await.unwrap();
         assert_eq!(binding["metadata"]["labels"], json!({LABELS[0]: "z1"}));
     }

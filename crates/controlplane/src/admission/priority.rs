@@ -67,7 +67,10 @@ impl Priority {
     /// The default class; the lowest, should there be several.
     async fn default_class(&self) -> Result<Option<Class>, Status> {
         let classes: Vec<Class> = self.0.list(PRIORITY_CLASSES, String::new()).await?;
-        Ok(classes.into_iter().filter(|class| class.global_default).min_by_key(|class| class.value))
+        Ok(classes
+            .into_iter()
+            .filter(|class| class.global_default)
+            .min_by_key(|class| class.value))
     }
 
     /// The class of a new pod, whatever it calls it.
@@ -79,7 +82,9 @@ impl Priority {
     ) -> Result<Class, Status> {
         match text(&pod["spec"]["priorityClassName"]) {
             "" => Ok(self.default_class().await?.unwrap_or_else(|| Class {
-                metadata: Metadata { name: String::new() },
+                metadata: Metadata {
+                    name: String::new(),
+                },
                 value: 0,
                 global_default: false,
                 preemption_policy: Some("PreemptLowerPriority".to_owned()),
@@ -98,7 +103,10 @@ impl Priority {
         pod: &mut Value,
     ) -> Result<(), Status> {
         let class = self.class(cx, attributes, pod).await?;
-        if let Some(given) = pod["spec"]["priority"].as_i64().filter(|given| *given != class.value) {
+        if let Some(given) = pod["spec"]["priority"]
+            .as_i64()
+            .filter(|given| *given != class.value)
+        {
             let cause = format!(
                 "the integer value of priority ({given}) must not be provided in pod spec; priority admission controller computed {} from the given PriorityClass name",
                 class.value
@@ -106,14 +114,19 @@ impl Priority {
             return Err(forbidden(cx, attributes, pod, cause));
         }
         if let Some(policy) = &class.preemption_policy {
-            if let Some(given) = pod["spec"]["preemptionPolicy"].as_str().filter(|given| given != policy) {
+            if let Some(given) = pod["spec"]["preemptionPolicy"]
+                .as_str()
+                .filter(|given| given != policy)
+            {
                 let cause = format!(
                     "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name"
                 );
                 return Err(forbidden(cx, attributes, pod, cause));
             }
         }
-        let Some(spec) = object_mut(pod, &["spec"]) else { return Ok(()) };
+        let Some(spec) = object_mut(pod, &["spec"]) else {
+            return Ok(());
+        };
         if !class.metadata.name.is_empty() {
             spec.insert("priorityClassName".into(), json!(class.metadata.name));
         }
@@ -156,13 +169,16 @@ impl Plugin for Priority {
         if !is_for(cx, GROUP, "priorityclasses") || class["globalDefault"] != true {
             return Ok(());
         }
-        let Some(default) = self.default_class().await? else { return Ok(()) };
+        let Some(default) = self.default_class().await? else {
+            return Ok(());
+        };
         let name = default.metadata.name;
         if attributes.operation == Operation::Update && class["metadata"]["name"] == name {
             return Ok(());
         }
-        let cause =
-            format!("PriorityClass {name} is already marked as default. Only one default can exist");
+        let cause = format!(
+            "PriorityClass {name} is already marked as default. Only one default can exist"
+        );
         Err(forbidden(cx, attributes, class, cause))
     }
 }
@@ -198,7 +214,9 @@ pub(crate) async fn bootstrap(server: &ApiServer) -> Result<(), Status> {
             .map_err(status::internal)?;
         let code = server.handle_as(user.clone(), request).await.status();
         if !code.is_success() && code != StatusCode::CONFLICT {
-            return Err(status::internal(format!("the priority class {name} could not be made: {code}")));
+            return Err(status::internal(format!(
+                "the priority class {name} could not be made: {code}"
+            )));
         }
     }
     Ok(())
@@ -229,8 +247,12 @@ mod tests {
     async fn the_class_of_a_pod_decides() {
         let scene = Scene::new("", "pods");
         let plugin = Priority::new(scene.store());
-        scene.put(PRIORITY_CLASSES, "low", class("low", 5, true)).await;
-        scene.put(PRIORITY_CLASSES, "high", class("high", 9, false)).await;
+        scene
+            .put(PRIORITY_CLASSES, "low", class("low", 5, true))
+            .await;
+        scene
+            .put(PRIORITY_CLASSES, "high", class("high", 9, false))
+            .await;
         let mut unnamed = pod();
         scene.mutate(&plugin, &mut unnamed).await.unwrap();
         assert_eq!(unnamed["spec"]["priorityClassName"], "low");
@@ -250,11 +272,18 @@ mod tests {
         bold["spec"]["priority"] = json!(7);
         let refused = scene.mutate(&plugin, &mut bold).await.unwrap_err();
         assert_eq!(refused.code, 403);
-        assert!(refused.message.starts_with("pods \"p\" is forbidden: the integer value of priority (7)"));
+        assert!(
+            refused
+                .message
+                .starts_with("pods \"p\" is forbidden: the integer value of priority (7)")
+        );
         let mut lost = pod();
         lost["spec"]["priorityClassName"] = json!("nope");
         let refused = scene.mutate(&plugin, &mut lost).await.unwrap_err();
-        assert_eq!(refused.message, "pods \"p\" is forbidden: no PriorityClass with name nope was found");
+        assert_eq!(
+            refused.message,
+            "pods \"p\" is forbidden: no PriorityClass with name nope was found"
+        );
     }
 
     #[tokio::test]
@@ -265,7 +294,10 @@ mod tests {
         scene.create(&plugin, &first).await.unwrap();
         scene.put(PRIORITY_CLASSES, "a", first.clone()).await;
         scene.update(&plugin, &first, &first).await.unwrap();
-        let refused = scene.create(&plugin, &class("b", 2, true)).await.unwrap_err();
+        let refused = scene
+            .create(&plugin, &class("b", 2, true))
+            .await
+            .unwrap_err();
         assert_eq!(
             refused.message,
             "priorityclasses.scheduling.k8s.io \"b\" is forbidden: PriorityClass a is already marked as default. Only one default can exist"
@@ -278,6 +310,9 @@ mod tests {
         let old = json!({"spec": {"priority": 3, "preemptionPolicy": "Never"}});
         let mut new = json!({"spec": {"preemptionPolicy": "PreemptLowerPriority"}});
         keep(&mut new, &old);
-        assert_eq!(new["spec"], json!({"priority": 3, "preemptionPolicy": "PreemptLowerPriority"}));
+        assert_eq!(
+            new["spec"],
+            json!({"priority": 3, "preemptionPolicy": "PreemptLowerPriority"})
+        );
     }
 }

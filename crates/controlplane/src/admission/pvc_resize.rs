@@ -45,7 +45,9 @@ impl Plugin for PersistentVolumeClaimResize {
         attributes: &Attributes<'_>,
         object: Option<&Value>,
     ) -> Result<(), Status> {
-        let (Some(claim), Some(old)) = (object, attributes.old) else { return Ok(()) };
+        let (Some(claim), Some(old)) = (object, attributes.old) else {
+            return Ok(());
+        };
         if attributes.operation != Operation::Update
             || !is_for(cx, "", "persistentvolumeclaims")
             || size(claim) <= size(old)

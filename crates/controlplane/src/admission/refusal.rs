@@ -32,8 +32,15 @@ pub(super) fn forbidden(
     cause: impl Display,
 ) -> Status {
     let metadata = &object["metadata"];
-    let candidates = [attributes.name, text(&metadata["name"]), text(&metadata["generateName"])];
-    let name = candidates.into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown");
+    let candidates = [
+        attributes.name,
+        text(&metadata["name"]),
+        text(&metadata["generateName"]),
+    ];
+    let name = candidates
+        .into_iter()
+        .find(|name| !name.is_empty())
+        .unwrap_or("Unknown");
     let resource = GroupResource::new(&cx.info.group, &cx.info.resource);
     status::forbidden(&resource, name, cause)
 }

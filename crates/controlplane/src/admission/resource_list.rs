@@ -11,7 +11,9 @@ pub(super) type ResourceList = BTreeMap<String, Quantity>;
 /// Reads a list; what is not a quantity is left out.
 pub(super) fn read(value: &Value) -> ResourceList {
     let fields = value.as_object().into_iter().flatten();
-    fields.filter_map(|(name, value)| Some((name.clone(), quantity(value)?))).collect()
+    fields
+        .filter_map(|(name, value)| Some((name.clone(), quantity(value)?)))
+        .collect()
 }
 
 /// Reads one quantity.
@@ -25,8 +27,10 @@ pub(super) fn quantity(value: &Value) -> Option<Quantity> {
 
 /// The list as an object holds it.
 pub(super) fn write(list: &ResourceList) -> Value {
-    let fields: Map<String, Value> =
-        list.iter().map(|(name, q)| (name.clone(), q.canonical().into())).collect();
+    let fields: Map<String, Value> = list
+        .iter()
+        .map(|(name, q)| (name.clone(), q.canonical().into()))
+        .collect();
     fields.into()
 }
 
@@ -53,13 +57,23 @@ pub(super) fn raise(list: &mut ResourceList, floor: &ResourceList) {
 
 /// `list` less `other`, with zero where nothing would be left.
 pub(super) fn less(list: &ResourceList, other: &ResourceList) -> ResourceList {
-    let mut out: ResourceList = other.keys().map(|name| (name.clone(), Quantity::zero())).collect();
+    let mut out: ResourceList = other
+        .keys()
+        .map(|name| (name.clone(), Quantity::zero()))
+        .collect();
     for (name, quantity) in list {
         let left = match other.get(name) {
             Some(taken) => quantity - taken,
             None => quantity.clone(),
         };
-        out.insert(name.clone(), if left.sign() > 0 { left } else { Quantity::zero() });
+        out.insert(
+            name.clone(),
+            if left.sign() > 0 {
+                left
+            } else {
+                Quantity::zero()
+            },
+        );
     }
     out
 }
@@ -67,12 +81,16 @@ pub(super) fn less(list: &ResourceList, other: &ResourceList) -> ResourceList {
 /// Only what has a name that `keep` likes.
 pub(super) fn only(list: &ResourceList, keep: impl Fn(&str) -> bool) -> ResourceList {
     let kept = list.iter().filter(|(name, _)| keep(name));
-    kept.map(|(name, quantity)| (name.clone(), quantity.clone())).collect()
+    kept.map(|(name, quantity)| (name.clone(), quantity.clone()))
+        .collect()
 }
 
 /// `cpu=1,memory=1Gi`
 pub(super) fn print(list: &ResourceList) -> String {
-    let parts: Vec<String> = list.iter().map(|(name, q)| format!("{name}={}", q.canonical())).collect();
+    let parts: Vec<String> = list
+        .iter()
+        .map(|(name, q)| format!("{name}={}", q.canonical()))
+        .collect();
     parts.join(",")
 }
 
@@ -87,9 +105,15 @@ mod tests {
         let mut list = read(&json!({"cpu": "500m", "memory": "1Gi"}));
         add(&mut list, &read(&json!({"cpu": "1", "pods": 2})));
         assert_eq!(print(&list), "cpu=1500m,memory=1Gi,pods=2");
-        let left = less(&list, &read(&json!({"cpu": "2", "memory": "512Mi", "storage": "1"})));
+        let left = less(
+            &list,
+            &read(&json!({"cpu": "2", "memory": "512Mi", "storage": "1"})),
+        );
         assert_eq!(print(&left), "cpu=0,memory=512Mi,pods=2,storage=0");
         raise(&mut list, &read(&json!({"cpu": "1", "pods": "3"})));
-        assert_eq!(write(&list), json!({"cpu": "1500m", "memory": "1Gi", "pods": "3"}));
+        assert_eq!(
+            write(&list),
+            json!({"cpu": "1500m", "memory": "1Gi", "pods": "3"})
+        );
     }
 }

@@ -18,7 +18,8 @@ use super::{
 
 const RUNTIME_CLASSES: &str = "node.k8s.io/runtimeclasses";
 const DIFFERS: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
-const UNFOUNDED: &str = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+const UNFOUNDED: &str =
+    "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
 
 /// The plugin.
 pub struct RuntimeClass(Stored);
@@ -91,7 +92,9 @@ fn equal(a: &Value, b: &Value) -> bool {
 }
 
 fn set_overhead(pod: &mut Value, class: &Value) -> Result<(), String> {
-    let Some(defined) = class["overhead"].as_object() else { return Ok(()) };
+    let Some(defined) = class["overhead"].as_object() else {
+        return Ok(());
+    };
     let fixed = defined.get("podFixed").filter(|fixed| fixed.is_object());
     let given = &pod["spec"]["overhead"];
     if given.as_object().is_some_and(|given| !given.is_empty())
@@ -110,7 +113,9 @@ fn set_scheduling(pod: &mut Value, scheduling: &Value) -> Result<(), String> {
         return Ok(());
     }
     for (key, wanted) in scheduling["nodeSelector"].as_object().into_iter().flatten() {
-        let Some(selector) = object_mut(pod, &["spec", "nodeSelector"]) else { break };
+        let Some(selector) = object_mut(pod, &["spec", "nodeSelector"]) else {
+            break;
+        };
         match selector.get(key) {
             Some(given) if given != wanted => {
                 return Err(format!(
@@ -124,7 +129,10 @@ fn set_scheduling(pod: &mut Value, scheduling: &Value) -> Result<(), String> {
             }
         }
     }
-    let merged = tolerations::merge(items(&pod["spec"]["tolerations"]), items(&scheduling["tolerations"]));
+    let merged = tolerations::merge(
+        items(&pod["spec"]["tolerations"]),
+        items(&scheduling["tolerations"]),
+    );
     match object_mut(pod, &["spec"]) {
         Some(spec) if !merged.is_empty() => {
             spec.insert("tolerations".into(), json!(merged));
@@ -167,14 +175,20 @@ mod tests {
         scene.mutate(&plugin, &mut pod).await.unwrap();
         assert_eq!(pod["spec"]["overhead"], json!({"cpu": "250m"}));
         assert_eq!(pod["spec"]["nodeSelector"], json!({"vm": "yes"}));
-        assert_eq!(pod["spec"]["tolerations"], json!([{"key": "vm", "operator": "Exists"}]));
+        assert_eq!(
+            pod["spec"]["tolerations"],
+            json!([{"key": "vm", "operator": "Exists"}])
+        );
         scene.create(&plugin, &pod).await.unwrap();
     }
 
     #[tokio::test]
     async fn an_unknown_class_and_a_conflict_are_refused() {
         let (scene, plugin) = scene().await;
-        let refused = scene.mutate(&plugin, &mut pod_of("gvisor")).await.unwrap_err();
+        let refused = scene
+            .mutate(&plugin, &mut pod_of("gvisor"))
+            .await
+            .unwrap_err();
         assert_eq!(
             refused.message,
             "pods \"p\" is forbidden: pod rejected: RuntimeClass \"gvisor\" not found"

@@ -9,13 +9,20 @@ use kubewright_apiserver::{
 use kubewright_machinery::Status;
 use serde_json::{Value, json};
 
-use super::{fields::{items, push}, refusal::is_for};
+use super::{
+    fields::{items, push},
+    refusal::is_for,
+};
 
 /// The finalizer of each protected resource.
 const PROTECTED: [(&str, &str, &str); 3] = [
     ("", "persistentvolumes", "kubernetes.io/pv-protection"),
     ("", "persistentvolumeclaims", "kubernetes.io/pvc-protection"),
-    ("storage.k8s.io", "volumeattributesclasses", "kubernetes.io/vac-protection"),
+    (
+        "storage.k8s.io",
+        "volumeattributesclasses",
+        "kubernetes.io/vac-protection",
+    ),
 ];
 
 /// The plugin.
@@ -31,7 +38,9 @@ impl Plugin for StorageObjectInUseProtection {
         object: &mut Value,
     ) -> Result<(), Status> {
         if attributes.operation == Operation::Create {
-            let found = PROTECTED.iter().find(|(group, resource, _)| is_for(cx, group, resource));
+            let found = PROTECTED
+                .iter()
+                .find(|(group, resource, _)| is_for(cx, group, resource));
             if let Some((_, _, finalizer)) = found {
                 protect(object, finalizer);
             }
@@ -41,7 +50,10 @@ impl Plugin for StorageObjectInUseProtection {
 }
 
 fn protect(object: &mut Value, finalizer: &str) {
-    if !items(&object["metadata"]["finalizers"]).iter().any(|f| f == finalizer) {
+    if !items(&object["metadata"]["finalizers"])
+        .iter()
+        .any(|f| f == finalizer)
+    {
         push(object, &["metadata", "finalizers"], json!(finalizer));
     }
 }

@@ -17,7 +17,11 @@ impl Stored {
         collection: &str,
         path: &str,
     ) -> Result<Option<T>, Status> {
-        let entry = self.0.get(&Key::new(collection, path)).await.map_err(status::internal)?;
+        let entry = self
+            .0
+            .get(&Key::new(collection, path))
+            .await
+            .map_err(status::internal)?;
         entry.as_ref().map(decode).transpose()
     }
 
@@ -28,8 +32,15 @@ impl Stored {
         prefix: String,
     ) -> Result<Vec<Entry>, Status> {
         let snapshot = self.0.snapshot(None).await.map_err(status::internal)?;
-        let range = Range { prefix, ..Range::default() };
-        Ok(snapshot.range(collection, range).await.map_err(status::internal)?.entries)
+        let range = Range {
+            prefix,
+            ..Range::default()
+        };
+        Ok(snapshot
+            .range(collection, range)
+            .await
+            .map_err(status::internal)?
+            .entries)
     }
 
     /// The objects whose path begins so, or what `T` keeps of them.
@@ -38,7 +49,11 @@ impl Stored {
         collection: &str,
         prefix: String,
     ) -> Result<Vec<T>, Status> {
-        self.entries(collection, prefix).await?.iter().map(decode).collect()
+        self.entries(collection, prefix)
+            .await?
+            .iter()
+            .map(decode)
+            .collect()
     }
 }
 

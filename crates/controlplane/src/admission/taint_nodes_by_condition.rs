@@ -8,7 +8,10 @@ use kubewright_apiserver::{
 use kubewright_machinery::Status;
 use serde_json::{Value, json};
 
-use super::{fields::{items, push}, refusal::is_for};
+use super::{
+    fields::{items, push},
+    refusal::is_for,
+};
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 const NO_SCHEDULE: &str = "NoSchedule";
@@ -37,7 +40,11 @@ fn taint(node: &mut Value) {
         .iter()
         .any(|taint| taint["key"] == NOT_READY && taint["effect"] == NO_SCHEDULE);
     if !there {
-        push(node, &["spec", "taints"], json!({"key": NOT_READY, "effect": NO_SCHEDULE}));
+        push(
+            node,
+            &["spec", "taints"],
+            json!({"key": NOT_READY, "effect": NO_SCHEDULE}),
+        );
     }
 }
 
@@ -50,7 +57,10 @@ mod tests {
         let mut node = json!({"metadata": {"name": "n"}});
         taint(&mut node);
         taint(&mut node);
-        assert_eq!(node["spec"]["taints"], json!([{"key": NOT_READY, "effect": NO_SCHEDULE}]));
+        assert_eq!(
+            node["spec"]["taints"],
+            json!([{"key": NOT_READY, "effect": NO_SCHEDULE}])
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use http::Method;
 use kubewright_apiserver::{
     admission::{AdmissionChain, Attributes, Operation, Plugin},
     registry::Resource,
-    request::{Query, RequestContext, RequestInfo, UserInfo},
+    request::{RequestContext, RequestInfo, UserInfo, query::Query},
 };
 use kubewright_machinery::{Status, gvk::GroupVersionKind};
 use kubewright_store::{Key, MemoryStore, Store};
@@ -43,7 +43,11 @@ impl Scene {
             resource: Arc::new(Resource::new(kind, resource, true)),
             admission: AdmissionChain::default(),
         };
-        Self { store: Arc::new(MemoryStore::new()), cx, dry_run: false }
+        Self {
+            store: Arc::new(MemoryStore::new()),
+            cx,
+            dry_run: false,
+        }
     }
 
     pub(super) fn store(&self) -> Stored {
@@ -55,19 +59,38 @@ impl Scene {
         let key = Key::new(collection, path);
         let payload = kubewright_apiserver::registry::generic::payload(&object);
         match self.store.get(&key).await.unwrap() {
-            Some(entry) => drop(self.store.update(key, entry.revision, payload).await.unwrap()),
+            Some(entry) => drop(
+                self.store
+                    .update(key, entry.revision, payload)
+                    .await
+                    .unwrap(),
+            ),
             None => drop(self.store.create(key, payload).await.unwrap()),
         }
     }
 
     pub(super) async fn read(&self, collection: &str, path: &str) -> Value {
-        self.store().get(collection, path).await.unwrap().unwrap_or_default()
+        self.store()
+            .get(collection, path)
+            .await
+            .unwrap()
+            .unwrap_or_default()
     }
 
     /// The object as a create would leave it.
-    pub(super) async fn mutate(&self, plugin: &dyn Plugin, object: &mut Value) -> Result<(), Status> {
+    pub(super) async fn mutate(
+        &self,
+        plugin: &dyn Plugin,
+        object: &mut Value,
+    ) -> Result<(), Status> {
         let name = name(object);
-        plugin.mutate(&self.cx, &self.attributes(Operation::Create, &name, None), object).await
+        plugin
+            .mutate(
+                &self.cx,
+                &self.attributes(Operation::Create, &name, None),
+                object,
+            )
+            .await
     }
 
     /// Whether the object may be created.
@@ -95,7 +118,12 @@ impl Scene {
         name: &'a str,
         old: Option<&'a Value>,
     ) -> Attributes<'a> {
-        Attributes { operation, name, old, dry_run: self.dry_run }
+        Attributes {
+            operation,
+            name,
+            old,
+            dry_run: self.dry_run,
+        }
     }
 }
 
@@ -116,5 +144,8 @@ pub(super) fn claim(size: &str) -> Value {
 }
 
 fn name(object: &Value) -> String {
-    object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
+    object["metadata"]["name"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }

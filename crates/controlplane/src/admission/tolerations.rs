@@ -6,15 +6,21 @@ use super::fields::text;
 
 /// Both lists in one; what another toleration of the two includes is left out.
 pub(super) fn merge(first: &[Value], second: &[Value]) -> Vec<Value> {
-    let all: Vec<(&Value, Toleration<'_>)> =
-        first.iter().chain(second).map(|value| (value, Toleration::read(value))).collect();
+    let all: Vec<(&Value, Toleration<'_>)> = first
+        .iter()
+        .chain(second)
+        .map(|value| (value, Toleration::read(value)))
+        .collect();
     let mut merged: Vec<(&Value, Toleration<'_>)> = Vec::new();
     for (i, (value, toleration)) in all.iter().enumerate() {
         let included = merged.iter().any(|(_, other)| other.includes(toleration));
         let later = &all[i + 1..];
         // Of equal ones the first stays.
-        let included_later =
-            || later.iter().any(|(_, other)| other != toleration && other.includes(toleration));
+        let included_later = || {
+            later
+                .iter()
+                .any(|(_, other)| other != toleration && other.includes(toleration))
+        };
         if !included && !included_later() {
             merged.push((value, *toleration));
         }
@@ -55,7 +61,9 @@ impl<'a> Toleration<'a> {
             return false;
         }
         if self.effect == "NoExecute"
-            && self.seconds.is_some_and(|most| other.seconds.is_none_or(|s| s > most))
+            && self
+                .seconds
+                .is_some_and(|most| other.seconds.is_none_or(|s| s > most))
         {
             return false;
         }
@@ -78,7 +86,10 @@ mod tests {
         let narrow = json!({"key": "a", "operator": "Equal", "value": "x", "effect": "NoSchedule"});
         let wide = json!({"key": "a", "operator": "Exists"});
         let other = json!({"key": "b", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5});
-        let merged = merge(&[narrow.clone(), other.clone()], &[wide.clone(), other.clone()]);
+        let merged = merge(
+            &[narrow.clone(), other.clone()],
+            &[wide.clone(), other.clone()],
+        );
         assert_eq!(merged, [other.clone(), wide]);
         let longer = json!({"key": "b", "operator": "Exists", "effect": "NoExecute"});
         assert_eq!(merge(&[other], std::slice::from_ref(&longer)), [longer]);

@@ -95,7 +95,11 @@ fn resource(
     resource.bare_items = true;
     resource.patches = PatchTypes::All;
     resource.selectable = Arc::new(selectable(info));
-    resource.table = Arc::new(table::Printed::new(group, info.kind, environment.clock.clone()));
+    resource.table = Arc::new(table::Printed::new(
+        group,
+        info.kind,
+        environment.clock.clone(),
+    ));
     resource.default = Some(Arc::new(rules.default));
     resource.clock = environment.clock.clone();
     resource.managed = Some(Arc::new(
@@ -114,7 +118,13 @@ fn resource(
     let stored = convert::storage_version(group, info.kind);
     let converter = stored
         .filter(|stored| *stored != (group, version))
-        .map(|stored| Arc::new(converter::Between { served: (group, version), stored, kind: info.kind }) as _);
+        .map(|stored| {
+            Arc::new(converter::Between {
+                served: (group, version),
+                stored,
+                kind: info.kind,
+            }) as _
+        });
     let generic = Generic::new(GenericOptions {
         store: environment.store.clone(),
         collection: collection(group, info.plural),
@@ -124,15 +134,27 @@ fn resource(
         shape: resource.shape,
         selectable: resource.selectable.clone(),
         strategy: Arc::new(
-            BuiltIn::new(group, info.kind, rules, Endpoint::main(rules)).with_services(services),
+            BuiltIn::new(group, info.kind, rules, Endpoint::main(rules))
+                .with_services(services)
+                .with_clock(info.kind, &environment.clock),
         ),
         converter,
         clock: environment.clock.clone(),
     });
-    let built_in = BuiltInKind { environment, kind, info, rules, generic };
+    let built_in = BuiltInKind {
+        environment,
+        kind,
+        info,
+        rules,
+        generic,
+    };
     resource.handlers = built_in.generic.clone().handlers();
     subresources::special_handlers(&built_in, &mut resource);
-    resource.subresources = info.subresources.iter().filter_map(|s| subresource(&built_in, s)).collect();
+    resource.subresources = info
+        .subresources
+        .iter()
+        .filter_map(|s| subresource(&built_in, s))
+        .collect();
     resource
 }
 
@@ -158,11 +180,13 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
     let managed = match &speaks {
         SubresourceKind::Parent => {
             let shape = Shape::Typed(kind.info.ty);
-            Some(Arc::new(FieldManager::new(&kind.kind, shape, info.name, reset)))
+            Some(Arc::new(FieldManager::new(
+                &kind.kind, shape, info.name, reset,
+            )))
         }
-        SubresourceKind::Other(gvk, shape) if info.name == "scale" => {
-            Some(Arc::new(FieldManager::new(gvk, *shape, info.name, &["status"])))
-        }
+        SubresourceKind::Other(gvk, shape) if info.name == "scale" => Some(Arc::new(
+            FieldManager::new(gvk, *shape, info.name, &["status"]),
+        )),
         SubresourceKind::Other(..) => None,
     };
     Some(Subresource {
@@ -177,7 +201,8 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
 impl BuiltInKind<'_> {
     /// The same objects under the rules of another endpoint.
     pub(crate) fn at(&self, endpoint: Endpoint) -> Generic {
-        let strategy = BuiltIn::new(&self.kind.group, &self.kind.kind, self.rules, endpoint);
+        let strategy = BuiltIn::new(&self.kind.group, &self.kind.kind, self.rules, endpoint)
+            .with_clock(&self.kind.kind, &self.environment.clock);
         self.generic.with_strategy(Arc::new(strategy))
     }
 }
@@ -204,7 +229,9 @@ fn selectable(info: &ResourceInfo) -> Selectable {
 
 /// The selectable fields of a built-in resource.
 pub(crate) fn selectable_of(group: &str, version: &str, plural: &str) -> Selectable {
-    kubewright_catalog::resource(group, version, plural).map(selectable).unwrap_or_default()
+    kubewright_catalog::resource(group, version, plural)
+        .map(selectable)
+        .unwrap_or_default()
 }
 
 fn owned(names: &[&str]) -> Vec<String> {

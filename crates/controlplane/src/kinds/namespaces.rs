@@ -66,9 +66,14 @@ impl Namespaces for Stored {
         let key = Key::new("namespaces", name);
         let entry = self.0.get(&key).await.map_err(status::internal)?;
         let Some(entry) = entry else { return Ok(None) };
-        let namespace: Phase<'_> = serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
+        let namespace: Phase<'_> =
+            serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
         let terminating = namespace.status.and_then(|s| s.phase) == Some("Terminating");
-        Ok(Some(if terminating { NamespacePhase::Terminating } else { NamespacePhase::Active }))
+        Ok(Some(if terminating {
+            NamespacePhase::Terminating
+        } else {
+            NamespacePhase::Active
+        }))
     }
 }
 
@@ -87,8 +92,14 @@ impl Delete for TerminateFirst {
         check_preconditions(name, options, &current)?;
         if !current["metadata"]["deletionTimestamp"].is_null() {
             if !namespace::is_finalized(&current) {
-                let object = self.0.rewrite(cx, name, options.dry_run, &|_| Ok(())).await?;
-                return Ok(Deleted { object, gone: false });
+                let object = self
+                    .0
+                    .rewrite(cx, name, options.dry_run, &|_| Ok(()))
+                    .await?;
+                return Ok(Deleted {
+                    object,
+                    gone: false,
+                });
             }
             return self.0.delete(cx, name, options).await;
         }
@@ -109,7 +120,10 @@ impl Delete for TerminateFirst {
                 Ok(())
             })
             .await?;
-        Ok(Deleted { object, gone: false })
+        Ok(Deleted {
+            object,
+            gone: false,
+        })
     }
 
     fn returns_deleted_object(&self) -> bool {
@@ -119,14 +133,24 @@ impl Delete for TerminateFirst {
 
 fn check_preconditions(name: &str, options: &DeleteOptions, current: &Value) -> Result<(), Status> {
     let resource = GroupResource::new("", "namespaces");
-    let expectations =
-        [("UID", &options.uid, "uid"), ("ResourceVersion", &options.resource_version, "resourceVersion")];
+    let expectations = [
+        ("UID", &options.uid, "uid"),
+        (
+            "ResourceVersion",
+            &options.resource_version,
+            "resourceVersion",
+        ),
+    ];
     for (title, expected, key) in expectations {
         let actual = current["metadata"][key].as_str().unwrap_or_default();
         if let Some(expected) = expected.as_deref().filter(|e| *e != actual) {
-            return Err(status::conflict(&resource, name, format!(
-                "Precondition failed: {title} in precondition: {expected}, {title} in object meta: {actual}"
-            )));
+            return Err(status::conflict(
+                &resource,
+                name,
+                format!(
+                    "Precondition failed: {title} in precondition: {expected}, {title} in object meta: {actual}"
+                ),
+            ));
         }
     }
     Ok(())
@@ -140,7 +164,10 @@ fn set_finalizers(object: &mut Value, options: &DeleteOptions) {
         (None, None) => return,
         _ => None,
     };
-    let current = object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+    let current = object["metadata"]["finalizers"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     let mut next: Vec<Value> = current
         .into_iter()
         .filter(|f| f != "orphan" && f != "foregroundDeletion")

@@ -3,11 +3,7 @@
 //! The allocator lives in memory. It learns what is taken from the store when the first service is written, so a cluster without
 //! services pays nothing, and a fork begins with what its services hold.
 
-use std::{
-    collections::HashSet,
-    net::Ipv4Addr,
-    sync::Arc,
-};
+use std::{collections::HashSet, net::Ipv4Addr, sync::Arc};
 
 use kubewright_apiserver::registry::generic::Reservation;
 use kubewright_builtins::core::service::allocation;
@@ -44,7 +40,10 @@ struct Taken {
 
 impl Services {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, taken: Arc::default() }
+        Self {
+            store,
+            taken: Arc::default(),
+        }
     }
 
     async fn taken(&self) -> Result<&Arc<Mutex<Taken>>, Status> {
@@ -59,8 +58,12 @@ impl Services {
                 for entry in page.entries {
                     let service: Value =
                         serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
-                    taken.ips.extend(allocation::released_cluster_ips(None, &service));
-                    taken.ports.extend(allocation::released_node_ports(None, &service));
+                    taken
+                        .ips
+                        .extend(allocation::released_cluster_ips(None, &service));
+                    taken
+                        .ports
+                        .extend(allocation::released_node_ports(None, &service));
                 }
                 Ok(Arc::new(Mutex::new(taken)))
             })
@@ -83,16 +86,26 @@ impl Services {
             return Err(refusal(service, &errors));
         }
         let taken = self.taken().await?.clone();
-        let mut reserved = Reserved { taken: taken.clone(), ips: vec![], ports: vec![], released: None };
+        let mut reserved = Reserved {
+            taken: taken.clone(),
+            ips: vec![],
+            ports: vec![],
+            released: None,
+        };
         for wanted in allocation::wanted_cluster_ips(service, old) {
-            let ip = take_ip(&mut taken.lock(), wanted.address.as_deref())
-                .map_err(|text| refusal(service, &[ip_error(service, wanted.address.as_deref(), &text)]))?;
+            let ip = take_ip(&mut taken.lock(), wanted.address.as_deref()).map_err(|text| {
+                refusal(
+                    service,
+                    &[ip_error(service, wanted.address.as_deref(), &text)],
+                )
+            })?;
             reserved.ips.push(ip.clone());
             allocation::put_cluster_ip(service, wanted.index, &ip);
         }
         for wanted in allocation::wanted_node_ports(service, old) {
-            let port = take_port(&mut taken.lock(), wanted.port)
-                .map_err(|text| refusal(service, &[port_error(wanted.index, wanted.port, &text)]))?;
+            let port = take_port(&mut taken.lock(), wanted.port).map_err(|text| {
+                refusal(service, &[port_error(wanted.index, wanted.port, &text)])
+            })?;
             reserved.ports.push(port);
             allocation::put_node_port(service, wanted.index, port, old.is_none());
         }

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
+    clock::{SharedClock, rfc3339},
     registry::generic::{GarbageCollection, Reservation, Strategy},
     request::RequestContext,
 };
-use kubewright_builtins::{KindRules, Propagation};
+use kubewright_builtins::{
+    KindRules, Propagation, certificates::certificate_signing_request, core::persistent_volume,
+};
 use kubewright_machinery::{Status, field::ErrorList};
 use serde_json::Value;
 
@@ -23,7 +26,13 @@ pub(crate) struct BuiltIn {
     ttl: Option<Duration>,
     emptied: fn(&Value) -> bool,
     services: Option<Services>,
+    stamp: Option<(Stamp, SharedClock)>,
+    /// Who makes the object is written into it.
+    signed: bool,
 }
+
+/// Writes the time of a change into an object: new, old, now.
+type Stamp = fn(&mut Value, &Value, &str);
 
 /// What distinguishes an endpoint of a kind: how updates through it are prepared and judged.
 #[derive(Clone, Copy)]
@@ -37,7 +46,11 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// The object itself.
     pub(crate) fn main(rules: &KindRules) -> Self {
-        Self { main: true, prepare: rules.prepare_update, validate: rules.validate_update }
+        Self {
+            main: true,
+            prepare: rules.prepare_update,
+            validate: rules.validate_update,
+        }
     }
 
     /// Its status.
@@ -57,12 +70,34 @@ impl BuiltIn {
         rules: &'static KindRules,
         endpoint: Endpoint,
     ) -> Self {
+        let signed = kind == "CertificateSigningRequest";
         let ttl = (kind == "Event").then_some(EVENT_TTL);
         let emptied = match (group, kind) {
             ("", "Namespace") => kubewright_builtins::core::namespace::is_finalized,
             _ => |_: &Value| true,
         };
-        Self { rules, endpoint, ttl, emptied, services: None }
+        Self {
+            rules,
+            endpoint,
+            ttl,
+            emptied,
+            services: None,
+            stamp: None,
+            signed,
+        }
+    }
+
+    /// With a clock, for kinds whose changes are stamped with the time.
+    pub(crate) fn with_clock(mut self, kind: &str, clock: &SharedClock) -> Self {
+        let stamp: Option<Stamp> = match kind {
+            "PersistentVolume" => Some(persistent_volume::stamp_phase_transition),
+            "CertificateSigningRequest" if !self.endpoint.main => {
+                Some(certificate_signing_request::stamp_conditions)
+            }
+            _ => None,
+        };
+        self.stamp = stamp.map(|stamp| (stamp, clock.clone()));
+        self
     }
 
     /// With an allocator of addresses and ports.
@@ -74,12 +109,30 @@ impl BuiltIn {
 
 #[async_trait]
 impl Strategy for BuiltIn {
-    fn prepare_for_create(&self, object: &mut Value) {
+    fn prepare_for_create(&self, cx: &RequestContext, object: &mut Value) {
         (self.rules.prepare_create)(object);
+        if self.signed {
+            let user = &cx.user;
+            let extra = user
+                .extra
+                .iter()
+                .map(|(k, v)| (k.clone(), Value::from(v.clone())))
+                .collect();
+            certificate_signing_request::put_requester(
+                object,
+                &user.name,
+                &user.uid,
+                &user.groups,
+                extra,
+            );
+        }
     }
 
     fn prepare_for_update(&self, object: &mut Value, old: &Value) {
         (self.endpoint.prepare)(object, old);
+        if let Some((stamp, clock)) = &self.stamp {
+            stamp(object, old, &rfc3339(clock.now()));
+        }
     }
 
     fn validate(&self, object: &Value) -> ErrorList {
@@ -107,7 +160,11 @@ impl Strategy for BuiltIn {
     }
 
     fn warnings_on_update(&self, object: &Value, old: &Value) -> Vec<String> {
-        if self.endpoint.main { (self.rules.warnings_on_update)(object, old) } else { Vec::new() }
+        if self.endpoint.main {
+            (self.rules.warnings_on_update)(object, old)
+        } else {
+            Vec::new()
+        }
     }
 
     fn allow_create_on_update(&self) -> bool {
@@ -131,7 +188,9 @@ impl Strategy for BuiltIn {
     }
 
     fn grace_period(&self, object: &Value, requested: Option<i64>) -> Option<i64> {
-        self.rules.grace.map(|grace| grace(object, requested).seconds)
+        self.rules
+            .grace
+            .map(|grace| grace(object, requested).seconds)
     }
 
     async fn begin_write(

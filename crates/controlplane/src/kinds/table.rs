@@ -12,7 +12,10 @@ pub(super) struct Printed {
 
 impl Printed {
     pub(super) fn new(group: &str, kind: &str, clock: SharedClock) -> Self {
-        Self { printer: printers::printer(group, kind).unwrap_or(&printers::DEFAULT), clock }
+        Self {
+            printer: printers::printer(group, kind).unwrap_or(&printers::DEFAULT),
+            clock,
+        }
     }
 }
 
@@ -31,7 +34,9 @@ impl Table for Printed {
     }
 
     fn cells(&self, object: &Value) -> Vec<Value> {
-        let options = PrintOptions { now_unix_seconds: self.clock.now().as_second() };
+        let options = PrintOptions {
+            now_unix_seconds: self.clock.now().as_second(),
+        };
         (self.printer.cells)(object, &options)
     }
 
@@ -46,6 +51,8 @@ impl Table for Printed {
     }
 
     fn order(&self, a: &Value, b: &Value) -> std::cmp::Ordering {
-        self.printer.list_order.map_or(std::cmp::Ordering::Equal, |order| order(a, b))
+        self.printer
+            .list_order
+            .map_or(std::cmp::Ordering::Equal, |order| order(a, b))
     }
 }

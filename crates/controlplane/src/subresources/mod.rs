@@ -8,9 +8,16 @@ mod token;
 
 use std::sync::Arc;
 
-use kubewright_apiserver::registry::{Handlers, Resource};
-use kubewright_builtins::core::namespace;
+use kubewright_apiserver::{
+    object::Object,
+    registry::{Handlers, Resource},
+};
+use kubewright_builtins::{
+    certificates::certificate_signing_request as csr,
+    core::{namespace, pod},
+};
 use kubewright_catalog::resource::SubresourceInfo;
+use kubewright_machinery::{Status, status::Details};
 
 use crate::kinds::{BuiltInKind, namespaces, strategy::Endpoint};
 
@@ -24,11 +31,18 @@ pub(crate) fn special_handlers(kind: &BuiltInKind<'_>, resource: &mut Resource) 
         }
         ("", "bindings") => {
             let create = Some(Arc::new(binding::BindNamed::new(kind.environment)) as _);
-            resource.handlers = Handlers { create, ..Handlers::default() };
+            resource.handlers = Handlers {
+                create,
+                ..Handlers::default()
+            };
         }
         ("", "componentstatuses") => {
             let Handlers { get, list, .. } = resource.handlers.clone();
-            resource.handlers = Handlers { get, list, ..Handlers::default() };
+            resource.handlers = Handlers {
+                get,
+                list,
+                ..Handlers::default()
+            };
         }
         ("batch", "jobs") => {
             resource.warn_on_delete = Some(Arc::new(|options| {
@@ -44,19 +58,58 @@ const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are d
 
 /// The handlers of a subresource; `None` where it is not served.
 pub(crate) fn handlers(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Handlers> {
-    let main = Endpoint { main: false, ..Endpoint::main(kind.rules) };
+    let main = Endpoint {
+        main: false,
+        ..Endpoint::main(kind.rules)
+    };
     let mut handlers = match (kind.info.plural, info.name) {
         (_, "status") => kind.at(Endpoint::status(kind.rules)).subresource_handlers(),
         ("namespaces", "finalize") => {
-            let endpoint = Endpoint { prepare: namespace::prepare_finalize, ..main };
-            kind.at(endpoint).subresource_handlers()
+            let (prepare, validate) = (namespace::prepare_finalize, namespace::validate_finalize);
+            kind.at(Endpoint {
+                prepare,
+                validate,
+                ..main
+            })
+            .subresource_handlers()
         }
         (_, "scale") => scale::handlers(kind),
         ("pods", "binding") => binding::handlers(kind),
         ("pods", "eviction") => eviction::handlers(kind),
         ("serviceaccounts", "token") => token::handlers(kind),
-        (_, "log" | "exec" | "attach" | "portforward" | "proxy") => streams::handlers(kind, info.name),
-        (_, "ephemeralcontainers" | "resize" | "approval") => kind.at(main).subresource_handlers(),
+        (_, "log" | "exec" | "attach" | "portforward" | "proxy") => {
+            streams::handlers(kind, info.name)
+        }
+        ("pods", "ephemeralcontainers") => {
+            let (prepare, validate) = (
+                pod::update::prepare_ephemeral_containers,
+                pod::update::ephemeral_containers,
+            );
+            kind.at(Endpoint {
+                prepare,
+                validate,
+                ..main
+            })
+            .subresource_handlers()
+        }
+        ("pods", "resize") => {
+            let (prepare, validate) = (pod::resize::prepare, pod::resize::validate);
+            kind.at(Endpoint {
+                prepare,
+                validate,
+                ..main
+            })
+            .subresource_handlers()
+        }
+        ("certificatesigningrequests", "approval") => {
+            let (prepare, validate) = (csr::prepare_approval, csr::validate_approval);
+            kind.at(Endpoint {
+                prepare,
+                validate,
+                ..main
+            })
+            .subresource_handlers()
+        }
         _ => return None,
     };
     // Some are written and never read.
@@ -64,4 +117,13 @@ pub(crate) fn handlers(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option
         handlers.get = None;
     }
     Some(handlers)
+}
+
+/// The answer to a create that makes nothing: done.
+fn done() -> Result<Object, Status> {
+    Object::new(&Status {
+        code: 201,
+        details: None,
+        ..Status::success(Details::default())
+    })
 }

@@ -20,12 +20,26 @@ pub(super) fn handlers(kind: &BuiltInKind<'_>, name: &str) -> Handlers {
     let methods = match name {
         "log" => vec![Method::GET],
         "proxy" => {
-            vec![Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::HEAD, Method::OPTIONS]
+            vec![
+                Method::GET,
+                Method::POST,
+                Method::PUT,
+                Method::PATCH,
+                Method::DELETE,
+                Method::HEAD,
+                Method::OPTIONS,
+            ]
         }
         _ => vec![Method::GET, Method::POST],
     };
-    let connect = Arc::new(NobodyThere { parents: kind.generic.clone(), methods });
-    Handlers { connect: Some(connect), ..Handlers::default() }
+    let connect = Arc::new(NobodyThere {
+        parents: kind.generic.clone(),
+        methods,
+    });
+    Handlers {
+        connect: Some(connect),
+        ..Handlers::default()
+    }
 }
 
 struct NobodyThere {
@@ -49,7 +63,9 @@ impl Connect for NobodyThere {
         let is_pod = parent["kind"] == "Pod";
         let node = parent["spec"]["nodeName"].as_str().unwrap_or_default();
         if is_pod && node.is_empty() {
-            return Err(status::bad_request(format!("pod {name} does not have a host assigned")));
+            return Err(status::bad_request(format!(
+                "pod {name} does not have a host assigned"
+            )));
         }
         Err(Status::failure(
             503,

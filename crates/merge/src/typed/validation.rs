@@ -68,9 +68,7 @@ fn check<S: Schema>(schema: S, value: &Value, duplicates: Duplicates) -> Vec<Pro
         return Vec::new();
     }
     match resolve(schema, Some(value)) {
-        Atom::Scalar(scalar) => {
-            scalar_problem(scalar, Some(value)).map_or_else(Vec::new, |message| problem(message))
-        }
+        Atom::Scalar(scalar) => scalar_problem(scalar, Some(value)).map_or_else(Vec::new, problem),
         Atom::Map(atom) => match value {
             Value::Object(fields) => check_map(&atom, fields, duplicates),
             Value::Null => Vec::new(),

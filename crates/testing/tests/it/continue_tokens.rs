@@ -19,7 +19,8 @@ async fn five() -> (TestCluster, Http) {
 }
 
 async fn next(http: &Http, limit: usize, token: &str) -> Answer {
-    http.get(&format!("{MAPS}?limit={limit}&continue={token}")).await
+    http.get(&format!("{MAPS}?limit={limit}&continue={token}"))
+        .await
 }
 
 fn token(value: Value) -> String {
@@ -35,23 +36,40 @@ async fn chunks_show_one_state_whatever_happens_meanwhile() {
     let (cluster, http) = five().await;
     let first = http.get(&format!("{MAPS}?limit=2")).await;
     let revision = cluster.revision().await;
-    assert_eq!((first.names(), first.revision()), (vec!["a".into(), "b".into()], revision));
+    assert_eq!(
+        (first.names(), first.revision()),
+        (vec!["a".into(), "b".into()], revision)
+    );
     assert_eq!(remaining(&first), 3);
 
     http.delete(&format!("{MAPS}/c")).await.ok();
-    http.put(&format!("{MAPS}/d"), map_with("d", "second")).await.ok();
+    http.put(&format!("{MAPS}/d"), map_with("d", "second"))
+        .await
+        .ok();
     http.post(MAPS, map("cc")).await.ok();
 
     let second = next(&http, 2, &first.continue_token()).await;
-    assert_eq!((second.names(), second.revision()), (vec!["c".into(), "d".into()], revision));
+    assert_eq!(
+        (second.names(), second.revision()),
+        (vec!["c".into(), "d".into()], revision)
+    );
     assert_eq!(second.json()["items"][1]["data"]["value"], "first");
     assert_eq!(remaining(&second), 1);
 
     let last = next(&http, 2, &second.continue_token()).await;
-    assert_eq!((last.names(), last.revision()), (vec!["e".into()], revision));
-    assert_eq!((last.continue_token(), remaining(&last)), (String::new(), Value::Null));
+    assert_eq!(
+        (last.names(), last.revision()),
+        (vec!["e".into()], revision)
+    );
+    assert_eq!(
+        (last.continue_token(), remaining(&last)),
+        (String::new(), Value::Null)
+    );
     // The list's metadata has neither, not even empty.
-    assert_eq!(last.json()["metadata"], json!({"resourceVersion": revision.to_string()}));
+    assert_eq!(
+        last.json()["metadata"],
+        json!({"resourceVersion": revision.to_string()})
+    );
 }
 
 #[tokio::test]
@@ -60,14 +78,20 @@ async fn a_limit_that_is_not_reached_leaves_no_token() {
     for limit in [5, 6, 1000] {
         let all = http.get(&format!("{MAPS}?limit={limit}")).await;
         assert_eq!(all.names().len(), 5);
-        assert_eq!((all.continue_token(), remaining(&all)), (String::new(), Value::Null));
+        assert_eq!(
+            (all.continue_token(), remaining(&all)),
+            (String::new(), Value::Null)
+        );
     }
 }
 
 #[tokio::test]
 async fn how_many_remain_is_only_said_without_selectors() {
     let (_cluster, http) = five().await;
-    for selector in ["labelSelector=x%21%3Dy", "fieldSelector=metadata.name%21%3Dx"] {
+    for selector in [
+        "labelSelector=x%21%3Dy",
+        "fieldSelector=metadata.name%21%3Dx",
+    ] {
         let some = http.get(&format!("{MAPS}?limit=2&{selector}")).await;
         assert_eq!(some.names(), ["a", "b"]);
         assert_ne!(some.continue_token(), "");
@@ -81,14 +105,20 @@ async fn a_limit_counts_what_the_selector_lets_through() {
     let http = Http::of(&cluster);
     for i in 0..10 {
         let parity = if i % 2 == 0 { "even" } else { "odd" };
-        http.post(MAPS, labelled(&format!("m{i}"), "parity", parity)).await.ok();
+        http.post(MAPS, labelled(&format!("m{i}"), "parity", parity))
+            .await
+            .ok();
     }
     let query = format!("{MAPS}?limit=2&labelSelector=parity%3Dodd");
     let first = http.get(&query).await;
     assert_eq!(first.names(), ["m1", "m3"]);
-    let second = http.get(&format!("{query}&continue={}", first.continue_token())).await;
+    let second = http
+        .get(&format!("{query}&continue={}", first.continue_token()))
+        .await;
     assert_eq!(second.names(), ["m5", "m7"]);
-    let third = http.get(&format!("{query}&continue={}", second.continue_token())).await;
+    let third = http
+        .get(&format!("{query}&continue={}", second.continue_token()))
+        .await;
     assert_eq!(third.names(), ["m9"]);
     assert_eq!(third.continue_token(), "");
 }
@@ -111,9 +141,16 @@ async fn chunks_over_all_namespaces_are_ordered_by_namespace_and_name() {
     let mut got = Vec::new();
     let mut token = String::new();
     loop {
-        let chunk = http.get(&format!("/api/v1/secrets?limit=5&continue={token}")).await;
+        let chunk = http
+            .get(&format!("/api/v1/secrets?limit=5&continue={token}"))
+            .await;
         for item in chunk.ok()["items"].as_array().unwrap() {
-            let text = |key: &str| item["metadata"][key].as_str().unwrap_or_default().to_owned();
+            let text = |key: &str| {
+                item["metadata"][key]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned()
+            };
             got.push(format!("{}/{}", text("namespace"), text("name")));
         }
         token = chunk.continue_token();
@@ -129,13 +166,21 @@ async fn a_token_brings_its_own_revision() {
     let (_cluster, http) = five().await;
     let token = http.get(&format!("{MAPS}?limit=2")).await.continue_token();
     let path = format!("{MAPS}?limit=2&continue={token}");
-    assert_eq!(http.get(&format!("{path}&resourceVersion=0")).await.names(), ["c", "d"]);
-    http.get(&format!("{path}&resourceVersion=5")).await.refused_with(
-        400,
-        "specifying resource version is not allowed when using continue",
+    assert_eq!(
+        http.get(&format!("{path}&resourceVersion=0")).await.names(),
+        ["c", "d"]
     );
+    http.get(&format!("{path}&resourceVersion=5"))
+        .await
+        .refused_with(
+            400,
+            "specifying resource version is not allowed when using continue",
+        );
     // Without a limit a token still works, and takes all the rest.
-    assert_eq!(http.get(&format!("{MAPS}?continue={token}")).await.names(), ["c", "d", "e"]);
+    assert_eq!(
+        http.get(&format!("{MAPS}?continue={token}")).await.names(),
+        ["c", "d", "e"]
+    );
 }
 
 #[tokio::test]
@@ -147,15 +192,25 @@ async fn an_expired_token_offers_one_for_the_newest_state() {
     http.post(MAPS, map("aa")).await.ok();
     cluster.compact_now().await;
 
-    let status = next(&http, 2, &first.continue_token()).await.refused_with(410, EXPIRED);
+    let status = next(&http, 2, &first.continue_token())
+        .await
+        .refused_with(410, EXPIRED);
     assert_eq!(status["reason"], "Expired");
-    let offered = status["metadata"]["continue"].as_str().expect("another token");
+    let offered = status["metadata"]["continue"]
+        .as_str()
+        .expect("another token");
     let inside: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(offered).unwrap()).unwrap();
-    assert_eq!(inside, json!({"v": "meta.k8s.io/v1", "rv": -1, "start": "b\u{0}"}));
+    assert_eq!(
+        inside,
+        json!({"v": "meta.k8s.io/v1", "rv": -1, "start": "b\u{0}"})
+    );
 
     let now = cluster.revision().await;
     let second = next(&http, 2, offered).await;
-    assert_eq!((second.names(), second.revision()), (vec!["cc".into(), "d".into()], now));
+    assert_eq!(
+        (second.names(), second.revision()),
+        (vec!["cc".into(), "d".into()], now)
+    );
     assert_eq!(remaining(&second), 1);
     // From there on it is one state again.
     http.delete(&format!("{MAPS}/e")).await.ok();
@@ -169,9 +224,18 @@ async fn tokens_that_were_never_issued_are_bad_requests() {
     let before = cluster.revision().await;
     let v1 = "meta.k8s.io/v1";
     let cases = [
-        ("abc".to_owned(), "invalid character 'i' looking for beginning of value".to_owned()),
-        ("%25%25".to_owned(), "illegal base64 data at input byte 0".to_owned()),
-        (token(json!(null)), "server does not recognize this encoded version ".to_owned()),
+        (
+            "abc".to_owned(),
+            "invalid character 'i' looking for beginning of value".to_owned(),
+        ),
+        (
+            "%25%25".to_owned(),
+            "illegal base64 data at input byte 0".to_owned(),
+        ),
+        (
+            token(json!(null)),
+            "server does not recognize this encoded version ".to_owned(),
+        ),
         (
             token(json!({"v": "meta.k8s.io/v2", "rv": 5, "start": "a\0"})),
             "server does not recognize this encoded version meta.k8s.io/v2".to_owned(),
@@ -180,7 +244,10 @@ async fn tokens_that_were_never_issued_are_bad_requests() {
             token(json!({"v": v1, "rv": 0, "start": "a\0"})),
             format!("incorrect encoded start resourceVersion (version {v1})"),
         ),
-        (token(json!({"v": v1, "rv": 5, "start": ""})), format!("encoded start key empty (version {v1})")),
+        (
+            token(json!({"v": v1, "rv": 5, "start": ""})),
+            format!("encoded start key empty (version {v1})"),
+        ),
     ];
     for (token, why) in cases {
         next(&http, 1, &token).await.refused_with(
@@ -194,9 +261,18 @@ async fn tokens_that_were_never_issued_are_bad_requests() {
 #[tokio::test]
 async fn a_token_cannot_climb_out_of_its_list() {
     let (cluster, http) = five().await;
-    http.post("/api/v1/namespaces/default/secrets", map("treasure")).await.ok();
+    http.post("/api/v1/namespaces/default/secrets", map("treasure"))
+        .await
+        .ok();
     let revision = cluster.revision().await;
-    for start in ["../../secrets/x\0", "a/../b\0", "./a", "../default/a", "..", "a/../../../secrets/"] {
+    for start in [
+        "../../secrets/x\0",
+        "a/../b\0",
+        "./a",
+        "../default/a",
+        "..",
+        "a/../../../secrets/",
+    ] {
         let token = token(json!({"v": "meta.k8s.io/v1", "rv": revision, "start": start}));
         next(&http, 10, &token).await.refused_with(
             400,
@@ -206,7 +282,10 @@ async fn a_token_cannot_climb_out_of_its_list() {
     // A start that is merely odd finds nothing that it should not.
     for start in ["zzz\0", "/zzz\0", "\u{10ffff}"] {
         let token = token(json!({"v": "meta.k8s.io/v1", "rv": revision, "start": start}));
-        assert!(next(&http, 10, &token).await.names().is_empty(), "{start:?}");
+        assert!(
+            next(&http, 10, &token).await.names().is_empty(),
+            "{start:?}"
+        );
     }
 }
 
@@ -224,9 +303,15 @@ async fn a_token_of_the_future_times_out() {
 #[tokio::test]
 async fn zero_ignores_the_limit() {
     let (_cluster, http) = five().await;
-    for query in ["resourceVersion=0", "resourceVersion=0&resourceVersionMatch=NotOlderThan"] {
+    for query in [
+        "resourceVersion=0",
+        "resourceVersion=0&resourceVersionMatch=NotOlderThan",
+    ] {
         let all = http.get(&format!("{MAPS}?limit=2&{query}")).await;
         assert_eq!(all.names().len(), 5, "{query}");
-        assert_eq!((all.continue_token(), remaining(&all)), (String::new(), Value::Null));
+        assert_eq!(
+            (all.continue_token(), remaining(&all)),
+            (String::new(), Value::Null)
+        );
     }
 }

@@ -78,12 +78,15 @@ impl Http {
     }
 
     pub(crate) async fn get_as(&self, path: &str, accept: &str) -> Answer {
-        let request = Request::get(path).header("accept", accept).body(Body::empty());
+        let request = Request::get(path)
+            .header("accept", accept)
+            .body(Body::empty());
         self.call(request.expect("a request")).await
     }
 
     pub(crate) async fn post(&self, path: &str, object: Value) -> Answer {
-        self.send(Method::POST, path, JSON, object.to_string()).await
+        self.send(Method::POST, path, JSON, object.to_string())
+            .await
     }
 
     pub(crate) async fn put(&self, path: &str, object: Value) -> Answer {
@@ -91,7 +94,8 @@ impl Http {
     }
 
     pub(crate) async fn patch(&self, path: &str, object: Value) -> Answer {
-        self.send(Method::PATCH, path, MERGE, object.to_string()).await
+        self.send(Method::PATCH, path, MERGE, object.to_string())
+            .await
     }
 
     pub(crate) async fn delete(&self, path: &str) -> Answer {
@@ -99,7 +103,8 @@ impl Http {
     }
 
     pub(crate) async fn delete_with(&self, path: &str, options: Value) -> Answer {
-        self.send(Method::DELETE, path, JSON, options.to_string()).await
+        self.send(Method::DELETE, path, JSON, options.to_string())
+            .await
     }
 
     pub(crate) async fn send(
@@ -113,7 +118,8 @@ impl Http {
         if !content_type.is_empty() {
             request = request.header("content-type", content_type);
         }
-        self.call(request.body(Body::from(body.into())).expect("a request")).await
+        self.call(request.body(Body::from(body.into())).expect("a request"))
+            .await
     }
 
     pub(crate) async fn call(&self, request: Request<Body>) -> Answer {
@@ -122,7 +128,11 @@ impl Http {
             let Ok(response) = self.service.clone().call(request).await;
             let (head, body) = response.into_parts();
             let body = body.collect().await.expect("a whole body").to_bytes();
-            Answer { code: head.status.as_u16(), headers: head.headers, body }
+            Answer {
+                code: head.status.as_u16(),
+                headers: head.headers,
+                body,
+            }
         };
         let Ok(answer) = tokio::time::timeout(PATIENCE, answered).await else {
             panic!("no answer to {asked}");
@@ -136,15 +146,22 @@ impl Http {
     }
 
     pub(crate) async fn watch_as(&self, path: &str, query: &str, accept: &str) -> Watching {
-        self.watching(&format!("{path}?watch=1&{query}"), accept).await
+        self.watching(&format!("{path}?watch=1&{query}"), accept)
+            .await
     }
 
     /// Starts a watch by its whole path.
     pub(crate) async fn watching(&self, path: &str, accept: &str) -> Watching {
-        let request = Request::get(path).header("accept", accept).body(Body::empty());
+        let request = Request::get(path)
+            .header("accept", accept)
+            .body(Body::empty());
         let Ok(response) = self.service.clone().call(request.expect("a request")).await;
         assert_eq!(response.status(), 200, "{path}");
-        Watching { body: response.into_body(), unread: BytesMut::new(), events: VecDeque::new() }
+        Watching {
+            body: response.into_body(),
+            unread: BytesMut::new(),
+            events: VecDeque::new(),
+        }
     }
 }
 
@@ -153,14 +170,23 @@ impl Answer {
     pub(crate) fn json(&self) -> Value {
         match serde_json::from_slice(&self.body) {
             Ok(value) => value,
-            Err(e) => panic!("{} {e}: {:?}", self.code, String::from_utf8_lossy(&self.body)),
+            Err(e) => panic!(
+                "{} {e}: {:?}",
+                self.code,
+                String::from_utf8_lossy(&self.body)
+            ),
         }
     }
 
     /// The object of a request that succeeded.
     #[track_caller]
     pub(crate) fn ok(&self) -> Value {
-        assert!((200..300).contains(&self.code), "{}: {}", self.code, self.message());
+        assert!(
+            (200..300).contains(&self.code),
+            "{}: {}",
+            self.code,
+            self.message()
+        );
         self.json()
     }
 
@@ -198,7 +224,10 @@ impl Answer {
 
     #[track_caller]
     pub(crate) fn continue_token(&self) -> String {
-        self.ok()["metadata"]["continue"].as_str().unwrap_or_default().to_owned()
+        self.ok()["metadata"]["continue"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
     }
 
     /// The resourceVersion, of a list or an object.
@@ -208,7 +237,11 @@ impl Answer {
     }
 
     pub(crate) fn warnings(&self) -> Vec<&str> {
-        self.headers.get_all("warning").iter().filter_map(|w| w.to_str().ok()).collect()
+        self.headers
+            .get_all("warning")
+            .iter()
+            .filter_map(|w| w.to_str().ok())
+            .collect()
     }
 }
 
@@ -218,11 +251,14 @@ impl Watching {
         while self.events.is_empty() {
             let frame = tokio::time::timeout(PATIENCE, self.body.frame());
             let frame = frame.await.expect("an event or the end")?;
-            let Ok(data) = frame.expect("a stream that does not break").into_data() else { continue };
+            let Ok(data) = frame.expect("a stream that does not break").into_data() else {
+                continue;
+            };
             self.unread.extend_from_slice(&data);
             while let Some(end) = self.unread.iter().position(|b| *b == b'\n') {
                 let line = self.unread.split_to(end + 1);
-                self.events.push_back(serde_json::from_slice(&line).expect("an event"));
+                self.events
+                    .push_back(serde_json::from_slice(&line).expect("an event"));
             }
         }
         self.events.pop_front()
@@ -260,6 +296,8 @@ pub(crate) fn name_of(object: &Value) -> &str {
 
 #[track_caller]
 pub(crate) fn revision_of(object: &Value) -> u64 {
-    let text = object["metadata"]["resourceVersion"].as_str().expect("a resourceVersion");
+    let text = object["metadata"]["resourceVersion"]
+        .as_str()
+        .expect("a resourceVersion");
     text.parse().expect("a decimal resourceVersion")
 }

@@ -25,10 +25,17 @@ async fn past() -> Past {
     http.post(MAPS, map_with("a", "old")).await.ok();
     let early = revision_of(&http.post(MAPS, map_with("b", "old")).await.ok());
     http.delete(&format!("{MAPS}/a")).await.ok();
-    http.put(&format!("{MAPS}/b"), map_with("b", "new")).await.ok();
+    http.put(&format!("{MAPS}/b"), map_with("b", "new"))
+        .await
+        .ok();
     http.post(MAPS, map("c")).await.ok();
     let now = revision_of(&http.post(MAPS, map("d")).await.ok());
-    Past { cluster, http, early, now }
+    Past {
+        cluster,
+        http,
+        early,
+        now,
+    }
 }
 
 impl Past {
@@ -41,20 +48,32 @@ impl Past {
 async fn unset_is_the_newest_state() {
     let past = past().await;
     let all = past.list("").await;
-    assert_eq!((all.names().as_slice(), all.revision()), (NOW.map(String::from).as_slice(), past.now));
+    assert_eq!(
+        (all.names().as_slice(), all.revision()),
+        (NOW.map(String::from).as_slice(), past.now)
+    );
     assert_eq!(all.continue_token(), "");
 
     let some = past.list("limit=2").await;
-    assert_eq!((some.names(), some.revision()), (vec!["b".into(), "c".into()], past.now));
+    assert_eq!(
+        (some.names(), some.revision()),
+        (vec!["b".into(), "c".into()], past.now)
+    );
     assert_ne!(some.continue_token(), "");
 }
 
 #[tokio::test]
 async fn zero_is_any_state_and_ours_is_the_newest() {
     let past = past().await;
-    for query in ["resourceVersion=0", "resourceVersion=0&resourceVersionMatch=NotOlderThan"] {
+    for query in [
+        "resourceVersion=0",
+        "resourceVersion=0&resourceVersionMatch=NotOlderThan",
+    ] {
         let all = past.list(query).await;
-        assert_eq!((all.names().as_slice(), all.revision()), (NOW.map(String::from).as_slice(), past.now));
+        assert_eq!(
+            (all.names().as_slice(), all.revision()),
+            (NOW.map(String::from).as_slice(), past.now)
+        );
     }
 }
 
@@ -63,48 +82,83 @@ async fn a_revision_without_a_limit_is_a_lower_bound() {
     let past = past().await;
     for revision in [1, past.early, past.now] {
         let all = past.list(&format!("resourceVersion={revision}")).await;
-        assert_eq!((all.names().as_slice(), all.revision()), (NOW.map(String::from).as_slice(), past.now));
+        assert_eq!(
+            (all.names().as_slice(), all.revision()),
+            (NOW.map(String::from).as_slice(), past.now)
+        );
     }
 }
 
 #[tokio::test]
 async fn a_revision_with_a_limit_is_that_very_revision() {
     let past = past().await;
-    let all = past.list(&format!("resourceVersion={}&limit=10", past.early)).await;
-    assert_eq!((all.names().as_slice(), all.revision()), (EARLY.map(String::from).as_slice(), past.early));
+    let all = past
+        .list(&format!("resourceVersion={}&limit=10", past.early))
+        .await;
+    assert_eq!(
+        (all.names().as_slice(), all.revision()),
+        (EARLY.map(String::from).as_slice(), past.early)
+    );
     assert_eq!(all.json()["items"][1]["data"]["value"], "old");
 
-    let first = past.list(&format!("resourceVersion={}&limit=1", past.early)).await;
-    assert_eq!((first.names(), first.revision()), (vec!["a".into()], past.early));
+    let first = past
+        .list(&format!("resourceVersion={}&limit=1", past.early))
+        .await;
+    assert_eq!(
+        (first.names(), first.revision()),
+        (vec!["a".into()], past.early)
+    );
     assert_eq!(first.json()["metadata"]["remainingItemCount"], 1);
-    let rest = past.list(&format!("limit=1&continue={}", first.continue_token())).await;
-    assert_eq!((rest.names(), rest.revision()), (vec!["b".into()], past.early));
+    let rest = past
+        .list(&format!("limit=1&continue={}", first.continue_token()))
+        .await;
+    assert_eq!(
+        (rest.names(), rest.revision()),
+        (vec!["b".into()], past.early)
+    );
 }
 
 #[tokio::test]
 async fn exact_is_that_very_revision_with_a_limit_or_without() {
     let past = past().await;
     for limit in ["", "&limit=10"] {
-        let query = format!("resourceVersionMatch=Exact&resourceVersion={}{limit}", past.early);
+        let query = format!(
+            "resourceVersionMatch=Exact&resourceVersion={}{limit}",
+            past.early
+        );
         let all = past.list(&query).await;
-        assert_eq!((all.names().as_slice(), all.revision()), (EARLY.map(String::from).as_slice(), past.early));
+        assert_eq!(
+            (all.names().as_slice(), all.revision()),
+            (EARLY.map(String::from).as_slice(), past.early)
+        );
         assert_eq!(all.json()["items"][0]["data"]["value"], "old");
         assert_eq!(all.json()["items"][1]["data"]["value"], "old");
     }
     // Before the first of them there was nothing.
-    let before = past.list("resourceVersionMatch=Exact&resourceVersion=1").await;
+    let before = past
+        .list("resourceVersionMatch=Exact&resourceVersion=1")
+        .await;
     assert_eq!((before.names(), before.revision()), (vec![], 1));
 }
 
 #[tokio::test]
 async fn not_older_than_is_a_lower_bound_with_a_limit_or_without() {
     let past = past().await;
-    let query = format!("resourceVersionMatch=NotOlderThan&resourceVersion={}", past.early);
+    let query = format!(
+        "resourceVersionMatch=NotOlderThan&resourceVersion={}",
+        past.early
+    );
     let all = past.list(&query).await;
-    assert_eq!((all.names().as_slice(), all.revision()), (NOW.map(String::from).as_slice(), past.now));
+    assert_eq!(
+        (all.names().as_slice(), all.revision()),
+        (NOW.map(String::from).as_slice(), past.now)
+    );
 
     let some = past.list(&format!("{query}&limit=2")).await;
-    assert_eq!((some.names(), some.revision()), (vec!["b".into(), "c".into()], past.now));
+    assert_eq!(
+        (some.names(), some.revision()),
+        (vec!["b".into(), "c".into()], past.now)
+    );
     assert_eq!(some.json()["metadata"]["remainingItemCount"], 1);
 }
 
@@ -112,9 +166,18 @@ async fn not_older_than_is_a_lower_bound_with_a_limit_or_without() {
 async fn what_cannot_be_combined_is_invalid() {
     let past = past().await;
     let forbidden = [
-        ("resourceVersionMatch=Exact", "resourceVersionMatch is forbidden unless resourceVersion is provided"),
-        ("resourceVersionMatch=NotOlderThan", "resourceVersionMatch is forbidden unless resourceVersion is provided"),
-        ("resourceVersionMatch=Exact&limit=1", "resourceVersionMatch is forbidden unless resourceVersion is provided"),
+        (
+            "resourceVersionMatch=Exact",
+            "resourceVersionMatch is forbidden unless resourceVersion is provided",
+        ),
+        (
+            "resourceVersionMatch=NotOlderThan",
+            "resourceVersionMatch is forbidden unless resourceVersion is provided",
+        ),
+        (
+            "resourceVersionMatch=Exact&limit=1",
+            "resourceVersionMatch is forbidden unless resourceVersion is provided",
+        ),
         (
             "resourceVersionMatch=Exact&resourceVersion=0",
             "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
@@ -133,7 +196,9 @@ async fn what_cannot_be_combined_is_invalid() {
         ),
     ];
     for (query, text) in forbidden {
-        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: {text}");
+        let message = format!(
+            "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: {text}"
+        );
         let status = past.list(query).await.refused_with(422, &message);
         assert_eq!(status["reason"], "Invalid");
         let cause = json!({
@@ -168,14 +233,21 @@ async fn what_is_no_number_is_a_bad_request() {
         ("1.5", "invalid syntax"),
         ("99999999999999999999999", "value out of range"),
     ] {
-        for query in ["", "&limit=1", "&resourceVersionMatch=Exact", "&resourceVersionMatch=NotOlderThan"] {
+        for query in [
+            "",
+            "&limit=1",
+            "&resourceVersionMatch=Exact",
+            "&resourceVersionMatch=NotOlderThan",
+        ] {
             past.list(&format!("resourceVersion={text}{query}")).await.refused_with(
                 400,
                 &format!("invalid resource version: resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": {why}"),
             );
         }
     }
-    past.list("limit=abc").await.refused_with(400, "strconv.ParseInt: parsing \"abc\": invalid syntax");
+    past.list("limit=abc")
+        .await
+        .refused_with(400, "strconv.ParseInt: parsing \"abc\": invalid syntax");
     // A limit below zero is none.
     assert_eq!(past.list("limit=-1").await.names(), NOW);
 }
@@ -221,13 +293,23 @@ async fn a_revision_that_does_not_come_times_out_after_three_seconds() {
         let began = Instant::now();
         let status = past.http.get(&path).await.refused_with(
             504,
-            &format!("Timeout: Too large resource version: 99999999, current: {}", past.now),
+            &format!(
+                "Timeout: Too large resource version: 99999999, current: {}",
+                past.now
+            ),
         );
         let waited = began.elapsed();
-        assert!(Duration::from_secs(3) <= waited && waited < Duration::from_secs(4), "{waited:?}");
+        assert!(
+            Duration::from_secs(3) <= waited && waited < Duration::from_secs(4),
+            "{waited:?}"
+        );
         assert_eq!(status["reason"], "Timeout");
-        let cause = json!({"reason": "ResourceVersionTooLarge", "message": "Too large resource version"});
-        assert_eq!(status["details"], json!({"causes": [cause], "retryAfterSeconds": 1}));
+        let cause =
+            json!({"reason": "ResourceVersionTooLarge", "message": "Too large resource version"});
+        assert_eq!(
+            status["details"],
+            json!({"causes": [cause], "retryAfterSeconds": 1})
+        );
     }
 }
 
@@ -250,7 +332,12 @@ async fn a_revision_that_is_about_to_come_is_waited_for() {
 #[tokio::test]
 async fn a_get_shows_the_newest_state_whatever_its_lower_bound() {
     let past = past().await;
-    for query in ["", "?resourceVersion=", "?resourceVersion=0", "?resourceVersion=1"] {
+    for query in [
+        "",
+        "?resourceVersion=",
+        "?resourceVersion=0",
+        "?resourceVersion=1",
+    ] {
         let answer = past.http.get(&format!("{MAPS}/b{query}")).await;
         assert_eq!(answer.ok()["data"]["value"], "new");
     }
@@ -261,7 +348,10 @@ async fn a_get_shows_the_newest_state_whatever_its_lower_bound() {
     assert!(status["reason"].is_null());
     // Lists forget, single objects do not.
     past.cluster.compact_now().await;
-    past.http.get(&format!("{MAPS}/b?resourceVersion={}", past.early)).await.ok();
+    past.http
+        .get(&format!("{MAPS}/b?resourceVersion={}", past.early))
+        .await
+        .ok();
 }
 
 #[tokio::test]

@@ -45,7 +45,12 @@ impl Generic {
             None => encode(object),
             Some(converter) => encode(&converter.to_stored(object.clone())?),
         };
-        Ok(Payload { bytes, revision_at: Some(at), companion: Some(summary), ttl })
+        Ok(Payload {
+            bytes,
+            revision_at: Some(at),
+            companion: Some(summary),
+            ttl,
+        })
     }
 
     /// An entry as it is served.
@@ -71,14 +76,22 @@ impl Generic {
     /// A value that was not stored, as it is served.
     pub(super) fn unstored(&self, value: &Value) -> Object {
         let summary = Arc::new(Summary::of(value, &self.selectable));
-        Object { bytes: served_bytes(value), summary }
+        Object {
+            bytes: served_bytes(value),
+            summary,
+        }
     }
 }
 
 /// Bytes to store for an object that is written outside the generic registry. Readers find its summary themselves.
 pub fn payload(object: &Value) -> Payload {
     let (bytes, at) = encode(object);
-    Payload { bytes, revision_at: Some(at), companion: None, ttl: None }
+    Payload {
+        bytes,
+        revision_at: Some(at),
+        companion: None,
+        ttl: None,
+    }
 }
 
 /// The object with `kind` and `apiVersion` first.
@@ -87,7 +100,10 @@ fn served_bytes(value: &Value) -> Bytes {
     let empty = Map::new();
     let fields = value.as_object().unwrap_or(&empty);
     write_type(&mut out, fields);
-    for (key, field) in fields.iter().filter(|(k, _)| *k != "kind" && *k != "apiVersion") {
+    for (key, field) in fields
+        .iter()
+        .filter(|(k, _)| *k != "kind" && *k != "apiVersion")
+    {
         write_field(&mut out, key, field);
     }
     close(&mut out);
@@ -103,7 +119,10 @@ fn encode(value: &Value) -> (Bytes, u32) {
     out.extend_from_slice(b"\"metadata\":{\"resourceVersion\":\"");
     let at = out.len() as u32;
     out.extend_from_slice(b"\",");
-    let metadata = fields.get("metadata").and_then(Value::as_object).unwrap_or(&empty);
+    let metadata = fields
+        .get("metadata")
+        .and_then(Value::as_object)
+        .unwrap_or(&empty);
     for (key, field) in metadata.iter().filter(|(k, _)| *k != "resourceVersion") {
         write_field(&mut out, key, field);
     }

@@ -29,33 +29,53 @@ struct Wire {
 impl ContinueToken {
     pub(super) fn encode(&self) -> String {
         let rv = self.revision.map_or(-1, |r| i64::try_from(r).unwrap_or(-1));
-        let wire = Wire { v: "meta.k8s.io/v1".into(), rv, start: self.start.clone() };
+        let wire = Wire {
+            v: "meta.k8s.io/v1".into(),
+            rv,
+            start: self.start.clone(),
+        };
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(&wire).expect("plain data"))
     }
 
     pub(super) fn decode(text: &str) -> Result<Self, Status> {
         let bad = |detail: String| {
-            status::bad_request(format!("invalid continue token: continue key is not valid{detail}"))
+            status::bad_request(format!(
+                "invalid continue token: continue key is not valid{detail}"
+            ))
         };
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|e| bad(format!(": {e}")))?;
-        let wire: Wire =
-            serde_json::from_slice(&bytes).map_err(|_| bad(format!(": {}", parse_error(&bytes))))?;
+        let bytes = URL_SAFE_NO_PAD
+            .decode(text)
+            .map_err(|e| bad(format!(": {e}")))?;
+        let wire: Wire = serde_json::from_slice(&bytes)
+            .map_err(|_| bad(format!(": {}", parse_error(&bytes))))?;
         if wire.v != "meta.k8s.io/v1" {
-            return Err(bad(format!(": server does not recognize this encoded version {}", wire.v)));
+            return Err(bad(format!(
+                ": server does not recognize this encoded version {}",
+                wire.v
+            )));
         }
         if wire.rv == 0 {
             return Err(bad(
-                ": incorrect encoded start resourceVersion (version meta.k8s.io/v1)".into()
+                ": incorrect encoded start resourceVersion (version meta.k8s.io/v1)".into(),
             ));
         }
         if wire.start.is_empty() {
-            return Err(bad(": encoded start key empty (version meta.k8s.io/v1)".into()));
+            return Err(bad(
+                ": encoded start key empty (version meta.k8s.io/v1)".into()
+            ));
         }
         if !is_clean(&wire.start) {
             return Err(bad(format!(": {}", wire.start)));
         }
-        let start = wire.start.strip_prefix('/').unwrap_or(&wire.start).to_owned();
-        Ok(Self { revision: u64::try_from(wire.rv).ok(), start })
+        let start = wire
+            .start
+            .strip_prefix('/')
+            .unwrap_or(&wire.start)
+            .to_owned();
+        Ok(Self {
+            revision: u64::try_from(wire.rv).ok(),
+            start,
+        })
     }
 }
 
@@ -78,16 +98,25 @@ mod tests {
 
     #[test]
     fn a_token_survives_the_round_trip() {
-        let token = ContinueToken { revision: Some(7), start: "ns/name\0".into() };
+        let token = ContinueToken {
+            revision: Some(7),
+            start: "ns/name\0".into(),
+        };
         assert_eq!(ContinueToken::decode(&token.encode()), Ok(token));
-        let newest = ContinueToken { revision: None, start: "b\0".into() };
+        let newest = ContinueToken {
+            revision: None,
+            start: "b\0".into(),
+        };
         assert_eq!(ContinueToken::decode(&newest.encode()), Ok(newest));
     }
 
     #[test]
     fn a_token_cannot_climb_out_of_its_list() {
         for start in ["../../x", "a/../../x", "a//b", "./a", "/", "a/.."] {
-            let token = ContinueToken { revision: Some(1), start: start.into() };
+            let token = ContinueToken {
+                revision: Some(1),
+                start: start.into(),
+            };
             let error = ContinueToken::decode(&token.encode()).unwrap_err();
             assert_eq!(error.code, 400, "{start}");
         }

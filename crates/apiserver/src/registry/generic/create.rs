@@ -28,7 +28,8 @@ impl Create for Generic {
         object: Value,
         options: &WriteOptions,
     ) -> Result<Object, Status> {
-        let generated = text(&object, "name").is_empty() && !text(&object, "generateName").is_empty();
+        let generated =
+            text(&object, "name").is_empty() && !text(&object, "generateName").is_empty();
         for _ in 1..if generated { NAME_ATTEMPTS } else { 1 } {
             match self.create_once(cx, object.clone(), options).await {
                 Err(e) if e.reason == "AlreadyExists" => {}
@@ -48,10 +49,16 @@ impl Generic {
     ) -> Result<Object, Status> {
         self.fill_system_fields(&mut object);
         let generated = self.generate_name(&mut object);
-        let reservation = self.strategy.begin_write(cx, &mut object, None, options.dry_run).await?;
+        let reservation = self
+            .strategy
+            .begin_write(cx, &mut object, None, options.dry_run)
+            .await?;
         self.before_create(cx, &mut object)?;
-        self.admit(cx, Operation::Create, &object, None, options.dry_run).await?;
-        let entry = self.store_new(cx, object, options.dry_run, generated).await?;
+        self.admit(cx, Operation::Create, &object, None, options.dry_run)
+            .await?;
+        let entry = self
+            .store_new(cx, object, options.dry_run, generated)
+            .await?;
         if let Some(reservation) = reservation.filter(|_| !options.dry_run) {
             reservation.keep();
         }
@@ -77,7 +84,11 @@ impl Generic {
         let object = self.normalize(object)?;
         let key = self.key(cx.namespace(), &name);
         if dry_run {
-            let existing = self.store.get(&key).await.map_err(|e| Self::read_failure(&e))?;
+            let existing = self
+                .store
+                .get(&key)
+                .await
+                .map_err(|e| Self::read_failure(&e))?;
             if let Some(existing) = existing {
                 return Err(self.taken(&name, &existing, generated));
             }
@@ -87,8 +98,10 @@ impl Generic {
             Ok(entry) if self.converter.is_none() => self.object(&entry),
             Ok(entry) => {
                 let mut object = object;
-                metadata_mut(&mut object)
-                    .insert("resourceVersion".into(), entry.revision.0.to_string().into());
+                metadata_mut(&mut object).insert(
+                    "resourceVersion".into(),
+                    entry.revision.0.to_string().into(),
+                );
                 Ok(self.unstored(&object))
             }
             Err(WriteError::Exists(existing)) => Err(self.taken(&name, &existing, generated)),
@@ -121,7 +134,12 @@ impl Generic {
         old: Option<&Value>,
         dry_run: bool,
     ) -> Result<(), Status> {
-        let attributes = Attributes { operation, name: text(object, "name"), old, dry_run };
+        let attributes = Attributes {
+            operation,
+            name: text(object, "name"),
+            old,
+            dry_run,
+        };
         cx.admission.validate(cx, &attributes, Some(object)).await
     }
 }

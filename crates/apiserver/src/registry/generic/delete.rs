@@ -42,13 +42,21 @@ impl Delete for Generic {
     ) -> Result<Deleted, Status> {
         let key = self.key(cx.namespace(), name);
         for _ in 0..ATTEMPTS {
-            let found = self.store.get(&key).await.map_err(|e| Self::read_failure(&e))?;
+            let found = self
+                .store
+                .get(&key)
+                .await
+                .map_err(|e| Self::read_failure(&e))?;
             let entry = found.ok_or_else(|| self.not_found(name))?;
             if let Some(deleted) = self.delete_once(cx, name, options, &entry).await? {
                 return Ok(deleted);
             }
         }
-        Err(status::conflict(&self.resource, name, super::update::MODIFIED))
+        Err(status::conflict(
+            &self.resource,
+            name,
+            super::update::MODIFIED,
+        ))
     }
 
     fn returns_deleted_object(&self) -> bool {
@@ -67,20 +75,37 @@ impl Generic {
     ) -> Result<Option<Deleted>, Status> {
         let old = self.decode(entry)?;
         self.check_preconditions(name, options, &old)?;
-        let attributes =
-            Attributes { operation: Operation::Delete, name, old: Some(&old), dry_run: options.dry_run };
+        let attributes = Attributes {
+            operation: Operation::Delete,
+            name,
+            old: Some(&old),
+            dry_run: options.dry_run,
+        };
         cx.admission.validate(cx, &attributes, None).await?;
         match self.plan(&old, options) {
-            Plan::AlreadyPending => Ok(Some(Deleted { object: self.object(entry)?, gone: false })),
+            Plan::AlreadyPending => Ok(Some(Deleted {
+                object: self.object(entry)?,
+                gone: false,
+            })),
             Plan::Remove => self.remove(cx, name, &old, entry, options.dry_run).await,
-            Plan::Mark { object, then_remove } => {
+            Plan::Mark {
+                object,
+                then_remove,
+            } => {
                 let object = self.normalize(object)?;
                 if options.dry_run {
                     let object = self.unstored(&object);
-                    return Ok(Some(Deleted { object, gone: then_remove }));
+                    return Ok(Some(Deleted {
+                        object,
+                        gone: then_remove,
+                    }));
                 }
                 let key = self.key(cx.namespace(), name);
-                let marked = match self.store.update(key, entry.revision, self.encode(&object)?).await {
+                let marked = match self
+                    .store
+                    .update(key, entry.revision, self.encode(&object)?)
+                    .await
+                {
                     Ok(updated) => updated.entry,
                     Err(WriteError::Conflict(_)) => return Ok(None),
                     Err(e) => return Err(Self::store_failure(&e)),
@@ -88,7 +113,10 @@ impl Generic {
                 if then_remove {
                     return self.remove(cx, name, &object, &marked, false).await;
                 }
-                Ok(Some(Deleted { object: self.object(&marked)?, gone: false }))
+                Ok(Some(Deleted {
+                    object: self.object(&marked)?,
+                    gone: false,
+                }))
             }
         }
     }
@@ -102,12 +130,22 @@ impl Generic {
         dry_run: bool,
     ) -> Result<Option<Deleted>, Status> {
         if dry_run {
-            return Ok(Some(Deleted { object: self.object(entry)?, gone: true }));
+            return Ok(Some(Deleted {
+                object: self.object(entry)?,
+                gone: true,
+            }));
         }
-        match self.store.delete(self.key(cx.namespace(), name), entry.revision).await {
+        match self
+            .store
+            .delete(self.key(cx.namespace(), name), entry.revision)
+            .await
+        {
             Ok(last) => {
                 self.strategy.after_delete(old);
-                Ok(Some(Deleted { object: self.object(&last)?, gone: true }))
+                Ok(Some(Deleted {
+                    object: self.object(&last)?,
+                    gone: true,
+                }))
             }
             Err(WriteError::Conflict(_)) => Ok(None),
             Err(e) => Err(Self::store_failure(&e)),
@@ -124,15 +162,23 @@ impl Generic {
         let resource = GroupResource::new(&self.kind.group, &self.kind.kind);
         if let Some(expected) = options.uid.as_deref().filter(|u| *u != text(old, "uid")) {
             let actual = text(old, "uid");
-            return Err(status::conflict(&resource, name, format!(
-                "the UID in the precondition ({expected}) does not match the UID in record ({actual}). The object might have been deleted and then recreated"
-            )));
+            return Err(status::conflict(
+                &resource,
+                name,
+                format!(
+                    "the UID in the precondition ({expected}) does not match the UID in record ({actual}). The object might have been deleted and then recreated"
+                ),
+            ));
         }
         let actual = text(old, "resourceVersion");
         if let Some(expected) = options.resource_version.as_deref().filter(|r| *r != actual) {
-            return Err(status::conflict(&resource, name, format!(
-                "the ResourceVersion in the precondition ({expected}) does not match the ResourceVersion in record ({actual}). The object might have been modified"
-            )));
+            return Err(status::conflict(
+                &resource,
+                name,
+                format!(
+                    "the ResourceVersion in the precondition ({expected}) does not match the ResourceVersion in record ({actual}). The object might have been modified"
+                ),
+            ));
         }
         Ok(())
     }
@@ -147,10 +193,16 @@ impl Generic {
         let finalizers_changed = self.set_collection_finalizers(&mut object, options);
         let held = !finalizers(&object).is_empty();
         match graceful {
-            Some(seconds) => Plan::Mark { object, then_remove: !held && seconds == 0 },
+            Some(seconds) => Plan::Mark {
+                object,
+                then_remove: !held && seconds == 0,
+            },
             None if held => {
                 mark_as_deleting(&mut object, self.clock.now());
-                Plan::Mark { object, then_remove: false }
+                Plan::Mark {
+                    object,
+                    then_remove: false,
+                }
             }
             // Nothing holds it; whether its finalizers just changed does not matter any more.
             None => {
@@ -161,18 +213,30 @@ impl Generic {
     }
 
     fn begin_grace(&self, object: &mut Value, options: &DeleteOptions) -> Grace {
-        let requested = options.grace_period_seconds.map(|s| if s < 0 { 1 } else { s });
-        let Some(period) = self.strategy.grace_period(object, requested) else { return Grace::None };
+        let requested = options
+            .grace_period_seconds
+            .map(|s| if s < 0 { 1 } else { s });
+        let Some(period) = self.strategy.grace_period(object, requested) else {
+            return Grace::None;
+        };
         let now = self.clock.now();
         if is_deleting(object) {
-            let current = object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
+            let current = object["metadata"]["deletionGracePeriodSeconds"]
+                .as_i64()
+                .unwrap_or(0);
             if current == 0 {
                 return Grace::None;
             }
-            let Some(requested) = requested.filter(|r| *r < current) else { return Grace::Pending };
+            let Some(requested) = requested.filter(|r| *r < current) else {
+                return Grace::Pending;
+            };
             let due: Option<Timestamp> = text(object, "deletionTimestamp").parse().ok();
             let due = due.unwrap_or(now) + SignedDuration::from_secs(requested - current);
-            let (due, period) = if due < now { (now, requested.min(1)) } else { (due, requested) };
+            let (due, period) = if due < now {
+                (now, requested.min(1))
+            } else {
+                (due, requested)
+            };
             let metadata = metadata_mut(object);
             metadata.insert("deletionTimestamp".into(), json!(rfc3339(due)));
             metadata.insert("deletionGracePeriodSeconds".into(), json!(period));
@@ -191,7 +255,9 @@ impl Generic {
         let policy = self.strategy.garbage_collection();
         let current = finalizers(object);
         let wanted = wanted_finalizer(policy, options, &current);
-        let kept = current.iter().filter(|f| **f != ORPHAN && **f != FOREGROUND);
+        let kept = current
+            .iter()
+            .filter(|f| **f != ORPHAN && **f != FOREGROUND);
         let mut next: Vec<String> = kept.map(|f| (*f).to_owned()).collect();
         next.extend(wanted.map(str::to_owned));
         let mut before: Vec<&str> = current.clone();

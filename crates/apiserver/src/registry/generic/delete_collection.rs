@@ -22,7 +22,10 @@ impl DeleteCollection for Generic {
         for object in &objects {
             let mut info = (*cx.info).clone();
             info.namespace = object.summary.namespace.to_string();
-            let cx = RequestContext { info: info.into(), ..cx.clone() };
+            let cx = RequestContext {
+                info: info.into(),
+                ..cx.clone()
+            };
             match self.delete(&cx, &object.summary.name, options).await {
                 Ok(_) => {}
                 // Somebody else deleted it meanwhile.

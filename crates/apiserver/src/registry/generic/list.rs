@@ -74,7 +74,12 @@ impl List for Generic {
             None => Items::All(head),
             Some(next) => self.pages(place, prefix, selection, head, next),
         };
-        Ok(ObjectList { resource_version, continue_token: String::new(), remaining: None, items })
+        Ok(ObjectList {
+            resource_version,
+            continue_token: String::new(),
+            remaining: None,
+            items,
+        })
     }
 }
 
@@ -99,12 +104,19 @@ impl Generic {
             return String::new();
         }
         let namespace = if namespace.is_empty() {
-            options.fields.required_value("metadata.namespace").unwrap_or_default()
+            options
+                .fields
+                .required_value("metadata.namespace")
+                .unwrap_or_default()
         } else {
             namespace
         };
         let plain = !namespace.is_empty() && !namespace.contains('/');
-        if plain { format!("{namespace}/") } else { String::new() }
+        if plain {
+            format!("{namespace}/")
+        } else {
+            String::new()
+        }
     }
 
     async fn place(&self, prefix: &str, options: &ListOptions) -> Result<Place, Status> {
@@ -124,7 +136,11 @@ impl Generic {
         }
         let snapshot = self.snapshot(wanted.filter(|_| exact)).await?;
         let token_revision = Some(snapshot.revision().0);
-        Ok(Place { snapshot, start: String::new(), token_revision })
+        Ok(Place {
+            snapshot,
+            start: String::new(),
+            token_revision,
+        })
     }
 
     async fn resume(&self, prefix: &str, options: &ListOptions) -> Result<Place, Status> {
@@ -138,16 +154,28 @@ impl Generic {
         let Some(revision) = token.revision else {
             let snapshot = self.snapshot(None).await?;
             let token_revision = Some(snapshot.revision().0);
-            return Ok(Place { snapshot, start, token_revision });
+            return Ok(Place {
+                snapshot,
+                start,
+                token_revision,
+            });
         };
         match self.snapshot(Some(Revision(revision))).await {
-            Ok(snapshot) => Ok(Place { snapshot, start, token_revision: Some(revision) }),
+            Ok(snapshot) => Ok(Place {
+                snapshot,
+                start,
+                token_revision: Some(revision),
+            }),
             Err(e) => Err(expired_token(e, &options.continue_token)),
         }
     }
 
     async fn page(&self, place: &Place, prefix: &str, start: String) -> Result<Page, Status> {
-        let range = Range { prefix: prefix.to_owned(), start, limit: PAGE };
+        let range = Range {
+            prefix: prefix.to_owned(),
+            start,
+            limit: PAGE,
+        };
         let page = place
             .snapshot
             .range(&self.collection, range)
@@ -157,7 +185,10 @@ impl Generic {
             Some(last) if page.remaining > 0 => Some(format!("{}\0", last.path)),
             _ => None,
         };
-        Ok(Page { entries: page.entries, next })
+        Ok(Page {
+            entries: page.entries,
+            next,
+        })
     }
 
     fn select(&self, entries: &[Entry], selection: &Selection) -> Result<Vec<Object>, Status> {
@@ -184,7 +215,8 @@ impl Generic {
         let rest = stream::unfold(state, |(this, place, prefix, selection, next)| async move {
             let start = next?;
             let page = this.page(&place, &prefix, start).await;
-            let result = page.and_then(|page| Ok((this.select(&page.entries, &selection)?, page.next)));
+            let result =
+                page.and_then(|page| Ok((this.select(&page.entries, &selection)?, page.next)));
             match result {
                 Ok((objects, next)) => Some((Ok(objects), (this, place, prefix, selection, next))),
                 Err(e) => Some((Err(e), (this, place, prefix, selection, None))),
@@ -205,7 +237,11 @@ impl Generic {
         let mut start = Some(place.start.clone());
         let mut after: Option<(String, u64)> = None;
         while let Some(from) = start.take() {
-            let range = Range { prefix: prefix.clone(), start: from, limit: PAGE.min(limit.max(1)) };
+            let range = Range {
+                prefix: prefix.clone(),
+                start: from,
+                limit: PAGE.min(limit.max(1)),
+            };
             let page = place
                 .snapshot
                 .range(&self.collection, range)
@@ -254,7 +290,11 @@ fn expired_token(error: Status, token: &str) -> Status {
     match ContinueToken::decode(token) {
         Ok(token) if error.code == 410 => {
             let mut error = status::expired(TOKEN_EXPIRED);
-            error.metadata.continue_ = ContinueToken { revision: None, ..token }.encode();
+            error.metadata.continue_ = ContinueToken {
+                revision: None,
+                ..token
+            }
+            .encode();
             error
         }
         _ => error,

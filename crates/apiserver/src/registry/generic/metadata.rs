@@ -32,7 +32,12 @@ pub(super) fn text<'a>(object: &'a Value, key: &str) -> &'a str {
 
 /// The finalizers, in order.
 pub(super) fn finalizers(object: &Value) -> Vec<&str> {
-    object["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    object["metadata"]["finalizers"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 /// Whether the object is on its way out.
@@ -43,7 +48,11 @@ pub(super) fn is_deleting(object: &Value) -> bool {
 /// `generation + 1`, where the kind counts generations.
 pub(super) fn bump_generation(object: &mut Value) {
     let metadata = metadata_mut(object);
-    if let Some(generation) = metadata.get("generation").and_then(Value::as_i64).filter(|g| *g > 0) {
+    if let Some(generation) = metadata
+        .get("generation")
+        .and_then(Value::as_i64)
+        .filter(|g| *g > 0)
+    {
         metadata.insert("generation".into(), json!(generation + 1));
     }
 }
@@ -67,15 +76,20 @@ impl Generic {
         if base.is_empty() || !text(object, "name").is_empty() {
             return false;
         }
-        let name = kubewright_machinery::generate_name::generate_name(base, |n| rand::random_range(0..n));
+        let name =
+            kubewright_machinery::generate_name::generate_name(base, |n| rand::random_range(0..n));
         metadata_mut(object).insert("name".into(), json!(name));
         true
     }
 
     /// Prepares and validates a new object.
-    pub(super) fn before_create(&self, cx: &RequestContext, object: &mut Value) -> Result<(), Status> {
+    pub(super) fn before_create(
+        &self,
+        cx: &RequestContext,
+        object: &mut Value,
+    ) -> Result<(), Status> {
         self.check_namespace(cx, object)?;
-        self.strategy.prepare_for_create(object);
+        self.strategy.prepare_for_create(cx, object);
         let errors = self.strategy.validate(object);
         self.refuse(object, &errors)?;
         let errors = self.validate_metadata(object);
@@ -130,7 +144,11 @@ impl Generic {
         if errors.is_empty() {
             return Ok(());
         }
-        Err(status::invalid(&self.group_kind(), text(object, "name"), errors))
+        Err(status::invalid(
+            &self.group_kind(),
+            text(object, "name"),
+            errors,
+        ))
     }
 
     /// The namespace of the object is that of the request; where it is not set, it becomes so.
@@ -168,7 +186,9 @@ enum Keep {
 fn keep(object: &mut Value, old: &Value, key: &str, when: Keep) {
     let old = &old["metadata"][key];
     let metadata = metadata_mut(object);
-    let unset = metadata.get(key).is_none_or(|v| v.is_null() || v.as_str() == Some(""));
+    let unset = metadata
+        .get(key)
+        .is_none_or(|v| v.is_null() || v.as_str() == Some(""));
     let apply = match when {
         Keep::Always => true,
         Keep::IfUnset => unset && !old.is_null(),

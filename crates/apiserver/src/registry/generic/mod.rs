@@ -78,7 +78,13 @@ pub struct GenericOptions {
 impl Generic {
     /// From its parts.
     pub fn new(options: GenericOptions) -> Self {
-        let GenericOptions { store, collection, resource, kind, .. } = options;
+        let GenericOptions {
+            store,
+            collection,
+            resource,
+            kind,
+            ..
+        } = options;
         Self {
             store,
             collection,
@@ -96,7 +102,10 @@ impl Generic {
     /// The same objects under other rules: how `status` and its like are made.
     #[must_use]
     pub fn with_strategy(&self, strategy: Arc<dyn Strategy>) -> Self {
-        Self { strategy, ..self.clone() }
+        Self {
+            strategy,
+            ..self.clone()
+        }
     }
 
     /// The clock it goes by.
@@ -122,14 +131,24 @@ impl Generic {
     /// Handlers for a subresource that is read and replaced.
     pub fn subresource_handlers(self) -> Handlers {
         let this = Arc::new(self);
-        Handlers { get: Some(this.clone()), update: Some(this), ..Handlers::default() }
+        Handlers {
+            get: Some(this.clone()),
+            update: Some(this),
+            ..Handlers::default()
+        }
     }
 
     /// Where an object lives.
     pub fn key(&self, namespace: &str, name: &str) -> Key {
-        let path: Arc<str> =
-            if self.namespaced { format!("{namespace}/{name}").into() } else { name.into() };
-        Key { collection: self.collection.clone(), path }
+        let path: Arc<str> = if self.namespaced {
+            format!("{namespace}/{name}").into()
+        } else {
+            name.into()
+        };
+        Key {
+            collection: self.collection.clone(),
+            path,
+        }
     }
 
     fn not_found(&self, name: &str) -> Status {

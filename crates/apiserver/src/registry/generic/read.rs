@@ -3,11 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use kubewright_machinery::{
-    Status,
-    field,
-    status,
-};
+use kubewright_machinery::{Status, field, status};
 use kubewright_store::{ReadError, Revision, Snapshot};
 
 use super::Generic;
@@ -35,7 +31,11 @@ impl Get for Generic {
             self.wait_until(wanted).await?;
         }
         let key = self.key(cx.namespace(), name);
-        let entry = self.store.get(&key).await.map_err(|e| Self::read_failure(&e))?;
+        let entry = self
+            .store
+            .get(&key)
+            .await
+            .map_err(|e| Self::read_failure(&e))?;
         self.object(&entry.ok_or_else(|| self.not_found(name))?)
     }
 }
@@ -45,7 +45,11 @@ impl Generic {
     pub(super) async fn wait_until(&self, wanted: Revision) -> Result<(), Status> {
         let deadline = tokio::time::Instant::now() + FRESHNESS_WAIT;
         loop {
-            let current = self.store.current().await.map_err(|e| Self::read_failure(&e))?;
+            let current = self
+                .store
+                .current()
+                .await
+                .map_err(|e| Self::read_failure(&e))?;
             if current >= wanted {
                 return Ok(());
             }
@@ -81,7 +85,9 @@ pub(super) fn parse_revision(text: &str) -> Result<Option<Revision>, String> {
     }
     let quoted = field::go_quote(text);
     let bad = |what: &str| {
-        format!("resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {what}")
+        format!(
+            "resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {what}"
+        )
     };
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return Err(bad("invalid syntax"));

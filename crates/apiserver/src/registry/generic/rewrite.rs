@@ -13,7 +13,11 @@ impl Generic {
     /// The object as it is now, decoded.
     pub async fn read(&self, cx: &RequestContext, name: &str) -> Result<Value, Status> {
         let key = self.key(cx.namespace(), name);
-        let entry = self.store.get(&key).await.map_err(|e| Self::read_failure(&e))?;
+        let entry = self
+            .store
+            .get(&key)
+            .await
+            .map_err(|e| Self::read_failure(&e))?;
         self.decode(&entry.ok_or_else(|| self.not_found(name))?)
     }
 
@@ -27,7 +31,11 @@ impl Generic {
     ) -> Result<Object, Status> {
         let key = self.key(cx.namespace(), name);
         for _ in 0..ATTEMPTS {
-            let entry = self.store.get(&key).await.map_err(|e| Self::read_failure(&e))?;
+            let entry = self
+                .store
+                .get(&key)
+                .await
+                .map_err(|e| Self::read_failure(&e))?;
             let entry = entry.ok_or_else(|| self.not_found(name))?;
             let mut object = self.decode(&entry)?;
             change(&mut object)?;
@@ -35,7 +43,11 @@ impl Generic {
             if dry_run {
                 return Ok(self.unstored(&object));
             }
-            match self.store.update(key.clone(), entry.revision, self.encode(&object)?).await {
+            match self
+                .store
+                .update(key.clone(), entry.revision, self.encode(&object)?)
+                .await
+            {
                 Ok(updated) => return self.object(&updated.entry),
                 Err(WriteError::Conflict(_)) => {}
                 Err(e) => return Err(Self::store_failure(&e)),

@@ -23,7 +23,7 @@ pub enum GarbageCollection {
 #[async_trait]
 pub trait Strategy: Send + Sync + 'static {
     /// Fields that a creator cannot set are cleared, those that the server owns are set.
-    fn prepare_for_create(&self, _object: &mut Value) {}
+    fn prepare_for_create(&self, _cx: &RequestContext, _object: &mut Value) {}
 
     /// Like `prepare_for_create`, given the stored object.
     fn prepare_for_update(&self, _object: &mut Value, _old: &Value) {}
@@ -118,7 +118,7 @@ pub trait Reservation: Send {
 pub struct Plain;
 
 impl Strategy for Plain {
-    fn prepare_for_create(&self, object: &mut Value) {
+    fn prepare_for_create(&self, _cx: &RequestContext, object: &mut Value) {
         object["metadata"]["generation"] = 1.into();
     }
 

@@ -43,7 +43,11 @@ impl Update for Generic {
         options: &WriteOptions,
     ) -> Result<Updated, Status> {
         let key = self.key(cx.namespace(), name);
-        let mut found = self.store.get(&key).await.map_err(|e| Self::read_failure(&e))?;
+        let mut found = self
+            .store
+            .get(&key)
+            .await
+            .map_err(|e| Self::read_failure(&e))?;
         for _ in 0..ATTEMPTS {
             let outcome = match &found {
                 Some(entry) => self.update_once(cx, name, change, options, entry).await?,
@@ -52,7 +56,11 @@ impl Update for Generic {
             match outcome {
                 Outcome::Done(updated) => return Ok(updated),
                 Outcome::Retry => {
-                    found = self.store.get(&key).await.map_err(|e| Self::read_failure(&e))?;
+                    found = self
+                        .store
+                        .get(&key)
+                        .await
+                        .map_err(|e| Self::read_failure(&e))?;
                 }
             }
         }
@@ -73,9 +81,13 @@ impl Generic {
         }
         let mut object = change.apply(cx, None).await?;
         self.fill_system_fields(&mut object);
-        let reservation = self.strategy.begin_write(cx, &mut object, None, options.dry_run).await?;
+        let reservation = self
+            .strategy
+            .begin_write(cx, &mut object, None, options.dry_run)
+            .await?;
         self.before_create(cx, &mut object)?;
-        self.admit(cx, Operation::Create, &object, None, options.dry_run).await?;
+        self.admit(cx, Operation::Create, &object, None, options.dry_run)
+            .await?;
         // A resourceVersion on an object that is not there has never been refused.
         metadata_mut(&mut object).remove("resourceVersion");
         match self.store_new(cx, object, options.dry_run, false).await {
@@ -83,7 +95,10 @@ impl Generic {
                 if let Some(reservation) = reservation.filter(|_| !options.dry_run) {
                     reservation.keep();
                 }
-                Ok(Outcome::Done(Updated { object, created: true }))
+                Ok(Outcome::Done(Updated {
+                    object,
+                    created: true,
+                }))
             }
             Err(e) if e.reason == "AlreadyExists" => Ok(Outcome::Retry),
             Err(e) => Err(e),
@@ -102,27 +117,44 @@ impl Generic {
         self.check_uid(cx, name, change.expected_uid(), &old)?;
         let mut object = change.apply(cx, Some(&old)).await?;
         self.check_revision(name, &mut object, entry.revision)?;
-        let reservation =
-            self.strategy.begin_write(cx, &mut object, Some(&old), options.dry_run).await?;
+        let reservation = self
+            .strategy
+            .begin_write(cx, &mut object, Some(&old), options.dry_run)
+            .await?;
         self.before_update(cx, &mut object, &old)?;
-        self.admit(cx, Operation::Update, &object, Some(&old), options.dry_run).await?;
+        self.admit(cx, Operation::Update, &object, Some(&old), options.dry_run)
+            .await?;
         let mut object = self.normalize(object)?;
         keep_untouched_times(&mut object, &old);
-        if should_delete(&object, &old) && self.strategy.should_delete_during_update(&object, &old) {
+        if should_delete(&object, &old) && self.strategy.should_delete_during_update(&object, &old)
+        {
             return self.delete_emptied(cx, name, object, entry, options).await;
         }
         if options.dry_run {
-            metadata_mut(&mut object).insert("resourceVersion".into(), entry.revision.0.to_string().into());
-            return Ok(Outcome::Done(Updated { object: self.unstored(&object), created: false }));
+            metadata_mut(&mut object).insert(
+                "resourceVersion".into(),
+                entry.revision.0.to_string().into(),
+            );
+            return Ok(Outcome::Done(Updated {
+                object: self.unstored(&object),
+                created: false,
+            }));
         }
         let key = self.key(cx.namespace(), name);
-        match self.store.update(key, entry.revision, self.encode(&object)?).await {
+        match self
+            .store
+            .update(key, entry.revision, self.encode(&object)?)
+            .await
+        {
             Ok(updated) => {
                 if let Some(reservation) = reservation {
                     reservation.keep();
                 }
                 let object = self.object(&updated.entry)?;
-                Ok(Outcome::Done(Updated { object, created: false }))
+                Ok(Outcome::Done(Updated {
+                    object,
+                    created: false,
+                }))
             }
             Err(WriteError::Conflict(_)) => Ok(Outcome::Retry),
             Err(e) => Err(Self::store_failure(&e)),
@@ -147,8 +179,14 @@ impl Generic {
                 Err(e) => return Err(Self::store_failure(&e)),
             }
         }
-        metadata_mut(&mut object).insert("resourceVersion".into(), entry.revision.0.to_string().into());
-        Ok(Outcome::Done(Updated { object: self.unstored(&object), created: false }))
+        metadata_mut(&mut object).insert(
+            "resourceVersion".into(),
+            entry.revision.0.to_string().into(),
+        );
+        Ok(Outcome::Done(Updated {
+            object: self.unstored(&object),
+            created: false,
+        }))
     }
 
     fn check_uid(
@@ -199,7 +237,10 @@ impl Generic {
             Err(_) => Err(Status::failure(
                 500,
                 "",
-                format!("strconv.ParseUint: parsing {}: invalid syntax", field::go_quote(given)),
+                format!(
+                    "strconv.ParseUint: parsing {}: invalid syntax",
+                    field::go_quote(given)
+                ),
             )),
         }
     }
@@ -208,7 +249,9 @@ impl Generic {
 /// A write that changes nothing but the time at which fields were managed changes nothing at all.
 fn keep_untouched_times(object: &mut Value, old: &Value) {
     let managed = |v: &Value| v["metadata"]["managedFields"].as_array().cloned();
-    let (Some(new), Some(before)) = (managed(object), managed(old)) else { return };
+    let (Some(new), Some(before)) = (managed(object), managed(old)) else {
+        return;
+    };
     if new == before || new.len() != before.len() {
         return;
     }
@@ -242,5 +285,8 @@ fn keep_untouched_times(object: &mut Value, old: &Value) {
 fn should_delete(object: &Value, old: &Value) -> bool {
     finalizers(object).is_empty()
         && is_deleting(old)
-        && old["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0) == 0
+        && old["metadata"]["deletionGracePeriodSeconds"]
+            .as_i64()
+            .unwrap_or(0)
+            == 0
 }

@@ -28,7 +28,11 @@ const PAGE: usize = 512;
 
 #[async_trait]
 impl Watch for Generic {
-    async fn watch(&self, cx: &RequestContext, options: &ListOptions) -> Result<WatchStream, Status> {
+    async fn watch(
+        &self,
+        cx: &RequestContext,
+        options: &ListOptions,
+    ) -> Result<WatchStream, Status> {
         let wanted = parse_revision(&options.resource_version)
             .map_err(|text| Status::failure(500, "", text))?;
         let prefix = self.prefix(cx.namespace(), options);
@@ -40,7 +44,11 @@ impl Watch for Generic {
         } else {
             None
         };
-        let current = self.store.current().await.map_err(|e| Self::read_failure(&e))?;
+        let current = self
+            .store
+            .current()
+            .await
+            .map_err(|e| Self::read_failure(&e))?;
         let after = match (&state, wanted) {
             (Some(state), _) => state.revision(),
             // A revision that has not happened yet is waited for.
@@ -56,7 +64,11 @@ impl Watch for Generic {
             generic: self.clone(),
             selection: self.selection(options),
             changes,
-            state: state.map(|snapshot| State { snapshot, prefix, start: Some(String::new()) }),
+            state: state.map(|snapshot| State {
+                snapshot,
+                prefix,
+                start: Some(String::new()),
+            }),
             skip_until: wanted.unwrap_or_default(),
             bookmarks: options.allow_bookmarks,
             end_of_state: options.send_initial_events == Some(true),
@@ -66,10 +78,13 @@ impl Watch for Generic {
                 .map(|d| Instant::now() + d),
             over: false,
         };
-        Ok(Box::pin(stream::unfold(watcher, |mut watcher| async move {
-            let batch = watcher.next_batch().await?;
-            Some((batch, watcher))
-        })))
+        Ok(Box::pin(stream::unfold(
+            watcher,
+            |mut watcher| async move {
+                let batch = watcher.next_batch().await?;
+                Some((batch, watcher))
+            },
+        )))
     }
 }
 
@@ -85,7 +100,10 @@ impl Generic {
 }
 
 fn too_old(requested: Revision, floor: Revision) -> Status {
-    status::expired(format!("too old resource version: {} ({})", requested.0, floor.0))
+    status::expired(format!(
+        "too old resource version: {} ({})",
+        requested.0, floor.0
+    ))
 }
 
 /// The present state, as far as it has not been sent.
@@ -135,9 +153,17 @@ impl Watcher {
         let Some(start) = state.start.take() else {
             let done = self.end_of_state && self.bookmarks;
             let revision = state.snapshot.revision().0.to_string();
-            return Ok(if done { vec![WatchEvent::Bookmark(revision, true)] } else { Vec::new() });
+            return Ok(if done {
+                vec![WatchEvent::Bookmark(revision, true)]
+            } else {
+                Vec::new()
+            });
         };
-        let range = Range { prefix: state.prefix.clone(), start, limit: PAGE };
+        let range = Range {
+            prefix: state.prefix.clone(),
+            start,
+            limit: PAGE,
+        };
         let page = state
             .snapshot
             .range(&self.generic.collection, range)
@@ -158,7 +184,9 @@ impl Watcher {
     }
 
     async fn change_batch(&mut self) -> Result<Vec<WatchEvent>, Status> {
-        let timer = self.last_bookmark.map_or(self.next_bookmark, |last| last.min(self.next_bookmark));
+        let timer = self
+            .last_bookmark
+            .map_or(self.next_bookmark, |last| last.min(self.next_bookmark));
         let changes = tokio::select! {
             changes = self.changes.next() => changes,
             () = sleep_until(timer), if self.bookmarks => {
@@ -176,9 +204,7 @@ impl Watcher {
                 }
                 Ok(events)
             }
-            Err(WatchError::Lagged { floor }) => {
-                Err(too_old(self.changes.progress(), floor))
-            }
+            Err(WatchError::Lagged { floor }) => Err(too_old(self.changes.progress(), floor)),
             Err(WatchError::Closed) => {
                 self.over = true;
                 Ok(Vec::new())
@@ -193,13 +219,23 @@ impl Watcher {
         let object = || generic.object(&change.entry);
         let seen = |entry: &Entry| {
             self.selection.is_everything()
-                || generic.object(entry).is_ok_and(|o| self.selection.matches(&o.summary))
+                || generic
+                    .object(entry)
+                    .is_ok_and(|o| self.selection.matches(&o.summary))
         };
         let before = change.previous.as_ref().is_some_and(seen);
         if change.kind == ChangeKind::Deleted {
             // What is deleted is what was last seen.
-            let was_visible = if change.previous.is_some() { before } else { seen(&change.entry) };
-            return Ok(if was_visible { Some(WatchEvent::Deleted(object()?)) } else { None });
+            let was_visible = if change.previous.is_some() {
+                before
+            } else {
+                seen(&change.entry)
+            };
+            return Ok(if was_visible {
+                Some(WatchEvent::Deleted(object()?))
+            } else {
+                None
+            });
         }
         Ok(match (before, seen(&change.entry)) {
             (false, true) => Some(WatchEvent::Added(object()?)),
@@ -219,4 +255,3 @@ impl Watcher {
         Ok(self.generic.unstored(&value))
     }
 }
-

@@ -2,7 +2,8 @@
 //!
 //! A placeholder such as `<age>` stands for one value of its kind, and the value is kept for later commands. `...`
 //! alone on a line stands for any number of lines. Between words, two spaces or more match two spaces or more, because
-//! the width of a column depends on values that vary; at the beginning of a line every space counts.
+//! the width of a column depends on values that vary; at the beginning of a line every space counts. What is deleted is
+//! `deleted`, though later kubectls add the namespace.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +11,19 @@ use std::collections::BTreeMap;
 pub(crate) type Values = BTreeMap<String, String>;
 
 /// The placeholders, and what the characters of a value are.
-const PLACEHOLDERS: [(&str, fn(&str) -> bool); 8] = [
+const PLACEHOLDERS: [(&str, fn(&str) -> bool); 9] = [
     ("<age>", is_age),
     ("<any>", |text| !text.is_empty()),
+    ("<ip>", |text| text.parse::<std::net::IpAddr>().is_ok()),
     ("<number>", is_number),
     ("<port>", is_number),
     ("<rv>", is_number),
-    ("<suffix>", |text| text.len() == 5 && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())),
+    ("<suffix>", |text| {
+        text.len() == 5
+            && text
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+    }),
     ("<time>", is_time),
     ("<uid>", is_uid),
 ];
@@ -25,22 +32,33 @@ const PLACEHOLDERS: [(&str, fn(&str) -> bool); 8] = [
 pub(crate) fn matches(expected: &str, actual: &str, values: &mut Values) -> bool {
     let lines = |text: &str| text.trim_end().lines().map(collapsed).collect::<Vec<_>>();
     let mut found = Vec::new();
-    let matched = all(&lines(expected), &lines(actual), &mut found);
+    let (expected, actual) = (lines(expected), lines(actual));
+    let matched = all(&expected, &actual, &mut found);
     if matched {
-        values.extend(found.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+        values.extend(
+            found
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value.to_owned())),
+        );
     }
     matched
 }
 
 /// A command with the placeholders that have a value replaced by it.
 pub(crate) fn filled_in(command: &str, values: &Values) -> String {
-    values.iter().fold(command.to_owned(), |command, (name, value)| command.replace(name, value))
+    values
+        .iter()
+        .fold(command.to_owned(), |command, (name, value)| {
+            command.replace(name, value)
+        })
 }
 
 pub(crate) fn is_age(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
         && text.ends_with(['s', 'm', 'h', 'd', 'y'])
-        && text.chars().all(|c| c.is_ascii_digit() || "smhdy".contains(c))
+        && text
+            .chars()
+            .all(|c| c.is_ascii_digit() || "smhdy".contains(c))
 }
 
 pub(crate) fn is_number(text: &str) -> bool {
@@ -49,19 +67,30 @@ pub(crate) fn is_number(text: &str) -> bool {
 
 /// `2026-01-31T12:00:00Z`, with or without fractions, or as `kubectl describe` has it.
 pub(crate) fn is_time(text: &str) -> bool {
-    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    matches!(shape.as_str(), "0000-00-00T00:00:00Z" | "0000-00-00T00:00:00.000000Z")
-        || (text.ends_with(" +0000") && shape.contains(" 00:00:00 ") && shape.contains(", "))
+    let shape: String = text
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
+    matches!(
+        shape.as_str(),
+        "0000-00-00T00:00:00Z" | "0000-00-00T00:00:00.000000Z"
+    ) || (text.ends_with(" +0000") && shape.contains(" 00:00:00 ") && shape.contains(", "))
 }
 
 pub(crate) fn is_uid(text: &str) -> bool {
     let groups: Vec<_> = text.split('-').collect();
     groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
-        && groups.iter().all(|group| group.chars().all(|c| c.is_ascii_hexdigit()))
+        && groups
+            .iter()
+            .all(|group| group.chars().all(|c| c.is_ascii_hexdigit()))
 }
 
 /// A line with runs of spaces between words, and at its end, cut short.
 fn collapsed(line: &str) -> String {
+    let line = match line.split_once(" deleted from ") {
+        Some((what, rest)) if rest.ends_with(" namespace") => &line[..what.len() + " deleted".len()],
+        _ => line,
+    };
     let text = line.trim_start();
     let mut collapsed = line[..line.len() - text.len()].to_owned();
     let mut spaces = 0;
@@ -74,7 +103,11 @@ fn collapsed(line: &str) -> String {
     collapsed
 }
 
-fn all<'a>(expected: &[String], actual: &'a [String], found: &mut Vec<(&'static str, &'a str)>) -> bool {
+fn all<'a>(
+    expected: &[String],
+    actual: &'a [String],
+    found: &mut Vec<(&'static str, &'a str)>,
+) -> bool {
     let Some((first, rest)) = expected.split_first() else {
         return actual.is_empty();
     };
@@ -108,7 +141,10 @@ fn one<'a>(expected: &str, actual: &'a str, found: &mut Vec<(&'static str, &'a s
     };
     let rest = &expected[at + name.len()..];
     let known = found.len();
-    let ends = actual.char_indices().map(|(at, _)| at).chain([actual.len()]);
+    let ends = actual
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([actual.len()]);
     for end in ends.rev().filter(|end| is_value(&actual[..*end])) {
         found.push((name, &actual[..end]));
         if one(rest, &actual[end..], found) {
@@ -122,14 +158,47 @@ fn one<'a>(expected: &str, actual: &'a str, found: &mut Vec<(&'static str, &'a s
 #[test]
 fn placeholders_stand_for_values_of_their_kind() {
     let mut values = Values::new();
-    assert!(matches("NAME   AGE\na      <age>", "NAME  AGE\na     2m3s\n", &mut values));
-    assert!(!matches("NAME   AGE\na      <age>", "NAME  AGE\na     never\n", &mut values));
-    assert!(matches("on 127.0.0.1:<port>", "on 127.0.0.1:8001", &mut values));
-    assert!(matches("pod/x-<suffix> created", "pod/x-abc12 created", &mut values));
-    assert!(!matches("pod/x-<suffix> created", "pod/x-ABC12 created", &mut values));
-    assert!(matches("uid: <uid> at <time>", "uid: 01234567-89ab-cdef-0123-456789abcdef at 2026-01-31T12:00:00Z", &mut values));
-    assert!(matches("Time: <time>", "Time:  Sun, 15 Nov 2026 22:05:40 +0000".replace("  ", " ").as_str(), &mut values));
-    assert_eq!(filled_in("curl :<port>/<none>", &values), "curl :8001/<none>");
+    assert!(matches(
+        "NAME   AGE\na      <age>",
+        "NAME  AGE\na     2m3s\n",
+        &mut values
+    ));
+    assert!(!matches(
+        "NAME   AGE\na      <age>",
+        "NAME  AGE\na     never\n",
+        &mut values
+    ));
+    assert!(matches(
+        "on 127.0.0.1:<port>",
+        "on 127.0.0.1:8001",
+        &mut values
+    ));
+    assert!(matches(
+        "pod/x-<suffix> created",
+        "pod/x-abc12 created",
+        &mut values
+    ));
+    assert!(!matches(
+        "pod/x-<suffix> created",
+        "pod/x-ABC12 created",
+        &mut values
+    ));
+    assert!(matches(
+        "uid: <uid> at <time>",
+        "uid: 01234567-89ab-cdef-0123-456789abcdef at 2026-01-31T12:00:00Z",
+        &mut values
+    ));
+    assert!(matches(
+        "Time: <time>",
+        "Time:  Sun, 15 Nov 2026 22:05:40 +0000"
+            .replace("  ", " ")
+            .as_str(),
+        &mut values
+    ));
+    assert_eq!(
+        filled_in("curl :<port>/<none>", &values),
+        "curl :8001/<none>"
+    );
 }
 
 #[test]

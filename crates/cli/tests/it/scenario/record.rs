@@ -8,11 +8,20 @@ use super::{
 };
 
 /// The scenario with the answers of this session.
-pub(crate) fn recorded(mut session: Session<'_>, mut scenario: Scenario) -> Result<Scenario, String> {
+pub(crate) fn recorded(
+    mut session: Session<'_>,
+    mut scenario: Scenario,
+) -> Result<Scenario, String> {
     for part in &mut scenario.parts {
         let Part::Step(step) = part else { continue };
         if let Err(answer) = session.step(step, true)? {
-            step.expected = answer.output.trim_end().lines().map(with_placeholders).collect::<Vec<_>>().join("\n");
+            step.expected = answer
+                .output
+                .trim_end()
+                .lines()
+                .map(with_placeholders)
+                .collect::<Vec<_>>()
+                .join("\n");
             step.exit = answer.exit;
             // Once more, for the values of the placeholders.
             session.remember(&step.expected, &answer.output);
@@ -42,7 +51,16 @@ fn with_placeholders(line: &str) -> String {
 
 #[test]
 fn what_varies_becomes_a_placeholder() {
-    assert_eq!(with_placeholders("a   1/1   5m2s   x"), "a   1/1   <age>   x");
-    assert_eq!(with_placeholders(r#"  resourceVersion: "12""#), r#"  resourceVersion: "<rv>""#);
-    assert_eq!(with_placeholders("uid: 01234567-89ab-cdef-0123-456789abcdef"), "uid: <uid>");
+    assert_eq!(
+        with_placeholders("a   1/1   5m2s   x"),
+        "a   1/1   <age>   x"
+    );
+    assert_eq!(
+        with_placeholders(r#"  resourceVersion: "12""#),
+        r#"  resourceVersion: "<rv>""#
+    );
+    assert_eq!(
+        with_placeholders("uid: 01234567-89ab-cdef-0123-456789abcdef"),
+        "uid: <uid>"
+    );
 }

@@ -42,7 +42,11 @@ const SILENCE: Duration = Duration::from_secs(2);
 
 impl<'a> Session<'a> {
     pub(crate) fn new(surroundings: Surroundings<'a>) -> Self {
-        Self { surroundings, values: Values::new(), background: None }
+        Self {
+            surroundings,
+            values: Values::new(),
+            background: None,
+        }
     }
 
     /// Runs all steps and stops at the first that does not answer as expected.
@@ -67,27 +71,41 @@ impl<'a> Session<'a> {
     }
 
     /// Runs one step. The inner error is an answer other than the expected one.
-    pub(crate) fn step(&mut self, step: &Step, recording: bool) -> Result<Result<(), Answer>, String> {
+    pub(crate) fn step(
+        &mut self,
+        step: &Step,
+        recording: bool,
+    ) -> Result<Result<(), Answer>, String> {
         let command = filled_in(&step.command, &self.values);
         let answer = match command.as_str() {
             "fg" => self.background_output(&step.expected, recording)?,
             "kill" => {
-                let Background { process, compared } = self.background.take().ok_or("nothing to end")?;
-                Answer { output: process.kill()[compared..].to_owned(), exit: 0 }
+                let Background { process, compared } =
+                    self.background.take().ok_or("nothing to end")?;
+                Answer {
+                    output: process.kill()[compared..].to_owned(),
+                    exit: 0,
+                }
             }
             command => match command.strip_suffix(" &") {
                 Some(command) => {
                     if self.background.is_some() {
-                        return Err(format!("one command at a time in the background: {command}"));
+                        return Err(format!(
+                            "one command at a time in the background: {command}"
+                        ));
                     }
                     let process = Process::start(self.command(command)?, None);
-                    self.background = Some(Background { process, compared: 0 });
+                    self.background = Some(Background {
+                        process,
+                        compared: 0,
+                    });
                     self.background_output(&step.expected, recording)?
                 }
                 None => self.foreground(command, step.input.as_deref())?,
             },
         };
-        let expected = answer.exit == step.exit && matches(&step.expected, &answer.output, &mut self.values);
+        let expected =
+            answer.exit == step.exit && matches(&step.expected, &answer.output, &mut self.values);
         Ok(if expected { Ok(()) } else { Err(answer) })
     }
 
@@ -100,23 +118,38 @@ impl<'a> Session<'a> {
         let input = input.map(|input| filled_in(input, &self.values));
         if let Some(file) = command.strip_prefix("cat >") {
             let text = input.ok_or("cat without input")?;
-            std::fs::write(self.surroundings.folder.join(file), text).map_err(|error| error.to_string())?;
-            return Ok(Answer { output: String::new(), exit: 0 });
+            std::fs::write(self.surroundings.folder.join(file), text)
+                .map_err(|error| error.to_string())?;
+            return Ok(Answer {
+                output: String::new(),
+                exit: 0,
+            });
         }
         let (output, status) = Process::start(self.command(command)?, input).finish();
-        Ok(Answer { output, exit: status.code().unwrap_or(-1) })
+        Ok(Answer {
+            output,
+            exit: status.code().unwrap_or(-1),
+        })
     }
 
     /// Waits for output in the background that has not been compared yet.
     fn background_output(&mut self, expected: &str, recording: bool) -> Result<Answer, String> {
-        let Background { process, compared } = self.background.as_mut().ok_or("nothing in the background")?;
+        let Background { process, compared } = self
+            .background
+            .as_mut()
+            .ok_or("nothing in the background")?;
         let patience = if recording { SILENCE } else { PATIENCE };
         let from = *compared;
         let text = process.output_until(patience, |text| {
-            text.ends_with('\n') && matches(expected, &text[from..], &mut Values::new())
+            let complete = text.is_empty() || text.ends_with('\n');
+            let unknown = recording && expected.is_empty();
+            complete && !unknown && matches(expected, &text[from..], &mut Values::new())
         });
         *compared = text.len();
-        Ok(Answer { output: text[from..].to_owned(), exit: 0 })
+        Ok(Answer {
+            output: text[from..].to_owned(),
+            exit: 0,
+        })
     }
 
     fn command(&self, command: &str) -> Result<Command, String> {
@@ -126,7 +159,11 @@ impl<'a> Session<'a> {
         while let Some(variable) = words.next_if(|word| is_variable(word)) {
             variables.extend(variable.split_once('='));
         }
-        let Surroundings { kubectl, folder, kubeconfig } = self.surroundings;
+        let Surroundings {
+            kubectl,
+            folder,
+            kubeconfig,
+        } = self.surroundings;
         let mut command = match words.next().map(String::as_str) {
             Some("kubectl") => Command::new(kubectl),
             Some("curl") => Command::new("curl"),
@@ -145,6 +182,7 @@ impl<'a> Session<'a> {
 }
 
 fn is_variable(word: &str) -> bool {
-    word.split_once('=')
-        .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+    })
 }

@@ -61,7 +61,10 @@ impl Scenario {
                 }
                 continue;
             };
-            let mut step = Step { command: command.to_owned(), ..Step::default() };
+            let mut step = Step {
+                command: command.to_owned(),
+                ..Step::default()
+            };
             if let Some(command) = command.strip_suffix("<<EOF") {
                 step.command = command.trim_end().to_owned();
                 let input = step.input.insert(String::new());
@@ -73,9 +76,16 @@ impl Scenario {
                     }
                 }
             }
-            while let Some(line) = lines.next_if(|line| !line.starts_with("$ ") && !line.starts_with("# ")) {
-                match line.strip_prefix("[exit ").and_then(|code| code.strip_suffix(']')) {
-                    Some(code) => step.exit = code.parse().map_err(|_| format!("no exit code: {line}"))?,
+            while let Some(line) =
+                lines.next_if(|line| !line.starts_with("$ ") && !line.starts_with("# "))
+            {
+                match line
+                    .strip_prefix("[exit ")
+                    .and_then(|code| code.strip_suffix(']'))
+                {
+                    Some(code) => {
+                        step.exit = code.parse().map_err(|_| format!("no exit code: {line}"))?
+                    }
                     None => step.expected.extend([line, "\n"]),
                 }
             }
@@ -131,6 +141,9 @@ fn a_scenario_is_written_as_it_was_read() {
 #[test]
 fn words_are_split_as_in_a_shell() {
     let split = words(r#"A="b c" kubectl -p '{"x": "y z"}' a\ b """#).expect("words");
-    assert_eq!(split, ["A=b c", "kubectl", "-p", r#"{"x": "y z"}"#, "a b", ""]);
+    assert_eq!(
+        split,
+        ["A=b c", "kubectl", "-p", r#"{"x": "y z"}"#, "a b", ""]
+    );
     assert!(words("a 'b").is_err());
 }

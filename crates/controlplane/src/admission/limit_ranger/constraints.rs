@@ -19,7 +19,10 @@ pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
         match limit["type"].as_str() {
             Some("Container") => {
                 let spec = &pod["spec"];
-                for container in items(&spec["containers"]).iter().chain(items(&spec["initContainers"])) {
+                for container in items(&spec["containers"])
+                    .iter()
+                    .chain(items(&spec["initContainers"]))
+                {
                     let resources = &container["resources"];
                     let asked = Asked {
                         title: "Container",
@@ -31,7 +34,11 @@ pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
             }
             Some("Pod") => {
                 let pod_level = |name: &str| matches!(name, "cpu" | "memory");
-                let counting = Counting { status: false, overhead: false, pod_level };
+                let counting = Counting {
+                    status: false,
+                    overhead: false,
+                    pod_level,
+                };
                 let asked = Asked {
                     title: "Pod",
                     requests: pod_resources::requests(pod, counting),
@@ -49,11 +56,19 @@ pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
 pub(super) fn of_claim(range: &Value, claim: &Value) -> Vec<String> {
     const TITLE: &str = "PersistentVolumeClaim";
     let requests = read(&claim["spec"]["resources"]["requests"]);
-    let asked = Asked { title: TITLE, requests, limits: ResourceList::new() };
+    let asked = Asked {
+        title: TITLE,
+        requests,
+        limits: ResourceList::new(),
+    };
     let mut out = Vec::new();
     let limits = items(&range["spec"]["limits"]).iter();
     for limit in limits.filter(|limit| limit["type"] == TITLE) {
-        out.extend(read(&limit["min"]).iter().filter_map(|(name, least)| asked.too_little(name, least)));
+        out.extend(
+            read(&limit["min"])
+                .iter()
+                .filter_map(|(name, least)| asked.too_little(name, least)),
+        );
         for (name, most) in &read(&limit["max"]) {
             out.extend(asked.too_much_requested(name, most));
         }
@@ -70,10 +85,22 @@ struct Asked {
 
 impl Asked {
     fn judge(&self, limit: &Value, out: &mut Vec<String>) {
-        out.extend(read(&limit["min"]).iter().filter_map(|(name, q)| self.too_little(name, q)));
-        out.extend(read(&limit["max"]).iter().filter_map(|(name, q)| self.too_much(name, q)));
+        out.extend(
+            read(&limit["min"])
+                .iter()
+                .filter_map(|(name, q)| self.too_little(name, q)),
+        );
+        out.extend(
+            read(&limit["max"])
+                .iter()
+                .filter_map(|(name, q)| self.too_much(name, q)),
+        );
         let ratios = read(&limit["maxLimitRequestRatio"]);
-        out.extend(ratios.iter().filter_map(|(name, q)| self.too_elastic(name, q)));
+        out.extend(
+            ratios
+                .iter()
+                .filter_map(|(name, q)| self.too_elastic(name, q)),
+        );
     }
 
     fn too_little(&self, name: &str, least: &Quantity) -> Option<String> {
@@ -81,14 +108,20 @@ impl Asked {
         let (requested, limited, bound) = comparable(request, limit, least);
         let least = least.canonical();
         let Some(request) = request else {
-            return Some(format!("minimum {name} usage per {title} is {least}.  No request is specified"));
+            return Some(format!(
+                "minimum {name} usage per {title} is {least}.  No request is specified"
+            ));
         };
         if requested < bound {
             let request = request.canonical();
-            return Some(format!("minimum {name} usage per {title} is {least}, but request is {request}"));
+            return Some(format!(
+                "minimum {name} usage per {title} is {least}, but request is {request}"
+            ));
         }
         let limit = limit.filter(|_| limited < bound)?.canonical();
-        Some(format!("minimum {name} usage per {title} is {least}, but limit is {limit}"))
+        Some(format!(
+            "minimum {name} usage per {title} is {least}, but limit is {limit}"
+        ))
     }
 
     fn too_much(&self, name: &str, most: &Quantity) -> Option<String> {
@@ -96,14 +129,20 @@ impl Asked {
         let (requested, limited, bound) = comparable(request, limit, most);
         let most = most.canonical();
         let Some(limit) = limit else {
-            return Some(format!("maximum {name} usage per {title} is {most}.  No limit is specified"));
+            return Some(format!(
+                "maximum {name} usage per {title} is {most}.  No limit is specified"
+            ));
         };
         if limited > bound {
             let limit = limit.canonical();
-            return Some(format!("maximum {name} usage per {title} is {most}, but limit is {limit}"));
+            return Some(format!(
+                "maximum {name} usage per {title} is {most}, but limit is {limit}"
+            ));
         }
         let request = request.filter(|_| requested > bound)?.canonical();
-        Some(format!("maximum {name} usage per {title} is {most}, but request is {request}"))
+        Some(format!(
+            "maximum {name} usage per {title} is {most}, but request is {request}"
+        ))
     }
 
     fn too_much_requested(&self, name: &str, most: &Quantity) -> Option<String> {
@@ -111,19 +150,29 @@ impl Asked {
         let (requested, _, bound) = comparable(request, None, most);
         let most = most.canonical();
         let Some(request) = request else {
-            return Some(format!("maximum {name} usage per {title} is {most}.  No request is specified"));
+            return Some(format!(
+                "maximum {name} usage per {title} is {most}.  No request is specified"
+            ));
         };
         let request = (requested > bound).then(|| request.canonical())?;
-        Some(format!("maximum {name} usage per {title} is {most}, but request is {request}"))
+        Some(format!(
+            "maximum {name} usage per {title} is {most}, but request is {request}"
+        ))
     }
 
     /// The limit is too many times the request.
     fn too_elastic(&self, name: &str, most: &Quantity) -> Option<String> {
         let (requested, limited, _) =
             comparable(self.requests.get(name), self.limits.get(name), most);
-        let text = format!("{name} max limit to request ratio per {} is {}", self.title, most.canonical());
+        let text = format!(
+            "{name} max limit to request ratio per {} is {}",
+            self.title,
+            most.canonical()
+        );
         if requested == 0 {
-            return Some(format!("{text}, but no request is specified or request is 0"));
+            return Some(format!(
+                "{text}, but no request is specified or request is 0"
+            ));
         }
         if limited == 0 {
             return Some(format!("{text}, but no limit is specified or limit is 0"));
@@ -139,12 +188,20 @@ impl Asked {
 }
 
 /// Three quantities in the same unit: thousandths if all fit, otherwise units.
-fn comparable(request: Option<&Quantity>, limit: Option<&Quantity>, bound: &Quantity) -> (i64, i64, i64) {
+fn comparable(
+    request: Option<&Quantity>,
+    limit: Option<&Quantity>,
+    bound: &Quantity,
+) -> (i64, i64, i64) {
     let units = |q: Option<&Quantity>| q.map_or(0, Quantity::value);
     let all = [request, limit, Some(bound)];
     if all.into_iter().all(|q| units(q) <= MOST_IN_THOUSANDTHS) {
         let thousandths = |q: Option<&Quantity>| q.map_or(0, Quantity::milli_value);
-        return (thousandths(request), thousandths(limit), thousandths(Some(bound)));
+        return (
+            thousandths(request),
+            thousandths(limit),
+            thousandths(Some(bound)),
+        );
     }
     (units(request), units(limit), units(Some(bound)))
 }

@@ -11,13 +11,22 @@ const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 /// Gives the containers of a pod what a limit range has for them, and notes on the pod what that was.
 pub(super) fn apply(range: &Value, pod: &mut Value) {
     let (mut requests, mut limits) = (BTreeMap::new(), BTreeMap::new());
-    for limit in items(&range["spec"]["limits"]).iter().filter(|limit| limit["type"] == "Container") {
+    for limit in items(&range["spec"]["limits"])
+        .iter()
+        .filter(|limit| limit["type"] == "Container")
+    {
         collect(&mut requests, &limit["defaultRequest"]);
         collect(&mut limits, &limit["default"]);
     }
     let mut notes = Vec::new();
-    for (field, title) in [("containers", "container"), ("initContainers", "init container")] {
-        let containers = pod["spec"].get_mut(field).and_then(Value::as_array_mut);
+    for (field, title) in [
+        ("containers", "container"),
+        ("initContainers", "init container"),
+    ] {
+        let spec = pod.get_mut("spec");
+        let containers = spec
+            .and_then(|spec| spec.get_mut(field))
+            .and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten() {
             // Limits are looked at first and told last.
             let set_limits = fill(container, "limits", &limits);
@@ -48,7 +57,9 @@ fn collect<'a>(into: &mut BTreeMap<&'a str, &'a Value>, list: &'a Value) {
 fn fill(container: &mut Value, which: &str, defaults: &BTreeMap<&str, &Value>) -> Vec<String> {
     let mut set = Vec::new();
     for (name, quantity) in defaults {
-        let Some(list) = object_mut(container, &["resources", which]) else { break };
+        let Some(list) = object_mut(container, &["resources", which]) else {
+            break;
+        };
         if !list.contains_key(*name) {
             list.insert((*name).to_owned(), (*quantity).clone());
             set.push((*name).to_owned());

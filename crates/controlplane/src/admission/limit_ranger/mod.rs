@@ -30,7 +30,9 @@ impl LimitRanger {
 
     /// The limit ranges of the request's namespace.
     async fn ranges(&self, cx: &RequestContext) -> Result<Vec<Value>, Status> {
-        self.0.list(LIMIT_RANGES, format!("{}/", cx.info.namespace)).await
+        self.0
+            .list(LIMIT_RANGES, format!("{}/", cx.info.namespace))
+            .await
     }
 }
 
@@ -56,7 +58,9 @@ impl Plugin for LimitRanger {
         attributes: &Attributes<'_>,
         object: Option<&Value>,
     ) -> Result<(), Status> {
-        let (Some(object), Some(subject)) = (object, subject(cx, attributes)) else { return Ok(()) };
+        let (Some(object), Some(subject)) = (object, subject(cx, attributes)) else {
+            return Ok(());
+        };
         for range in self.ranges(cx).await? {
             let violations = match subject {
                 Subject::Pod => constraints::of_pod(&range, object),
@@ -78,7 +82,10 @@ enum Subject {
 
 /// What the limits are for. The resources of a pod change through `resize` alone; what is on its way out may do as it likes.
 fn subject(cx: &RequestContext, attributes: &Attributes<'_>) -> Option<Subject> {
-    if attributes.old.is_some_and(|old| !old["metadata"]["deletionTimestamp"].is_null()) {
+    if attributes
+        .old
+        .is_some_and(|old| !old["metadata"]["deletionTimestamp"].is_null())
+    {
         return None;
     }
     match attributes.operation {

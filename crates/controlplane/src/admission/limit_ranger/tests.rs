@@ -53,9 +53,7 @@ async fn a_container_stays_within_its_bounds() {
         refused.message,
         "pods \"p\" is forbidden: [minimum cpu usage per Container is 100m.  No request is specified, maximum cpu usage per Container is 1.  No limit is specified]"
     );
-    let resources = |request: &str, limit: &str| {
-        json!({"requests": {"cpu": request}, "limits": {"cpu": limit}})
-    };
+    let resources = |request: &str, limit: &str| json!({"requests": {"cpu": request}, "limits": {"cpu": limit}});
     pod["spec"]["containers"][0]["resources"] = resources("50m", "2");
     let refused = scene.create(&plugin, &pod).await.unwrap_err();
     assert_eq!(
@@ -78,25 +76,37 @@ async fn the_ratio_of_limit_and_request_is_bounded() {
     pod["spec"]["containers"][0]["resources"] =
         json!({"requests": {"memory": "1Gi"}, "limits": {"memory": "2Gi"}});
     let refused = scene.create(&plugin, &pod).await.unwrap_err();
-    assert!(refused.message.ends_with("is 1500m, but provided ratio is 2.000000"), "{}", refused.message);
+    assert!(
+        refused
+            .message
+            .ends_with("is 1500m, but provided ratio is 2.000000"),
+        "{}",
+        refused.message
+    );
     pod["spec"]["containers"][0]["resources"]["limits"]["memory"] = json!("1536Mi");
     scene.create(&plugin, &pod).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_claim_stays_within_its_bounds() {
-    let limits =
-        json!([{"type": "PersistentVolumeClaim", "min": {"storage": "1Gi"}, "max": {"storage": "5Gi"}}]);
+    let limits = json!([{"type": "PersistentVolumeClaim", "min": {"storage": "1Gi"}, "max": {"storage": "5Gi"}}]);
     let (scene, plugin) = scene("persistentvolumeclaims", limits).await;
     scene.create(&plugin, &claim("3Gi")).await.unwrap();
     let refused = scene.create(&plugin, &claim("500Mi")).await.unwrap_err();
-    assert!(refused.message.ends_with(
-        "minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 500Mi"
-    ));
-    let refused = scene.update(&plugin, &claim("3Gi"), &claim("6Gi")).await.unwrap_err();
-    assert!(refused.message.ends_with(
-        "maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 6Gi"
-    ));
+    assert!(
+        refused.message.ends_with(
+            "minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 500Mi"
+        )
+    );
+    let refused = scene
+        .update(&plugin, &claim("3Gi"), &claim("6Gi"))
+        .await
+        .unwrap_err();
+    assert!(
+        refused.message.ends_with(
+            "maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 6Gi"
+        )
+    );
     let mut going = claim("3Gi");
     going["metadata"]["deletionTimestamp"] = json!("2024-01-01T00:00:00Z");
     scene.update(&plugin, &going, &claim("6Gi")).await.unwrap();

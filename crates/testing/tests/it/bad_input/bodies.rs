@@ -32,7 +32,11 @@ async fn a_body_over_three_mebibytes_is_too_large_for_every_verb() {
         (Method::DELETE, &path, JSON),
         (Method::DELETE, MAPS, JSON),
     ] {
-        let status = target.http.send(method.clone(), path, content_type, body.clone()).await.refused_with(413, TOO_LARGE);
+        let status = target
+            .http
+            .send(method.clone(), path, content_type, body.clone())
+            .await
+            .refused_with(413, TOO_LARGE);
         assert_eq!(status["reason"], "RequestEntityTooLarge", "{method}");
         assert!(status["details"].is_null());
     }
@@ -43,8 +47,13 @@ async fn a_body_over_three_mebibytes_is_too_large_for_every_verb() {
 async fn a_body_that_never_ends_is_read_no_further_than_the_limit() {
     let target = Target::new().await;
     let chunk = Bytes::from(vec![b' '; 64 * 1024]);
-    let endless = Body::stream(stream::repeat_with(move || Ok::<_, BoxError>(chunk.clone())));
-    let request = Request::post(MAPS).header("content-type", JSON).body(endless).unwrap();
+    let endless = Body::stream(stream::repeat_with(move || {
+        Ok::<_, BoxError>(chunk.clone())
+    }));
+    let request = Request::post(MAPS)
+        .header("content-type", JSON)
+        .body(endless)
+        .unwrap();
     target.http.call(request).await.refused_with(413, TOO_LARGE);
     target.unharmed().await;
 }
@@ -54,8 +63,14 @@ async fn a_body_that_never_comes_is_waited_for_a_minute() {
     let target = Target::new().await;
     let began = tokio::time::Instant::now();
     let silent = Body::stream(stream::pending::<Result<Bytes, BoxError>>());
-    let request = Request::post(MAPS).header("content-type", JSON).body(silent).unwrap();
-    assert_eq!(target.http.call(request).await.refused(504)["reason"], "Timeout");
+    let request = Request::post(MAPS)
+        .header("content-type", JSON)
+        .body(silent)
+        .unwrap();
+    assert_eq!(
+        target.http.call(request).await.refused(504)["reason"],
+        "Timeout"
+    );
     assert!(began.elapsed() <= Duration::from_secs(60));
     target.unharmed().await;
 }
@@ -63,8 +78,13 @@ async fn a_body_that_never_comes_is_waited_for_a_minute() {
 #[tokio::test]
 async fn a_body_that_breaks_off_stores_nothing() {
     let target = Target::new().await;
-    let chunks = [Ok(Bytes::from(r#"{"metadata":{"name":"b"}}"#)), Err::<_, BoxError>("broken".into())];
-    let request = Request::post(MAPS).header("content-type", JSON).body(Body::stream(stream::iter(chunks)));
+    let chunks = [
+        Ok(Bytes::from(r#"{"metadata":{"name":"b"}}"#)),
+        Err::<_, BoxError>("broken".into()),
+    ];
+    let request = Request::post(MAPS)
+        .header("content-type", JSON)
+        .body(Body::stream(stream::iter(chunks)));
     let answer = target.http.call(request.unwrap()).await;
     assert!((400..600).contains(&answer.code), "{}", answer.code);
     target.unharmed().await;
@@ -74,10 +94,14 @@ async fn a_body_that_breaks_off_stores_nothing() {
 async fn a_config_map_holds_no_more_than_a_mebibyte() {
     let target = Target::new().await;
     for size in [1024 * 1024 + 1, 2 * 1024 * 1024] {
-        target.http.post(MAPS, map_with("b", &"x".repeat(size))).await.refused_with(
-            422,
-            "ConfigMap \"b\" is invalid: []: Too long: may not be more than 1048576 bytes",
-        );
+        target
+            .http
+            .post(MAPS, map_with("b", &"x".repeat(size)))
+            .await
+            .refused_with(
+                422,
+                "ConfigMap \"b\" is invalid: []: Too long: may not be more than 1048576 bytes",
+            );
     }
     target.unharmed().await;
 }
@@ -86,22 +110,43 @@ async fn a_config_map_holds_no_more_than_a_mebibyte() {
 async fn nesting_in_json_ends_at_ten_thousand_levels() {
     let target = Target::new().await;
     for levels in [10_000, 100_000] {
-        let arrays = format!(r#"{{"metadata":{{"name":"n"}},"x":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
-        let objects = format!(r#"{{"metadata":{{"name":"n"}},"x":{}1{}}}"#, r#"{"a":"#.repeat(levels), "}".repeat(levels));
+        let arrays = format!(
+            r#"{{"metadata":{{"name":"n"}},"x":{}{}}}"#,
+            "[".repeat(levels),
+            "]".repeat(levels)
+        );
+        let objects = format!(
+            r#"{{"metadata":{{"name":"n"}},"x":{}1{}}}"#,
+            r#"{"a":"#.repeat(levels),
+            "}".repeat(levels)
+        );
         for (body, bracket) in [(arrays, '['), (objects, '{')] {
-            let why = format!("couldn't get version/kind; json parse error: invalid character '{bracket}' exceeded max depth");
-            target.http.send(Method::POST, MAPS, JSON, body).await.refused_with(
-                400,
-                &unrecognized(&why, &format!(r#"{{"metadata":{{"name":"n"}},"x":{bracket}"#)),
+            let why = format!(
+                "couldn't get version/kind; json parse error: invalid character '{bracket}' exceeded max depth"
             );
+            target
+                .http
+                .send(Method::POST, MAPS, JSON, body)
+                .await
+                .refused_with(
+                    400,
+                    &unrecognized(
+                        &why,
+                        &format!(r#"{{"metadata":{{"name":"n"}},"x":{bracket}"#),
+                    ),
+                );
         }
     }
-    for (levels, why) in [(10_000, "unexpected end of JSON input"), (100_000, "invalid character '[' exceeded max depth")] {
+    for (levels, why) in [
+        (10_000, "unexpected end of JSON input"),
+        (100_000, "invalid character '[' exceeded max depth"),
+    ] {
         let why = format!("couldn't get version/kind; json parse error: {why}");
-        target.http.send(Method::POST, MAPS, JSON, "[".repeat(levels)).await.refused_with(
-            400,
-            &unrecognized(&why, &"5b".repeat(30)),
-        );
+        target
+            .http
+            .send(Method::POST, MAPS, JSON, "[".repeat(levels))
+            .await
+            .refused_with(400, &unrecognized(&why, &"5b".repeat(30)));
     }
     target.unharmed().await;
 }
@@ -111,14 +156,27 @@ async fn nesting_in_yaml_ends_at_ten_thousand_levels() {
     let target = Target::new().await;
     let shown = "6d657461646174613a0a20206e616d653a206e0a783a205b5b5b5b5b5b5b";
     for (levels, why) in [
-        (10_000, "couldn't get version/kind; json parse error: invalid character '[' exceeded max depth"),
+        (
+            10_000,
+            "couldn't get version/kind; json parse error: invalid character '[' exceeded max depth",
+        ),
         (100_000, "yaml: line 3: exceeded max depth of 10000"),
     ] {
-        let body = format!("metadata:\n  name: n\nx: {}{}", "[".repeat(levels), "]".repeat(levels));
-        target.http.send(Method::POST, MAPS, YAML, body).await.refused_with(400, &unrecognized(why, shown));
+        let body = format!(
+            "metadata:\n  name: n\nx: {}{}",
+            "[".repeat(levels),
+            "]".repeat(levels)
+        );
+        target
+            .http
+            .send(Method::POST, MAPS, YAML, body)
+            .await
+            .refused_with(400, &unrecognized(why, shown));
     }
     // Blocks nest by indentation.
-    let block: String = (0..1500).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+    let block: String = (0..1500)
+        .map(|depth| format!("{}a:\n", " ".repeat(depth)))
+        .collect();
     let answer = target.http.send(Method::POST, MAPS, YAML, block).await;
     assert!((400..500).contains(&answer.code), "{}", answer.message());
     target.unharmed().await;
@@ -128,10 +186,18 @@ async fn nesting_in_yaml_ends_at_ten_thousand_levels() {
 async fn what_nests_less_deep_is_merely_an_unknown_field() {
     let target = Target::new().await;
     for levels in [100, 1_000, 5_000] {
-        let body = format!(r#"{{"metadata":{{"name":"b"}},"x":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
+        let body = format!(
+            r#"{{"metadata":{{"name":"b"}},"x":{}{}}}"#,
+            "[".repeat(levels),
+            "]".repeat(levels)
+        );
         let path = format!("{MAPS}?dryRun=All");
         let answer = target.http.send(Method::POST, &path, JSON, body).await;
-        assert_eq!((answer.code, answer.warnings()), (201, vec![r#"299 - "unknown field \"x\"""#]), "{levels}");
+        assert_eq!(
+            (answer.code, answer.warnings()),
+            (201, vec![r#"299 - "unknown field \"x\"""#]),
+            "{levels}"
+        );
     }
     target.unharmed().await;
 }
@@ -153,7 +219,10 @@ async fn a_million_elements_in_an_unknown_place_are_dropped() {
     let target = Target::new().await;
     let ones = vec!["1"; 1_000_000].join(",");
     let body = format!(r#"{{"metadata":{{"name":"b"}},"x":[{ones}]}}"#);
-    let answer = target.http.send(Method::POST, &format!("{MAPS}?dryRun=All"), JSON, body).await;
+    let answer = target
+        .http
+        .send(Method::POST, &format!("{MAPS}?dryRun=All"), JSON, body)
+        .await;
     assert_eq!((answer.code, answer.ok().get("x")), (201, None));
     target.unharmed().await;
 }
@@ -163,9 +232,14 @@ async fn annotations_hold_no_more_than_a_quarter_of_a_mebibyte() {
     let target = Target::new().await;
     // As many as fit into a body.
     let many: Vec<String> = (0..200_000).map(|i| format!(r#""a{i}":"""#)).collect();
-    let long: Vec<String> = (0..300).map(|i| format!(r#""a{i}":"{}""#, "x".repeat(1000))).collect();
+    let long: Vec<String> = (0..300)
+        .map(|i| format!(r#""a{i}":"{}""#, "x".repeat(1000)))
+        .collect();
     for annotations in [many, long] {
-        let body = format!(r#"{{"metadata":{{"name":"b","annotations":{{{}}}}}}}"#, annotations.join(","));
+        let body = format!(
+            r#"{{"metadata":{{"name":"b","annotations":{{{}}}}}}}"#,
+            annotations.join(",")
+        );
         assert!(body.len() < LIMIT);
         target.http.send(Method::POST, MAPS, JSON, body).await.refused_with(
             422,

@@ -24,7 +24,16 @@ async fn invalid_utf8_in_json_becomes_replacement_characters() {
     let object = target.http.send(Method::POST, &path, JSON, body).await.ok();
     assert_eq!(object["data"]["a"], "\0");
     let path = format!("{MAPS}/a?dryRun=All");
-    let object = target.http.send(Method::PATCH, &path, MERGE, &b"{\"data\":{\"a\":\"\xff\"}}"[..]).await.ok();
+    let object = target
+        .http
+        .send(
+            Method::PATCH,
+            &path,
+            MERGE,
+            &b"{\"data\":{\"a\":\"\xff\"}}"[..],
+        )
+        .await
+        .ok();
     assert_eq!(object["data"]["a"], "\u{fffd}");
     target.unharmed().await;
 }
@@ -33,7 +42,11 @@ async fn invalid_utf8_in_json_becomes_replacement_characters() {
 async fn a_name_that_is_no_text_is_no_name() {
     let target = Target::new().await;
     let body = &b"{\"metadata\":{\"name\":\"u\xff\"}}"[..];
-    let status = target.http.send(Method::POST, MAPS, JSON, body).await.refused(422);
+    let status = target
+        .http
+        .send(Method::POST, MAPS, JSON, body)
+        .await
+        .refused(422);
     let message = status["message"].as_str().unwrap();
     assert!(message.starts_with("ConfigMap \"u\u{fffd}\" is invalid: metadata.name: Invalid value: \"u\u{fffd}\": a lowercase RFC 1123 subdomain must consist of"), "{message}");
     target.unharmed().await;
@@ -46,9 +59,14 @@ async fn invalid_utf8_in_yaml_is_refused() {
     target.http.send(Method::POST, MAPS, YAML, body).await.refused_with(400, &format!(
         "{UNRECOGNIZED}yaml: invalid leading UTF-8 octet (6d657461646174613a0a20206e616d653a202275ff220a)"
     ));
-    target.http.send(Method::POST, MAPS, YAML, &b"\0"[..]).await.refused_with(400, &format!(
-        "{UNRECOGNIZED}yaml: control characters are not allowed (00)"
-    ));
+    target
+        .http
+        .send(Method::POST, MAPS, YAML, &b"\0"[..])
+        .await
+        .refused_with(
+            400,
+            &format!("{UNRECOGNIZED}yaml: control characters are not allowed (00)"),
+        );
     target.unharmed().await;
 }
 
@@ -56,8 +74,14 @@ async fn invalid_utf8_in_yaml_is_refused() {
 async fn what_is_no_number_is_refused() {
     let target = Target::new().await;
     for (body, shown) in [
-        (r#"{"metadata":{"name":"n"},"x":NaN}"#, r#"{"metadata":{"name":"n"},"x":N ..."#),
-        (r#"{"metadata":{"name":"n","generation":NaN}}"#, r#"{"metadata":{"name":"n","gener ..."#),
+        (
+            r#"{"metadata":{"name":"n"},"x":NaN}"#,
+            r#"{"metadata":{"name":"n"},"x":N ..."#,
+        ),
+        (
+            r#"{"metadata":{"name":"n","generation":NaN}}"#,
+            r#"{"metadata":{"name":"n","gener ..."#,
+        ),
     ] {
         target.http.send(Method::POST, MAPS, JSON, body).await.refused_with(400, &format!(
             "{UNRECOGNIZED}{PARSE}invalid character 'N' looking for beginning of value ({shown})"
@@ -72,15 +96,28 @@ async fn what_is_no_number_is_refused() {
 #[tokio::test]
 async fn a_number_that_does_not_fit_is_refused() {
     let target = Target::new().await;
-    for number in ["1e999", "9223372036854775808", "-9223372036854775809", "1.5", "1e3"] {
+    for number in [
+        "1e999",
+        "9223372036854775808",
+        "-9223372036854775809",
+        "1.5",
+        "1e3",
+    ] {
         let body = format!(r#"{{"metadata":{{"name":"n","generation":{number}}}}}"#);
         target.http.send(Method::POST, MAPS, JSON, body).await.refused_with(400, &format!(
             "{UNHANDLED}json: cannot unmarshal number {number} into Go struct field ObjectMeta.metadata.generation of type int64"
         ));
     }
     // A very long one is a number still.
-    let body = format!(r#"{{"metadata":{{"name":"n","generation":{}}}}}"#, "9".repeat(100_000));
-    target.http.send(Method::POST, MAPS, JSON, body).await.refused(400);
+    let body = format!(
+        r#"{{"metadata":{{"name":"n","generation":{}}}}}"#,
+        "9".repeat(100_000)
+    );
+    target
+        .http
+        .send(Method::POST, MAPS, JSON, body)
+        .await
+        .refused(400);
     target.unharmed().await;
 }
 
@@ -88,7 +125,13 @@ async fn a_number_that_does_not_fit_is_refused() {
 async fn numbers_in_unknown_places_do_no_harm() {
     let target = Target::new().await;
     let path = format!("{MAPS}?dryRun=All");
-    for number in ["1e999", "99999999999999999999999999999999", "-0", "1E400", "0.1e-999"] {
+    for number in [
+        "1e999",
+        "99999999999999999999999999999999",
+        "-0",
+        "1E400",
+        "0.1e-999",
+    ] {
         let body = format!(r#"{{"metadata":{{"name":"n"}},"x":{number}}}"#);
         let answer = target.http.send(Method::POST, &path, JSON, body).await;
         assert_eq!(answer.code, 201, "{number}: {}", answer.message());
@@ -109,11 +152,19 @@ async fn duplicate_keys_are_warned_of_or_refused() {
         "{UNHANDLED}strict decoding error: yaml: unmarshal errors:\n  line 5: key \"a\" already set in map"
     ));
     let body = r#"{"metadata":{"name":"d"},"dada":{"a":"1"}}"#;
-    target.http.send(Method::POST, &strict, JSON, body).await.refused_with(400, &format!(
-        "{UNHANDLED}strict decoding error: unknown field \"dada\""
-    ));
+    target
+        .http
+        .send(Method::POST, &strict, JSON, body)
+        .await
+        .refused_with(
+            400,
+            &format!("{UNHANDLED}strict decoding error: unknown field \"dada\""),
+        );
     let body = r#"{"metadata":{"name":"d"},"data":{"a":"1","a":"2"}}"#;
-    let answer = target.http.send(Method::POST, &format!("{MAPS}?dryRun=All"), JSON, body).await;
+    let answer = target
+        .http
+        .send(Method::POST, &format!("{MAPS}?dryRun=All"), JSON, body)
+        .await;
     assert_eq!(answer.ok()["data"], json!({"a": "2"}));
     assert_eq!(answer.warnings(), [r#"299 - "duplicate field \"data.a\"""#]);
     target.http.send(Method::POST, &format!("{MAPS}?fieldValidation=Nope"), JSON, body).await.refused_with(
@@ -128,7 +179,10 @@ async fn a_hundred_thousand_unknown_fields_make_no_hundred_thousand_warnings() {
     let target = Target::new().await;
     let fields: Vec<String> = (0..100_000).map(|i| format!(r#""x{i}":1"#)).collect();
     let body = format!(r#"{{"metadata":{{"name":"b"}},{}}}"#, fields.join(","));
-    let answer = target.http.send(Method::POST, &format!("{MAPS}?dryRun=All"), JSON, body).await;
+    let answer = target
+        .http
+        .send(Method::POST, &format!("{MAPS}?dryRun=All"), JSON, body)
+        .await;
     assert_eq!(answer.code, 201);
     let length: usize = answer.warnings().iter().map(|w| w.len()).sum();
     assert!(length < 64 * 1024, "{length} bytes of warnings");

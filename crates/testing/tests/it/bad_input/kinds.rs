@@ -62,14 +62,33 @@ async fn what_is_no_object_is_refused() {
 async fn fields_of_the_wrong_type_are_refused() {
     let target = Target::new().await;
     for (body, why) in [
-        (r#"{"metadata":[]}"#, "cannot unmarshal array into Go struct field ConfigMap.metadata of type v1.ObjectMeta"),
-        (r#"{"metadata":{"name":5}}"#, "cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string"),
-        (r#"{"metadata":{"name":"k"},"data":{"a":5}}"#, "cannot unmarshal number into Go struct field ConfigMap.data of type string"),
-        (r#"{"metadata":{"name":"k"},"immutable":"yes"}"#, "cannot unmarshal string into Go struct field ConfigMap.immutable of type bool"),
+        (
+            r#"{"metadata":[]}"#,
+            "cannot unmarshal array into Go struct field ConfigMap.metadata of type v1.ObjectMeta",
+        ),
+        (
+            r#"{"metadata":{"name":5}}"#,
+            "cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string",
+        ),
+        (
+            r#"{"metadata":{"name":"k"},"data":{"a":5}}"#,
+            "cannot unmarshal number into Go struct field ConfigMap.data of type string",
+        ),
+        (
+            r#"{"metadata":{"name":"k"},"immutable":"yes"}"#,
+            "cannot unmarshal string into Go struct field ConfigMap.immutable of type bool",
+        ),
     ] {
-        target.http.send(Method::POST, MAPS, JSON, body).await.refused_with(400, &format!(
-            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: {why}"
-        ));
+        target
+            .http
+            .send(Method::POST, MAPS, JSON, body)
+            .await
+            .refused_with(
+                400,
+                &format!(
+                    "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: {why}"
+                ),
+            );
     }
     target.unharmed().await;
 }
@@ -77,8 +96,22 @@ async fn fields_of_the_wrong_type_are_refused() {
 #[tokio::test]
 async fn a_body_in_an_unknown_format_is_unsupported() {
     let target = Target::new().await;
-    for content_type in ["text/plain", "application/cbor", "garbage", "application/jsonx", "multipart/form-data"] {
-        let answer = target.http.send(Method::POST, MAPS, content_type, r#"{"metadata":{"name":"x"}}"#).await;
+    for content_type in [
+        "text/plain",
+        "application/cbor",
+        "garbage",
+        "application/jsonx",
+        "multipart/form-data",
+    ] {
+        let answer = target
+            .http
+            .send(
+                Method::POST,
+                MAPS,
+                content_type,
+                r#"{"metadata":{"name":"x"}}"#,
+            )
+            .await;
         let status = answer.refused_with(
             415,
             "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
@@ -94,8 +127,21 @@ async fn formats_that_are_spelt_out_are_understood() {
     let path = format!("{MAPS}?dryRun=All");
     let body = r#"{"metadata":{"name":"x"}}"#;
     // JSON is YAML too.
-    for content_type in ["application/json; charset=utf-8", "application/json;charset=UTF-8", YAML, "APPLICATION/JSON"] {
-        assert_eq!(target.http.send(Method::POST, &path, content_type, body).await.code, 201, "{content_type}");
+    for content_type in [
+        "application/json; charset=utf-8",
+        "application/json;charset=UTF-8",
+        YAML,
+        "APPLICATION/JSON",
+    ] {
+        assert_eq!(
+            target
+                .http
+                .send(Method::POST, &path, content_type, body)
+                .await
+                .code,
+            201,
+            "{content_type}"
+        );
     }
     target.unharmed().await;
 }
@@ -104,11 +150,18 @@ async fn formats_that_are_spelt_out_are_understood() {
 async fn delete_options_of_another_kind_delete_nothing() {
     let target = Target::new().await;
     let path = format!("{MAPS}/a");
-    target.http.send(Method::DELETE, &path, JSON, r#"{"kind":"ConfigMap"}"#).await.refused_with(400, &format!(
-        "no kind \"ConfigMap\" is registered for version \"meta.k8s.io/v1\" {SCHEME}"
-    ));
-    target.http.send(Method::DELETE, &path, JSON, "[").await.refused_with(400, &format!(
-        "{PARSE}unexpected end of JSON input"
-    ));
+    target
+        .http
+        .send(Method::DELETE, &path, JSON, r#"{"kind":"ConfigMap"}"#)
+        .await
+        .refused_with(
+            400,
+            &format!("no kind \"ConfigMap\" is registered for version \"meta.k8s.io/v1\" {SCHEME}"),
+        );
+    target
+        .http
+        .send(Method::DELETE, &path, JSON, "[")
+        .await
+        .refused_with(400, &format!("{PARSE}unexpected end of JSON input"));
     target.unharmed().await;
 }

@@ -27,7 +27,11 @@ impl Target {
         let http = Http::of(&cluster);
         http.post(MAPS, map_with("a", "1")).await.ok();
         let revision = cluster.revision().await;
-        Self { cluster, http, revision }
+        Self {
+            cluster,
+            http,
+            revision,
+        }
     }
 
     /// Nothing has been stored, and the server still answers.
@@ -37,7 +41,11 @@ impl Target {
         async move {
             assert_eq!(self.cluster.revision().await, self.revision, "{caller}");
             let a = self.http.get(&format!("{MAPS}/a")).await;
-            assert_eq!((a.code, &a.ok()["data"]["value"]), (200, &"1".into()), "{caller}");
+            assert_eq!(
+                (a.code, &a.ok()["data"]["value"]),
+                (200, &"1".into()),
+                "{caller}"
+            );
         }
     }
 }

@@ -9,21 +9,51 @@ use crate::http_client::{APPLY, Answer, JSON_PATCH, MAPS, MERGE, STRATEGIC};
 const REJECTED: &str = "the server rejected our request due to an error in our request";
 
 async fn patch(target: &Target, content_type: &str, body: impl Into<bytes::Bytes>) -> Answer {
-    target.http.send(Method::PATCH, &format!("{MAPS}/a?fieldManager=me"), content_type, body).await
+    target
+        .http
+        .send(
+            Method::PATCH,
+            &format!("{MAPS}/a?fieldManager=me"),
+            content_type,
+            body,
+        )
+        .await
 }
 
 #[tokio::test]
 async fn patches_that_cannot_be_read_are_bad_requests() {
     let target = Target::new().await;
     for (content_type, body, message) in [
-        (JSON_PATCH, "{}", "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"),
+        (
+            JSON_PATCH,
+            "{}",
+            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
+        ),
         (MERGE, "null", "Invalid JSON Patch"),
-        (MERGE, "[]", "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"),
-        (MERGE, "{", "error decoding patch: unexpected end of JSON input"),
-        (APPLY, "[", "error decoding YAML: error converting YAML to JSON: yaml: line 1: did not find expected node content"),
-        (APPLY, "a: [1,2", "error decoding YAML: error converting YAML to JSON: yaml: line 1: did not find expected ',' or ']'"),
+        (
+            MERGE,
+            "[]",
+            "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}",
+        ),
+        (
+            MERGE,
+            "{",
+            "error decoding patch: unexpected end of JSON input",
+        ),
+        (
+            APPLY,
+            "[",
+            "error decoding YAML: error converting YAML to JSON: yaml: line 1: did not find expected node content",
+        ),
+        (
+            APPLY,
+            "a: [1,2",
+            "error decoding YAML: error converting YAML to JSON: yaml: line 1: did not find expected ',' or ']'",
+        ),
     ] {
-        patch(&target, content_type, body).await.refused_with(400, message);
+        patch(&target, content_type, body)
+            .await
+            .refused_with(400, message);
     }
     target.unharmed().await;
 }
@@ -39,7 +69,9 @@ async fn a_json_patch_that_cannot_be_done_is_invalid() {
         json!([{"op": "add", "path": "no-slash", "value": "2"}]),
         json!([{"op": "copy", "from": "/data/zz", "path": "/data/y"}]),
     ] {
-        patch(&target, JSON_PATCH, body.to_string()).await.refused_with(422, REJECTED);
+        patch(&target, JSON_PATCH, body.to_string())
+            .await
+            .refused_with(422, REJECTED);
     }
     target.unharmed().await;
 }
@@ -59,13 +91,17 @@ async fn a_json_patch_has_at_most_ten_thousand_operations() {
 #[tokio::test]
 async fn a_json_patch_cannot_copy_itself_large() {
     let target = Target::new().await;
-    let mut operations = vec![json!({"op": "add", "path": "/data/c0", "value": "x".repeat(100_000)})];
+    let mut operations =
+        vec![json!({"op": "add", "path": "/data/c0", "value": "x".repeat(100_000)})];
     for i in 1..100 {
         operations.push(json!({"op": "copy", "from": "/data/c0", "path": format!("/data/c{i}")}));
     }
-    patch(&target, JSON_PATCH, Value::from(operations).to_string()).await.refused_with(422, REJECTED);
+    patch(&target, JSON_PATCH, Value::from(operations).to_string())
+        .await
+        .refused_with(422, REJECTED);
     // Doubling forty times over would be a terabyte.
-    let mut operations = vec![json!({"op": "add", "path": "/metadata/annotations", "value": {"a": "x"}})];
+    let mut operations =
+        vec![json!({"op": "add", "path": "/metadata/annotations", "value": {"a": "x"}})];
     for i in 0..40 {
         operations.push(json!({"op": "copy", "from": "/metadata", "path": format!("/metadata/annotations/m{i}")}));
     }
@@ -78,19 +114,27 @@ async fn a_json_patch_cannot_copy_itself_large() {
 async fn nesting_in_patches_ends_at_ten_thousand_levels() {
     let target = Target::new().await;
     for levels in [10_000, 100_000] {
-        let objects = format!("{{\"data\":{}1{}}}", "{\"a\":".repeat(levels), "}".repeat(levels));
+        let objects = format!(
+            "{{\"data\":{}1{}}}",
+            "{\"a\":".repeat(levels),
+            "}".repeat(levels)
+        );
         patch(&target, MERGE, objects.clone()).await.refused_with(
             400,
             "error decoding patch: invalid character '{' exceeded max depth",
         );
-        patch(&target, STRATEGIC, objects).await.refused_with(400, "invalid character '{' exceeded max depth");
+        patch(&target, STRATEGIC, objects)
+            .await
+            .refused_with(400, "invalid character '{' exceeded max depth");
         let arrays = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         let body = format!(r#"[{{"op":"add","path":"/data/x","value":{arrays}}}]"#);
         patch(&target, JSON_PATCH, body).await.refused_with(
             400,
             "error decoding patch: invalid character '[' exceeded max depth",
         );
-        let body = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{x: {arrays}}}");
+        let body = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{x: {arrays}}}"
+        );
         patch(&target, APPLY, body).await.refused_with(
             400,
             "error decoding YAML: error converting YAML to JSON: yaml: line 4: exceeded max depth of 10000",
@@ -103,13 +147,28 @@ async fn nesting_in_patches_ends_at_ten_thousand_levels() {
 async fn deep_patches_below_the_bound_do_not_fit_the_type() {
     let target = Target::new().await;
     for levels in [100, 1_000, 5_000] {
-        let objects = format!("{{\"data\":{}1{}}}", "{\"a\":".repeat(levels), "}".repeat(levels));
+        let objects = format!(
+            "{{\"data\":{}1{}}}",
+            "{\"a\":".repeat(levels),
+            "}".repeat(levels)
+        );
         let arrays = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         let operation = format!(r#"[{{"op":"add","path":"/data/x","value":{arrays}}}]"#);
-        let apply = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{x: {arrays}}}");
-        for (content_type, body) in [(MERGE, objects.clone()), (STRATEGIC, objects), (JSON_PATCH, operation), (APPLY, apply)] {
+        let apply = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{x: {arrays}}}"
+        );
+        for (content_type, body) in [
+            (MERGE, objects.clone()),
+            (STRATEGIC, objects),
+            (JSON_PATCH, operation),
+            (APPLY, apply),
+        ] {
             let answer = patch(&target, content_type, body).await;
-            assert!(matches!(answer.code, 400 | 422 | 500), "{content_type} {levels}: {}", answer.message());
+            assert!(
+                matches!(answer.code, 400 | 422 | 500),
+                "{content_type} {levels}: {}",
+                answer.message()
+            );
         }
     }
     target.unharmed().await;
@@ -119,7 +178,9 @@ async fn deep_patches_below_the_bound_do_not_fit_the_type() {
 async fn a_long_pointer_leads_nowhere() {
     let target = Target::new().await;
     let body = json!([{"op": "add", "path": "/a".repeat(100_000), "value": 1}]).to_string();
-    patch(&target, JSON_PATCH, body).await.refused_with(422, REJECTED);
+    patch(&target, JSON_PATCH, body)
+        .await
+        .refused_with(422, REJECTED);
     target.unharmed().await;
 }
 
@@ -127,7 +188,10 @@ async fn a_long_pointer_leads_nowhere() {
 async fn directives_of_the_wrong_type_are_refused_or_ignored() {
     let target = Target::new().await;
     let answer = patch(&target, STRATEGIC, r#"{"data":{"$patch":7}}"#).await;
-    answer.refused_with(500, "unknown patch type: %!s(int64=7) in map: map[$patch:7]");
+    answer.refused_with(
+        500,
+        "unknown patch type: %!s(int64=7) in map: map[$patch:7]",
+    );
     let body = r#"{"metadata":{"$deleteFromPrimitiveList/finalizers":7}}"#;
     assert_eq!(patch(&target, STRATEGIC, body).await.code, 200);
     target.unharmed().await;
@@ -138,16 +202,36 @@ async fn bad_patch_options_are_refused() {
     let target = Target::new().await;
     let invalid = "PatchOptions.meta.k8s.io \"\" is invalid: ";
     let path = format!("{MAPS}/a");
-    target.http.send(Method::PATCH, &path, APPLY, "x").await.refused_with(422, &format!(
-        "{invalid}fieldManager: Required value: is required for apply patch"
-    ));
-    target.http.send(Method::PATCH, &format!("{path}?force=true"), MERGE, "{}").await.refused_with(422, &format!(
-        "{invalid}force: Forbidden: may not be specified for non-apply patch"
-    ));
+    target
+        .http
+        .send(Method::PATCH, &path, APPLY, "x")
+        .await
+        .refused_with(
+            422,
+            &format!("{invalid}fieldManager: Required value: is required for apply patch"),
+        );
+    target
+        .http
+        .send(Method::PATCH, &format!("{path}?force=true"), MERGE, "{}")
+        .await
+        .refused_with(
+            422,
+            &format!("{invalid}force: Forbidden: may not be specified for non-apply patch"),
+        );
     let long = "m".repeat(200);
-    target.http.send(Method::PATCH, &format!("{path}?fieldManager={long}"), MERGE, "{}").await.refused_with(422, &format!(
-        "{invalid}fieldManager: Too long: may not be more than 128 bytes"
-    ));
+    target
+        .http
+        .send(
+            Method::PATCH,
+            &format!("{path}?fieldManager={long}"),
+            MERGE,
+            "{}",
+        )
+        .await
+        .refused_with(
+            422,
+            &format!("{invalid}fieldManager: Too long: may not be more than 128 bytes"),
+        );
     target.unharmed().await;
 }
 
@@ -156,7 +240,10 @@ async fn what_a_patch_leaves_must_be_of_the_type() {
     let target = Target::new().await;
     for (content_type, body) in [
         (MERGE, r#"{"data":{"a":5}}"#),
-        (JSON_PATCH, r#"[{"op":"replace","path":"/data","value":"x"}]"#),
+        (
+            JSON_PATCH,
+            r#"[{"op":"replace","path":"/data","value":"x"}]"#,
+        ),
     ] {
         let status = patch(&target, content_type, body).await.refused(422);
         let message = status["message"].as_str().unwrap();

@@ -6,7 +6,8 @@ use super::Target;
 use crate::http_client::{JSON, MAPS, PROTOBUF};
 
 const UNRECOGNIZED: &str = "the object provided is unrecognized (must be of type ConfigMap): ";
-const NO_PREFIX: &str = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]";
+const NO_PREFIX: &str =
+    "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]";
 
 /// The envelope around raw bytes.
 fn envelope(raw: &[u8]) -> Vec<u8> {
@@ -37,7 +38,15 @@ fn field(tag: u8, bytes: &[u8]) -> Vec<u8> {
 async fn an_honest_body_is_understood() {
     let target = Target::new().await;
     let metadata = field(0x0a, &field(0x0a, b"b"));
-    let answer = target.http.send(Method::POST, &format!("{MAPS}?dryRun=All"), PROTOBUF, envelope(&metadata)).await;
+    let answer = target
+        .http
+        .send(
+            Method::POST,
+            &format!("{MAPS}?dryRun=All"),
+            PROTOBUF,
+            envelope(&metadata),
+        )
+        .await;
     assert_eq!(answer.ok()["metadata"]["name"], "b");
     target.unharmed().await;
 }
@@ -46,8 +55,16 @@ async fn an_honest_body_is_understood() {
 async fn json_that_claims_to_be_protobuf_is_refused() {
     let target = Target::new().await;
     let body = r#"{"metadata":{"name":"x"}}"#;
-    target.http.send(Method::POST, MAPS, PROTOBUF, body).await.refused_with(400, &format!("{UNRECOGNIZED}{NO_PREFIX} ({body})"));
-    target.http.send(Method::DELETE, &format!("{MAPS}/a"), PROTOBUF, &b"\xff"[..]).await.refused_with(400, NO_PREFIX);
+    target
+        .http
+        .send(Method::POST, MAPS, PROTOBUF, body)
+        .await
+        .refused_with(400, &format!("{UNRECOGNIZED}{NO_PREFIX} ({body})"));
+    target
+        .http
+        .send(Method::DELETE, &format!("{MAPS}/a"), PROTOBUF, &b"\xff"[..])
+        .await
+        .refused_with(400, NO_PREFIX);
     target.unharmed().await;
 }
 
@@ -64,18 +81,36 @@ async fn protobuf_that_claims_to_be_json_is_refused() {
 async fn garbage_is_refused() {
     let target = Target::new().await;
     for (body, why) in [
-        (&b"k8s\0garbage"[..], "proto: illegal wireType 7 (6b38730067617262616765)"),
+        (
+            &b"k8s\0garbage"[..],
+            "proto: illegal wireType 7 (6b38730067617262616765)",
+        ),
         (b"k8s\0", "empty body (6b387300)"),
         (b"", "empty data (<empty>)"),
         (b"\x00\x01\x02", &format!("{NO_PREFIX} (000102)")),
-        (b"k8s\0\x0a\xff\xff\xff\xff\x0f", "unexpected EOF (6b3873000affffffff0f)"),
+        (
+            b"k8s\0\x0a\xff\xff\xff\xff\x0f",
+            "unexpected EOF (6b3873000affffffff0f)",
+        ),
     ] {
-        target.http.send(Method::POST, MAPS, PROTOBUF, body).await.refused_with(400, &format!("{UNRECOGNIZED}{why}"));
+        target
+            .http
+            .send(Method::POST, MAPS, PROTOBUF, body)
+            .await
+            .refused_with(400, &format!("{UNRECOGNIZED}{why}"));
     }
     let groups = [&b"k8s\0"[..], &[0x0b; 10_000]].concat();
-    target.http.send(Method::POST, MAPS, PROTOBUF, groups).await.refused_with(400, &format!(
-        "{UNRECOGNIZED}proto: wrong wireType = 3 for field TypeMeta (6b387300{} ...)", "0b".repeat(26)
-    ));
+    target
+        .http
+        .send(Method::POST, MAPS, PROTOBUF, groups)
+        .await
+        .refused_with(
+            400,
+            &format!(
+                "{UNRECOGNIZED}proto: wrong wireType = 3 for field TypeMeta (6b387300{} ...)",
+                "0b".repeat(26)
+            ),
+        );
     target.unharmed().await;
 }
 
@@ -96,8 +131,15 @@ async fn lies_about_lengths_are_refused() {
         b"\x02\x00".to_vec(),
     ];
     for (i, raw) in cases.iter().enumerate() {
-        let answer = target.http.send(Method::POST, MAPS, PROTOBUF, envelope(raw)).await;
-        assert!(matches!(answer.code, 400 | 422), "{i}: {}", answer.message());
+        let answer = target
+            .http
+            .send(Method::POST, MAPS, PROTOBUF, envelope(raw))
+            .await;
+        assert!(
+            matches!(answer.code, 400 | 422),
+            "{i}: {}",
+            answer.message()
+        );
     }
     target.unharmed().await;
 }
@@ -107,12 +149,28 @@ async fn nested_groups_and_messages_end_somewhere() {
     let target = Target::new().await;
     // Unknown groups inside each other.
     for levels in [100, 10_000, 1_000_000] {
-        let raw = [vec![0xfb, 0x7f].repeat(levels), vec![0xfc, 0x7f].repeat(levels)].concat();
+        let raw = [
+            vec![0xfb, 0x7f].repeat(levels),
+            vec![0xfc, 0x7f].repeat(levels),
+        ]
+        .concat();
         if raw.len() > 3_000_000 {
             continue;
         }
-        let answer = target.http.send(Method::POST, &format!("{MAPS}?dryRun=All"), PROTOBUF, envelope(&raw)).await;
-        assert!(matches!(answer.code, 400 | 422), "{levels}: {}", answer.message());
+        let answer = target
+            .http
+            .send(
+                Method::POST,
+                &format!("{MAPS}?dryRun=All"),
+                PROTOBUF,
+                envelope(&raw),
+            )
+            .await;
+        assert!(
+            matches!(answer.code, 400 | 422),
+            "{levels}: {}",
+            answer.message()
+        );
     }
     // A known message in a message in a message: JSON schemas hold themselves.
     let mut raw = Vec::new();
@@ -121,7 +179,10 @@ async fn nested_groups_and_messages_end_somewhere() {
         raw.insert(1, 0x01);
     }
     let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
-    let answer = target.http.send(Method::POST, crds, PROTOBUF, envelope(&raw)).await;
+    let answer = target
+        .http
+        .send(Method::POST, crds, PROTOBUF, envelope(&raw))
+        .await;
     assert!((400..500).contains(&answer.code), "{}", answer.message());
     target.unharmed().await;
 }
@@ -130,18 +191,35 @@ async fn nested_groups_and_messages_end_somewhere() {
 async fn every_cut_of_a_good_body_is_refused_or_understood() {
     let target = Target::new().await;
     let mut raw = field(0x0a, &field(0x0a, b"b"));
-    raw.extend(field(0x12, &[field(0x0a, b"key"), field(0x12, b"value")].concat()));
+    raw.extend(field(
+        0x12,
+        &[field(0x0a, b"key"), field(0x12, b"value")].concat(),
+    ));
     let whole = envelope(&raw);
     let path = format!("{MAPS}?dryRun=All");
     for end in 0..whole.len() {
-        let answer = target.http.send(Method::POST, &path, PROTOBUF, whole[..end].to_vec()).await;
-        assert!(matches!(answer.code, 201 | 400 | 422), "{end}: {}", answer.message());
+        let answer = target
+            .http
+            .send(Method::POST, &path, PROTOBUF, whole[..end].to_vec())
+            .await;
+        assert!(
+            matches!(answer.code, 201 | 400 | 422),
+            "{end}: {}",
+            answer.message()
+        );
     }
     for flip in 0..whole.len() * 8 {
         let mut broken = whole.clone();
         broken[flip / 8] ^= 1 << (flip % 8);
-        let answer = target.http.send(Method::POST, &path, PROTOBUF, broken).await;
-        assert!(matches!(answer.code, 201 | 400 | 422), "{flip}: {}", answer.message());
+        let answer = target
+            .http
+            .send(Method::POST, &path, PROTOBUF, broken)
+            .await;
+        assert!(
+            matches!(answer.code, 201 | 400 | 422),
+            "{flip}: {}",
+            answer.message()
+        );
     }
     target.unharmed().await;
 }

@@ -13,12 +13,17 @@ use super::Target;
 use crate::http_client::{Http, MAPS, event, map, map_with};
 
 /// The cluster on a plain socket, for as long as the guard lives.
-async fn listening(cluster: &TestCluster, options: ServeOptions) -> (SocketAddr, tokio::task::JoinHandle<()>) {
+async fn listening(
+    cluster: &TestCluster,
+    options: ServeOptions,
+) -> (SocketAddr, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let service = cluster.service();
     let task = tokio::spawn(async move {
-        serve(listener, None, service, options, std::future::pending()).await.unwrap();
+        serve(listener, None, service, options, std::future::pending())
+            .await
+            .unwrap();
     });
     (address, task)
 }
@@ -44,7 +49,9 @@ async fn read_until(stream: &mut TcpStream, enough: &str) -> String {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), reading).await.expect("an answer");
+    tokio::time::timeout(Duration::from_secs(60), reading)
+        .await
+        .expect("an answer");
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -55,7 +62,13 @@ async fn watchers_on_sockets_that_never_read_hold_nobody_up() {
     let (address, server) = listening(&cluster, ServeOptions::default()).await;
     let mut silent = Vec::new();
     for _ in 0..20 {
-        silent.push(ask(address, &format!("GET {MAPS}?watch=1 HTTP/1.1\r\nhost: x\r\n\r\n")).await);
+        silent.push(
+            ask(
+                address,
+                &format!("GET {MAPS}?watch=1 HTTP/1.1\r\nhost: x\r\n\r\n"),
+            )
+            .await,
+        );
     }
     let mut reader = http.watch(MAPS, "").await;
     let big = "x".repeat(50_000);
@@ -63,29 +76,48 @@ async fn watchers_on_sockets_that_never_read_hold_nobody_up() {
     assert_eq!(reader.step().await, event("ADDED", "big"));
     // More than the sockets' buffers hold.
     for i in 0..150 {
-        http.put(&format!("{MAPS}/big"), map_with("big", &format!("{big}{i}"))).await.ok();
+        http.put(
+            &format!("{MAPS}/big"),
+            map_with("big", &format!("{big}{i}")),
+        )
+        .await
+        .ok();
         assert_eq!(reader.step().await, event("MODIFIED", "big"));
     }
     // A new connection is served as if nothing was.
     let mut other = ask(address, "GET /version HTTP/1.1\r\nhost: x\r\n\r\n").await;
-    assert!(read_until(&mut other, "gitVersion").await.starts_with("HTTP/1.1 200"));
+    assert!(
+        read_until(&mut other, "gitVersion")
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
     server.abort();
 }
 
 #[tokio::test]
 async fn a_head_that_never_ends_is_cut_and_others_are_served() {
     let target = Target::new().await;
-    let options = ServeOptions { header_timeout: Duration::from_millis(50), ..ServeOptions::default() };
+    let options = ServeOptions {
+        header_timeout: Duration::from_millis(50),
+        ..ServeOptions::default()
+    };
     let (address, server) = listening(&target.cluster, options).await;
     let mut loris = Vec::new();
     for _ in 0..20 {
         loris.push(ask(address, "GET /version HTTP/1.1\r\nhost: x\r\nx-slow: ").await);
     }
     let mut other = ask(address, "GET /version HTTP/1.1\r\nhost: x\r\n\r\n").await;
-    assert!(read_until(&mut other, "gitVersion").await.starts_with("HTTP/1.1 200"));
+    assert!(
+        read_until(&mut other, "gitVersion")
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
     for mut stream in loris {
         let answer = read_until(&mut stream, "never").await;
-        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
+        assert!(
+            answer.is_empty() || answer.starts_with("HTTP/1.1 4"),
+            "{answer}"
+        );
     }
     server.abort();
     target.unharmed().await;
@@ -95,14 +127,28 @@ async fn a_head_that_never_ends_is_cut_and_others_are_served() {
 async fn what_is_no_http_is_turned_away() {
     let target = Target::new().await;
     let (address, server) = listening(&target.cluster, ServeOptions::default()).await;
-    for nonsense in ["\x16\x03\x01\x02\r\n\r\n", "SSH-2.0-OpenSSH\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n"] {
+    for nonsense in [
+        "\x16\x03\x01\x02\r\n\r\n",
+        "SSH-2.0-OpenSSH\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+    ] {
         let mut stream = ask(address, nonsense).await;
         let answer = read_until(&mut stream, "never").await;
-        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{nonsense:?}: {answer}");
+        assert!(
+            answer.is_empty() || answer.starts_with("HTTP/1.1 4"),
+            "{nonsense:?}: {answer}"
+        );
     }
-    let two_lengths = format!("POST {MAPS} HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ncontent-length: 300\r\n\r\n{{}}x");
+    let two_lengths = format!(
+        "POST {MAPS} HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ncontent-length: 300\r\n\r\n{{}}x"
+    );
     let mut stream = ask(address, &two_lengths).await;
-    assert!(read_until(&mut stream, "never").await.starts_with("HTTP/1.1 400"));
+    assert!(
+        read_until(&mut stream, "never")
+            .await
+            .starts_with("HTTP/1.1 400")
+    );
     server.abort();
     target.unharmed().await;
 }
@@ -112,12 +158,18 @@ async fn a_request_that_is_cut_off_stores_nothing() {
     let target = Target::new().await;
     let (address, server) = listening(&target.cluster, ServeOptions::default()).await;
     let body = r#"{"metadata":{"name":"b"}}"#;
-    let head = format!("POST {MAPS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n");
+    let head = format!(
+        "POST {MAPS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"
+    );
     let stream = ask(address, &format!("{head}{body}")).await;
     drop(stream);
     // The server has seen the end of that connection before it answers on another one; either way nothing is stored.
     let mut other = ask(address, &format!("GET {MAPS} HTTP/1.1\r\nhost: x\r\n\r\n")).await;
-    assert!(read_until(&mut other, "items").await.starts_with("HTTP/1.1 200"));
+    assert!(
+        read_until(&mut other, "items")
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
     server.abort();
     target.unharmed().await;
 }
@@ -125,14 +177,22 @@ async fn a_request_that_is_cut_off_stores_nothing() {
 #[tokio::test]
 async fn a_very_long_head_is_refused() {
     let target = Target::new().await;
-    let options = ServeOptions { max_header_bytes: 16 * 1024, ..ServeOptions::default() };
+    let options = ServeOptions {
+        max_header_bytes: 16 * 1024,
+        ..ServeOptions::default()
+    };
     let (address, server) = listening(&target.cluster, options).await;
     let long = "a".repeat(100_000);
     let mut stream = TcpStream::connect(address).await.unwrap();
     // The server may stop reading at any time.
-    let _ = stream.write_all(format!("GET /{long} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await;
+    let _ = stream
+        .write_all(format!("GET /{long} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes())
+        .await;
     let answer = read_until(&mut stream, "never").await;
-    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 4"),
+        "{answer}"
+    );
     server.abort();
     target.unharmed().await;
 }

@@ -18,49 +18,99 @@ async fn go_through(client: Client) {
     assert!(created.uid().is_some() && created.resource_version().is_some());
     assert_eq!(maps.get("a").await.unwrap(), created);
     assert_eq!(maps.get_opt("nope").await.unwrap(), None);
-    assert_eq!(code(maps.create(&PostParams::default(), &map("a", "2")).await), 409);
+    assert_eq!(
+        code(maps.create(&PostParams::default(), &map("a", "2")).await),
+        409
+    );
 
     let mut changed = created.clone();
     changed.data = Some([("value".to_owned(), "2".to_owned())].into());
-    let replaced = maps.replace("a", &PostParams::default(), &changed).await.unwrap();
+    let replaced = maps
+        .replace("a", &PostParams::default(), &changed)
+        .await
+        .unwrap();
     assert_ne!(replaced.resource_version(), created.resource_version());
-    assert_eq!(code(maps.replace("a", &PostParams::default(), &changed).await), 409);
+    assert_eq!(
+        code(maps.replace("a", &PostParams::default(), &changed).await),
+        409
+    );
 
     let merge = Patch::Merge(json!({"metadata": {"labels": {"colour": "red"}}}));
-    let patched = maps.patch("a", &PatchParams::default(), &merge).await.unwrap();
+    let patched = maps
+        .patch("a", &PatchParams::default(), &merge)
+        .await
+        .unwrap();
     assert_eq!(patched.labels()["colour"], "red");
     let strategic = Patch::Strategic(json!({"data": {"more": "3"}}));
-    maps.patch("a", &PatchParams::default(), &strategic).await.unwrap();
+    maps.patch("a", &PatchParams::default(), &strategic)
+        .await
+        .unwrap();
     let mut applied = map("b", "1");
     applied.metadata.labels = Some([("colour".to_owned(), "red".to_owned())].into());
     let applied = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": applied.metadata, "data": applied.data,
     });
-    maps.patch("b", &PatchParams::apply("me"), &Patch::Apply(applied)).await.unwrap();
+    maps.patch("b", &PatchParams::apply("me"), &Patch::Apply(applied))
+        .await
+        .unwrap();
     create(&maps, "c").await;
 
     let names = async |params: ListParams| {
         let list = maps.list(&params).await.unwrap();
-        list.items.iter().map(ResourceExt::name_any).collect::<Vec<_>>()
+        list.items
+            .iter()
+            .map(ResourceExt::name_any)
+            .collect::<Vec<_>>()
     };
     assert_eq!(names(ListParams::default()).await, ["a", "b", "c"]);
-    assert_eq!(names(ListParams::default().labels("colour=red")).await, ["a", "b"]);
-    assert_eq!(names(ListParams::default().fields("metadata.name=c")).await, ["c"]);
+    assert_eq!(
+        names(ListParams::default().labels("colour=red")).await,
+        ["a", "b"]
+    );
+    assert_eq!(
+        names(ListParams::default().fields("metadata.name=c")).await,
+        ["c"]
+    );
     let first = maps.list(&ListParams::default().limit(2)).await.unwrap();
-    assert_eq!((first.items.len(), first.metadata.remaining_item_count), (2, Some(1)));
+    assert_eq!(
+        (first.items.len(), first.metadata.remaining_item_count),
+        (2, Some(1))
+    );
     let token = first.metadata.continue_.unwrap();
-    assert_eq!(names(ListParams::default().limit(2).continue_token(&token)).await, ["c"]);
+    assert_eq!(
+        names(ListParams::default().limit(2).continue_token(&token)).await,
+        ["c"]
+    );
 
     let metadata = maps.get_metadata("a").await.unwrap();
     assert_eq!(metadata.labels()["colour"], "red");
-    assert_eq!(maps.list_metadata(&ListParams::default()).await.unwrap().items.len(), 3);
+    assert_eq!(
+        maps.list_metadata(&ListParams::default())
+            .await
+            .unwrap()
+            .items
+            .len(),
+        3
+    );
 
-    assert!(maps.delete("c", &DeleteParams::default().dry_run()).await.unwrap().is_right());
+    assert!(
+        maps.delete("c", &DeleteParams::default().dry_run())
+            .await
+            .unwrap()
+            .is_right()
+    );
     maps.get("c").await.unwrap();
-    assert!(maps.delete("c", &DeleteParams::default()).await.unwrap().is_right());
+    assert!(
+        maps.delete("c", &DeleteParams::default())
+            .await
+            .unwrap()
+            .is_right()
+    );
     assert_eq!(code(maps.get("c").await), 404);
     let red = ListParams::default().labels("colour=red");
-    maps.delete_collection(&DeleteParams::default(), &red).await.unwrap();
+    maps.delete_collection(&DeleteParams::default(), &red)
+        .await
+        .unwrap();
     assert_eq!(names(ListParams::default()).await, Vec::<String>::new());
 }
 
@@ -97,7 +147,10 @@ async fn discovery_finds_the_kinds() {
         let discovery = Discovery::new(client.clone()).run().await.unwrap();
         let kind = kube::core::GroupVersionKind::gvk("apps", "v1", "Deployment");
         let (resource, capabilities) = discovery.resolve_gvk(&kind).unwrap();
-        assert_eq!((resource.plural.as_str(), &capabilities.scope), ("deployments", &Scope::Namespaced));
+        assert_eq!(
+            (resource.plural.as_str(), &capabilities.scope),
+            ("deployments", &Scope::Namespaced)
+        );
         assert!(discovery.groups().count() > 15);
 
         let kind = kube::core::GroupVersionKind::gvk("", "v1", "ConfigMap");
@@ -105,9 +158,15 @@ async fn discovery_finds_the_kinds() {
         let dynamic: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &resource);
         let mut object = DynamicObject::new("dynamic", &resource);
         object.data = json!({"data": {"k": "v"}});
-        let created = dynamic.create(&PostParams::default(), &object).await.unwrap();
+        let created = dynamic
+            .create(&PostParams::default(), &object)
+            .await
+            .unwrap();
         assert_eq!(created.data["data"]["k"], "v");
-        dynamic.delete("dynamic", &DeleteParams::default()).await.unwrap();
+        dynamic
+            .delete("dynamic", &DeleteParams::default())
+            .await
+            .unwrap();
     }
 }
 
@@ -125,12 +184,22 @@ async fn cluster_scoped_and_namespaced_apis_agree() {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let mut namespace = Namespace::default();
     namespace.metadata.name = Some("other".into());
-    namespaces.create(&PostParams::default(), &namespace).await.unwrap();
+    namespaces
+        .create(&PostParams::default(), &namespace)
+        .await
+        .unwrap();
     let there: Api<ConfigMap> = Api::namespaced(client.clone(), "other");
     create(&there, "a").await;
     create(&maps(&client), "a").await;
     let all: Api<ConfigMap> = Api::all(client);
     let list = all.list(&ListParams::default()).await.unwrap();
-    let found: Vec<_> = list.items.iter().map(|m| (m.namespace().unwrap(), m.name_any())).collect();
-    assert_eq!(found, [("default".into(), "a".into()), ("other".into(), "a".into())]);
+    let found: Vec<_> = list
+        .items
+        .iter()
+        .map(|m| (m.namespace().unwrap(), m.name_any()))
+        .collect();
+    assert_eq!(
+        found,
+        [("default".into(), "a".into()), ("other".into(), "a".into())]
+    );
 }

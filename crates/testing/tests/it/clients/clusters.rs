@@ -10,7 +10,10 @@ use super::{create, map, maps};
 use crate::http_client::{Http, MAPS, event};
 
 async fn names(cluster: &TestCluster) -> Vec<String> {
-    let list = maps(&cluster.client()).list(&Default::default()).await.unwrap();
+    let list = maps(&cluster.client())
+        .list(&Default::default())
+        .await
+        .unwrap();
     list.items.iter().map(ResourceExt::name_any).collect()
 }
 
@@ -26,7 +29,9 @@ async fn forks_begin_alike_and_go_their_own_ways() {
     assert_eq!(copy.get("a").await.unwrap(), a);
 
     copy.delete("a", &DeleteParams::default()).await.unwrap();
-    copy.replace("b", &Default::default(), &map("b", "2")).await.unwrap();
+    copy.replace("b", &Default::default(), &map("b", "2"))
+        .await
+        .unwrap();
     create(&original, "c").await;
     assert_eq!(names(&cluster).await, ["a", "b", "c"]);
     assert_eq!(names(&fork).await, ["b"]);
@@ -34,7 +39,10 @@ async fn forks_begin_alike_and_go_their_own_ways() {
     // A fork of a fork is a fork.
     let second = fork.fork().await;
     create(&maps(&second.client()), "d").await;
-    assert_eq!((names(&second).await, names(&fork).await), (vec!["b".into(), "d".into()], vec!["b".into()]));
+    assert_eq!(
+        (names(&second).await, names(&fork).await),
+        (vec!["b".into(), "d".into()], vec!["b".into()])
+    );
 }
 
 #[tokio::test]
@@ -54,7 +62,12 @@ async fn watches_and_compaction_stay_on_their_side_of_a_fork() {
     create(&maps(&cluster.client()), "a").await;
     let before = cluster.revision().await;
     create(&maps(&cluster.client()), "b").await;
-    let mut watch = http.watch(MAPS, &format!("resourceVersion={}", cluster.revision().await)).await;
+    let mut watch = http
+        .watch(
+            MAPS,
+            &format!("resourceVersion={}", cluster.revision().await),
+        )
+        .await;
 
     let fork = cluster.fork().await;
     create(&maps(&fork.client()), "elsewhere").await;
@@ -72,7 +85,9 @@ async fn faults_stay_on_their_side_of_a_fork() {
     use kubewright_testing::{Fault, Match};
     let cluster = TestCluster::start().await;
     let fork = cluster.fork().await;
-    cluster.faults().inject(Fault::Gone, Match::verb(Verb::List), 1);
+    cluster
+        .faults()
+        .inject(Fault::Gone, Match::verb(Verb::List), 1);
     assert_eq!(names(&fork).await, Vec::<String>::new());
     assert_eq!(cluster.faults().pending(), 1);
 }

@@ -19,14 +19,29 @@ async fn a_conflict_strikes_as_often_as_asked() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
     create(&maps, "a").await;
-    cluster.faults().inject(Fault::Conflict, Match::verb(Verb::Update).resource("configmaps").name("a"), 2);
+    cluster.faults().inject(
+        Fault::Conflict,
+        Match::verb(Verb::Update).resource("configmaps").name("a"),
+        2,
+    );
     assert_eq!(cluster.faults().pending(), 2);
     let before = cluster.revision().await;
     for _ in 0..2 {
-        assert_eq!(code(maps.replace("a", &PostParams::default(), &map("a", "2")).await), 409);
+        assert_eq!(
+            code(
+                maps.replace("a", &PostParams::default(), &map("a", "2"))
+                    .await
+            ),
+            409
+        );
     }
-    assert_eq!((cluster.faults().pending(), cluster.revision().await), (0, before));
-    maps.replace("a", &PostParams::default(), &map("a", "2")).await.unwrap();
+    assert_eq!(
+        (cluster.faults().pending(), cluster.revision().await),
+        (0, before)
+    );
+    maps.replace("a", &PostParams::default(), &map("a", "2"))
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -35,12 +50,24 @@ async fn a_fault_strikes_only_what_it_fits() {
     let maps = maps(&cluster.client());
     create(&maps, "a").await;
     create(&maps, "b").await;
-    cluster.faults().inject(Fault::Conflict, Match::verb(Verb::Update).name("b"), 1);
-    maps.replace("a", &PostParams::default(), &map("a", "2")).await.unwrap();
+    cluster
+        .faults()
+        .inject(Fault::Conflict, Match::verb(Verb::Update).name("b"), 1);
+    maps.replace("a", &PostParams::default(), &map("a", "2"))
+        .await
+        .unwrap();
     maps.get("b").await.unwrap();
     assert_eq!(cluster.faults().pending(), 1);
-    assert_eq!(code(maps.replace("b", &PostParams::default(), &map("b", "2")).await), 409);
-    cluster.faults().inject(Fault::Conflict, Match::default(), 5);
+    assert_eq!(
+        code(
+            maps.replace("b", &PostParams::default(), &map("b", "2"))
+                .await
+        ),
+        409
+    );
+    cluster
+        .faults()
+        .inject(Fault::Conflict, Match::default(), 5);
     cluster.faults().clear();
     maps.delete("b", &DeleteParams::default()).await.unwrap();
 }
@@ -50,8 +77,13 @@ async fn faults_strike_over_tls_too() {
     let cluster = TestCluster::start().await;
     let endpoint = cluster.listen().await.unwrap();
     let outside = maps(&over_tls(&endpoint).await);
-    cluster.faults().inject(Fault::Conflict, Match::verb(Verb::Create), 1);
-    assert_eq!(code(outside.create(&PostParams::default(), &map("a", "1")).await), 409);
+    cluster
+        .faults()
+        .inject(Fault::Conflict, Match::verb(Verb::Create), 1);
+    assert_eq!(
+        code(outside.create(&PostParams::default(), &map("a", "1")).await),
+        409
+    );
     create(&outside, "a").await;
 }
 
@@ -59,10 +91,17 @@ async fn faults_strike_over_tls_too() {
 async fn gone_is_seen_by_lists_and_watches() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
-    cluster.faults().inject(Fault::Gone, Match::verb(Verb::List), 1);
-    cluster.faults().inject(Fault::Gone, Match::verb(Verb::Watch), 1);
+    cluster
+        .faults()
+        .inject(Fault::Gone, Match::verb(Verb::List), 1);
+    cluster
+        .faults()
+        .inject(Fault::Gone, Match::verb(Verb::Watch), 1);
     assert_eq!(code(maps.list(&Default::default()).await), 410);
-    assert_eq!(code(maps.watch(&WatchParams::default(), "0").await.map(|_| ())), 410);
+    assert_eq!(
+        code(maps.watch(&WatchParams::default(), "0").await.map(|_| ())),
+        410
+    );
     maps.list(&Default::default()).await.unwrap();
     assert_eq!(cluster.faults().pending(), 0);
 }
@@ -71,7 +110,11 @@ async fn gone_is_seen_by_lists_and_watches() {
 async fn too_many_requests_say_how_long_to_wait() {
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);
-    cluster.faults().inject(Fault::TooManyRequests { retry_after: 7 }, Match::verb(Verb::Get), 1);
+    cluster.faults().inject(
+        Fault::TooManyRequests { retry_after: 7 },
+        Match::verb(Verb::Get),
+        1,
+    );
     let answer = http.get(&format!("{MAPS}/a")).await;
     let status = answer.refused(429);
     assert_eq!(status["reason"], "TooManyRequests");
@@ -85,11 +128,19 @@ async fn any_refusal_can_be_injected() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
     let refusal = status::internal("the disk is on fire");
-    cluster.faults().inject(Fault::Refuse(Box::new(refusal)), Match::verb(Verb::Create), 1);
+    cluster.faults().inject(
+        Fault::Refuse(Box::new(refusal)),
+        Match::verb(Verb::Create),
+        1,
+    );
     match maps.create(&PostParams::default(), &map("a", "1")).await {
         Err(kube::Error::Api(status)) => {
             assert_eq!(status.code, 500);
-            assert!(status.message.contains("the disk is on fire"), "{}", status.message);
+            assert!(
+                status.message.contains("the disk is on fire"),
+                "{}",
+                status.message
+            );
         }
         other => panic!("{other:?}"),
     }
@@ -99,12 +150,17 @@ async fn any_refusal_can_be_injected() {
 async fn a_dropped_watch_breaks_off() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
-    cluster.faults().inject(Fault::DropWatch { after: 2 }, Match::verb(Verb::Watch), 1);
+    cluster
+        .faults()
+        .inject(Fault::DropWatch { after: 2 }, Match::verb(Verb::Watch), 1);
     let mut events = Box::pin(maps.watch(&WatchParams::default(), "0").await.unwrap());
     for name in ["a", "b"] {
         create(&maps, name).await;
         let event = events.next().await.unwrap().unwrap();
-        assert!(matches!(&event, WatchEvent::Added(map) if map.name_any() == name), "{event:?}");
+        assert!(
+            matches!(&event, WatchEvent::Added(map) if map.name_any() == name),
+            "{event:?}"
+        );
     }
     create(&maps, "c").await;
     // A break is an error, not an end.
@@ -122,14 +178,19 @@ async fn a_slow_watch_is_late_and_complete() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
     let delay = Duration::from_secs(5);
-    cluster.faults().inject(Fault::SlowWatch { delay }, Match::verb(Verb::Watch), 1);
+    cluster
+        .faults()
+        .inject(Fault::SlowWatch { delay }, Match::verb(Verb::Watch), 1);
     let began = tokio::time::Instant::now();
     let mut events = Box::pin(maps.watch(&WatchParams::default(), "0").await.unwrap());
     create(&maps, "a").await;
     create(&maps, "b").await;
     for name in ["a", "b"] {
         let event = events.next().await.unwrap().unwrap();
-        assert!(matches!(&event, WatchEvent::Added(map) if map.name_any() == name), "{event:?}");
+        assert!(
+            matches!(&event, WatchEvent::Added(map) if map.name_any() == name),
+            "{event:?}"
+        );
     }
     assert!(began.elapsed() >= delay);
 }

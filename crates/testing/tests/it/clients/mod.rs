@@ -25,14 +25,18 @@ pub(crate) fn maps(client: &Client) -> Api<ConfigMap> {
 }
 
 pub(crate) async fn create(maps: &Api<ConfigMap>, name: &str) -> ConfigMap {
-    maps.create(&PostParams::default(), &map(name, "1")).await.expect("a new ConfigMap")
+    maps.create(&PostParams::default(), &map(name, "1"))
+        .await
+        .expect("a new ConfigMap")
 }
 
 /// A client that reads the kubeconfig as any other would.
 pub(crate) async fn over_tls(endpoint: &Endpoint) -> Client {
     let kubeconfig = Kubeconfig::from_yaml(&endpoint.kubeconfig()).expect("a kubeconfig");
     let options = KubeConfigOptions::default();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.expect("a usable one");
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options)
+        .await
+        .expect("a usable one");
     Client::try_from(config).expect("a client")
 }
 

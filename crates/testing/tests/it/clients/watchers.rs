@@ -65,12 +65,18 @@ async fn follow(client: Client) {
         assert_eq!(initial(&mut events).await, set(&["a", "b", "c"]));
         let created = create(&maps, "d").await;
         assert_eq!(applied(&mut events).await, created);
-        let replaced = maps.replace("a", &Default::default(), &map("a", "2")).await.unwrap();
+        let replaced = maps
+            .replace("a", &Default::default(), &map("a", "2"))
+            .await
+            .unwrap();
         assert_eq!(applied(&mut events).await, replaced);
         for name in ["a", "b", "c", "d"] {
             maps.delete(name, &DeleteParams::default()).await.unwrap();
             let event = events.next().await.unwrap().unwrap();
-            assert!(matches!(&event, Event::Delete(map) if map.name_any() == name), "{event:?}");
+            assert!(
+                matches!(&event, Event::Delete(map) if map.name_any() == name),
+                "{event:?}"
+            );
         }
     }
 }
@@ -109,18 +115,25 @@ async fn a_reflector_holds_what_the_cluster_holds() {
         create(&maps, "a").await;
         create(&maps, "b").await;
         let (store, writer) = reflector::store();
-        let mut touched = Box::pin(reflector(writer, watcher(maps.clone(), config)).default_backoff().touched_objects());
+        let mut touched = Box::pin(
+            reflector(writer, watcher(maps.clone(), config))
+                .default_backoff()
+                .touched_objects(),
+        );
         let keeping = tokio::spawn(async move { while touched.next().await.is_some() {} });
         store.wait_until_ready().await.unwrap();
         assert_eq!(store.len(), 2);
         create(&maps, "c").await;
-        maps.replace("a", &Default::default(), &map("a", "2")).await.unwrap();
+        maps.replace("a", &Default::default(), &map("a", "2"))
+            .await
+            .unwrap();
         maps.delete("b", &DeleteParams::default()).await.unwrap();
         let mut truth: Vec<ConfigMap> = maps.list(&Default::default()).await.unwrap().items;
         truth.sort_by_key(ResourceExt::name_any);
         let settled = async {
             loop {
-                let mut held: Vec<ConfigMap> = store.state().iter().map(|map| (**map).clone()).collect();
+                let mut held: Vec<ConfigMap> =
+                    store.state().iter().map(|map| (**map).clone()).collect();
                 held.sort_by_key(ResourceExt::name_any);
                 if held == truth {
                     return;
@@ -129,7 +142,9 @@ async fn a_reflector_holds_what_the_cluster_holds() {
                 tokio::time::sleep(std::time::Duration::from_millis(1)).await;
             }
         };
-        tokio::time::timeout(std::time::Duration::from_secs(60), settled).await.expect("the same state");
+        tokio::time::timeout(std::time::Duration::from_secs(60), settled)
+            .await
+            .expect("the same state");
         keeping.abort();
     }
 }
@@ -167,7 +182,9 @@ async fn a_watcher_whose_history_is_gone_lists_again() {
         // The first list may come in one chunk with its mark or in two; then one more change gets through.
         let mut events = watching(&maps, config);
         if !streaming {
-            cluster.faults().inject(Fault::DropWatch { after: 1 }, Match::verb(Verb::Watch), 1);
+            cluster
+                .faults()
+                .inject(Fault::DropWatch { after: 1 }, Match::verb(Verb::Watch), 1);
         }
         assert_eq!(initial(&mut events).await, set(&["a"]));
         if streaming {
@@ -193,7 +210,11 @@ async fn a_watcher_whose_stream_breaks_goes_on_where_it_was() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());
     create(&maps, "a").await;
-    cluster.faults().inject(Fault::DropWatch { after: 1 }, Match::verb(Verb::Watch).resource("configmaps"), 2);
+    cluster.faults().inject(
+        Fault::DropWatch { after: 1 },
+        Match::verb(Verb::Watch).resource("configmaps"),
+        2,
+    );
     let mut events = watching(&maps, watcher::Config::default());
     assert_eq!(initial(&mut events).await, set(&["a"]));
     for name in ["b", "c", "d"] {

@@ -22,7 +22,8 @@ async fn every_increment_of_sixteen_writers_survives() {
                 for _ in 0..INCREMENTS {
                     loop {
                         let mut counter = http.get(&path).await.ok();
-                        let value: usize = counter["data"]["value"].as_str().unwrap().parse().unwrap();
+                        let value: usize =
+                            counter["data"]["value"].as_str().unwrap().parse().unwrap();
                         counter["data"]["value"] = json!((value + 1).to_string());
                         let answer = http.put(&path, counter).await;
                         if answer.code == 200 {
@@ -40,7 +41,10 @@ async fn every_increment_of_sixteen_writers_survives() {
         writer.await.unwrap();
     }
     let counter = http.get(&path).await;
-    assert_eq!(counter.ok()["data"]["value"], (WRITERS * INCREMENTS).to_string());
+    assert_eq!(
+        counter.ok()["data"]["value"],
+        (WRITERS * INCREMENTS).to_string()
+    );
     assert_eq!(counter.revision(), before + (WRITERS * INCREMENTS) as u64);
 }
 

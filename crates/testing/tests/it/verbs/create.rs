@@ -17,12 +17,22 @@ async fn what_is_created_can_be_read() {
     let answer = http.post(MAPS, map_with("a", "x")).await;
     assert_eq!(answer.code, 201);
     let created = answer.ok();
-    assert_eq!((&created["kind"], &created["apiVersion"]), (&json!("ConfigMap"), &json!("v1")));
+    assert_eq!(
+        (&created["kind"], &created["apiVersion"]),
+        (&json!("ConfigMap"), &json!("v1"))
+    );
     let metadata = &created["metadata"];
     assert_eq!(metadata["namespace"], "default");
-    assert_eq!(metadata["resourceVersion"], cluster.revision().await.to_string());
+    assert_eq!(
+        metadata["resourceVersion"],
+        cluster.revision().await.to_string()
+    );
     assert_eq!(metadata["uid"].as_str().map(str::len), Some(36));
-    assert!(metadata["creationTimestamp"].as_str().is_some_and(|t| t.ends_with('Z')));
+    assert!(
+        metadata["creationTimestamp"]
+            .as_str()
+            .is_some_and(|t| t.ends_with('Z'))
+    );
     assert_eq!(metadata["generation"], Value::Null);
     assert_eq!(http.get(&format!("{MAPS}/a")).await.ok(), created);
     // In a list an item does not say again what the list says.
@@ -38,23 +48,37 @@ async fn a_name_is_taken_once() {
     let (cluster, http) = start().await;
     http.post(MAPS, map("a")).await.ok();
     let before = cluster.revision().await;
-    let status = http.post(MAPS, map("a")).await.refused_with(409, "configmaps \"a\" already exists");
+    let status = http
+        .post(MAPS, map("a"))
+        .await
+        .refused_with(409, "configmaps \"a\" already exists");
     assert_eq!(status["reason"], "AlreadyExists");
-    assert_eq!(status["details"], json!({"name": "a", "kind": "configmaps"}));
+    assert_eq!(
+        status["details"],
+        json!({"name": "a", "kind": "configmaps"})
+    );
     assert_eq!(cluster.revision().await, before);
     // In another namespace it is another name.
-    http.post("/api/v1/namespaces/kube-public/configmaps", map("a")).await.ok();
+    http.post("/api/v1/namespaces/kube-public/configmaps", map("a"))
+        .await
+        .ok();
 }
 
 #[tokio::test]
 async fn a_name_can_be_made_up() {
     let (_cluster, http) = start().await;
     let suffix = |text: &str| {
-        text.len() == 5 && text.bytes().all(|b| b"bcdfghjklmnpqrstvwxz2456789".contains(&b))
+        text.len() == 5
+            && text
+                .bytes()
+                .all(|b| b"bcdfghjklmnpqrstvwxz2456789".contains(&b))
     };
     let mut names = Vec::new();
     for _ in 0..20 {
-        let created = http.post(MAPS, json!({"metadata": {"generateName": "gen-"}})).await.ok();
+        let created = http
+            .post(MAPS, json!({"metadata": {"generateName": "gen-"}}))
+            .await
+            .ok();
         assert_eq!(created["metadata"]["generateName"], "gen-");
         let name = name_of(&created).to_owned();
         assert!(name.strip_prefix("gen-").is_some_and(suffix), "{name}");
@@ -65,7 +89,10 @@ async fn a_name_can_be_made_up() {
     assert_eq!(names.len(), 20);
     // A long beginning is cut, so that the name fits where names must be labels.
     let long = "x".repeat(80);
-    let created = http.post(MAPS, json!({"metadata": {"generateName": long}})).await.ok();
+    let created = http
+        .post(MAPS, json!({"metadata": {"generateName": long}}))
+        .await
+        .ok();
     let name = name_of(&created);
     assert_eq!(name.len(), 63);
     assert!(name.strip_prefix(&long[..58]).is_some_and(suffix), "{name}");
@@ -87,7 +114,10 @@ async fn a_nameless_object_is_invalid() {
         "message": "Required value: name or generateName is required",
         "field": "metadata.name",
     });
-    assert_eq!(status["details"], json!({"kind": "ConfigMap", "causes": [cause]}));
+    assert_eq!(
+        status["details"],
+        json!({"kind": "ConfigMap", "causes": [cause]})
+    );
     assert_eq!(cluster.revision().await, before);
 }
 
@@ -95,10 +125,10 @@ async fn a_nameless_object_is_invalid() {
 async fn a_resource_version_must_not_be_given() {
     let (_cluster, http) = start().await;
     let object = json!({"metadata": {"name": "a", "resourceVersion": "5"}});
-    let status = http
-        .post(MAPS, object)
-        .await
-        .refused_with(500, "resourceVersion should not be set on objects to be created");
+    let status = http.post(MAPS, object).await.refused_with(
+        500,
+        "resourceVersion should not be set on objects to be created",
+    );
     assert!(status["reason"].is_null());
 }
 
@@ -111,7 +141,10 @@ async fn the_namespace_is_that_of_the_path() {
         "the namespace of the provided object does not match the namespace sent on the request",
     );
     let object = json!({"metadata": {"name": "a", "namespace": "default"}});
-    assert_eq!(http.post(MAPS, object).await.ok()["metadata"]["namespace"], "default");
+    assert_eq!(
+        http.post(MAPS, object).await.ok()["metadata"]["namespace"],
+        "default"
+    );
 }
 
 #[tokio::test]
@@ -128,7 +161,11 @@ async fn what_the_server_sets_cannot_be_given() {
     let metadata = http.post(MAPS, object).await.ok()["metadata"].clone();
     assert_ne!(metadata["uid"], "mine");
     assert_ne!(metadata["creationTimestamp"], "2001-01-01T00:00:00Z");
-    for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
+    for key in [
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+    ] {
         assert_eq!(metadata[key], Value::Null, "{key}");
     }
 }
@@ -147,18 +184,40 @@ async fn unqualified_finalizers_are_invalid() {
 async fn what_is_not_served_is_not_found_or_not_allowed() {
     let (_cluster, http) = start().await;
     let not_found = "the server could not find the requested resource";
-    for path in ["/api/v1/nope", "/api/v9/pods", "/apis/apps/v9/deployments", "/api/v1/namespaces/default/nope/x"] {
+    for path in [
+        "/api/v1/nope",
+        "/api/v9/pods",
+        "/apis/apps/v9/deployments",
+        "/api/v1/namespaces/default/nope/x",
+    ] {
         let status = http.get(path).await.refused_with(404, not_found);
-        assert_eq!((&status["reason"], &status["details"]), (&json!("NotFound"), &json!({})), "{path}");
+        assert_eq!(
+            (&status["reason"], &status["details"]),
+            (&json!("NotFound"), &json!({})),
+            "{path}"
+        );
     }
-    http.get(&format!("{MAPS}/a/b/c/d")).await.refused_with(404, not_found);
+    http.get(&format!("{MAPS}/a/b/c/d"))
+        .await
+        .refused_with(404, not_found);
     let answer = http.get("/apis/nope/v1/x").await;
-    assert_eq!((answer.code, &answer.body[..]), (404, &b"404 page not found\n"[..]));
+    assert_eq!(
+        (answer.code, &answer.body[..]),
+        (404, &b"404 page not found\n"[..])
+    );
 
     let not_allowed = "the server does not allow this method on the requested resource";
-    http.post(&format!("{MAPS}/x"), json!({})).await.refused_with(405, not_allowed);
-    http.put(MAPS, json!({})).await.refused_with(405, not_allowed);
-    http.delete("/api/v1/namespaces").await.refused_with(405, not_allowed);
+    http.post(&format!("{MAPS}/x"), json!({}))
+        .await
+        .refused_with(405, not_allowed);
+    http.put(MAPS, json!({}))
+        .await
+        .refused_with(405, not_allowed);
+    http.delete("/api/v1/namespaces")
+        .await
+        .refused_with(405, not_allowed);
     let brew = http::Method::from_bytes(b"BREW").unwrap();
-    http.send(brew, MAPS, "", "").await.refused_with(405, not_allowed);
+    http.send(brew, MAPS, "", "")
+        .await
+        .refused_with(405, not_allowed);
 }

@@ -28,8 +28,12 @@ async fn what_is_deleted_is_gone_and_its_uid_is_told() {
     assert_eq!((answer.code, answer.json()), (200, wanted));
     assert_eq!(cluster.revision().await, before + 1);
     let not_found = "configmaps \"a\" not found";
-    http.get(&format!("{MAPS}/a")).await.refused_with(404, not_found);
-    http.delete(&format!("{MAPS}/a")).await.refused_with(404, not_found);
+    http.get(&format!("{MAPS}/a"))
+        .await
+        .refused_with(404, not_found);
+    http.delete(&format!("{MAPS}/a"))
+        .await
+        .refused_with(404, not_found);
     assert_eq!(cluster.revision().await, before + 1);
 }
 
@@ -39,7 +43,10 @@ async fn some_kinds_answer_with_what_was_deleted() {
     let path = "/api/v1/namespaces/default/serviceaccounts";
     let account = http.post(path, map("a")).await.ok();
     let deleted = http.delete(&format!("{path}/a")).await.ok();
-    assert_eq!((&deleted["kind"], &deleted["metadata"]["uid"]), (&json!("ServiceAccount"), &account["metadata"]["uid"]));
+    assert_eq!(
+        (&deleted["kind"], &deleted["metadata"]["uid"]),
+        (&json!("ServiceAccount"), &account["metadata"]["uid"])
+    );
 }
 
 #[tokio::test]
@@ -79,16 +86,26 @@ async fn a_finalizer_holds_an_object_until_it_is_taken_off() {
     assert_eq!(cluster.revision().await, before);
 
     // It can still change, but nothing more can hold it, and its name is still taken.
-    http.patch(&path, json!({"data": {"still": "editable"}})).await.ok();
+    http.patch(&path, json!({"data": {"still": "editable"}}))
+        .await
+        .ok();
     let more = json!({"metadata": {"finalizers": ["example.com/a", "example.com/b"]}});
     let status = http.patch(&path, more).await.refused(422);
     let message = status["message"].as_str().unwrap();
     assert!(message.contains("metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{\"example.com/b\"}"), "{message}");
-    let status = http.post(MAPS, map("f")).await.refused_with(409, "object is being deleted: configmaps \"f\" already exists");
+    let status = http.post(MAPS, map("f")).await.refused_with(
+        409,
+        "object is being deleted: configmaps \"f\" already exists",
+    );
     assert_eq!(status["reason"], "AlreadyExists");
 
-    let last = http.patch(&path, json!({"metadata": {"finalizers": null}})).await;
-    assert_eq!((last.code, &last.ok()["data"]["still"]), (200, &json!("editable")));
+    let last = http
+        .patch(&path, json!({"metadata": {"finalizers": null}}))
+        .await;
+    assert_eq!(
+        (last.code, &last.ok()["data"]["still"]),
+        (200, &json!("editable"))
+    );
     http.get(&path).await.refused(404);
     http.post(MAPS, map("f")).await.ok();
 }
@@ -96,7 +113,8 @@ async fn a_finalizer_holds_an_object_until_it_is_taken_off() {
 #[tokio::test]
 async fn finalizers_come_off_one_by_one() {
     let (_cluster, http) = start().await;
-    let object = json!({"metadata": {"name": "f", "finalizers": ["example.com/a", "example.com/b"]}});
+    let object =
+        json!({"metadata": {"name": "f", "finalizers": ["example.com/a", "example.com/b"]}});
     http.post(MAPS, object).await.ok();
     let path = format!("{MAPS}/f");
     let mut watch = http.watch(MAPS, "").await;
@@ -125,16 +143,28 @@ async fn propagation_leaves_its_finalizer() {
         let path = format!("{MAPS}/a");
         let answer = http.delete(&format!("{path}?{query}")).await;
         assert_eq!(answer.code, 200);
-        assert_eq!(answer.ok()["metadata"]["finalizers"], json!([finalizer]), "{query}");
+        assert_eq!(
+            answer.ok()["metadata"]["finalizers"],
+            json!([finalizer]),
+            "{query}"
+        );
         assert!(answer.ok()["metadata"]["deletionTimestamp"].is_string());
         // A later word in favour of the background takes it away, and the object with it.
-        let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"});
-        assert_eq!(http.delete_with(&path, options).await.ok()["status"], "Success");
+        let options =
+            json!({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"});
+        assert_eq!(
+            http.delete_with(&path, options).await.ok()["status"],
+            "Success"
+        );
         http.get(&path).await.refused(404);
     }
     for query in ["propagationPolicy=Background", "orphanDependents=false", ""] {
         http.post(MAPS, map("a")).await.ok();
-        assert_eq!(http.delete(&format!("{MAPS}/a?{query}")).await.ok()["status"], "Success", "{query}");
+        assert_eq!(
+            http.delete(&format!("{MAPS}/a?{query}")).await.ok()["status"],
+            "Success",
+            "{query}"
+        );
     }
 }
 
@@ -143,15 +173,26 @@ async fn propagation_finalizers_join_the_others() {
     let (_cluster, http) = start().await;
     http.post(MAPS, held("f")).await.ok();
     let path = format!("{MAPS}/f");
-    let deleted = http.delete(&format!("{path}?propagationPolicy=Foreground")).await.ok();
-    assert_eq!(deleted["metadata"]["finalizers"], json!(["example.com/a", "foregroundDeletion"]));
+    let deleted = http
+        .delete(&format!("{path}?propagationPolicy=Foreground"))
+        .await
+        .ok();
+    assert_eq!(
+        deleted["metadata"]["finalizers"],
+        json!(["example.com/a", "foregroundDeletion"])
+    );
 }
 
 #[tokio::test]
 async fn what_is_only_accepted_is_202() {
     let (_cluster, http) = start().await;
     http.post(MAPS, held("f")).await.ok();
-    assert_eq!(http.delete(&format!("{MAPS}/f?orphanDependents=false")).await.code, 202);
+    assert_eq!(
+        http.delete(&format!("{MAPS}/f?orphanDependents=false"))
+            .await
+            .code,
+        202
+    );
 }
 
 #[tokio::test]
@@ -164,11 +205,19 @@ async fn jobs_keep_their_pods_unless_told_otherwise() {
     let answer = http.delete(&format!("{path}/j")).await;
     let finalizers = answer.ok()["metadata"]["finalizers"].clone();
     assert_eq!(finalizers, json!(["orphan"]));
-    assert_eq!(answer.warnings(), [
-        "299 - \"child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning\""
-    ]);
-    let answer = http.delete(&format!("{path}/j?propagationPolicy=Background")).await;
-    assert_eq!((&answer.ok()["status"], answer.warnings().len()), (&json!("Success"), 0));
+    assert_eq!(
+        answer.warnings(),
+        [
+            "299 - \"child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning\""
+        ]
+    );
+    let answer = http
+        .delete(&format!("{path}/j?propagationPolicy=Background"))
+        .await;
+    assert_eq!(
+        (&answer.ok()["status"], answer.warnings().len()),
+        (&json!("Success"), 0)
+    );
     http.get(&format!("{path}/j")).await.refused(404);
 }
 
@@ -185,8 +234,12 @@ async fn bad_delete_options_are_refused() {
     http.delete(&format!("{path}?propagationPolicy=Foreground&orphanDependents=true")).await.refused_with(422, &format!(
         "{invalid}propagationPolicy: Invalid value: \"Foreground\": orphanDependents and deletionPropagation cannot be both set"
     ));
-    http.delete(&format!("{path}?dryRun=Foo")).await.refused(422);
-    http.delete(&format!("{path}?gracePeriodSeconds=abc")).await.refused(400);
+    http.delete(&format!("{path}?dryRun=Foo"))
+        .await
+        .refused(422);
+    http.delete(&format!("{path}?gracePeriodSeconds=abc"))
+        .await
+        .refused(400);
     assert_eq!(cluster.revision().await, before);
 }
 
@@ -196,23 +249,45 @@ async fn a_collection_is_deleted_through_selectors() {
     for (name, colour) in [("a", "red"), ("b", "blue"), ("c", "red"), ("d", "blue")] {
         http.post(MAPS, labelled(name, "colour", colour)).await.ok();
     }
-    http.post("/api/v1/namespaces/kube-public/configmaps", labelled("a", "colour", "red")).await.ok();
+    http.post(
+        "/api/v1/namespaces/kube-public/configmaps",
+        labelled("a", "colour", "red"),
+    )
+    .await
+    .ok();
     let before = cluster.revision().await;
     let dry = http.delete(&format!("{MAPS}?dryRun=All")).await;
     assert_eq!((dry.names().len(), cluster.revision().await), (4, before));
 
-    let red = http.delete(&format!("{MAPS}?labelSelector=colour%3Dred")).await;
+    let red = http
+        .delete(&format!("{MAPS}?labelSelector=colour%3Dred"))
+        .await;
     assert_eq!(red.ok()["kind"], "ConfigMapList");
     assert_eq!(red.names(), ["a", "c"]);
     assert_eq!(cluster.revision().await, before + 2);
     assert_eq!(http.get(MAPS).await.names(), ["b", "d"]);
 
-    assert_eq!(http.delete(&format!("{MAPS}?fieldSelector=metadata.name%3Dd")).await.names(), ["d"]);
-    assert_eq!(http.delete(&format!("{MAPS}?labelSelector=no%3Done")).await.names(), Vec::<String>::new());
+    assert_eq!(
+        http.delete(&format!("{MAPS}?fieldSelector=metadata.name%3Dd"))
+            .await
+            .names(),
+        ["d"]
+    );
+    assert_eq!(
+        http.delete(&format!("{MAPS}?labelSelector=no%3Done"))
+            .await
+            .names(),
+        Vec::<String>::new()
+    );
     assert_eq!(http.delete(MAPS).await.names(), ["b"]);
     assert_eq!(http.get(MAPS).await.names(), Vec::<String>::new());
     // Other namespaces are not touched.
-    assert_eq!(http.get("/api/v1/namespaces/kube-public/configmaps").await.names(), ["a"]);
+    assert_eq!(
+        http.get("/api/v1/namespaces/kube-public/configmaps")
+            .await
+            .names(),
+        ["a"]
+    );
 }
 
 #[tokio::test]

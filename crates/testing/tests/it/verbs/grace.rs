@@ -29,7 +29,9 @@ fn grace(pod: &Value) -> &Value {
 
 /// Seconds since the epoch.
 fn due(pod: &Value) -> i64 {
-    let text = pod["metadata"]["deletionTimestamp"].as_str().expect("a deletionTimestamp");
+    let text = pod["metadata"]["deletionTimestamp"]
+        .as_str()
+        .expect("a deletionTimestamp");
     text.parse::<jiff::Timestamp>().expect("a time").as_second()
 }
 
@@ -45,7 +47,10 @@ async fn a_pod_on_a_node_gets_thirty_seconds() {
     let answer = http.delete(&path).await;
     assert_eq!(answer.code, 200);
     let pod = answer.ok();
-    assert_eq!((&pod["kind"], grace(&pod), &pod["metadata"]["generation"]), (&json!("Pod"), &json!(30), &json!(2)));
+    assert_eq!(
+        (&pod["kind"], grace(&pod), &pod["metadata"]["generation"]),
+        (&json!("Pod"), &json!(30), &json!(2))
+    );
     assert!(in_seconds(30).contains(&due(&pod)));
     assert_eq!(http.get(&path).await.ok(), pod);
     assert_eq!(cluster.revision().await, before + 1);
@@ -65,23 +70,47 @@ async fn grace_can_be_shortened_but_not_prolonged() {
     let first = http.delete(&path).await.ok();
     let before = cluster.revision().await;
     assert_eq!(http.delete(&path).await.ok(), first);
-    assert_eq!(http.delete(&format!("{path}?gracePeriodSeconds=60")).await.ok(), first);
+    assert_eq!(
+        http.delete(&format!("{path}?gracePeriodSeconds=60"))
+            .await
+            .ok(),
+        first
+    );
     assert_eq!(cluster.revision().await, before);
 
-    let shorter = http.delete(&format!("{path}?gracePeriodSeconds=10")).await.ok();
-    assert_eq!((grace(&shorter), due(&shorter)), (&json!(10), due(&first) - 20));
+    let shorter = http
+        .delete(&format!("{path}?gracePeriodSeconds=10"))
+        .await
+        .ok();
+    assert_eq!(
+        (grace(&shorter), due(&shorter)),
+        (&json!(10), due(&first) - 20)
+    );
     assert_eq!(shorter["metadata"]["generation"], 2);
     assert_eq!(cluster.revision().await, before + 1);
 
-    let now = http.delete_with(&path, json!({"gracePeriodSeconds": 0})).await.ok();
+    let now = http
+        .delete_with(&path, json!({"gracePeriodSeconds": 0}))
+        .await
+        .ok();
     assert_eq!((&now["kind"], grace(&now)), (&json!("Pod"), &json!(0)));
-    http.get(&path).await.refused_with(404, "pods \"p\" not found");
+    http.get(&path)
+        .await
+        .refused_with(404, "pods \"p\" not found");
 }
 
 #[tokio::test]
 async fn grace_below_zero_is_one_second() {
     let (_cluster, http, path) = with_pod(json!({})).await;
-    assert_eq!(grace(&http.delete(&format!("{path}?gracePeriodSeconds=-5")).await.ok()), 1);
+    assert_eq!(
+        grace(
+            &http
+                .delete(&format!("{path}?gracePeriodSeconds=-5"))
+                .await
+                .ok()
+        ),
+        1
+    );
 }
 
 #[tokio::test]
@@ -96,7 +125,12 @@ async fn a_pod_without_a_node_goes_at_once() {
 async fn a_pod_that_has_ended_goes_at_once() {
     for phase in ["Succeeded", "Failed"] {
         let (_cluster, http, path) = with_pod(json!({})).await;
-        http.patch(&format!("{path}/status"), json!({"status": {"phase": phase}})).await.ok();
+        http.patch(
+            &format!("{path}/status"),
+            json!({"status": {"phase": phase}}),
+        )
+        .await
+        .ok();
         http.delete(&path).await.ok();
         http.get(&path).await.refused(404);
     }
@@ -105,11 +139,21 @@ async fn a_pod_that_has_ended_goes_at_once() {
 #[tokio::test]
 async fn a_graceful_deletion_is_a_change_and_then_an_end() {
     let (cluster, http, path) = with_pod(json!({})).await;
-    let mut watch = http.watch(PODS, &format!("resourceVersion={}", cluster.revision().await)).await;
+    let mut watch = http
+        .watch(
+            PODS,
+            &format!("resourceVersion={}", cluster.revision().await),
+        )
+        .await;
     http.delete(&path).await.ok();
     let marked = watch.next().await.unwrap();
-    assert_eq!((&marked["type"], grace(&marked["object"])), (&json!("MODIFIED"), &json!(30)));
-    http.delete(&format!("{path}?gracePeriodSeconds=0")).await.ok();
+    assert_eq!(
+        (&marked["type"], grace(&marked["object"])),
+        (&json!("MODIFIED"), &json!(30))
+    );
+    http.delete(&format!("{path}?gracePeriodSeconds=0"))
+        .await
+        .ok();
     let mut last = watch.next().await.unwrap();
     if last["type"] == "MODIFIED" {
         assert_eq!(grace(&last["object"]), 0);
@@ -121,10 +165,19 @@ async fn a_graceful_deletion_is_a_change_and_then_an_end() {
 #[tokio::test]
 async fn a_finalizer_outlasts_the_grace() {
     let (_cluster, http, path) = with_pod(json!({})).await;
-    http.patch(&path, json!({"metadata": {"finalizers": ["example.com/a"]}})).await.ok();
-    http.delete(&format!("{path}?gracePeriodSeconds=0")).await.ok();
+    http.patch(
+        &path,
+        json!({"metadata": {"finalizers": ["example.com/a"]}}),
+    )
+    .await
+    .ok();
+    http.delete(&format!("{path}?gracePeriodSeconds=0"))
+        .await
+        .ok();
     assert_eq!(grace(&http.get(&path).await.ok()), 0);
-    http.patch(&path, json!({"metadata": {"finalizers": null}})).await.ok();
+    http.patch(&path, json!({"metadata": {"finalizers": null}}))
+        .await
+        .ok();
     http.get(&path).await.refused(404);
 }
 

@@ -18,13 +18,20 @@ async fn with_one() -> (TestCluster, Http) {
 }
 
 async fn patch(http: &Http, content_type: &str, patch: &str) -> Answer {
-    http.send(Method::PATCH, &format!("{MAPS}/a?fieldManager=me"), content_type, patch.to_owned()).await
+    http.send(
+        Method::PATCH,
+        &format!("{MAPS}/a?fieldManager=me"),
+        content_type,
+        patch.to_owned(),
+    )
+    .await
 }
 
 #[tokio::test]
 async fn a_merge_patch_sets_and_takes_away() {
     let (_cluster, http) = with_one().await;
-    let body = r#"{"metadata": {"labels": {"x": null, "z": "3"}, "finalizers": ["example.com/b"]}}"#;
+    let body =
+        r#"{"metadata": {"labels": {"x": null, "z": "3"}, "finalizers": ["example.com/b"]}}"#;
     let object = patch(&http, MERGE, body).await.ok();
     assert_eq!(object["metadata"]["labels"], json!({"y": "2", "z": "3"}));
     assert_eq!(object["metadata"]["finalizers"], json!(["example.com/b"]));
@@ -34,14 +41,30 @@ async fn a_merge_patch_sets_and_takes_away() {
 #[tokio::test]
 async fn a_strategic_patch_merges_lists() {
     let (_cluster, http) = with_one().await;
-    let object = patch(&http, STRATEGIC, r#"{"metadata": {"finalizers": ["example.com/b"]}}"#).await.ok();
-    let mut finalizers: Vec<&Value> = object["metadata"]["finalizers"].as_array().unwrap().iter().collect();
+    let object = patch(
+        &http,
+        STRATEGIC,
+        r#"{"metadata": {"finalizers": ["example.com/b"]}}"#,
+    )
+    .await
+    .ok();
+    let mut finalizers: Vec<&Value> = object["metadata"]["finalizers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .collect();
     finalizers.sort_by_key(|f| f.as_str());
     assert_eq!(finalizers, ["example.com/a", "example.com/b"]);
     let body = r#"{"metadata": {"$deleteFromPrimitiveList/finalizers": ["example.com/a"]}}"#;
     let object = patch(&http, STRATEGIC, body).await.ok();
     assert_eq!(object["metadata"]["finalizers"], json!(["example.com/b"]));
-    let object = patch(&http, STRATEGIC, r#"{"data": {"$patch": "replace", "n": "w"}}"#).await.ok();
+    let object = patch(
+        &http,
+        STRATEGIC,
+        r#"{"data": {"$patch": "replace", "n": "w"}}"#,
+    )
+    .await
+    .ok();
     assert_eq!(object["data"], json!({"n": "w"}));
 }
 
@@ -49,7 +72,10 @@ async fn a_strategic_patch_merges_lists() {
 async fn a_json_patch_is_done_as_a_whole_or_not_at_all() {
     let (cluster, http) = with_one().await;
     let body = r#"[{"op": "test", "path": "/data/k", "value": "v"}, {"op": "move", "from": "/data/k", "path": "/data/l"}]"#;
-    assert_eq!(patch(&http, JSON_PATCH, body).await.ok()["data"], json!({"l": "v"}));
+    assert_eq!(
+        patch(&http, JSON_PATCH, body).await.ok()["data"],
+        json!({"l": "v"})
+    );
     let before = cluster.revision().await;
     for body in [
         r#"[{"op": "add", "path": "/data/m", "value": "x"}, {"op": "test", "path": "/data/l", "value": "no"}]"#,
@@ -59,7 +85,10 @@ async fn a_json_patch_is_done_as_a_whole_or_not_at_all() {
             422,
             "the server rejected our request due to an error in our request",
         );
-        assert_eq!((&status["reason"], &status["details"]), (&json!("Invalid"), &json!({})));
+        assert_eq!(
+            (&status["reason"], &status["details"]),
+            (&json!("Invalid"), &json!({}))
+        );
     }
     assert_eq!(cluster.revision().await, before);
 }
@@ -67,20 +96,33 @@ async fn a_json_patch_is_done_as_a_whole_or_not_at_all() {
 #[tokio::test]
 async fn an_apply_owns_what_it_says() {
     let (_cluster, http) = with_one().await;
-    let body = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mine: '1', both: '1'}}";
-    assert_eq!(patch(&http, APPLY, body).await.ok()["data"], json!({"k": "v", "mine": "1", "both": "1"}));
+    let body =
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mine: '1', both: '1'}}";
+    assert_eq!(
+        patch(&http, APPLY, body).await.ok()["data"],
+        json!({"k": "v", "mine": "1", "both": "1"})
+    );
     // What is not said any more goes.
     let body = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {both: '1'}}";
-    assert_eq!(patch(&http, APPLY, body).await.ok()["data"], json!({"k": "v", "both": "1"}));
+    assert_eq!(
+        patch(&http, APPLY, body).await.ok()["data"],
+        json!({"k": "v", "both": "1"})
+    );
     // What another owns is a conflict, unless it is taken by force.
     let other = format!("{MAPS}/a?fieldManager=other");
     let body = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {both: '2'}}";
-    let status = http.send(Method::PATCH, &other, APPLY, body).await.refused_with(
-        409,
-        "Apply failed with 1 conflict: conflict with \"me\": .data.both",
-    );
+    let status = http
+        .send(Method::PATCH, &other, APPLY, body)
+        .await
+        .refused_with(
+            409,
+            "Apply failed with 1 conflict: conflict with \"me\": .data.both",
+        );
     assert_eq!(status["reason"], "Conflict");
-    let forced = http.send(Method::PATCH, &format!("{other}&force=true"), APPLY, body).await.ok();
+    let forced = http
+        .send(Method::PATCH, &format!("{other}&force=true"), APPLY, body)
+        .await
+        .ok();
     assert_eq!(forced["data"], json!({"k": "v", "both": "2"}));
 }
 
@@ -103,7 +145,8 @@ async fn a_patch_with_a_stale_resource_version_is_a_conflict() {
         "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please apply your changes to the latest version and try again",
     );
     let revision = http.get(&format!("{MAPS}/a")).await.revision();
-    let body = format!(r#"{{"metadata": {{"resourceVersion": "{revision}"}}, "data": {{"k": "w"}}}}"#);
+    let body =
+        format!(r#"{{"metadata": {{"resourceVersion": "{revision}"}}, "data": {{"k": "w"}}}}"#);
     assert_eq!(patch(&http, MERGE, &body).await.ok()["data"]["k"], "w");
 }
 

@@ -33,28 +33,49 @@ fn end_of_state(revision: u64) -> Value {
 async fn a_bookmark_comes_every_minute() {
     let (cluster, http) = with_two().await;
     let began = Instant::now();
-    let query = format!("resourceVersion={}&allowWatchBookmarks=true", cluster.revision().await);
+    let query = format!(
+        "resourceVersion={}&allowWatchBookmarks=true",
+        cluster.revision().await
+    );
     let mut watch = http.watch(MAPS, &query).await;
     for minute in 1..=3 {
         // Others move the revision on; the bookmark says that nothing was missed.
-        http.post("/api/v1/namespaces/default/secrets", map(&format!("s{minute}"))).await.ok();
-        assert_eq!(watch.next().await.unwrap(), bookmark(cluster.revision().await));
+        http.post(
+            "/api/v1/namespaces/default/secrets",
+            map(&format!("s{minute}")),
+        )
+        .await
+        .ok();
+        assert_eq!(
+            watch.next().await.unwrap(),
+            bookmark(cluster.revision().await)
+        );
         let passed = began.elapsed().as_secs();
-        assert!((60 * minute..60 * minute + 3).contains(&passed), "{passed} s");
+        assert!(
+            (60 * minute..60 * minute + 3).contains(&passed),
+            "{passed} s"
+        );
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_can_go_on_from_a_bookmark_after_compaction() {
     let (cluster, http) = with_two().await;
-    let query = format!("resourceVersion={}&allowWatchBookmarks=true", cluster.revision().await);
+    let query = format!(
+        "resourceVersion={}&allowWatchBookmarks=true",
+        cluster.revision().await
+    );
     let mut watch = http.watch(MAPS, &query).await;
     for i in 0..5 {
-        http.post("/api/v1/namespaces/default/secrets", map(&format!("s{i}"))).await.ok();
+        http.post("/api/v1/namespaces/default/secrets", map(&format!("s{i}")))
+            .await
+            .ok();
     }
     let seen_up_to = revision_of(&watch.next().await.unwrap()["object"]);
     cluster.compact_now().await;
-    let mut again = http.watch(MAPS, &format!("resourceVersion={seen_up_to}")).await;
+    let mut again = http
+        .watch(MAPS, &format!("resourceVersion={seen_up_to}"))
+        .await;
     http.post(MAPS, map("c")).await.ok();
     assert_eq!(again.step().await, event("ADDED", "c"));
 }
@@ -75,8 +96,14 @@ async fn a_last_bookmark_comes_two_seconds_before_the_deadline() {
 #[tokio::test(start_paused = true)]
 async fn without_leave_there_are_no_bookmarks() {
     let (cluster, http) = with_two().await;
-    let query = format!("resourceVersion={}&timeoutSeconds=130", cluster.revision().await);
-    assert_eq!(http.watch(MAPS, &query).await.rest().await, Vec::<Value>::new());
+    let query = format!(
+        "resourceVersion={}&timeoutSeconds=130",
+        cluster.revision().await
+    );
+    assert_eq!(
+        http.watch(MAPS, &query).await.rest().await,
+        Vec::<Value>::new()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -96,11 +123,19 @@ async fn a_watch_without_a_deadline_lasts_half_an_hour_to_an_hour() {
     let (cluster, http) = with_two().await;
     let revision = cluster.revision().await;
     let began = Instant::now();
-    let mut watch = http.watch(MAPS, &format!("resourceVersion={revision}&allowWatchBookmarks=1")).await;
+    let mut watch = http
+        .watch(
+            MAPS,
+            &format!("resourceVersion={revision}&allowWatchBookmarks=1"),
+        )
+        .await;
     while watch.next().await.is_some() {}
     let lasted = began.elapsed();
     let half_an_hour = Duration::from_secs(1800);
-    assert!(half_an_hour <= lasted && lasted <= 2 * half_an_hour, "{lasted:?}");
+    assert!(
+        half_an_hour <= lasted && lasted <= 2 * half_an_hour,
+        "{lasted:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,7 +144,8 @@ async fn initial_events_end_with_a_marked_bookmark() {
     let now = cluster.revision().await;
     for revision in ["", "&resourceVersion=0", "&resourceVersion=1"] {
         let began = Instant::now();
-        let query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+        let query =
+            "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
         let mut watch = http.watch(MAPS, &format!("{query}{revision}")).await;
         assert_eq!(watch.step().await, event("ADDED", "a"));
         assert_eq!(watch.step().await, event("ADDED", "b"));
@@ -125,7 +161,10 @@ async fn an_empty_state_ends_with_a_marked_bookmark_too() {
     let (cluster, http) = with_two().await;
     let query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&labelSelector=no%3Done";
     let mut watch = http.watch(MAPS, query).await;
-    assert_eq!(watch.next().await.unwrap(), end_of_state(cluster.revision().await));
+    assert_eq!(
+        watch.next().await.unwrap(),
+        end_of_state(cluster.revision().await)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -160,7 +199,9 @@ async fn initial_events_of_a_revision_that_does_not_come_are_an_error_in_the_str
     let current = cluster.revision().await;
     let query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=99999999";
     let events = http.watch(MAPS, query).await.rest().await;
-    let [error] = events.as_slice() else { panic!("{events:?}") };
+    let [error] = events.as_slice() else {
+        panic!("{events:?}")
+    };
     assert_eq!(error["type"], "ERROR");
     assert_eq!(error["object"]["code"], 504);
     assert_eq!(
@@ -173,9 +214,15 @@ async fn initial_events_of_a_revision_that_does_not_come_are_an_error_in_the_str
 async fn a_watch_from_nowhere_marks_the_end_of_its_state_too() {
     let (cluster, http) = with_two().await;
     for revision in ["", "&resourceVersion=0"] {
-        let mut watch = http.watch(MAPS, &format!("allowWatchBookmarks=true{revision}")).await;
+        let mut watch = http
+            .watch(MAPS, &format!("allowWatchBookmarks=true{revision}"))
+            .await;
         assert_eq!(watch.step().await, event("ADDED", "a"));
         assert_eq!(watch.step().await, event("ADDED", "b"));
-        assert_eq!(watch.next().await.unwrap(), end_of_state(cluster.revision().await), "{revision}");
+        assert_eq!(
+            watch.next().await.unwrap(),
+            end_of_state(cluster.revision().await),
+            "{revision}"
+        );
     }
 }

@@ -7,7 +7,8 @@ use crate::http_client::{Http, MAPS, map_with, revision_of};
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const METADATA: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
-const INITIAL: &str = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+const INITIAL: &str =
+    "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
 async fn with_two() -> (TestCluster, Http) {
     let cluster = TestCluster::start().await;
@@ -24,12 +25,18 @@ async fn only_the_first_table_says_what_its_columns_are() {
     let first = watch.next().await.unwrap();
     assert_eq!(first["type"], "ADDED");
     let table = &first["object"];
-    assert_eq!((&table["kind"], &table["apiVersion"]), (&json!("Table"), &json!("meta.k8s.io/v1")));
+    assert_eq!(
+        (&table["kind"], &table["apiVersion"]),
+        (&json!("Table"), &json!("meta.k8s.io/v1"))
+    );
     let columns = table["columnDefinitions"].as_array().unwrap();
     let names: Vec<_> = columns.iter().map(|column| &column["name"]).collect();
     assert_eq!(names, ["Name", "Data", "Age"]);
     let row = &table["rows"][0];
-    assert_eq!((&row["cells"][0], &row["cells"][1]), (&json!("a"), &json!(1)));
+    assert_eq!(
+        (&row["cells"][0], &row["cells"][1]),
+        (&json!("a"), &json!(1))
+    );
     let stored = http.get(&format!("{MAPS}/a")).await.ok();
     let partial = json!({
         "kind": "PartialObjectMetadata",
@@ -37,7 +44,10 @@ async fn only_the_first_table_says_what_its_columns_are() {
         "metadata": stored["metadata"],
     });
     assert_eq!(row["object"], partial);
-    assert_eq!(table["metadata"], json!({"resourceVersion": stored["metadata"]["resourceVersion"]}));
+    assert_eq!(
+        table["metadata"],
+        json!({"resourceVersion": stored["metadata"]["resourceVersion"]})
+    );
 
     let second = watch.next().await.unwrap();
     assert_eq!(second["object"]["columnDefinitions"], Value::Null);
@@ -46,7 +56,10 @@ async fn only_the_first_table_says_what_its_columns_are() {
     let mark = watch.next().await.unwrap();
     assert_eq!(mark["type"], "BOOKMARK");
     let revision = cluster.revision().await.to_string();
-    assert_eq!(mark["object"]["metadata"], json!({"resourceVersion": revision}));
+    assert_eq!(
+        mark["object"]["metadata"],
+        json!({"resourceVersion": revision})
+    );
     assert_eq!(mark["object"]["columnDefinitions"], Value::Null);
     let row = &mark["object"]["rows"][0];
     assert_eq!(row["cells"], json!(["", 0, "<unknown>"]));
@@ -58,7 +71,10 @@ async fn only_the_first_table_says_what_its_columns_are() {
 
     http.delete(&format!("{MAPS}/a")).await.ok();
     let deleted = watch.next().await.unwrap();
-    assert_eq!((&deleted["type"], &deleted["object"]["rows"][0]["cells"][0]), (&json!("DELETED"), &json!("a")));
+    assert_eq!(
+        (&deleted["type"], &deleted["object"]["rows"][0]["cells"][0]),
+        (&json!("DELETED"), &json!("a"))
+    );
     assert_eq!(revision_of(&deleted["object"]), cluster.revision().await);
 }
 
@@ -66,13 +82,18 @@ async fn only_the_first_table_says_what_its_columns_are() {
 async fn rows_carry_as_much_of_the_object_as_is_asked_for() {
     let (_cluster, http) = with_two().await;
     let row = async |include: &str| {
-        let mut watch = http.watch_as(MAPS, &format!("includeObject={include}"), TABLE).await;
+        let mut watch = http
+            .watch_as(MAPS, &format!("includeObject={include}"), TABLE)
+            .await;
         watch.next().await.unwrap()["object"]["rows"][0]["object"].clone()
     };
     assert_eq!(row("None").await, Value::Null);
     assert_eq!(row("Metadata").await["kind"], "PartialObjectMetadata");
     let whole = row("Object").await;
-    assert_eq!((&whole["kind"], &whole["data"]["value"]), (&json!("ConfigMap"), &json!("1")));
+    assert_eq!(
+        (&whole["kind"], &whole["data"]["value"]),
+        (&json!("ConfigMap"), &json!("1"))
+    );
     http.get_as(&format!("{MAPS}?watch=1&includeObject=Foo"), TABLE).await.refused_with(
         400,
         "Unable to convert to Table as requested: includeObject: Invalid value: \"Foo\": must be 'Metadata', 'Object', 'None', or empty",
@@ -90,7 +111,10 @@ async fn metadata_can_be_watched_alone() {
             "apiVersion": "meta.k8s.io/v1",
             "metadata": stored["metadata"],
         });
-        assert_eq!(watch.next().await.unwrap(), json!({"type": "ADDED", "object": wanted}));
+        assert_eq!(
+            watch.next().await.unwrap(),
+            json!({"type": "ADDED", "object": wanted})
+        );
     }
     let mark = watch.next().await.unwrap();
     let metadata = json!({
@@ -112,7 +136,11 @@ async fn errors_are_statuses_in_every_format() {
     http.post(MAPS, map_with("c", "1")).await.ok();
     cluster.compact_now().await;
     for accept in [TABLE, METADATA] {
-        let events = http.watch_as(MAPS, &format!("resourceVersion={old}"), accept).await.rest().await;
+        let events = http
+            .watch_as(MAPS, &format!("resourceVersion={old}"), accept)
+            .await
+            .rest()
+            .await;
         assert_eq!(events.len(), 1);
         assert_eq!(events[0]["type"], "ERROR");
         assert_eq!(events[0]["object"]["kind"], "Status");
@@ -123,9 +151,14 @@ async fn errors_are_statuses_in_every_format() {
 #[tokio::test]
 async fn a_watch_in_yaml_is_not_to_be_had() {
     let (_cluster, http) = with_two().await;
-    let answer = http.get_as(&format!("{MAPS}?watch=1"), "application/yaml").await;
+    let answer = http
+        .get_as(&format!("{MAPS}?watch=1"), "application/yaml")
+        .await;
     assert_eq!(answer.code, 406);
     let text = String::from_utf8(answer.body.to_vec()).unwrap();
-    assert!(text.starts_with("apiVersion: v1\ncode: 406\nkind: Status\n"), "{text}");
+    assert!(
+        text.starts_with("apiVersion: v1\ncode: 406\nkind: Status\n"),
+        "{text}"
+    );
     assert!(text.contains("reason: NotAcceptable\n"), "{text}");
 }

@@ -11,9 +11,16 @@ use crate::http_client::{Http, MAPS, event, map_with, revision_of};
 
 /// A control plane whose watchers may be no more than a few changes behind.
 async fn impatient(max_lag: u64) -> Http {
-    let limits = Limits { max_lag, ..Limits::default() };
+    let limits = Limits {
+        max_lag,
+        ..Limits::default()
+    };
     let store = MemoryStore::with_limits(Revision(0), limits);
-    let plane = ControlPlane::builder().store(Arc::new(store)).build().await.expect("a control plane");
+    let plane = ControlPlane::builder()
+        .store(Arc::new(store))
+        .build()
+        .await
+        .expect("a control plane");
     Http::on(FaultyServer::new(plane.server().clone(), Faults::default()))
 }
 
@@ -25,7 +32,9 @@ async fn a_slow_watcher_loses_only_itself() {
     let mut slow = http.watch(MAPS, &from).await;
     let mut quick = http.watch(MAPS, &from).await;
     for i in 1..=100 {
-        http.put(&format!("{MAPS}/a"), map_with("a", &i.to_string())).await.ok();
+        http.put(&format!("{MAPS}/a"), map_with("a", &i.to_string()))
+            .await
+            .ok();
         let event = quick.next().await.expect("an event");
         assert_eq!(event["object"]["data"]["value"], i.to_string());
         assert!(revision_of(&event["object"]) > last);
@@ -36,7 +45,10 @@ async fn a_slow_watcher_loses_only_itself() {
     assert!(events.len() <= 9, "{} events", events.len());
     let error = events.last().expect("an error");
     assert_eq!(error["type"], "ERROR");
-    assert_eq!((&error["object"]["code"], &error["object"]["reason"]), (&json!(410), &json!("Expired")));
+    assert_eq!(
+        (&error["object"]["code"], &error["object"]["reason"]),
+        (&json!(410), &json!("Expired"))
+    );
     // The quick one goes on.
     http.delete(&format!("{MAPS}/a")).await.ok();
     assert_eq!(quick.step().await, event("DELETED", "a"));
@@ -54,12 +66,17 @@ async fn watchers_that_never_read_hold_nobody_up() {
     http.post(MAPS, map_with("a", &big)).await.ok();
     assert_eq!(reader.step().await, event("ADDED", "a"));
     for i in 0..100 {
-        http.put(&format!("{MAPS}/a"), map_with("a", &format!("{big}{i}"))).await.ok();
+        http.put(&format!("{MAPS}/a"), map_with("a", &format!("{big}{i}")))
+            .await
+            .ok();
         assert_eq!(reader.step().await, event("MODIFIED", "a"));
     }
     for mut watch in never {
         let events = watch.rest().await;
-        assert_eq!(events.last().map(|e| e["object"]["code"].clone()), Some(json!(410)));
+        assert_eq!(
+            events.last().map(|e| e["object"]["code"].clone()),
+            Some(json!(410))
+        );
     }
 }
 
@@ -70,7 +87,9 @@ async fn a_reader_in_bursts_misses_nothing() {
     let mut watch = http.watch(MAPS, "").await;
     for burst in 0..4 {
         for i in 0..50 {
-            http.post(MAPS, map_with(&format!("m{burst}-{i}"), "x")).await.ok();
+            http.post(MAPS, map_with(&format!("m{burst}-{i}"), "x"))
+                .await
+                .ok();
         }
         for i in 0..50 {
             assert_eq!(watch.step().await, event("ADDED", &format!("m{burst}-{i}")));

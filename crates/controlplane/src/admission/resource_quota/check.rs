@@ -1,0 +1,128 @@
+//! Whether a change fits into the quotas, and what is used of them after it.
+
+use jiff::Timestamp;
+use kubewright_apiserver::admission::Operation;
+use serde_json::Value;
+
+use super::{Quota, evaluator::Evaluator};
+use crate::admission::resource_list::{ResourceList, add, less, only, print};
+
+/// What is about to happen.
+pub(super) struct Change<'a> {
+    pub(super) operation: Operation,
+    pub(super) subresource: &'a str,
+    pub(super) object: &'a Value,
+    pub(super) old: Option<&'a Value>,
+    pub(super) now: Timestamp,
+}
+
+/// Why not, to complete a sentence.
+pub(super) struct Refusal(pub(super) String);
+
+/// What is used of each quota after the change; `None` where nothing changes.
+pub(super) fn check(
+    quotas: &[Quota],
+    evaluator: &Evaluator,
+    change: &Change<'_>,
+) -> Result<Vec<Option<ResourceList>>, Refusal> {
+    let mut concerned = Vec::with_capacity(quotas.len());
+    for quota in quotas {
+        concerned.push(concerns(quota, evaluator, change.object));
+    }
+    for (quota, concerned) in quotas.iter().zip(&concerned) {
+        if *concerned {
+            has_what_it_takes(quota, evaluator, change)?;
+        }
+    }
+    let usage = evaluator.usage(change.object, change.now);
+    let negative: Vec<&str> = usage
+        .iter()
+        .filter(|(_, q)| q.sign() < 0)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !negative.is_empty() {
+        let names = negative.join(",");
+        return Err(Refusal(format!(
+            "quota usage is negative for resource(s): {names}"
+        )));
+    }
+    let mut out = Vec::with_capacity(quotas.len());
+    for (quota, concerned) in quotas.iter().zip(concerned) {
+        out.push(if concerned {
+            spend(quota, evaluator, change, &usage)?
+        } else {
+            None
+        });
+    }
+    Ok(out)
+}
+
+/// The quota limits something that such objects use, and its scopes include this one.
+fn concerns(quota: &Quota, evaluator: &Evaluator, object: &Value) -> bool {
+    quota.hard.keys().any(|name| evaluator.measures(name))
+        && quota
+            .selectors
+            .iter()
+            .all(|selector| evaluator.in_scope(selector, object))
+}
+
+/// What is limited must be asked for, and must have been counted.
+fn has_what_it_takes(
+    quota: &Quota,
+    evaluator: &Evaluator,
+    change: &Change<'_>,
+) -> Result<(), Refusal> {
+    let limited: Vec<&str> = quota
+        .hard
+        .keys()
+        .map(String::as_str)
+        .filter(|name| evaluator.measures(name))
+        .collect();
+    if let Some(missing) = evaluator.missing(&limited, change.object) {
+        return Err(Refusal(format!("failed quota: {}: {missing}", quota.name)));
+    }
+    if limited.iter().any(|name| !quota.used.contains_key(*name)) {
+        let names = limited.join(",");
+        return Err(Refusal(format!(
+            "status unknown for quota: {}, resources: {names}",
+            quota.name
+        )));
+    }
+    Ok(())
+}
+
+fn spend(
+    quota: &Quota,
+    evaluator: &Evaluator,
+    change: &Change<'_>,
+    usage: &ResourceList,
+) -> Result<Option<ResourceList>, Refusal> {
+    // What the object used before is paid for already, if this quota paid for it.
+    let paid = change
+        .old
+        .filter(|old| change.operation == Operation::Update && concerns(quota, evaluator, old));
+    let more = match paid {
+        Some(old) => less(usage, &evaluator.usage(old, change.now)),
+        None => usage.clone(),
+    };
+    let requested = only(&more, |name| {
+        quota.hard.contains_key(name) && more.get(name).is_some_and(|q| !q.is_zero())
+    });
+    if requested.is_empty() {
+        return Ok(None);
+    }
+    let mut used = quota.used.clone();
+    add(&mut used, &requested);
+    let exceeded =
+        |name: &str| requested.contains_key(name) && used.get(name) > quota.hard.get(name);
+    if change.subresource != "status" && requested.keys().any(|name| exceeded(name)) {
+        return Err(Refusal(format!(
+            "exceeded quota: {}, requested: {}, used: {}, limited: {}",
+            quota.name,
+            print(&only(&requested, exceeded)),
+            print(&only(&quota.used, exceeded)),
+            print(&only(&quota.hard, exceeded)),
+        )));
+    }
+    Ok(Some(used))
+}

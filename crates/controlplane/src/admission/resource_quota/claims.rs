@@ -1,0 +1,69 @@
+//! What persistent volume claims use: one claim and its storage, in all and of their storage class.
+
+use kubewright_machinery::quantity::Quantity;
+use serde_json::Value;
+
+use super::{evaluator::number, scopes::Selector};
+use crate::admission::{
+    default_storage_class::class_of,
+    fields::text,
+    resource_list::{self, ResourceList},
+};
+
+const COUNT: &str = "count/persistentvolumeclaims";
+const CLAIMS: &str = "persistentvolumeclaims";
+const STORAGE: &str = "requests.storage";
+/// Between the name of a storage class and the name of a resource.
+const OF_CLASS: &str = ".storageclass.storage.k8s.io/";
+
+/// What can be limited of claims.
+pub(super) fn measures(name: &str) -> bool {
+    let plain = name
+        .rsplit_once(OF_CLASS)
+        .map_or(name, |(_, resource)| resource);
+    name == COUNT || plain == CLAIMS || plain == STORAGE
+}
+
+/// What a claim uses.
+pub(super) fn usage(claim: &Value) -> ResourceList {
+    let mut out = ResourceList::from([(COUNT.to_owned(), number(1))]);
+    let class = class_of(claim);
+    for (name, amount) in [(CLAIMS, Some(number(1))), (STORAGE, storage(claim))] {
+        let Some(amount) = amount else { continue };
+        if !class.is_empty() {
+            out.insert(format!("{class}{OF_CLASS}{name}"), amount.clone());
+        }
+        out.insert(name.to_owned(), amount);
+    }
+    out
+}
+
+/// Whether a claim is in a scope: the one there is for claims is the volume attributes class, wanted, current or on its way.
+pub(super) fn in_scope(selector: &Selector, claim: &Value) -> bool {
+    if selector.scope != "VolumeAttributesClass" {
+        return false;
+    }
+    let status = &claim["status"];
+    let names = [
+        &claim["spec"]["volumeAttributesClassName"],
+        &status["currentVolumeAttributesClassName"],
+        &status["modifyVolumeStatus"]["targetVolumeAttributesClassName"],
+    ];
+    let mut names = names
+        .map(text)
+        .into_iter()
+        .filter(|name| !name.is_empty())
+        .peekable();
+    if names.peek().is_none() {
+        return selector.selects(None);
+    }
+    names.any(|name| selector.selects(Some(name)))
+}
+
+/// What is asked for, or what is allocated if that is more, in whole bytes.
+fn storage(claim: &Value) -> Option<Quantity> {
+    let requested = resource_list::quantity(&claim["spec"]["resources"]["requests"]["storage"])?;
+    let allocated = resource_list::quantity(&claim["status"]["allocatedResources"]["storage"]);
+    let larger = allocated.filter(|allocated| *allocated > requested.round_up(0));
+    Some(larger.unwrap_or(requested).round_up(0))
+}

@@ -1,0 +1,230 @@
+//! `ResourceQuota`: what a namespace may have of each resource, and how much of it is spent.
+//!
+//! A write that uses something is first checked against every quota that it concerns, then spent: `status.used` is raised by
+//! compare-and-swap before the write is stored. What is spent on a write that then fails is not given back here; a controller
+//! that counts does that, as it does when objects are deleted. A quota whose `status.hard` nobody has set limits nothing.
+//!
+//! [`evaluator`] says what an object uses, [`check`] whether that fits.
+
+mod check;
+mod claims;
+mod evaluator;
+mod pods;
+mod resource_claims;
+mod scopes;
+mod services;
+
+use std::hash::{BuildHasher, RandomState};
+
+use async_trait::async_trait;
+use kubewright_apiserver::{
+    admission::{Attributes, Operation, Plugin},
+    clock::SharedClock,
+    managed::FieldManager,
+    registry::{Shape, generic},
+    request::RequestContext,
+};
+use kubewright_catalog::generated::core_v1::RESOURCE_QUOTA;
+use kubewright_machinery::{
+    Status,
+    gvk::{GroupResource, GroupVersionKind},
+    status,
+};
+use kubewright_store::{Entry, Key, Revision, WriteError};
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use super::{
+    fields::{object_mut, text},
+    refusal::forbidden,
+    resource_list::{self, ResourceList},
+    stored::{Stored, decode},
+};
+use check::{Change, Refusal};
+use evaluator::Evaluator;
+use scopes::Selector;
+
+const RESOURCE_QUOTAS: &str = "resourcequotas";
+/// How often a quota that somebody else changed is checked and spent anew.
+const RETRIES: usize = 3;
+/// Namespaces share this many turns.
+const TURNS: usize = 64;
+const MODIFIED: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+/// Resources that are never stored, and events, which nobody counts.
+const IGNORED: [(&str, &str); 10] = [
+    ("", "bindings"),
+    ("", "componentstatuses"),
+    ("authentication.k8s.io", "tokenreviews"),
+    ("authentication.k8s.io", "selfsubjectreviews"),
+    ("authorization.k8s.io", "subjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectaccessreviews"),
+    ("authorization.k8s.io", "localsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectrulesreviews"),
+    ("", "events"),
+    ("events.k8s.io", "events"),
+];
+
+/// The plugin.
+pub struct ResourceQuota {
+    store: Stored,
+    clock: SharedClock,
+    /// Writers of one namespace spend one after the other, so that they do not make each other start over.
+    turns: Box<[Mutex<()>]>,
+    hasher: RandomState,
+    manager: FieldManager,
+}
+
+/// A quota as it was read.
+struct Quota {
+    name: String,
+    revision: Revision,
+    object: Value,
+    hard: ResourceList,
+    used: ResourceList,
+    selectors: Vec<Selector>,
+}
+
+impl ResourceQuota {
+    /// A plugin that reads and spends the quotas of a store.
+    pub fn new(store: Stored, clock: SharedClock) -> Self {
+        let kind = GroupVersionKind::new("", "v1", "ResourceQuota");
+        let rules = kubewright_builtins::rules("", "ResourceQuota");
+        let shape = Shape::Typed(&RESOURCE_QUOTA);
+        Self {
+            store,
+            clock,
+            turns: (0..TURNS).map(|_| Mutex::new(())).collect(),
+            hasher: RandomState::new(),
+            manager: FieldManager::new(&kind, shape, "status", rules.reset_fields_status),
+        }
+    }
+
+    async fn entries(&self, namespace: &str) -> Result<Vec<Entry>, Status> {
+        self.store
+            .entries(RESOURCE_QUOTAS, format!("{namespace}/"))
+            .await
+    }
+
+    async fn quotas(&self, namespace: &str) -> Result<Vec<Quota>, Status> {
+        self.entries(namespace)
+            .await?
+            .iter()
+            .map(Quota::read)
+            .collect()
+    }
+
+    /// Waits until nobody else spends in this namespace.
+    async fn turn(&self, namespace: &str) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        let hash = self.hasher.hash_one(namespace) as usize;
+        match self.turns.get(hash % TURNS) {
+            Some(turn) => Some(turn.lock().await),
+            None => None,
+        }
+    }
+
+    /// Writes what is used now. False where somebody else was faster.
+    async fn spend(
+        &self,
+        namespace: &str,
+        quota: &Quota,
+        used: &ResourceList,
+    ) -> Result<bool, Status> {
+        let mut object = quota.object.clone();
+        if let Some(status) = object_mut(&mut object, &["status"]) {
+            status.insert("used".into(), resource_list::write(used));
+        }
+        let now = self.clock.now().as_second();
+        self.manager
+            .update(Some(&quota.object), &mut object, "kube-apiserver", now);
+        let key = Key::new(RESOURCE_QUOTAS, format!("{namespace}/{}", quota.name));
+        match self
+            .store
+            .0
+            .update(key, quota.revision, generic::payload(&object))
+            .await
+        {
+            Ok(_) => Ok(true),
+            Err(WriteError::Conflict(_)) => Ok(false),
+            Err(e) => Err(status::internal(e)),
+        }
+    }
+}
+
+#[async_trait]
+impl Plugin for ResourceQuota {
+    async fn validate(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Value>,
+    ) -> Result<(), Status> {
+        let Some(object) = object else { return Ok(()) };
+        let info = &cx.info;
+        let counted = matches!(attributes.operation, Operation::Create | Operation::Update)
+            && cx.resource.namespaced
+            && !info.namespace.is_empty()
+            && !IGNORED.contains(&(info.group.as_str(), info.resource.as_str()));
+        if !counted {
+            return Ok(());
+        }
+        let change = Change {
+            operation: attributes.operation,
+            subresource: &info.subresource,
+            object,
+            old: attributes.old,
+            now: self.clock.now(),
+        };
+        let evaluator = Evaluator::of(&info.group, &info.resource);
+        if !evaluator.handles(&change) || self.entries(&info.namespace).await?.is_empty() {
+            return Ok(());
+        }
+        let refuse = |refusal: Refusal| forbidden(cx, attributes, object, refusal.0);
+        let _turn = self.turn(&info.namespace).await;
+        let mut quotas = self.quotas(&info.namespace).await?;
+        let mut contended = String::new();
+        for _ in 0..=RETRIES {
+            let spent = check::check(&quotas, &evaluator, &change).map_err(refuse)?;
+            if attributes.dry_run {
+                return Ok(());
+            }
+            let mut again = Vec::new();
+            for (quota, used) in quotas.iter().zip(&spent) {
+                let Some(used) = used else { continue };
+                if !self.spend(&info.namespace, quota, used).await? {
+                    again.push(quota.name.clone());
+                }
+            }
+            let Some(first) = again.first() else {
+                return Ok(());
+            };
+            contended.clone_from(first);
+            // The others are spent already. A quota that is gone by now limits nothing.
+            quotas = self.quotas(&info.namespace).await?;
+            quotas.retain(|quota| again.contains(&quota.name));
+        }
+        Err(status::conflict(
+            &GroupResource::new("", RESOURCE_QUOTAS),
+            &contended,
+            MODIFIED,
+        ))
+    }
+}
+
+impl Quota {
+    fn read(entry: &Entry) -> Result<Self, Status> {
+        let object: Value = decode(entry)?;
+        Ok(Self {
+            name: text(&object["metadata"]["name"]).to_owned(),
+            revision: entry.revision,
+            hard: resource_list::read(&object["status"]["hard"]),
+            used: resource_list::read(&object["status"]["used"]),
+            selectors: Selector::all_of(&object["spec"]),
+            object,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! What pods use: requests and limits while they live, and their number.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use kubewright_machinery::validation::names::is_qualified_name;
+use serde_json::Value;
+
+use super::{evaluator::number, scopes::Selector};
+use crate::admission::{
+    fields::{items, text},
+    pod_resize::pod_level_resource,
+    pod_resources::{self, Counting},
+    resource_list::{self, ResourceList, add},
+};
+
+const COUNT: &str = "count/pods";
+const HUGE_PAGES: &str = "hugepages-";
+const REQUESTS: &str = "requests.";
+const DEVICE_CLASS: &str = "deviceclass.resource.kubernetes.io/";
+const MEASURED: [&str; 11] = [
+    COUNT,
+    "pods",
+    "cpu",
+    "memory",
+    "ephemeral-storage",
+    "requests.cpu",
+    "requests.memory",
+    "requests.ephemeral-storage",
+    "limits.cpu",
+    "limits.memory",
+    "limits.ephemeral-storage",
+];
+/// Where these are limited, every container has to ask for them.
+const DEMANDED: [&str; 6] = [
+    "cpu",
+    "limits.cpu",
+    "limits.memory",
+    "memory",
+    "requests.cpu",
+    "requests.memory",
+];
+
+/// What can be limited of pods.
+pub(super) fn measures(name: &str) -> bool {
+    let requested = name.strip_prefix(REQUESTS);
+    MEASURED.contains(&name)
+        || requested.unwrap_or(name).starts_with(HUGE_PAGES)
+        || requested.is_some_and(|resource| !is_native(name) || resource.starts_with(DEVICE_CLASS))
+}
+
+/// The pod ends by itself.
+pub(super) fn is_terminating(pod: &Value) -> bool {
+    pod["spec"]["activeDeadlineSeconds"]
+        .as_i64()
+        .is_some_and(|seconds| seconds >= 0)
+}
+
+/// Whether a pod is in a scope.
+pub(super) fn in_scope(selector: &Selector, pod: &Value) -> bool {
+    match selector.scope.as_str() {
+        "Terminating" => is_terminating(pod),
+        "NotTerminating" => !is_terminating(pod),
+        "BestEffort" => is_best_effort(pod),
+        "NotBestEffort" => !is_best_effort(pod),
+        "PriorityClass" => {
+            let class = text(&pod["spec"]["priorityClassName"]);
+            selector.selects(Some(class).filter(|class| !class.is_empty()))
+        }
+        "CrossNamespacePodAffinity" => crosses_namespaces(&pod["spec"]["affinity"]),
+        _ => false,
+    }
+}
+
+/// Which containers do not ask for what is limited.
+pub(super) fn missing(limited: &[&str], pod: &Value) -> Option<String> {
+    let spec = &pod["spec"];
+    let of_pod = ["requests", "limits"].map(|which| spec["resources"][which].as_object());
+    if of_pod
+        .into_iter()
+        .flatten()
+        .any(|list| list.keys().any(|name| pod_level_resource(name)))
+    {
+        return None;
+    }
+    let demanded: Vec<&str> = DEMANDED
+        .into_iter()
+        .filter(|name| limited.contains(name))
+        .collect();
+    let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for container in items(&spec["containers"])
+        .iter()
+        .chain(items(&spec["initContainers"]))
+    {
+        let resources = &container["resources"];
+        let used = compute_usage(
+            &resource_list::read(&resources["requests"]),
+            &resource_list::read(&resources["limits"]),
+        );
+        for name in demanded.iter().filter(|name| !used.contains_key(**name)) {
+            missing
+                .entry(name)
+                .or_default()
+                .insert(text(&container["name"]));
+        }
+    }
+    if missing.is_empty() {
+        return None;
+    }
+    let parts: Vec<String> = missing
+        .into_iter()
+        .map(|(name, containers)| {
+            let containers: Vec<&str> = containers.into_iter().collect();
+            format!("{name} for: {}", containers.join(","))
+        })
+        .collect();
+    Some(format!("must specify {}", parts.join("; ")))
+}
+
+/// What a pod uses. One that is done, or should be gone by now, only counts.
+pub(super) fn usage(pod: &Value, now: Timestamp) -> ResourceList {
+    let mut out = ResourceList::from([(COUNT.to_owned(), number(1))]);
+    if lives(pod, now) {
+        let counting = Counting {
+            status: true,
+            overhead: true,
+            pod_level: pod_level_resource,
+        };
+        let requests = pod_resources::requests(pod, counting);
+        let limits = pod_resources::limits(pod, counting);
+        add(&mut out, &compute_usage(&requests, &limits));
+    }
+    out
+}
+
+/// Requests and limits under the names that quotas have for them.
+fn compute_usage(requests: &ResourceList, limits: &ResourceList) -> ResourceList {
+    let mut out = ResourceList::from([("pods".to_owned(), number(1))]);
+    for (name, request) in requests {
+        let plain = matches!(name.as_str(), "cpu" | "memory" | "ephemeral-storage");
+        if plain || name.starts_with(HUGE_PAGES) {
+            out.insert(name.clone(), request.clone());
+            out.insert(format!("{REQUESTS}{name}"), request.clone());
+        } else if is_extended(name) {
+            out.insert(format!("{REQUESTS}{name}"), request.clone());
+        }
+    }
+    for name in ["cpu", "memory", "ephemeral-storage"] {
+        if let Some(limit) = limits.get(name) {
+            out.insert(format!("limits.{name}"), limit.clone());
+        }
+    }
+    out
+}
+
+/// The resource is one of Kubernetes itself.
+fn is_native(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+fn is_extended(name: &str) -> bool {
+    let extended = !is_native(name)
+        && !name.starts_with(REQUESTS)
+        && is_qualified_name(&format!("{REQUESTS}{name}")).is_empty();
+    extended || name.starts_with(DEVICE_CLASS)
+}
+
+fn lives(pod: &Value, now: Timestamp) -> bool {
+    if matches!(
+        pod["status"]["phase"].as_str(),
+        Some("Failed" | "Succeeded")
+    ) {
+        return false;
+    }
+    let metadata = &pod["metadata"];
+    let due: Option<Timestamp> = text(&metadata["deletionTimestamp"]).parse().ok();
+    let grace = metadata["deletionGracePeriodSeconds"].as_i64();
+    let (Some(due), Some(grace)) = (due, grace) else {
+        return true;
+    };
+    due.checked_add(SignedDuration::from_secs(grace))
+        .is_ok_and(|end| now <= end)
+}
+
+fn is_best_effort(pod: &Value) -> bool {
+    if let Some(class) = pod["status"]["qosClass"]
+        .as_str()
+        .filter(|class| !class.is_empty())
+    {
+        return class == "BestEffort";
+    }
+    let spec = &pod["spec"];
+    let asks = |resources: &Value| {
+        ["requests", "limits"].into_iter().any(|which| {
+            ["cpu", "memory"].into_iter().any(|name| {
+                resource_list::quantity(&resources[which][name]).is_some_and(|q| q.sign() > 0)
+            })
+        })
+    };
+    if spec["resources"].is_object() {
+        return !asks(&spec["resources"]);
+    }
+    let mut containers = items(&spec["containers"])
+        .iter()
+        .chain(items(&spec["initContainers"]));
+    !containers.any(|container| asks(&container["resources"]))
+}
+
+/// The pod wants to be near, or far from, pods of other namespaces.
+fn crosses_namespaces(affinity: &Value) -> bool {
+    let crosses = |term: &Value| {
+        !items(&term["namespaces"]).is_empty() || term["namespaceSelector"].is_object()
+    };
+    ["podAffinity", "podAntiAffinity"].into_iter().any(|kind| {
+        let terms = &affinity[kind];
+        items(&terms["requiredDuringSchedulingIgnoredDuringExecution"])
+            .iter()
+            .any(crosses)
+            || items(&terms["preferredDuringSchedulingIgnoredDuringExecution"])
+                .iter()
+                .any(|weighted| crosses(&weighted["podAffinityTerm"]))
+    })
+}

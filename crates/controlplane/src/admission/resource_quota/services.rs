@@ -1,0 +1,38 @@
+//! What services use.
+
+use serde_json::Value;
+
+use super::evaluator::number;
+use crate::admission::{fields::items, resource_list::ResourceList};
+
+/// What can be limited of services.
+pub(super) const MEASURED: [&str; 4] = [
+    "count/services",
+    "services",
+    "services.nodeports",
+    "services.loadbalancers",
+];
+
+/// What a service uses. Ports count by what is wanted, whether they are given out yet or not.
+pub(super) fn usage(service: &Value) -> ResourceList {
+    let spec = &service["spec"];
+    let ports = items(&spec["ports"]);
+    let (node_ports, load_balancers) = match spec["type"].as_str() {
+        Some("NodePort") => (ports.len(), 0),
+        Some("LoadBalancer") if spec["allocateLoadBalancerNodePorts"] == false => {
+            let named = ports
+                .iter()
+                .filter(|port| port["nodePort"].as_i64().unwrap_or(0) != 0);
+            (named.count(), 1)
+        }
+        Some("LoadBalancer") => (ports.len(), 1),
+        _ => (0, 0),
+    };
+    let node_ports = i64::try_from(node_ports).unwrap_or(i64::MAX);
+    let amounts = [1, 1, node_ports, load_balancers];
+    MEASURED
+        .iter()
+        .zip(amounts)
+        .map(|(name, n)| ((*name).to_owned(), number(n)))
+        .collect()
+}
