@@ -99,6 +99,8 @@ impl ScaleOwners {
                 .map(|writer| Entry {
                     api_version: self.api_version.clone(),
                     fields: only_replicas(),
+                    // The real server loses the time on the way to the parent.
+                    time: None,
                     ..writer
                 }),
         );

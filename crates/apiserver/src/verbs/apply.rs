@@ -6,14 +6,14 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::Response;
 use kubewright_machinery::{Status, status};
-use kubewright_schema::{Node, decode_typed, normalize_typed, parse_yaml};
+use kubewright_schema::{Problem, normalize_typed, parse_yaml};
 use serde_json::Value;
 
-use super::{Target, decode, managed, update, write};
+use super::{Target, managed, update, write};
 use crate::{
     body::Body,
     registry::{Change, Shape, Update},
-    request::{RequestContext, WriteOptions, options::WriteKind},
+    request::{RequestContext, WriteOptions, options::{FieldValidation, WriteKind}},
     respond::{Accepted, object::object_response},
 };
 
@@ -25,9 +25,10 @@ pub(super) async fn run(
     handler: Arc<dyn Update>,
 ) -> Result<Response<Body>, Status> {
     let options = WriteOptions::parse(&cx.query, WriteKind::Apply)?;
-    let patch = parse(&cx, &target, body, &options)?;
+    let (patch, problem) = parse(body)?;
     let change = Applied {
         patch,
+        problem,
         target: &target,
         options: &options,
     };
@@ -44,37 +45,18 @@ pub(super) async fn run(
     ))
 }
 
-/// The configuration, as it was sent: only what it names is managed.
-fn parse(
-    cx: &RequestContext,
-    target: &Target,
-    body: &Bytes,
-    options: &WriteOptions,
-) -> Result<Value, Status> {
+/// The configuration, as it was sent: only what it names is managed. Repeated keys are told apart.
+fn parse(body: &Bytes) -> Result<(Value, Option<Problem>), Status> {
     let bad = |e: &dyn std::fmt::Display| status::bad_request(format!("error decoding YAML: {e}"));
     let yaml = parse_yaml(body).map_err(|e| bad(&e))?;
     let value = yaml.node.into_value().map_err(|e| bad(&e))?;
-    if let Shape::Typed(ty) = target.body_type().1 {
-        let node = Node::from_value(value.clone()).map_err(|e| bad(&e))?;
-        if let Ok(typed) = decode_typed(node, ty) {
-            let mut problems = typed.problems;
-            if let Some(problem) = yaml.problem {
-                problems.push_first(problem);
-            }
-            decode::judge(
-                cx,
-                target.body_type().0,
-                &problems,
-                options.field_validation,
-            )?;
-        }
-    }
-    Ok(value)
+    Ok((value, yaml.problem))
 }
 
 /// The stored object with a configuration applied.
 struct Applied<'a> {
     patch: Value,
+    problem: Option<Problem>,
     target: &'a Target,
     options: &'a WriteOptions,
 }
@@ -91,6 +73,7 @@ impl Change for Applied<'_> {
         let now = self.target.resource.clock.now().as_second();
         let options = self.options;
         let merged = manager.apply(old, &self.patch, &options.field_manager, options.force, now)?;
+        self.judge(cx)?;
         let mut object = self.complete(merged)?;
         if old.is_none() {
             self.check_new(cx, &object)?;
@@ -105,6 +88,19 @@ impl Change for Applied<'_> {
 }
 
 impl Applied<'_> {
+    /// Keys given twice; fields nobody knows were refused by the merge already.
+    fn judge(&self, cx: &RequestContext) -> Result<(), Status> {
+        let Some(problem) = &self.problem else { return Ok(()) };
+        match self.options.field_validation {
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => cx.warnings.add(problem.to_string()),
+            FieldValidation::Strict => {
+                return Err(status::bad_request(format!("error strict decoding YAML: {problem}")));
+            }
+        }
+        Ok(())
+    }
+
     fn complete(&self, merged: Value) -> Result<Value, Status> {
         match self.target.body_type().1 {
             Shape::Typed(ty) => {

@@ -86,12 +86,22 @@ fn typed(
     check_kind(kind, &api_version, &given_kind)?;
     match shape {
         Shape::Typed(ty) => {
-            let typed =
+            let reset = resets_managers(&node);
+            let mut typed =
                 decode_typed(node, ty).map_err(|e| unhandled(kind, kind, &e.to_string()))?;
+            if reset {
+                typed.value["metadata"]["managedFields"] = json!([]);
+            }
             Ok((typed.value, typed.problems))
         }
         Shape::Untyped => decode_untyped(node).map_err(|e| unhandled(kind, kind, &e.to_string())),
     }
+}
+
+/// An empty list of managers forgets them all; an absent one keeps them. The type does not tell the two apart.
+pub(super) fn resets_managers(node: &Node<'_>) -> bool {
+    let managers = node.get("metadata").and_then(|metadata| metadata.get("managedFields"));
+    matches!(managers, Some(Node::Array(entries)) if entries.is_empty())
 }
 
 fn protobuf(kind: &GroupVersionKind, shape: Shape, body: &[u8]) -> Result<Value, Status> {
@@ -162,7 +172,7 @@ fn check_kind(expected: &GroupVersionKind, api_version: &str, kind: &str) -> Res
 }
 
 /// Unknown and duplicate fields: dropped, warned of, or refused.
-pub(super) fn judge(
+fn judge(
     cx: &RequestContext,
     kind: &GroupVersionKind,
     problems: &Problems,

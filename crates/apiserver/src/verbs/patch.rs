@@ -11,7 +11,7 @@ use kubewright_machinery::{
 };
 use kubewright_merge::{json_patch, merge_patch, strategic};
 use kubewright_schema::{Node, Problem, Problems, decode_typed, parse_json};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Call, Target, apply, decode, managed, not_allowed, update, write};
 use crate::{
@@ -223,13 +223,17 @@ impl Patched<'_> {
         let text = patched.to_string();
         let node =
             Node::from_value(patched).map_err(|e| invalid_patch_text(&text, &e.to_string()))?;
-        let typed =
+        let reset = decode::resets_managers(&node);
+        let mut typed =
             decode_typed(node, ty).map_err(|e| invalid_patch_text(&text, &e.to_string()))?;
         let mut problems = self.patch.problems().clone();
         for problem in typed.problems.iter() {
             problems.push(problem.clone());
         }
         self.judge(cx, &Value::String(text), &problems)?;
+        if reset {
+            typed.value["metadata"]["managedFields"] = json!([]);
+        }
         Ok(typed.value)
     }
 

@@ -42,6 +42,9 @@ fn default(set: &mut Value) {
     }
     spec.put_if_unset("revisionHistoryLimit", 10);
     pod::default::template(spec.field("template"));
+    // The number is a field of the past; the annotation it became is there from the first, and so its writer's own.
+    let generation = template_generation(set);
+    put_template_generation(set, generation);
 }
 
 fn prepare_create(set: &mut Value) {

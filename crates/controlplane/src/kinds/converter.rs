@@ -2,7 +2,8 @@
 
 use kubewright_apiserver::registry::generic::Converter;
 use kubewright_builtins::convert::convert;
-use kubewright_machinery::Status;
+use kubewright_machinery::{Status, status};
+use kubewright_schema::normalize_typed;
 use serde_json::Value;
 
 type GroupVersion = (&'static str, &'static str);
@@ -16,7 +17,11 @@ pub(super) struct Between {
 
 impl Converter for Between {
     fn to_stored(&self, object: Value) -> Result<Value, Status> {
-        Ok(convert(object, self.served, self.stored, self.kind))
+        let object = convert(object, self.served, self.stored, self.kind);
+        match kubewright_catalog::kind_type(self.stored.0, self.stored.1, self.kind) {
+            Some(ty) => normalize_typed(object, ty).map_err(status::internal),
+            None => Ok(object),
+        }
     }
 
     fn to_served(&self, object: Value) -> Result<Value, Status> {

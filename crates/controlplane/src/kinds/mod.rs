@@ -21,7 +21,7 @@ use kubewright_apiserver::{
 };
 use kubewright_builtins::{KindRules, convert, rules};
 use kubewright_catalog::resource::{ResourceInfo, SubresourceInfo};
-use kubewright_machinery::gvk::{GroupResource, GroupVersion, GroupVersionKind};
+use kubewright_machinery::gvk::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
 use kubewright_store::Store;
 
 use crate::{reviews, subresources};
@@ -101,10 +101,11 @@ fn resource(
         environment.clock.clone(),
     ));
     resource.default = Some(Arc::new(rules.default));
+    resource.deprecation = deprecation(group, info.kind).map(str::to_owned);
     resource.clock = environment.clock.clone();
     resource.managed = Some(Arc::new(
         FieldManager::new(&kind, resource.shape, "", rules.reset_fields)
-            .with_versions(versions(group, version, info.kind)),
+            .with_versions(versions(group, info.kind)),
     ));
     resource.field_label = Some(Arc::new(move |label| {
         kubewright_catalog::field_labels::find(group, version, info, label).map(|_| ())
@@ -141,6 +142,11 @@ fn resource(
         converter,
         clock: environment.clock.clone(),
     });
+    // Both groups of events are one kind to the real server.
+    let generic = match (group, info.kind) {
+        ("events.k8s.io", "Event") => generic.named_in_errors(GroupKind::new("", "Event")),
+        _ => generic,
+    };
     let built_in = BuiltInKind {
         environment,
         kind,
@@ -207,14 +213,28 @@ impl BuiltInKind<'_> {
     }
 }
 
+/// What every request of a deprecated kind is warned of.
+fn deprecation(group: &str, kind: &str) -> Option<&'static str> {
+    match (group, kind) {
+        ("", "Endpoints") => {
+            Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+        }
+        ("", "ComponentStatus") => Some("v1 ComponentStatus is deprecated in v1.19+"),
+        _ => None,
+    }
+}
+
 /// The other versions of a kind that is served in several.
-fn versions(group: &'static str, version: &'static str, kind: &'static str) -> Option<SeeAs> {
+fn versions(group: &'static str, kind: &'static str) -> Option<SeeAs> {
     convert::storage_version(group, kind)?;
     Some(Arc::new(move |object, api_version| {
+        let given = GroupVersion::parse(object["apiVersion"].as_str()?)?;
+        let from = (given.group.as_str(), given.version.as_str());
         let wanted = GroupVersion::parse(api_version)?;
         let ty = kubewright_catalog::kind_type(&wanted.group, &wanted.version, kind)?;
         let to = (wanted.group.as_str(), wanted.version.as_str());
-        let object = convert::convert(object.clone(), (group, version), to, kind);
+        let object = convert::convert(object.clone(), from, to, kind);
+        let object = kubewright_schema::normalize_typed(object, ty).ok()?;
         Some((object, Shape::Typed(ty)))
     }))
 }

@@ -317,9 +317,11 @@ async fn a_revision_that_does_not_come_times_out_after_three_seconds() {
 async fn a_revision_that_is_about_to_come_is_waited_for() {
     let past = past().await;
     let next = past.now + 1;
+    let list_path = format!("{MAPS}?resourceVersion={next}");
+    let object_path = format!("{MAPS}/e?resourceVersion={next}");
     let (list, object, _) = tokio::join!(
-        past.http.get(&format!("{MAPS}?resourceVersion={next}")),
-        past.http.get(&format!("{MAPS}/e?resourceVersion={next}")),
+        past.http.get(&list_path),
+        past.http.get(&object_path),
         async {
             tokio::time::sleep(Duration::from_secs(1)).await;
             past.http.post(MAPS, map("e")).await.ok();

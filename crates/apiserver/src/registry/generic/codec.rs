@@ -69,7 +69,7 @@ impl Generic {
         let value: Value = serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
         match &self.converter {
             None => Ok(value),
-            Some(converter) => converter.to_served(value),
+            Some(converter) => self.normalize(converter.to_served(value)?),
         }
     }
 

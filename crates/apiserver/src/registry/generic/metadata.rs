@@ -3,7 +3,6 @@
 use kubewright_machinery::{
     Status,
     field::{ErrorList, Path},
-    gvk::GroupKind,
     status,
     validation::{meta, names},
 };
@@ -58,10 +57,6 @@ pub(super) fn bump_generation(object: &mut Value) {
 }
 
 impl Generic {
-    pub(super) fn group_kind(&self) -> GroupKind {
-        self.kind.group_kind()
-    }
-
     /// What the server sets on a new object, whatever the client said.
     pub(super) fn fill_system_fields(&self, object: &mut Value) {
         let now = rfc3339(self.clock.now());
@@ -145,7 +140,7 @@ impl Generic {
             return Ok(());
         }
         Err(status::invalid(
-            &self.group_kind(),
+            &self.kind_in_errors,
             text(object, "name"),
             errors,
         ))

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use kubewright_machinery::{
     Status,
-    gvk::{GroupResource, GroupVersionKind},
+    gvk::{GroupKind, GroupResource, GroupVersionKind},
     status,
 };
 use kubewright_store::{Key, ReadError, Store};
@@ -43,6 +43,7 @@ pub struct Generic {
     collection: Arc<str>,
     resource: GroupResource,
     kind: GroupVersionKind,
+    kind_in_errors: GroupKind,
     namespaced: bool,
     shape: Shape,
     selectable: Arc<Selectable>,
@@ -89,6 +90,7 @@ impl Generic {
             store,
             collection,
             resource,
+            kind_in_errors: kind.group_kind(),
             kind,
             namespaced: options.namespaced,
             shape: options.shape,
@@ -106,6 +108,12 @@ impl Generic {
             strategy,
             ..self.clone()
         }
+    }
+
+    /// The same, but what is invalid is said of another kind.
+    #[must_use]
+    pub fn named_in_errors(self, kind: GroupKind) -> Self {
+        Self { kind_in_errors: kind, ..self }
     }
 
     /// The clock it goes by.

@@ -3,12 +3,17 @@
 //! A placeholder such as `<age>` stands for one value of its kind, and the value is kept for later commands. `...`
 //! alone on a line stands for any number of lines. Between words, two spaces or more match two spaces or more, because
 //! the width of a column depends on values that vary; at the beginning of a line every space counts. What is deleted is
-//! `deleted`, though later kubectls add the namespace.
+//! `deleted`, though later kubectls add the namespace. Output that is JSON is compared as JSON.
 
 use std::collections::BTreeMap;
 
+use super::json;
+
 /// The last value of each placeholder.
 pub(crate) type Values = BTreeMap<String, String>;
+
+/// Placeholders and their values, in the order of the output.
+pub(crate) type Found<'a> = Vec<(&'static str, &'a str)>;
 
 /// The placeholders, and what the characters of a value are.
 const PLACEHOLDERS: [(&str, fn(&str) -> bool); 9] = [
@@ -30,8 +35,15 @@ const PLACEHOLDERS: [(&str, fn(&str) -> bool); 9] = [
 
 /// Whether the output is as expected. The values of the placeholders are added to `values` if it is.
 pub(crate) fn matches(expected: &str, actual: &str, values: &mut Values) -> bool {
+    if let Some(expected) = json::values(expected) {
+        let Some(actual) = json::values(actual) else { return false };
+        let mut found = Found::new();
+        let matched = expected.len() == actual.len()
+            && expected.iter().zip(&actual).all(|(expected, actual)| json::matches(expected, actual, &mut found));
+        return keep(matched, found, values);
+    }
     let lines = |text: &str| text.trim_end().lines().map(collapsed).collect::<Vec<_>>();
-    let mut found = Vec::new();
+    let mut found = Found::new();
     let (expected, actual) = (lines(expected), lines(actual));
     let matched = all(&expected, &actual, &mut found);
     if matched {
@@ -85,6 +97,13 @@ pub(crate) fn is_uid(text: &str) -> bool {
             .all(|group| group.chars().all(|c| c.is_ascii_hexdigit()))
 }
 
+fn keep(matched: bool, found: Found<'_>, values: &mut Values) -> bool {
+    if matched {
+        values.extend(found.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+    matched
+}
+
 /// A line with runs of spaces between words, and at its end, cut short.
 fn collapsed(line: &str) -> String {
     let line = match line.split_once(" deleted from ") {
@@ -106,7 +125,7 @@ fn collapsed(line: &str) -> String {
 fn all<'a>(
     expected: &[String],
     actual: &'a [String],
-    found: &mut Vec<(&'static str, &'a str)>,
+    found: &mut Found<'a>,
 ) -> bool {
     let Some((first, rest)) = expected.split_first() else {
         return actual.is_empty();
@@ -128,7 +147,8 @@ fn all<'a>(
     matched
 }
 
-fn one<'a>(expected: &str, actual: &'a str, found: &mut Vec<(&'static str, &'a str)>) -> bool {
+/// Whether one line, or a string, is as expected.
+pub(crate) fn one<'a>(expected: &str, actual: &'a str, found: &mut Found<'a>) -> bool {
     let next = PLACEHOLDERS
         .iter()
         .filter_map(|placeholder| Some((expected.find(placeholder.0)?, placeholder)))
@@ -199,6 +219,16 @@ fn placeholders_stand_for_values_of_their_kind() {
         filled_in("curl :<port>/<none>", &values),
         "curl :8001/<none>"
     );
+}
+
+#[test]
+fn json_is_compared_by_value() {
+    let mut values = Values::new();
+    assert!(matches(r#"{"a": 1, "rv": "<rv>"}"#, "{\n  \"rv\": \"7\",\n  \"a\": 1\n}", &mut values));
+    assert_eq!(values["<rv>"], "7");
+    assert!(!matches(r#"{"a":1}"#, r#"{"a":1,"b":2}"#, &mut values));
+    assert!(!matches(r#"{"a":1}"#, r#"{"a":"1"}"#, &mut values));
+    assert!(!matches(r#"{"a":1}"#, "{\"a\":1}\n{\"a\":1}", &mut values));
 }
 
 #[test]

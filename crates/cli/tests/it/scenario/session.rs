@@ -65,7 +65,7 @@ impl<'a> Session<'a> {
             }
         }
         match self.background {
-            Some(_) => Err("a command is still running: end it with `$ kill`".into()),
+            Some(_) => Err("a command is still running: end it with `$ wait` or `$ kill`".into()),
             None => Ok(()),
         }
     }
@@ -86,6 +86,11 @@ impl<'a> Session<'a> {
                     output: process.kill()[compared..].to_owned(),
                     exit: 0,
                 }
+            }
+            "wait" => {
+                let Background { process, compared } = self.background.take().ok_or("nothing to wait for")?;
+                let (output, status) = process.finish();
+                Answer { output: output[compared..].to_owned(), exit: status.code().unwrap_or(-1) }
             }
             command => match command.strip_suffix(" &") {
                 Some(command) => {
