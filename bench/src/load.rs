@@ -173,6 +173,11 @@ impl Outcome {
             .unwrap_or_default()
     }
 
+    /// Processor time of the server.
+    pub(crate) fn processor_in_all(&self) -> Option<Duration> {
+        self.processor
+    }
+
     /// Processor time of the server for each answer.
     pub(crate) fn processor(&self) -> Option<Duration> {
         self.processor

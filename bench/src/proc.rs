@@ -36,8 +36,10 @@ pub(crate) fn processor_time(pid: u32) -> anyhow::Result<Duration> {
     Ok(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
 }
 
-/// Processor time used so far by the thread that asks. Exact to a nanosecond.
+/// Processor time used so far by the thread that asks. Exact to some microseconds.
 pub(crate) fn thread_time() -> anyhow::Result<Duration> {
+    // The kernel settles a thread's account at every tick, and when the thread stops running. So it stops.
+    std::thread::sleep(Duration::from_micros(1));
     let text = fs::read_to_string("/proc/thread-self/schedstat")?;
     let first = text
         .split_ascii_whitespace()

@@ -43,7 +43,9 @@ impl Registry {
 
     /// Whether the group is served in that version.
     pub fn has_version(&self, group: &str, version: &str) -> bool {
-        self.index.get(group).is_some_and(|versions| versions.contains_key(version))
+        self.index
+            .get(group)
+            .is_some_and(|versions| versions.contains_key(version))
     }
 
     /// The resource of that name.

@@ -1,7 +1,9 @@
 //! A list as an answer: spliced from stored bytes and sent while it is read.
 
+use std::pin::Pin;
+
 use bytes::{BufMut, Bytes, BytesMut};
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use http::Response;
 use kubewright_machinery::Status;
 use serde_json::{Value, json};
@@ -86,18 +88,57 @@ fn json_body(writer: ItemWriter, mut head: BytesMut, items: Items) -> Body {
         }
         Items::Pages(pages) => {
             let head = stream::iter([Ok::<Bytes, BoxError>(head.freeze())]);
-            let items = pages.scan(true, move |first, page| {
-                let chunk = page.map_err(|e| Box::new(e) as BoxError).map(|objects| {
-                    let size = objects.iter().map(|o| o.bytes.len() + 1).sum();
-                    let mut out = BytesMut::with_capacity(size);
-                    writer.items(&mut out, &objects, *first);
-                    *first &= objects.is_empty();
-                    out.freeze()
-                });
-                std::future::ready(Some(chunk))
+            let chunks = Chunks {
+                writer,
+                pages,
+                page: Vec::new().into_iter(),
+                first: true,
+            };
+            let items = stream::unfold(Some(chunks), |chunks| async move {
+                let mut chunks = chunks?;
+                match chunks.next().await? {
+                    Ok(chunk) => Some((Ok(chunk), Some(chunks))),
+                    Err(e) => Some((Err(e), None)),
+                }
             });
             let tail = stream::iter([Ok(Bytes::from_static(b"]}"))]);
             Body::stream(head.chain(items).chain(tail))
+        }
+    }
+}
+
+/// How much of a list is copied together before it is sent: what a list costs in memory, however long it is.
+const CHUNK: usize = 64 * 1024;
+
+/// The items of a list, page by page, cut into chunks.
+struct Chunks {
+    writer: ItemWriter,
+    pages: Pin<Box<dyn Stream<Item = Result<Vec<Object>, Status>> + Send>>,
+    page: std::vec::IntoIter<Object>,
+    first: bool,
+}
+
+impl Chunks {
+    async fn next(&mut self) -> Option<Result<Bytes, BoxError>> {
+        let mut out = BytesMut::new();
+        loop {
+            for object in self.page.by_ref() {
+                if out.is_empty() {
+                    out.reserve(CHUNK + object.bytes.len());
+                }
+                self.writer
+                    .items(&mut out, std::slice::from_ref(&object), self.first);
+                self.first = false;
+                if out.len() >= CHUNK {
+                    return Some(Ok(out.freeze()));
+                }
+            }
+            match self.pages.next().await {
+                Some(Ok(page)) => self.page = page.into_iter(),
+                Some(Err(e)) => return Some(Err(Box::new(e))),
+                None if out.is_empty() => return None,
+                None => return Some(Ok(out.freeze())),
+            }
         }
     }
 }

@@ -13,7 +13,10 @@ use super::{Target, managed, update, write};
 use crate::{
     body::Body,
     registry::{Change, Shape, Update},
-    request::{RequestContext, WriteOptions, options::{FieldValidation, WriteKind}},
+    request::{
+        RequestContext, WriteOptions,
+        options::{FieldValidation, WriteKind},
+    },
     respond::{Accepted, object::object_response},
 };
 
@@ -90,12 +93,16 @@ impl Change for Applied<'_> {
 impl Applied<'_> {
     /// Keys given twice; fields nobody knows were refused by the merge already.
     fn judge(&self, cx: &RequestContext) -> Result<(), Status> {
-        let Some(problem) = &self.problem else { return Ok(()) };
+        let Some(problem) = &self.problem else {
+            return Ok(());
+        };
         match self.options.field_validation {
             FieldValidation::Ignore => {}
             FieldValidation::Warn => cx.warnings.add(problem.to_string()),
             FieldValidation::Strict => {
-                return Err(status::bad_request(format!("error strict decoding YAML: {problem}")));
+                return Err(status::bad_request(format!(
+                    "error strict decoding YAML: {problem}"
+                )));
             }
         }
         Ok(())

@@ -100,7 +100,9 @@ fn typed(
 
 /// An empty list of managers forgets them all; an absent one keeps them. The type does not tell the two apart.
 pub(super) fn resets_managers(node: &Node<'_>) -> bool {
-    let managers = node.get("metadata").and_then(|metadata| metadata.get("managedFields"));
+    let managers = node
+        .get("metadata")
+        .and_then(|metadata| metadata.get("managedFields"));
     matches!(managers, Some(Node::Array(entries)) if entries.is_empty())
 }
 

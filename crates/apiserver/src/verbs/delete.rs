@@ -40,7 +40,12 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     let (parts, body) = request.into_parts();
     let body = decode::read_body(body).await?;
     let options = options(&cx, &parts.headers, &body)?;
-    if let Some(text) = target.resource.warn_on_delete.as_ref().and_then(|warn| warn(&options)) {
+    if let Some(text) = target
+        .resource
+        .warn_on_delete
+        .as_ref()
+        .and_then(|warn| warn(&options))
+    {
         cx.warnings.add(text);
     }
     let deleted = handler.delete(&cx, &cx.info.name, &options).await?;

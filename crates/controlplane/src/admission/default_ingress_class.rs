@@ -42,10 +42,10 @@ impl Plugin for DefaultIngressClass {
         {
             return Ok(());
         }
-        if let Some(name) = default_class::find(&self.0, INGRESS_CLASSES, &[MARK]).await? {
-            if let Some(spec) = object_mut(object, &["spec"]) {
-                spec.insert("ingressClassName".into(), json!(name));
-            }
+        if let Some(name) = default_class::find(&self.0, INGRESS_CLASSES, &[MARK]).await?
+            && let Some(spec) = object_mut(object, &["spec"])
+        {
+            spec.insert("ingressClassName".into(), json!(name));
         }
         Ok(())
     }

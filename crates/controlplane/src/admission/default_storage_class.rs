@@ -43,10 +43,10 @@ impl Plugin for DefaultStorageClass {
         {
             return Ok(());
         }
-        if let Some(name) = default_class::find(&self.0, STORAGE_CLASSES, &MARKS).await? {
-            if let Some(spec) = object_mut(object, &["spec"]) {
-                spec.insert("storageClassName".into(), json!(name));
-            }
+        if let Some(name) = default_class::find(&self.0, STORAGE_CLASSES, &MARKS).await?
+            && let Some(spec) = object_mut(object, &["spec"])
+        {
+            spec.insert("storageClassName".into(), json!(name));
         }
         Ok(())
     }

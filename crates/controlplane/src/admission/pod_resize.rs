@@ -50,16 +50,16 @@ impl Plugin for PodResizeValidator {
             let cause = format!("node {} not found", go_quote(name));
             return Err(forbidden(cx, attributes, pod, cause));
         };
-        if let Some(system) = node["metadata"]["labels"]["kubernetes.io/os"].as_str() {
-            if system != "linux" {
-                let cause = format!(
-                    "pod resize is only supported on linux nodes, node {} is {}",
-                    go_quote(name),
-                    go_quote(system)
-                );
-                let refusal = forbidden(cx, attributes, pod, cause);
-                return Err(refusal.with_cause("UnsupportedPlatform", "", ""));
-            }
+        if let Some(system) = node["metadata"]["labels"]["kubernetes.io/os"].as_str()
+            && system != "linux"
+        {
+            let cause = format!(
+                "pod resize is only supported on linux nodes, node {} is {}",
+                go_quote(name),
+                go_quote(system)
+            );
+            let refusal = forbidden(cx, attributes, pod, cause);
+            return Err(refusal.with_cause("UnsupportedPlatform", "", ""));
         }
         match excess(pod, &node) {
             None => Ok(()),

@@ -11,13 +11,15 @@ use kubewright_apiserver::{
     server::ApiServer,
 };
 use kubewright_machinery::{Status, status};
+use kubewright_store::Revision;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     fields::{object_mut, text},
     refusal::{forbidden, is_for},
-    stored::Stored,
+    stored::{Stored, decode},
 };
 
 const GROUP: &str = "scheduling.k8s.io";
@@ -38,10 +40,14 @@ const SYSTEM: [(&str, i64, &str); 2] = [
 ];
 
 /// The plugin.
-pub struct Priority(Stored);
+pub struct Priority {
+    store: Stored,
+    /// The default class among classes of these revisions, which say all there is to say about them.
+    default: Mutex<(Vec<Revision>, Option<Class>)>,
+}
 
 /// What a pod takes from its class.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Class {
     metadata: Metadata,
@@ -53,7 +59,7 @@ struct Class {
     preemption_policy: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 struct Metadata {
     name: String,
 }
@@ -61,16 +67,29 @@ struct Metadata {
 impl Priority {
     /// A plugin that reads the classes of a store.
     pub fn new(store: Stored) -> Self {
-        Self(store)
+        let default = Mutex::default();
+        Self { store, default }
     }
 
     /// The default class; the lowest, should there be several.
     async fn default_class(&self) -> Result<Option<Class>, Status> {
-        let classes: Vec<Class> = self.0.list(PRIORITY_CLASSES, String::new()).await?;
-        Ok(classes
-            .into_iter()
-            .filter(|class| class.global_default)
-            .min_by_key(|class| class.value))
+        let entries = self.store.entries(PRIORITY_CLASSES, String::new()).await?;
+        let revisions = entries.iter().map(|entry| entry.revision);
+        {
+            let known = self.default.lock();
+            if known.0.iter().copied().eq(revisions.clone()) {
+                return Ok(known.1.clone());
+            }
+        }
+        let mut lowest: Option<Class> = None;
+        for entry in &entries {
+            let class: Class = decode(entry)?;
+            if class.global_default && lowest.as_ref().is_none_or(|l| class.value < l.value) {
+                lowest = Some(class);
+            }
+        }
+        *self.default.lock() = (revisions.collect(), lowest.clone());
+        Ok(lowest)
     }
 
     /// The class of a new pod, whatever it calls it.
@@ -89,10 +108,14 @@ impl Priority {
                 global_default: false,
                 preemption_policy: Some("PreemptLowerPriority".to_owned()),
             })),
-            name => self.0.get(PRIORITY_CLASSES, name).await?.ok_or_else(|| {
-                let cause = format!("no PriorityClass with name {name} was found");
-                forbidden(cx, attributes, pod, cause)
-            }),
+            name => self
+                .store
+                .get(PRIORITY_CLASSES, name)
+                .await?
+                .ok_or_else(|| {
+                    let cause = format!("no PriorityClass with name {name} was found");
+                    forbidden(cx, attributes, pod, cause)
+                }),
         }
     }
 
@@ -113,16 +136,15 @@ impl Priority {
             );
             return Err(forbidden(cx, attributes, pod, cause));
         }
-        if let Some(policy) = &class.preemption_policy {
-            if let Some(given) = pod["spec"]["preemptionPolicy"]
+        if let Some(policy) = &class.preemption_policy
+            && let Some(given) = pod["spec"]["preemptionPolicy"]
                 .as_str()
                 .filter(|given| given != policy)
-            {
-                let cause = format!(
-                    "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name"
-                );
-                return Err(forbidden(cx, attributes, pod, cause));
-            }
+        {
+            let cause = format!(
+                "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name"
+            );
+            return Err(forbidden(cx, attributes, pod, cause));
         }
         let Some(spec) = object_mut(pod, &["spec"]) else {
             return Ok(());
@@ -187,10 +209,11 @@ impl Plugin for Priority {
 fn keep(pod: &mut Value, old: &Value) {
     for key in ["priority", "preemptionPolicy"] {
         let kept = &old["spec"][key];
-        if !kept.is_null() && pod["spec"][key].is_null() {
-            if let Some(spec) = object_mut(pod, &["spec"]) {
-                spec.insert(key.into(), kept.clone());
-            }
+        if !kept.is_null()
+            && pod["spec"][key].is_null()
+            && let Some(spec) = object_mut(pod, &["spec"])
+        {
+            spec.insert(key.into(), kept.clone());
         }
     }
 }
@@ -257,6 +280,12 @@ mod tests {
         scene.mutate(&plugin, &mut unnamed).await.unwrap();
         assert_eq!(unnamed["spec"]["priorityClassName"], "low");
         assert_eq!(unnamed["spec"]["priority"], 5);
+        scene
+            .put(PRIORITY_CLASSES, "low", class("low", 6, true))
+            .await;
+        let mut later = pod();
+        scene.mutate(&plugin, &mut later).await.unwrap();
+        assert_eq!(later["spec"]["priority"], 6);
         let mut named = pod();
         named["spec"]["priorityClassName"] = json!("high");
         scene.mutate(&plugin, &mut named).await.unwrap();

@@ -97,7 +97,10 @@ proptest! {
         let twice = decode_typed(parse_json(&text).unwrap(), ty).unwrap();
         prop_assert!(twice.problems.is_empty());
         prop_assert_eq!(&twice.value, &once.value);
-        prop_assert_eq!(normalize_typed(value, ty).unwrap(), once.value);
+        // What is stored is the same whether it was decoded before or not, and storing it again changes nothing.
+        let stored = normalize_typed(value, ty).unwrap();
+        prop_assert_eq!(&normalize_typed(once.value, ty).unwrap(), &stored);
+        prop_assert_eq!(normalize_typed(stored.clone(), ty).unwrap(), stored);
     }
 
     #[test]

@@ -113,7 +113,10 @@ impl Generic {
     /// The same, but what is invalid is said of another kind.
     #[must_use]
     pub fn named_in_errors(self, kind: GroupKind) -> Self {
-        Self { kind_in_errors: kind, ..self }
+        Self {
+            kind_in_errors: kind,
+            ..self
+        }
     }
 
     /// The clock it goes by.

@@ -7,7 +7,11 @@ use super::pattern::{Found, one};
 /// Whether a line or more begins something that is to be read as JSON.
 pub(crate) fn values(text: &str) -> Option<Vec<Value>> {
     let is_json = text.trim_start().starts_with(['{', '[']);
-    let values = is_json.then(|| Deserializer::from_str(text).into_iter().collect::<Result<_, _>>());
+    let values = is_json.then(|| {
+        Deserializer::from_str(text)
+            .into_iter()
+            .collect::<Result<_, _>>()
+    });
     values?.ok()
 }
 
@@ -17,12 +21,17 @@ pub(crate) fn matches<'a>(expected: &Value, actual: &'a Value, found: &mut Found
         (Value::String(expected), Value::String(actual)) => one(expected, actual, found),
         (Value::Array(expected), Value::Array(actual)) => {
             expected.len() == actual.len()
-                && expected.iter().zip(actual).all(|(expected, actual)| matches(expected, actual, found))
+                && expected
+                    .iter()
+                    .zip(actual)
+                    .all(|(expected, actual)| matches(expected, actual, found))
         }
         (Value::Object(expected), Value::Object(actual)) => {
             expected.len() == actual.len()
                 && expected.iter().all(|(key, expected)| {
-                    actual.get(key).is_some_and(|actual| matches(expected, actual, found))
+                    actual
+                        .get(key)
+                        .is_some_and(|actual| matches(expected, actual, found))
                 })
         }
         _ => expected == actual,

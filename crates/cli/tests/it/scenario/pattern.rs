@@ -15,8 +15,10 @@ pub(crate) type Values = BTreeMap<String, String>;
 /// Placeholders and their values, in the order of the output.
 pub(crate) type Found<'a> = Vec<(&'static str, &'a str)>;
 
-/// The placeholders, and what the characters of a value are.
-const PLACEHOLDERS: [(&str, fn(&str) -> bool); 9] = [
+/// A placeholder, and what its values are.
+type Placeholder = (&'static str, fn(&str) -> bool);
+
+const PLACEHOLDERS: [Placeholder; 9] = [
     ("<age>", is_age),
     ("<any>", |text| !text.is_empty()),
     ("<ip>", |text| text.parse::<std::net::IpAddr>().is_ok()),
@@ -36,10 +38,15 @@ const PLACEHOLDERS: [(&str, fn(&str) -> bool); 9] = [
 /// Whether the output is as expected. The values of the placeholders are added to `values` if it is.
 pub(crate) fn matches(expected: &str, actual: &str, values: &mut Values) -> bool {
     if let Some(expected) = json::values(expected) {
-        let Some(actual) = json::values(actual) else { return false };
+        let Some(actual) = json::values(actual) else {
+            return false;
+        };
         let mut found = Found::new();
         let matched = expected.len() == actual.len()
-            && expected.iter().zip(&actual).all(|(expected, actual)| json::matches(expected, actual, &mut found));
+            && expected
+                .iter()
+                .zip(&actual)
+                .all(|(expected, actual)| json::matches(expected, actual, &mut found));
         return keep(matched, found, values);
     }
     let lines = |text: &str| text.trim_end().lines().map(collapsed).collect::<Vec<_>>();
@@ -99,17 +106,17 @@ pub(crate) fn is_uid(text: &str) -> bool {
 
 fn keep(matched: bool, found: Found<'_>, values: &mut Values) -> bool {
     if matched {
-        values.extend(found.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+        values.extend(
+            found
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value.to_owned())),
+        );
     }
     matched
 }
 
 /// A line with runs of spaces between words, and at its end, cut short.
 fn collapsed(line: &str) -> String {
-    let line = match line.split_once(" deleted from ") {
-        Some((what, rest)) if rest.ends_with(" namespace") => &line[..what.len() + " deleted".len()],
-        _ => line,
-    };
     let text = line.trim_start();
     let mut collapsed = line[..line.len() - text.len()].to_owned();
     let mut spaces = 0;
@@ -119,14 +126,18 @@ fn collapsed(line: &str) -> String {
             collapsed.push(c);
         }
     }
-    collapsed
+    without_namespace(collapsed)
 }
 
-fn all<'a>(
-    expected: &[String],
-    actual: &'a [String],
-    found: &mut Found<'a>,
-) -> bool {
+fn without_namespace(line: String) -> String {
+    let parts = line.split_once(" deleted from ");
+    match parts.and_then(|(what, rest)| Some((what, rest.split_once(" namespace")?.1))) {
+        Some((what, rest)) => format!("{what} deleted{rest}"),
+        None => line,
+    }
+}
+
+fn all<'a>(expected: &[String], actual: &'a [String], found: &mut Found<'a>) -> bool {
     let Some((first, rest)) = expected.split_first() else {
         return actual.is_empty();
     };
@@ -224,7 +235,11 @@ fn placeholders_stand_for_values_of_their_kind() {
 #[test]
 fn json_is_compared_by_value() {
     let mut values = Values::new();
-    assert!(matches(r#"{"a": 1, "rv": "<rv>"}"#, "{\n  \"rv\": \"7\",\n  \"a\": 1\n}", &mut values));
+    assert!(matches(
+        r#"{"a": 1, "rv": "<rv>"}"#,
+        "{\n  \"rv\": \"7\",\n  \"a\": 1\n}",
+        &mut values
+    ));
     assert_eq!(values["<rv>"], "7");
     assert!(!matches(r#"{"a":1}"#, r#"{"a":1,"b":2}"#, &mut values));
     assert!(!matches(r#"{"a":1}"#, r#"{"a":"1"}"#, &mut values));

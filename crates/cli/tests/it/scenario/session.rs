@@ -88,9 +88,13 @@ impl<'a> Session<'a> {
                 }
             }
             "wait" => {
-                let Background { process, compared } = self.background.take().ok_or("nothing to wait for")?;
+                let Background { process, compared } =
+                    self.background.take().ok_or("nothing to wait for")?;
                 let (output, status) = process.finish();
-                Answer { output: output[compared..].to_owned(), exit: status.code().unwrap_or(-1) }
+                Answer {
+                    output: output[compared..].to_owned(),
+                    exit: status.code().unwrap_or(-1),
+                }
             }
             command => match command.strip_suffix(" &") {
                 Some(command) => {

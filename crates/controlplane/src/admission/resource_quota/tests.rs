@@ -70,7 +70,7 @@ async fn the_server_manages_what_is_used() {
     .await;
     scene.create(&plugin, &config_map()).await.unwrap();
     let stored = scene.read(RESOURCE_QUOTAS, "ns/q").await;
-    let entry = &stored["metadata"]["managedFields"][1];
+    let entry = &stored["metadata"]["managedFields"][0];
     assert_eq!(entry["manager"], "kube-apiserver", "{stored}");
     assert_eq!(entry["subresource"], "status");
     assert_eq!(

@@ -26,16 +26,6 @@ async fn another_kind_is_refused() {
 }
 
 #[tokio::test]
-async fn a_group_version_of_three_parts_is_refused() {
-    let target = Target::new().await;
-    let body = r#"{"kind": "ConfigMap", "apiVersion": "a/b/c", "metadata": {"name": "k"}}"#;
-    target.http.send(Method::POST, MAPS, JSON, body).await.refused_with(400, &format!(
-        "{UNRECOGNIZED}unexpected GroupVersion string: a/b/c ({{\"kind\": \"ConfigMap\", \"apiVers ...)"
-    ));
-    target.unharmed().await;
-}
-
-#[tokio::test]
 async fn what_is_no_object_is_refused() {
     let target = Target::new().await;
     let into = "into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
@@ -143,25 +133,5 @@ async fn formats_that_are_spelt_out_are_understood() {
             "{content_type}"
         );
     }
-    target.unharmed().await;
-}
-
-#[tokio::test]
-async fn delete_options_of_another_kind_delete_nothing() {
-    let target = Target::new().await;
-    let path = format!("{MAPS}/a");
-    target
-        .http
-        .send(Method::DELETE, &path, JSON, r#"{"kind":"ConfigMap"}"#)
-        .await
-        .refused_with(
-            400,
-            &format!("no kind \"ConfigMap\" is registered for version \"meta.k8s.io/v1\" {SCHEME}"),
-        );
-    target
-        .http
-        .send(Method::DELETE, &path, JSON, "[")
-        .await
-        .refused_with(400, &format!("{PARSE}unexpected end of JSON input"));
     target.unharmed().await;
 }

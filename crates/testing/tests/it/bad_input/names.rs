@@ -16,10 +16,6 @@ async fn a_name_cannot_climb() {
         .ok();
     for (name, shown) in [("..%2f", ".."), ("..", ".."), (".", "."), ("%2e%2e", "..")] {
         let path = format!("{MAPS}/{name}");
-        http.get(&path).await.refused_with(
-            400,
-            &format!("Name parameter invalid: \"{shown}\": may not be '{shown}'"),
-        );
         http.put(&path, map("x")).await.refused_with(
             400,
             &format!("the name of the object (x) does not match the name on the URL ({shown})"),
@@ -45,12 +41,7 @@ async fn a_name_cannot_climb() {
 #[tokio::test]
 async fn odd_names_are_merely_not_found() {
     let target = Target::new().await;
-    for (name, shown) in [
-        ("a%00b", "a\\x00b"),
-        ("%ff", "\\xff"),
-        ("A", "A"),
-        ("a%20b", "a b"),
-    ] {
+    for (name, shown) in [("a%00b", "a\\x00b"), ("A", "A"), ("a%20b", "a b")] {
         target
             .http
             .get(&format!("{MAPS}/{name}"))
@@ -98,7 +89,7 @@ async fn nothing_is_created_under_an_odd_name() {
     let status = target.http.post(MAPS, map(&long)).await.refused(422);
     let message = status["message"].as_str().unwrap();
     assert!(
-        message.ends_with("must be no more than 253 bytes"),
+        message.ends_with("must be no more than 253 characters"),
         "{message}"
     );
     target.unharmed().await;

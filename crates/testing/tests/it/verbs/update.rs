@@ -137,15 +137,18 @@ async fn what_the_server_set_stays_as_it_is() {
     let object = json!({"metadata": {
         "name": "a",
         "creationTimestamp": "2001-01-01T00:00:00Z",
-        "deletionTimestamp": "2001-01-01T00:00:00Z",
     }});
     let metadata = http.put(&path(), object).await.ok()["metadata"].clone();
     assert_eq!(
         metadata["creationTimestamp"],
         a["metadata"]["creationTimestamp"]
     );
-    assert_eq!(metadata["deletionTimestamp"], Value::Null);
     assert_eq!(metadata["uid"], a["metadata"]["uid"]);
+    let object = json!({"metadata": {"name": "a", "deletionTimestamp": "2001-01-01T00:00:00Z"}});
+    http.put(&path(), object).await.refused_with(
+        422,
+        "ConfigMap \"a\" is invalid: metadata.deletionTimestamp: Invalid value: \"2001-01-01T00:00:00Z\": field is immutable",
+    );
 }
 
 #[tokio::test]
@@ -198,12 +201,21 @@ async fn some_kinds_are_created_by_an_update() {
         let created = http.put(&path, object.clone()).await;
         assert_eq!(created.code, 201, "{path} {}", created.message());
         assert_eq!(cluster.revision().await, before + 1, "{path}");
-        let again = http.put(&path, object).await;
+        let again = http.put(&path, created.ok()).await;
         assert_eq!(
             (again.code, cluster.revision().await),
             (200, before + 1),
             "{path}"
         );
+        // Some of them want to know which one is updated.
+        let blind = http.put(&path, object).await;
+        if path.contains("/leases/") || path.contains("/runtimeclasses/") {
+            let message = blind.refused(422)["message"].clone();
+            let why = "is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update";
+            assert!(message.as_str().unwrap().ends_with(why), "{message}");
+        } else {
+            assert_eq!(blind.code, 200, "{path}");
+        }
     }
 }
 

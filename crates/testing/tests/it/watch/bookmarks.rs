@@ -192,37 +192,3 @@ async fn initial_events_are_of_one_state_and_changes_follow_the_mark() {
     assert_eq!(watch.step().await, event("DELETED", "a"));
     assert_eq!(watch.step().await, event("ADDED", "c"));
 }
-
-#[tokio::test(start_paused = true)]
-async fn initial_events_of_a_revision_that_does_not_come_are_an_error_in_the_stream() {
-    let (cluster, http) = with_two().await;
-    let current = cluster.revision().await;
-    let query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=99999999";
-    let events = http.watch(MAPS, query).await.rest().await;
-    let [error] = events.as_slice() else {
-        panic!("{events:?}")
-    };
-    assert_eq!(error["type"], "ERROR");
-    assert_eq!(error["object"]["code"], 504);
-    assert_eq!(
-        error["object"]["message"],
-        format!("Timeout: Too large resource version: 99999999, current: {current}")
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_watch_from_nowhere_marks_the_end_of_its_state_too() {
-    let (cluster, http) = with_two().await;
-    for revision in ["", "&resourceVersion=0"] {
-        let mut watch = http
-            .watch(MAPS, &format!("allowWatchBookmarks=true{revision}"))
-            .await;
-        assert_eq!(watch.step().await, event("ADDED", "a"));
-        assert_eq!(watch.step().await, event("ADDED", "b"));
-        assert_eq!(
-            watch.next().await.unwrap(),
-            end_of_state(cluster.revision().await),
-            "{revision}"
-        );
-    }
-}

@@ -1,0 +1,4 @@
+//! The control plane as a client sees it.
+
+mod admission;
+mod client;
