@@ -128,11 +128,11 @@ impl Answer {
     fn feed_head<'a>(&mut self, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
         // Nearly always the head arrives whole; otherwise what is there is kept.
         let kept = self.head.len();
-        if kept == 0 {
-            if let Some(end) = head_end(bytes) {
-                self.read_head(&bytes[..end])?;
-                return Ok(&bytes[end..]);
-            }
+        if kept == 0
+            && let Some(end) = head_end(bytes)
+        {
+            self.read_head(&bytes[..end])?;
+            return Ok(&bytes[end..]);
         }
         self.head.extend_from_slice(bytes);
         if self.head.len() > LONGEST_HEAD {

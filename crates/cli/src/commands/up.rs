@@ -41,6 +41,7 @@ pub(crate) struct Up {
 impl Up {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let began = Instant::now();
+        let stop = interrupted()?;
         if let Some(dir) = &self.data_dir {
             bail!(
                 "--data-dir {} is reserved for the durable store, which this version does not have; leave it out to keep everything in memory",
@@ -84,14 +85,7 @@ impl Up {
         );
         std::io::stdout().flush()?;
         let server = plane.server().clone();
-        serve(
-            listener,
-            Some(tls),
-            server,
-            ServeOptions::default(),
-            interrupted(),
-        )
-        .await?;
+        serve(listener, Some(tls), server, ServeOptions::default(), stop).await?;
         expiry.abort();
         println!("kubewright has stopped");
         Ok(())
@@ -141,22 +135,23 @@ fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Ctrl-C, or the signal by which service managers stop a process.
-async fn interrupted() {
-    let ctrl_c = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        match signal(SignalKind::terminate()) {
-            Ok(mut terminate) => {
-                tokio::select! {
-                    _ = ctrl_c => {}
-                    _ = terminate.recv() => {}
-                }
-            }
-            Err(_) => drop(ctrl_c.await),
+/// Ready when the process is told to stop: by Ctrl-C, or by the signal that service managers send. It listens from now on, so
+/// that a signal that comes before anybody waits is not lost.
+#[cfg(unix)]
+fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
-    }
-    #[cfg(not(unix))]
-    drop(ctrl_c.await);
+    })
+}
+
+/// Ready when the process is told to stop, by Ctrl-C.
+#[cfg(not(unix))]
+fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
+    Ok(async { drop(tokio::signal::ctrl_c().await) })
 }

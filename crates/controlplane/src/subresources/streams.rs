@@ -62,6 +62,10 @@ impl Connect for NobodyThere {
         let parent = self.parents.read(cx, name).await?;
         let is_pod = parent["kind"] == "Pod";
         let node = parent["spec"]["nodeName"].as_str().unwrap_or_default();
+        if is_pod && node.is_empty() && cx.info.subresource == "log" {
+            // A pod that nobody runs has said nothing yet.
+            return Ok(Response::new(Body::empty()));
+        }
         if is_pod && node.is_empty() {
             return Err(status::bad_request(format!(
                 "pod {name} does not have a host assigned"

@@ -184,6 +184,7 @@ impl<'a> Session<'a> {
             .env("HOME", folder)
             .env("KUBECACHEDIR", folder.join("cache"))
             .env("KUBECONFIG", kubeconfig)
+            .env("TMPDIR", folder)
             .env("TZ", "UTC")
             .envs(variables);
         Ok(command)
