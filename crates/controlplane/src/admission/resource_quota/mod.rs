@@ -4,7 +4,7 @@
 //! compare-and-swap before the write is stored. What is spent on a write that then fails is not given back here; a controller
 //! that counts does that, as it does when objects are deleted. A quota whose `status.hard` nobody has set limits nothing.
 //!
-//! [`evaluator`] says what an object uses, [`check`] whether that fits.
+//! `evaluator` says what an object uses, `check` whether that fits.
 
 mod check;
 mod claims;
