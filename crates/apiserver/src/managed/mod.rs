@@ -1,6 +1,6 @@
 //! Who manages which field: `metadata.managedFields`, kept on every write, and server-side apply.
 //!
-//! The rules are those of `kubewright-merge`; this module tells it about types ([`type_schema`]) and endpoints
+//! The rules are those of `kubewright-merge`; this module tells it about types ([`TypeSchema`]) and endpoints
 //! ([`FieldManager`]).
 
 pub mod scale;

@@ -155,10 +155,12 @@ impl ListOptions {
         let forbidden = |text: &str| field::forbidden(&path, text);
         let mut errors = ErrorList::new();
         let legacy = self.resource_version.is_empty() || self.resource_version == "0";
-        if self.watch && self.send_initial_events.is_none() && wanted.is_empty() && legacy {
-            // A watch from nowhere has always started with the present state.
-            self.resource_version_match = Some(Match::NotOlderThan);
-            return errors;
+        // A watch from nowhere has always started with the present state.
+        let from_nowhere =
+            self.watch && self.send_initial_events.is_none() && wanted.is_empty() && legacy;
+        let wanted = if from_nowhere { "NotOlderThan" } else { wanted };
+        if from_nowhere {
+            self.send_initial_events = Some(true);
         }
         self.resource_version_match = match wanted {
             "Exact" => Some(Match::Exact),

@@ -51,7 +51,7 @@ pub(super) async fn run(
 /// The configuration, as it was sent: only what it names is managed. Repeated keys are told apart.
 fn parse(body: &Bytes) -> Result<(Value, Option<Problem>), Status> {
     let bad = |e: &dyn std::fmt::Display| status::bad_request(format!("error decoding YAML: {e}"));
-    let yaml = parse_yaml(body).map_err(|e| bad(&e))?;
+    let yaml = parse_yaml(body).map_err(|e| bad(&format!("error converting YAML to JSON: {e}")))?;
     let value = yaml.node.into_value().map_err(|e| bad(&e))?;
     Ok((value, yaml.problem))
 }

@@ -83,6 +83,10 @@ fn typed(
             return Err(unrecognized(kind, &text, body));
         }
     };
+    if GroupVersion::parse(&api_version).is_none() {
+        let text = format!("unexpected GroupVersion string: {api_version}");
+        return Err(unrecognized(kind, &text, body));
+    }
     check_kind(kind, &api_version, &given_kind)?;
     match shape {
         Shape::Typed(ty) => {

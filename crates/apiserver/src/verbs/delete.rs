@@ -6,7 +6,7 @@ use kubewright_machinery::{
     Status,
     status::{self, Details},
 };
-use kubewright_schema::{decode_typed, parse_json, parse_yaml};
+use kubewright_schema::{TYPE_META_CONTEXT, decode_typed, parse_json, parse_yaml};
 use serde_json::Value;
 
 use super::{Call, decode, list, not_allowed};
@@ -96,7 +96,7 @@ fn options(
     let bad = |e: &dyn std::fmt::Display| status::bad_request(e.to_string());
     let ty = &kubewright_catalog::generated::meta_v1::DELETE_OPTIONS;
     let value = match body_media(headers, negotiate::BUILT_IN)? {
-        Media::Json => parse_json(body).map_err(|e| bad(&e))?,
+        Media::Json => parse_json(body).map_err(|e| bad(&format!("{TYPE_META_CONTEXT}{e}")))?,
         Media::Yaml => parse_yaml(body).map_err(|e| bad(&e))?.node,
         Media::Protobuf => {
             let decoded = kubewright_protobuf::decode(body, ("meta.k8s.io/v1", "DeleteOptions"))
@@ -106,9 +106,10 @@ fn options(
     };
     let value = decode_typed(value, ty).map_err(|e| bad(&e))?.value;
     if !matches!(value["kind"].as_str(), None | Some("" | "DeleteOptions")) {
+        let version = value["apiVersion"].as_str().unwrap_or("meta.k8s.io/v1");
         return Err(status::bad_request(format!(
-            "no kind {} is registered for the delete options of version {}",
-            value["kind"], value["apiVersion"]
+            "no kind {} is registered for version \"{version}\" in scheme \"pkg/runtime/scheme.go:111\"",
+            value["kind"]
         )));
     }
     DeleteOptions::from_value(&value)

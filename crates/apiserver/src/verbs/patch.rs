@@ -130,6 +130,9 @@ impl Patch {
             }
             return Ok(Self::Json(patch, problems));
         }
+        if matches!(node, Node::Null) && kind == PatchKind::Merge {
+            return Err(status::bad_request("Invalid JSON Patch"));
+        }
         if !matches!(node, Node::Object(_)) {
             let kind = node.kind();
             return Err(bad(format!(

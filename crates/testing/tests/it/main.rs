@@ -3,6 +3,7 @@
 mod bad_input;
 mod clients;
 mod continue_tokens;
+mod exact_answers;
 mod http_client;
 mod resource_version_semantics;
 mod verbs;

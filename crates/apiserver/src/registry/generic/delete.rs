@@ -40,7 +40,7 @@ impl Delete for Generic {
         name: &str,
         options: &DeleteOptions,
     ) -> Result<Deleted, Status> {
-        let key = self.key(cx.namespace(), name);
+        let key = self.checked_key(cx.namespace(), name)?;
         for _ in 0..ATTEMPTS {
             let found = self
                 .store

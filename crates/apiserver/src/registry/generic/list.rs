@@ -63,8 +63,11 @@ impl List for Generic {
         let prefix = self.prefix(cx.namespace(), options);
         let place = self.place(&prefix, options).await?;
         let resource_version = place.snapshot.revision().0.to_string();
-        if options.limit > 0 {
-            let chunk = self.chunk(place, prefix, &selection, options.limit).await;
+        // Any state will do, and the whole of it is as easy to have as a part.
+        let any = options.resource_version == "0" && options.continue_token.is_empty();
+        let limit = if any { 0 } else { options.limit };
+        if limit > 0 {
+            let chunk = self.chunk(place, prefix, &selection, limit).await;
             return chunk.map_err(|e| expired_token(e, &options.continue_token));
         }
         let first = self.page(&place, &prefix, place.start.clone()).await?;
@@ -271,7 +274,7 @@ impl Generic {
                 let relative = path.strip_prefix(&prefix).unwrap_or(&path);
                 let token = ContinueToken {
                     revision: place.token_revision,
-                    start: format!("{relative}\0"),
+                    start: format!("/{relative}\0"),
                 };
                 (token.encode(), selection.is_everything().then_some(left))
             }

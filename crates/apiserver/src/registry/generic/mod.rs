@@ -23,9 +23,10 @@ mod watch;
 use std::sync::Arc;
 
 use kubewright_machinery::{
-    Status,
+    Status, field,
     gvk::{GroupKind, GroupResource, GroupVersionKind},
     status,
+    validation::names,
 };
 use kubewright_store::{Key, ReadError, Store};
 
@@ -160,6 +161,17 @@ impl Generic {
             collection: self.collection.clone(),
             path,
         }
+    }
+
+    /// Where an object lives, if its name can be part of a path.
+    fn checked_key(&self, namespace: &str, name: &str) -> Result<Key, Status> {
+        let wrong = names::is_path_segment_name(name);
+        if wrong.is_empty() {
+            return Ok(self.key(namespace, name));
+        }
+        let name = field::go_quote(name);
+        let text = format!("Name parameter invalid: {name}: {}", wrong.join(";"));
+        Err(status::bad_request(text))
     }
 
     fn not_found(&self, name: &str) -> Status {

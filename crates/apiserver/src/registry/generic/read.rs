@@ -30,7 +30,7 @@ impl Get for Generic {
         if let Some(wanted) = wanted {
             self.wait_until(wanted).await?;
         }
-        let key = self.key(cx.namespace(), name);
+        let key = self.checked_key(cx.namespace(), name)?;
         let entry = self
             .store
             .get(&key)

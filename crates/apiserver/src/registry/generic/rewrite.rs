@@ -12,7 +12,7 @@ const ATTEMPTS: usize = 1000;
 impl Generic {
     /// The object as it is now, decoded.
     pub async fn read(&self, cx: &RequestContext, name: &str) -> Result<Value, Status> {
-        let key = self.key(cx.namespace(), name);
+        let key = self.checked_key(cx.namespace(), name)?;
         let entry = self
             .store
             .get(&key)
@@ -29,7 +29,7 @@ impl Generic {
         dry_run: bool,
         change: &(dyn Fn(&mut Value) -> Result<(), Status> + Send + Sync),
     ) -> Result<Object, Status> {
-        let key = self.key(cx.namespace(), name);
+        let key = self.checked_key(cx.namespace(), name)?;
         for _ in 0..ATTEMPTS {
             let entry = self
                 .store

@@ -42,7 +42,7 @@ impl Update for Generic {
         change: &dyn Change,
         options: &WriteOptions,
     ) -> Result<Updated, Status> {
-        let key = self.key(cx.namespace(), name);
+        let key = self.checked_key(cx.namespace(), name)?;
         let mut found = self
             .store
             .get(&key)

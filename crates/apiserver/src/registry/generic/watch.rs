@@ -37,8 +37,11 @@ impl Watch for Generic {
             .map_err(|text| Status::failure(500, "", text))?;
         let prefix = self.prefix(cx.namespace(), options);
         let state = if options.starts_with_state() {
-            if let Some(wanted) = wanted {
-                self.wait_until(wanted).await?;
+            if let Some(wanted) = wanted
+                && let Err(error) = self.wait_until(wanted).await
+            {
+                let error = WatchEvent::Error(Box::new(error));
+                return Ok(Box::pin(stream::iter([vec![error]])));
             }
             Some(self.snapshot(None).await?)
         } else {
@@ -71,7 +74,7 @@ impl Watch for Generic {
             }),
             skip_until: wanted.unwrap_or_default(),
             bookmarks: options.allow_bookmarks,
-            end_of_state: options.send_initial_events == Some(true),
+            end_of_state: options.starts_with_state(),
             next_bookmark: Instant::now() + BOOKMARK_EVERY,
             last_bookmark: deadline
                 .and_then(|d| d.checked_sub(BOOKMARK_BEFORE_END))

@@ -153,7 +153,9 @@ async fn a_dropped_watch_breaks_off() {
     cluster
         .faults()
         .inject(Fault::DropWatch { after: 2 }, Match::verb(Verb::Watch), 1);
-    let mut events = Box::pin(maps.watch(&WatchParams::default(), "0").await.unwrap());
+    let revision = cluster.revision().await.to_string();
+    let watch = maps.watch(&WatchParams::default(), &revision).await;
+    let mut events = Box::pin(watch.unwrap());
     for name in ["a", "b"] {
         create(&maps, name).await;
         let event = events.next().await.unwrap().unwrap();
@@ -182,7 +184,9 @@ async fn a_slow_watch_is_late_and_complete() {
         .faults()
         .inject(Fault::SlowWatch { delay }, Match::verb(Verb::Watch), 1);
     let began = tokio::time::Instant::now();
-    let mut events = Box::pin(maps.watch(&WatchParams::default(), "0").await.unwrap());
+    let revision = cluster.revision().await.to_string();
+    let watch = maps.watch(&WatchParams::default(), &revision).await;
+    let mut events = Box::pin(watch.unwrap());
     create(&maps, "a").await;
     create(&maps, "b").await;
     for name in ["a", "b"] {
