@@ -77,17 +77,16 @@ impl Up {
         kubeconfig.token = Some(token);
         write_private(&self.kubeconfig, &kubeconfig.to_yaml())?;
         let expiry = tokio::spawn(async move { store.run_upkeep().await });
-        println!(
+        say(&format!(
             "kubewright is ready at https://{} in {} ms; try: kubectl --kubeconfig {} get namespaces",
             reachable(address),
             began.elapsed().as_millis(),
             self.kubeconfig.display()
-        );
-        std::io::stdout().flush()?;
+        ))?;
         let server = plane.server().clone();
         serve(listener, Some(tls), server, ServeOptions::default(), stop).await?;
         expiry.abort();
-        println!("kubewright has stopped");
+        say("kubewright has stopped")?;
         Ok(())
     }
 
@@ -110,6 +109,15 @@ impl Up {
             .map(|token| token.trim_matches('"').to_owned())
             .context("the token file has no token")?;
         Ok((tokens, first))
+    }
+}
+
+/// Prints a line at once. Nobody listening any more is no reason to stop.
+fn say(line: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout();
+    match writeln!(out, "{line}").and_then(|()| out.flush()) {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
     }
 }
 
