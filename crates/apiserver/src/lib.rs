@@ -52,6 +52,7 @@ pub mod body;
 pub mod clock;
 pub mod discovery;
 pub mod endpoints;
+mod ids;
 pub mod managed;
 pub mod object;
 pub mod registry;

@@ -201,7 +201,7 @@ fn audit_id(headers: &HeaderMap) -> HeaderValue {
         .filter(|id| !id.is_empty() && id.len() <= LONGEST);
     given.cloned().unwrap_or_else(|| {
         let mut buffer = uuid::Uuid::encode_buffer();
-        let id = uuid::Uuid::new_v4().hyphenated().encode_lower(&mut buffer);
+        let id = crate::ids::random().hyphenated().encode_lower(&mut buffer);
         HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("-"))
     })
 }

@@ -62,7 +62,7 @@ impl Generic {
         let now = rfc3339(self.clock.now());
         let metadata = metadata_mut(object);
         metadata.insert("creationTimestamp".into(), json!(now));
-        metadata.insert("uid".into(), json!(uuid::Uuid::new_v4().to_string()));
+        metadata.insert("uid".into(), json!(crate::ids::random().to_string()));
     }
 
     /// A name from `generateName`, where there is no name. Says whether it made one.
