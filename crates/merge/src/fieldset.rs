@@ -7,7 +7,7 @@
 //! [`FieldSet::from_json`] and [`FieldSet::write_json`] speak `FieldsV1`, the encoding in `metadata.managedFields`.
 //!
 //! Invariants: siblings are sorted and unique, no node is without members at or below it, no path is longer than
-//! [`MAX_DEPTH`](crate::MAX_DEPTH). Subtrees are shared between sets, so a set operation copies only what it changes.
+//! [`MAX_DEPTH`]. Subtrees are shared between sets, so a set operation copies only what it changes.
 
 mod algebra;
 mod codec;

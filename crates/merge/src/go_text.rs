@@ -4,7 +4,7 @@
 //! same rules. This is not a general encoder: it knows JSON values and strings, and nothing of types.
 //!
 //! Invariant: [`write_json`] goes as deep as the value does, so callers hand in values within
-//! [`MAX_DEPTH`](crate::MAX_DEPTH).
+//! [`MAX_DEPTH`].
 
 use serde_json::{Map, Number, Value};
 use std::fmt::Write;

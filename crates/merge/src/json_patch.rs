@@ -11,7 +11,7 @@
 //!   patch writes these characters escaped, as the server does.
 //!
 //! Invariants: no more than [`MAX_OPERATIONS`] operations, no more than [`MAX_COPY_BYTES`] copied, no document deeper
-//! than [`MAX_DEPTH`](crate::MAX_DEPTH). A failed patch yields no document.
+//! than [`MAX_DEPTH`]. A failed patch yields no document.
 
 mod decode;
 mod equality;
