@@ -90,7 +90,8 @@ fn json_body(writer: ItemWriter, mut head: BytesMut, items: Items) -> Body {
             let head = stream::iter([Ok::<Bytes, BoxError>(head.freeze())]);
             let chunks = Chunks {
                 writer,
-                pages,
+                // A stream of pages says that it has ended once.
+                pages: Box::pin(pages.fuse()),
                 page: Vec::new().into_iter(),
                 first: true,
             };

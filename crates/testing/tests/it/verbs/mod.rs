@@ -5,6 +5,7 @@ mod create;
 mod delete;
 mod dry_run;
 mod grace;
+mod list;
 mod namespaces;
 mod patch;
 mod update;
