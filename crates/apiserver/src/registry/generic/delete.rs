@@ -190,7 +190,7 @@ impl Generic {
             Grace::Started(seconds) => Some(seconds),
             Grace::None => None,
         };
-        let finalizers_changed = self.set_collection_finalizers(&mut object, options);
+        self.set_collection_finalizers(&mut object, options);
         let held = !finalizers(&object).is_empty();
         match graceful {
             Some(seconds) => Plan::Mark {
@@ -204,11 +204,7 @@ impl Generic {
                     then_remove: false,
                 }
             }
-            // Nothing holds it; whether its finalizers just changed does not matter any more.
-            None => {
-                let _ = finalizers_changed;
-                Plan::Remove
-            }
+            None => Plan::Remove,
         }
     }
 
@@ -251,7 +247,7 @@ impl Generic {
     }
 
     /// Sets the finalizers by which the garbage collector knows what to do with dependents.
-    fn set_collection_finalizers(&self, object: &mut Value, options: &DeleteOptions) -> bool {
+    fn set_collection_finalizers(&self, object: &mut Value, options: &DeleteOptions) {
         let policy = self.strategy.garbage_collection();
         let current = finalizers(object);
         let wanted = wanted_finalizer(policy, options, &current);
@@ -267,10 +263,9 @@ impl Generic {
         after.sort_unstable();
         after.dedup();
         if before == after {
-            return false;
+            return;
         }
         metadata_mut(object).insert("finalizers".into(), json!(next));
-        true
     }
 }
 
