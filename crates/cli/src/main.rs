@@ -4,6 +4,10 @@ mod commands;
 
 use clap::{Parser, Subcommand};
 
+/// A server makes and drops many small things on several threads; the system's allocator is the slowest part of that.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Parser)]
 #[command(
     name = "kubewright",

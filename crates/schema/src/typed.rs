@@ -14,6 +14,7 @@
 //! with a decoder of their own in Go (quantities, times) stop decoding at once, and so win over mismatches noticed
 //! earlier.
 
+mod canonical;
 mod embedded;
 mod path;
 mod scalar;
@@ -57,7 +58,11 @@ pub fn decode_typed(node: Node<'_>, ty: &'static StructType) -> Result<Typed, Ty
 
 /// Decodes a value that was changed in memory, by a patch say. Equal to printing it and decoding the text.
 pub fn normalize_typed(value: Value, ty: &'static StructType) -> Result<Value, TypeError> {
-    Decoder::new(ty, false).root(Node::from_value(value)?, ty)
+    let mut decoder = Decoder::new(ty, false);
+    if canonical::is_canonical(&value, ty, decoder.keep_empty) {
+        return Ok(value);
+    }
+    decoder.root(Node::from_value(value)?, ty)
 }
 
 impl TypeError {

@@ -1,4 +1,5 @@
-//! What happens on a connection, counted: bytes read, requests begun, requests in flight.
+//! What happens on a connection, counted: bytes read, requests begun, requests in flight, and whether the peer takes what
+//! is sent.
 //!
 //! The counters are written on the hot path (a few relaxed additions for each request) and read every few seconds by
 //! the [`Watchdog`], which is how heads that never end and idle connections are found without a timer for each request.
@@ -7,13 +8,17 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{
+            AtomicBool, AtomicU64, AtomicUsize,
+            Ordering::{AcqRel, Acquire, Relaxed},
+        },
     },
     task::{Context, Poll},
     time::Duration,
 };
 
 use bytes::Bytes;
+use futures_util::task::AtomicWaker;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::Instant;
 
@@ -26,6 +31,10 @@ pub(super) struct Activity {
     begun: AtomicU64,
     in_flight: AtomicUsize,
     http2: AtomicBool,
+    /// A write waits for the peer.
+    blocked: AtomicBool,
+    /// The body that has more to send once the peer has taken something.
+    held: AtomicWaker,
 }
 
 /// A request in flight, until it is dropped.
@@ -33,9 +42,12 @@ pub(super) struct Activity {
 pub(super) struct InFlight(Arc<Activity>);
 
 /// A response body whose request is in flight until the body is dropped.
+///
+/// Over HTTP/1 it gives no more while a write waits for the peer: what is made is then not buffered on top of what is not
+/// sent. HTTP/2 has windows for that.
 pub(super) struct TrackedBody {
     body: Body,
-    _in_flight: InFlight,
+    in_flight: InFlight,
 }
 
 /// Looks at the counters now and then.
@@ -67,6 +79,22 @@ impl Activity {
         self.bytes_read.fetch_add(bytes as u64, Relaxed);
     }
 
+    /// A write waits for the peer, or does so no longer.
+    pub(super) fn set_blocked(&self, blocked: bool) {
+        if self.blocked.swap(blocked, AcqRel) && !blocked {
+            self.held.wake();
+        }
+    }
+
+    /// Whether a body has to wait; if so, it is woken when that is over.
+    fn holds(&self, cx: &mut Context<'_>) -> bool {
+        if self.http2.load(Relaxed) || !self.blocked.load(Acquire) {
+            return false;
+        }
+        self.held.register(cx.waker());
+        self.blocked.load(Acquire)
+    }
+
     pub(super) fn begin(self: &Arc<Self>, version: http::Version) -> InFlight {
         if version == http::Version::HTTP_2 {
             self.http2.store(true, Relaxed);
@@ -85,10 +113,7 @@ impl Drop for InFlight {
 
 impl TrackedBody {
     pub(super) fn new(body: Body, in_flight: InFlight) -> Self {
-        Self {
-            body,
-            _in_flight: in_flight,
-        }
+        Self { body, in_flight }
     }
 }
 
@@ -100,6 +125,9 @@ impl HttpBody for TrackedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if self.in_flight.0.holds(cx) {
+            return Poll::Pending;
+        }
         Pin::new(&mut self.body).poll_frame(cx)
     }
 
@@ -171,6 +199,7 @@ impl Watchdog {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
     use http::Version;
 
     use super::*;
@@ -211,6 +240,21 @@ mod tests {
         activity.read(1);
         assert_eq!(watchdog.look(start + 47 * SECOND), Verdict::Keep);
         assert_eq!(watchdog.look(start + 48 * SECOND), Verdict::Cut);
+    }
+
+    #[tokio::test]
+    async fn a_body_waits_while_the_peer_does_not_read() {
+        let activity = Arc::new(Activity::default());
+        let mut body = TrackedBody::new(Body::from("more"), activity.begin(Version::HTTP_11));
+        activity.set_blocked(true);
+        let mut frame = std::pin::pin!(std::future::poll_fn(|cx| {
+            Pin::new(&mut body)
+                .poll_frame(cx)
+                .map(|frame| frame.is_some())
+        }));
+        assert!(frame.as_mut().now_or_never().is_none());
+        let unblock = async { activity.set_blocked(false) };
+        assert!(futures_util::future::join(frame, unblock).await.0);
     }
 
     #[tokio::test]

@@ -55,9 +55,12 @@ impl<T> Guarded<T> {
         outcome: Poll<io::Result<R>>,
     ) -> Poll<io::Result<R>> {
         if outcome.is_ready() {
-            self.waiting = false;
+            if std::mem::take(&mut self.waiting) {
+                self.activity.set_blocked(false);
+            }
             return outcome;
         }
+        self.activity.set_blocked(true);
         let timeout = self.write_timeout;
         let deadline = match &mut self.deadline {
             Some(deadline) => {

@@ -8,6 +8,7 @@ use kubewright_apiserver::{
     admission::{Attributes, NamespacePhase, Namespaces, Operation},
     body::Body,
     clock::rfc3339,
+    object::{Object, Selectable},
     registry::{Delete, Deleted, generic::Generic},
     request::{DeleteOptions, Propagation, RequestContext, UserInfo},
     server::ApiServer,
@@ -15,7 +16,6 @@ use kubewright_apiserver::{
 use kubewright_builtins::core::namespace;
 use kubewright_machinery::{Status, gvk::GroupResource, status};
 use kubewright_store::{Key, Store};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// The namespaces that every cluster begins with.
@@ -47,32 +47,35 @@ pub(crate) async fn bootstrap(server: &ApiServer) -> Result<(), Status> {
 }
 
 /// The namespaces of a store, as admission asks for them.
-pub(crate) struct Stored(pub(crate) Arc<dyn Store>);
-
-#[derive(Deserialize)]
-struct Phase<'a> {
-    #[serde(borrow)]
-    status: Option<PhaseStatus<'a>>,
+pub(crate) struct Stored {
+    store: Arc<dyn Store>,
+    selectable: Selectable,
+    phase: Option<usize>,
 }
 
-#[derive(Deserialize)]
-struct PhaseStatus<'a> {
-    phase: Option<&'a str>,
+impl Stored {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        let selectable = super::selectable_of("", "v1", "namespaces");
+        Self {
+            store,
+            phase: selectable.position("status.phase"),
+            selectable,
+        }
+    }
 }
 
 #[async_trait]
 impl Namespaces for Stored {
     async fn phase(&self, name: &str) -> Result<Option<NamespacePhase>, Status> {
         let key = Key::new("namespaces", name);
-        let entry = self.0.get(&key).await.map_err(status::internal)?;
+        let entry = self.store.get(&key).await.map_err(status::internal)?;
         let Some(entry) = entry else { return Ok(None) };
-        let namespace: Phase<'_> =
-            serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
-        let terminating = namespace.status.and_then(|s| s.phase) == Some("Terminating");
-        Ok(Some(if terminating {
-            NamespacePhase::Terminating
-        } else {
-            NamespacePhase::Active
+        // The phase is a field that selectors may name, so the summary has it and nothing is decoded.
+        let summary = Object::from_entry(&entry, &self.selectable).summary;
+        let phase = self.phase.and_then(|at| summary.fields.get(at));
+        Ok(Some(match phase.map(|phase| &**phase) {
+            Some("Terminating") => NamespacePhase::Terminating,
+            _ => NamespacePhase::Active,
         }))
     }
 }
