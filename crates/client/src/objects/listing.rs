@@ -1,0 +1,99 @@
+//! [`Listing`]: the items of a list, decoded while it arrives.
+
+use std::marker::PhantomData;
+
+use futures_util::StreamExt;
+use http::Request;
+use http_body_util::BodyExt;
+use kube::{
+    api::ObjectList,
+    client::Body,
+    core::{ListMeta, TypeMeta},
+};
+use serde::de::DeserializeOwned;
+
+use super::form::Form;
+use crate::{
+    error::{Error, Result},
+    rest::answer,
+    stream::{ByteStream, DecodeError, ListDecoder, ListHead},
+};
+
+/// A list that is arriving: one item is in memory at a time.
+pub struct Listing<T, F> {
+    chunks: ByteStream,
+    decoder: ListDecoder,
+    taken: usize,
+    form: PhantomData<fn() -> (T, F)>,
+}
+
+impl<T: DeserializeOwned, F: Form<T>> Listing<T, F> {
+    pub(super) async fn open(client: &kube::Client, request: Request<Body>) -> Result<Self> {
+        let response = answer::open(client, request).await?;
+        let chunks = response.into_body().into_data_stream();
+        Ok(Self {
+            chunks: Box::pin(chunks.map(|chunk| chunk.map_err(Into::into))),
+            decoder: ListDecoder::default(),
+            taken: 0,
+            form: PhantomData,
+        })
+    }
+
+    /// The next item; `None` when there is no more.
+    pub async fn next(&mut self) -> Result<Option<T>> {
+        loop {
+            if let Some(item) = self.decoder.next()? {
+                let index = self.taken;
+                self.taken += 1;
+                let item: T = serde_json::from_slice(&item)
+                    .map_err(|error| Error::Decode(format!("items[{index}]: {error}")))?;
+                return F::settle(item, Some(self.decoder.head())).map(Some);
+            }
+            match self.chunks.next().await {
+                Some(Ok(chunk)) => self.decoder.push(chunk),
+                Some(Err(error)) => {
+                    return Err(match error.downcast::<kube::Error>() {
+                        Ok(error) => Error::from(*error),
+                        Err(error) => Error::from(kube::Error::Service(error)),
+                    });
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// What the list said about itself. Half a list is an error, and so is what is no list.
+    pub fn finish(self) -> Result<ListHead> {
+        let head = self.decoder.finish()?;
+        if head.kind == "Status" {
+            let what = "a Status instead of a list".to_owned();
+            return Err(DecodeError::Unexpected(what).into());
+        }
+        Ok(head)
+    }
+
+    /// The whole list.
+    pub async fn collect(mut self) -> Result<ObjectList<T>>
+    where
+        T: Clone,
+    {
+        let mut items = Vec::new();
+        while let Some(item) = self.next().await? {
+            items.push(item);
+        }
+        let head = self.finish()?;
+        Ok(ObjectList {
+            types: TypeMeta {
+                api_version: head.api_version,
+                kind: head.kind,
+            },
+            metadata: ListMeta {
+                continue_: Some(head.continue_token).filter(|token| !token.is_empty()),
+                remaining_item_count: head.remaining,
+                resource_version: Some(head.resource_version).filter(|rv| !rv.is_empty()),
+                ..ListMeta::default()
+            },
+            items,
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! Long lists, page by page.
+//!
+//! A list in pages is of one moment, as long as the server keeps that moment. When it does not (410 on a later page), what
+//! is left is one whole list; [`ObjectClient::list_paged`] gets that by itself and [`Pages`] leaves it to the caller, who
+//! may have acted on earlier pages already.
+
+use kube::api::{ListParams, ObjectList};
+use serde::de::DeserializeOwned;
+
+use super::{ObjectClient, form::Form};
+use crate::error::Result;
+
+/// How many items a page has unless the parameters say otherwise (PG-1).
+pub const PAGE_SIZE: u32 = 500;
+
+/// The pages of a list.
+pub struct Pages<'a, T, F> {
+    objects: &'a ObjectClient<T, F>,
+    /// The parameters of the next page.
+    params: Option<ListParams>,
+}
+
+impl<T, F> ObjectClient<T, F>
+where
+    T: DeserializeOwned + Clone + Send + 'static,
+    F: Form<T>,
+{
+    /// The pages of a list, of [`PAGE_SIZE`] unless the parameters have a limit.
+    pub fn pages(&self, params: &ListParams) -> Pages<'_, T, F> {
+        let mut params = params.clone();
+        params.limit.get_or_insert(PAGE_SIZE);
+        Pages {
+            objects: self,
+            params: Some(params),
+        }
+    }
+
+    /// A whole list, asked for in pages. The resourceVersion is that of the first page.
+    pub async fn list_paged(&self, params: &ListParams) -> Result<ObjectList<T>> {
+        let mut pages = self.pages(params);
+        let Some(mut whole) = pages.next().await? else {
+            return self.list(params).await;
+        };
+        loop {
+            match pages.next().await {
+                Ok(Some(page)) => whole.items.extend(page.items),
+                Ok(None) => break,
+                // PG-6
+                Err(error) if error.is_expired() => {
+                    let mut at_once = params.clone();
+                    at_once.limit = None;
+                    at_once.continue_token = None;
+                    return self.list(&at_once).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        whole.metadata.continue_ = None;
+        whole.metadata.remaining_item_count = None;
+        Ok(whole)
+    }
+}
+
+impl<T, F> Pages<'_, T, F>
+where
+    T: DeserializeOwned + Clone + Send + 'static,
+    F: Form<T>,
+{
+    /// The next page; `None` when there is no more. After an error there is no more.
+    pub async fn next(&mut self) -> Result<Option<ObjectList<T>>> {
+        let Some(params) = self.params.take() else {
+            return Ok(None);
+        };
+        let page = self.objects.list(&params).await?;
+        let token = page.metadata.continue_.as_deref().unwrap_or_default();
+        if !token.is_empty() {
+            let mut next = params.continue_token(token);
+            // PG-5: the token says which revision it is.
+            next.resource_version = None;
+            next.version_match = None;
+            self.params = Some(next);
+        }
+        Ok(Some(page))
+    }
+}

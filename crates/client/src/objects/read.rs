@@ -1,0 +1,58 @@
+//! Get, list, watch.
+
+use kube::api::{GetParams, ListParams, ObjectList, WatchParams};
+use serde::de::DeserializeOwned;
+
+use super::{Listing, ObjectClient, form::Form, ready};
+use crate::{
+    error::Result,
+    rest::{Watch, answer, watch},
+};
+
+impl<T, F> ObjectClient<T, F>
+where
+    T: DeserializeOwned + Clone + Send + 'static,
+    F: Form<T>,
+{
+    /// The object of that name.
+    pub async fn get(&self, name: &str) -> Result<T> {
+        self.get_with(name, &GetParams::default()).await
+    }
+
+    /// The object of that name, at a revision of choice.
+    pub async fn get_with(&self, name: &str, params: &GetParams) -> Result<T> {
+        let request = self.collection()?.get(&self.below(name)?, params);
+        let answer = answer::exchange(&self.client, ready(request, F::ONE)?).await?;
+        F::settle(answer.object()?, None)
+    }
+
+    /// The object of that name, or `None` where there is none.
+    pub async fn get_opt(&self, name: &str) -> Result<Option<T>> {
+        match self.get(name).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The objects that the parameters select. Items are decoded one by one, while the list arrives.
+    pub async fn list(&self, params: &ListParams) -> Result<ObjectList<T>> {
+        self.list_each(params).await?.collect().await
+    }
+
+    /// The objects that the parameters select, one at a time: a long list never is in memory as a whole.
+    pub async fn list_each(&self, params: &ListParams) -> Result<Listing<T, F>> {
+        let request = self.collection()?.list(params);
+        Listing::open(&self.client, ready(request, F::LIST)?).await
+    }
+
+    /// What happens to the objects that the parameters select, after a revision: that of a list, or `"0"` for any state
+    /// first, or `""` for the newest state first.
+    pub async fn watch(&self, params: &WatchParams, resource_version: &str) -> Result<Watch<T>> {
+        let request = self.collection()?.watch(params, resource_version);
+        watch::open(&self.client, ready(request, F::ONE)?, |object| {
+            F::settle(object, None)
+        })
+        .await
+    }
+}

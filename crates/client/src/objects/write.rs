@@ -1,0 +1,135 @@
+//! Create, update, apply, patch, delete.
+
+use kube::{
+    Resource,
+    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
+    core::Status,
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{
+    ObjectClient,
+    form::{Form, Whole},
+    ready,
+};
+use crate::{
+    error::{Error, Result},
+    rest::{Answer, answer},
+};
+
+/// What a delete came to.
+#[derive(Clone, Debug)]
+pub enum Deletion<T> {
+    /// It has begun: something holds the object still. This is its state.
+    Begun(Box<T>),
+    /// The object is gone.
+    Done(Box<Status>),
+}
+
+impl<T, F> ObjectClient<T, F>
+where
+    T: DeserializeOwned + Clone + Send + 'static,
+    F: Form<T>,
+{
+    /// Changes an object as the patch says.
+    pub async fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        params: &PatchParams,
+        patch: &Patch<P>,
+    ) -> Result<T> {
+        let request = self.collection()?.patch(&self.below(name)?, params, patch);
+        let answer = answer::exchange(&self.client, ready(request, F::ONE)?).await?;
+        F::settle(answer.object()?, None)
+    }
+
+    /// Deletes an object.
+    pub async fn delete(&self, name: &str, params: &DeleteParams) -> Result<Deletion<T>> {
+        let request = self.collection()?.delete(&self.below(name)?, params);
+        let answer = answer::exchange(&self.client, ready(request, F::ONE)?).await?;
+        deletion::<T, F>(&answer)
+    }
+
+    /// Deletes all objects that the list parameters select.
+    pub async fn delete_collection(&self, params: &DeleteParams, which: &ListParams) -> Result<()> {
+        let request = self.collection()?.delete_collection(params, which);
+        answer::exchange(&self.client, ready(request, F::LIST)?).await?;
+        Ok(())
+    }
+}
+
+impl<T, F> ObjectClient<T, F>
+where
+    T: Resource + Serialize + DeserializeOwned + Clone + Send + 'static,
+    F: Whole<T>,
+{
+    /// Makes an object. With a subresource, the object it belongs to is the one of that name.
+    pub async fn create(&self, params: &PostParams, object: &T) -> Result<T> {
+        let collection = self.collection()?;
+        let at = if self.subresource.is_empty() {
+            collection
+        } else {
+            let below = self.below(name_of(object))?;
+            kube::core::Request::new(format!("{}/{below}", collection.url_path))
+        };
+        let request = at.create(params, encoded(object)?);
+        let answer = answer::exchange(&self.client, ready(request, F::ONE)?).await?;
+        F::settle(answer.object()?, None)
+    }
+
+    /// Replaces the object of that name. With a resourceVersion, only that very state of it.
+    pub async fn update(&self, params: &PostParams, object: &T) -> Result<T> {
+        let below = self.below(name_of(object))?;
+        let request = self.collection()?.replace(&below, params, encoded(object)?);
+        let answer = answer::exchange(&self.client, ready(request, F::ONE)?).await?;
+        F::settle(answer.object()?, None)
+    }
+
+    /// Replaces the status of the object of that name.
+    pub async fn update_status(&self, params: &PostParams, object: &T) -> Result<T> {
+        let status = self.clone().subresource("status");
+        status.update(params, object).await
+    }
+
+    /// Server-side apply: makes the object of that name what this one says, and owns what it says.
+    pub async fn apply(&self, params: &PatchParams, object: &T) -> Result<T> {
+        // DY-4
+        if object
+            .meta()
+            .managed_fields
+            .as_ref()
+            .is_some_and(|fields| !fields.is_empty())
+        {
+            let text = "cannot apply an object with managed fields already set; use an object that \
+                        was made for this purpose";
+            return Err(Error::Request(text.to_owned()));
+        }
+        self.patch(name_of(object), params, &Patch::Apply(object))
+            .await
+    }
+}
+
+fn name_of<T: Resource>(object: &T) -> &str {
+    object.meta().name.as_deref().unwrap_or_default()
+}
+
+fn encoded<T: Serialize>(object: &T) -> Result<Vec<u8>> {
+    serde_json::to_vec(object)
+        .map_err(|error| Error::Request(format!("cannot encode the object: {error}")))
+}
+
+fn deletion<T: DeserializeOwned, F: Form<T>>(answer: &Answer) -> Result<Deletion<T>> {
+    #[derive(serde::Deserialize)]
+    struct Kind {
+        #[serde(default)]
+        kind: String,
+    }
+    let kind: Kind = answer.object()?;
+    if kind.kind == "Status" {
+        return Ok(Deletion::Done(answer.object()?));
+    }
+    Ok(Deletion::Begun(Box::new(F::settle(
+        answer.object()?,
+        None,
+    )?)))
+}

@@ -1,0 +1,200 @@
+//! [`RetryLayer`]: tries again when the server asks for it, or when a read met a broken connection.
+//!
+//! Tried again (RE-3) is what was answered with 429 or 5xx *and* a `Retry-After` in seconds, after that time, whatever the
+//! verb: the server has not acted on it. A broken connection is tried again after one second, for GET only. A body that
+//! cannot be had twice is sent once.
+
+use std::{
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Limited};
+use kube::client::Body;
+use tower::{Layer, Service, ServiceExt};
+
+use super::{Answering, BoxError, query, transient};
+
+/// How often at most, unless told otherwise.
+pub(super) const DEFAULT_RETRIES: u32 = 10;
+
+/// How long to wait after a broken connection.
+const AFTER_A_BREAK: Duration = Duration::from_secs(1);
+
+/// An answer of at most this size is read to its end, so that the connection can be used again (RE-4).
+const DRAINED: usize = 2 << 10;
+
+/// Tries again, as often as it was told at most.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryLayer {
+    max_retries: u32,
+}
+
+/// What [`RetryLayer`] makes of a service.
+#[derive(Clone, Debug)]
+pub struct RetryService<S> {
+    inner: S,
+    max_retries: u32,
+}
+
+/// How often this request may be tried again, as an extension of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaxRetries(pub u32);
+
+/// The answer is read while it arrives, so a broken connection is the caller's business. An extension of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamedAnswer;
+
+/// An error, and what an earlier attempt failed with.
+#[derive(Debug, thiserror::Error)]
+#[error("{last} - error from a previous attempt: {previous}")]
+pub struct PreviousAttempt {
+    /// What the last attempt failed with.
+    #[source]
+    pub last: BoxError,
+    /// What an earlier attempt failed with.
+    pub previous: String,
+}
+
+/// Which attempt it is, from one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attempt(pub(super) u32);
+
+impl RetryLayer {
+    /// Tries again that often at most. Zero turns it off.
+    pub fn new(max_retries: u32) -> Self {
+        Self { max_retries }
+    }
+}
+
+impl Default for RetryLayer {
+    fn default() -> Self {
+        Self::new(DEFAULT_RETRIES)
+    }
+}
+
+impl<S> Layer<S> for RetryLayer {
+    type Service = RetryService<S>;
+
+    fn layer(&self, inner: S) -> RetryService<S> {
+        RetryService {
+            inner,
+            max_retries: self.max_retries,
+        }
+    }
+}
+
+impl<S, B> Service<Request<Body>> for RetryService<S>
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Error: Into<BoxError>,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<B>;
+    type Error = BoxError;
+    type Future = Answering<Response<B>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let told = request.extensions().get::<MaxRetries>().map(|told| told.0);
+        let left = told.unwrap_or(self.max_retries);
+        Box::pin(attempts(self.inner.clone(), request, left))
+    }
+}
+
+async fn attempts<S, B>(
+    service: S,
+    request: Request<Body>,
+    max_retries: u32,
+) -> Result<Response<B>, BoxError>
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone,
+    S::Error: Into<BoxError>,
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let (mut parts, body) = request.into_parts();
+    let mut body = Some(body);
+    let mut previous: Option<String> = None;
+    for attempt in 1.. {
+        let spare = body.as_ref().and_then(Body::try_clone);
+        let this = std::mem::replace(&mut body, spare).unwrap_or_else(Body::empty);
+        parts.extensions.insert(Attempt(attempt));
+        let request = Request::from_parts(parts.clone(), this);
+        let result = service.clone().oneshot(request).await.map_err(Into::into);
+        let wait = if attempt > max_retries || body.is_none() {
+            None
+        } else {
+            let request = Request::from_parts(parts.clone(), ());
+            match &result {
+                Ok(response) => asked_to_wait(response),
+                Err(error) => passes_by_itself(&request, &**error).then_some(AFTER_A_BREAK),
+            }
+        };
+        match (wait, result) {
+            (None, Ok(response)) => return Ok(response),
+            (None, Err(last)) => return Err(with_previous(last, previous)),
+            (Some(wait), result) => {
+                tracing::debug!(?wait, attempt, method = %parts.method, uri = %parts.uri, "trying again");
+                match result {
+                    Ok(response) => drain(response).await,
+                    Err(error) => previous = Some(error.to_string()),
+                }
+                tokio::time::sleep(wait).await;
+            }
+        }
+    }
+    Err("no attempt was made".into())
+}
+
+fn asked_to_wait<B>(response: &Response<B>) -> Option<Duration> {
+    let code = response.status();
+    if code != StatusCode::TOO_MANY_REQUESTS && !code.is_server_error() {
+        return None;
+    }
+    let value = response.headers().get(header::RETRY_AFTER)?;
+    let seconds: u32 = value.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds.into()))
+}
+
+fn passes_by_itself(request: &Request<()>, error: &(dyn std::error::Error + 'static)) -> bool {
+    request.method() == Method::GET
+        && request.extensions().get::<StreamedAnswer>().is_none()
+        && (transient::is_broken(error)
+            || (query::is_watch(request) && transient::is_timeout(error)))
+}
+
+fn with_previous(last: BoxError, previous: Option<String>) -> BoxError {
+    match previous {
+        Some(previous) if previous != last.to_string() => {
+            Box::new(PreviousAttempt { last, previous })
+        }
+        _ => last,
+    }
+}
+
+async fn drain<B>(response: Response<B>)
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let body = response.into_body();
+    if body
+        .size_hint()
+        .upper()
+        .is_none_or(|size| size <= DRAINED as u64)
+    {
+        // Whether it ends well or not, nobody reads it.
+        let _ = Box::pin(Limited::new(body, DRAINED)).collect().await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

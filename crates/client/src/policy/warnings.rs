@@ -1,0 +1,187 @@
+//! [`WarningHandler`]: what becomes of the warnings that servers send with their answers.
+
+use std::{
+    collections::HashSet,
+    fmt,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use http::{Request, Response};
+use parking_lot::Mutex;
+use tower::{Layer, Service, ServiceExt};
+
+use super::{Answering, BoxError, Warning, parse_warnings};
+
+/// The code of warnings that people should see.
+const FOR_PEOPLE: u16 = 299;
+
+/// How many different warnings [`OnceEach`] remembers. Beyond, it forgets all and begins anew.
+const REMEMBERED: usize = 1000;
+
+/// Takes warnings. Closures over `&Warning` are handlers too.
+pub trait WarningHandler: Send + Sync {
+    /// Called for every warning of every final answer, refusals and beginnings of watches included.
+    fn warn(&self, warning: &Warning);
+}
+
+/// Drops all warnings.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoWarnings;
+
+/// Logs the warnings that are meant for people (code 299, with a text), through `tracing`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LogWarnings;
+
+/// Passes every warning on once, those meant for people only.
+#[derive(Debug, Default)]
+pub struct OnceEach<H> {
+    to: H,
+    seen: Mutex<HashSet<String>>,
+}
+
+/// The handler of this request's warnings, as an extension of it.
+#[derive(Clone)]
+pub struct RequestWarnings(pub Arc<dyn WarningHandler>);
+
+/// Hands warnings to a handler.
+#[derive(Clone)]
+pub struct WarningLayer(Arc<dyn WarningHandler>);
+
+/// What [`WarningLayer`] makes of a service.
+#[derive(Clone)]
+pub struct WarningService<S> {
+    inner: S,
+    handler: Arc<dyn WarningHandler>,
+}
+
+impl<F: Fn(&Warning) + Send + Sync> WarningHandler for F {
+    fn warn(&self, warning: &Warning) {
+        self(warning);
+    }
+}
+
+impl WarningHandler for NoWarnings {
+    fn warn(&self, _: &Warning) {}
+}
+
+impl WarningHandler for LogWarnings {
+    fn warn(&self, warning: &Warning) {
+        if is_for_people(warning) {
+            tracing::warn!(agent = warning.agent, "{}", warning.text);
+        }
+    }
+}
+
+impl<H> OnceEach<H> {
+    /// Passes warnings on to `to`.
+    pub fn new(to: H) -> Self {
+        Self {
+            to,
+            seen: Mutex::default(),
+        }
+    }
+}
+
+impl<H: WarningHandler> WarningHandler for OnceEach<H> {
+    fn warn(&self, warning: &Warning) {
+        if !is_for_people(warning) {
+            return;
+        }
+        let new = {
+            let mut seen = self.seen.lock();
+            if seen.len() >= REMEMBERED {
+                seen.clear();
+            }
+            seen.insert(warning.text.clone())
+        };
+        if new {
+            self.to.warn(warning);
+        }
+    }
+}
+
+impl WarningLayer {
+    /// Hands warnings to this handler, unless a request has [one of its own](RequestWarnings).
+    pub fn new(handler: Arc<dyn WarningHandler>) -> Self {
+        Self(handler)
+    }
+}
+
+impl<S> Layer<S> for WarningLayer {
+    type Service = WarningService<S>;
+
+    fn layer(&self, inner: S) -> WarningService<S> {
+        WarningService {
+            inner,
+            handler: self.0.clone(),
+        }
+    }
+}
+
+impl<S, A, B> Service<Request<A>> for WarningService<S>
+where
+    S: Service<Request<A>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Error: Into<BoxError>,
+    A: Send + 'static,
+    B: 'static,
+{
+    type Response = Response<B>;
+    type Error = BoxError;
+    type Future = Answering<Response<B>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<A>) -> Self::Future {
+        let inner = self.inner.clone();
+        let own = request.extensions().get::<RequestWarnings>();
+        let handler = own.map_or_else(|| self.handler.clone(), |own| own.0.clone());
+        Box::pin(async move {
+            let response = inner.oneshot(request).await.map_err(Into::into)?;
+            for warning in parse_warnings(response.headers()) {
+                handler.warn(&warning);
+            }
+            Ok(response)
+        })
+    }
+}
+
+impl fmt::Debug for WarningLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WarningLayer").finish_non_exhaustive()
+    }
+}
+
+fn is_for_people(warning: &Warning) -> bool {
+    warning.code == FOR_PEOPLE && !warning.text.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RE-10
+    #[test]
+    fn the_same_warning_is_passed_on_once() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let ear = heard.clone();
+        let once = OnceEach::new(move |warning: &Warning| ear.lock().push(warning.text.clone()));
+        for (code, text) in [
+            (299, "a"),
+            (299, "a"),
+            (199, "not for people"),
+            (299, ""),
+            (299, "b"),
+        ] {
+            once.warn(&Warning {
+                code,
+                agent: "-".into(),
+                text: text.into(),
+            });
+        }
+        assert_eq!(*heard.lock(), ["a", "b"]);
+    }
+}

@@ -1,0 +1,302 @@
+//! [`RestRequest`]: a request, put together piece by piece.
+//!
+//! A mistake made on the way is kept, and is what [`send`](RestRequest::send) answers with; nothing is sent then.
+
+use std::{fmt::Write as _, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
+use http_body_util::BodyExt;
+use kube::client::Body;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{Answer, Watch, answer, path::segment, watch};
+use crate::{
+    error::{Error, Result},
+    policy::{MaxRetries, RequestTimeout, RequestWarnings, StreamedAnswer, WarningHandler},
+    stream::ByteStream,
+};
+
+/// A request that is being put together. Made by [`RestClient`](super::RestClient).
+#[must_use = "a request does nothing until it is sent"]
+pub struct RestRequest {
+    client: kube::Client,
+    method: Method,
+    base: String,
+    absolute: Option<String>,
+    namespace: Option<String>,
+    resource: Option<String>,
+    name: Option<String>,
+    subresource: Option<Vec<String>>,
+    suffix: Vec<String>,
+    query: String,
+    headers: HeaderMap,
+    body: Bytes,
+    timeout: Option<Duration>,
+    retries: Option<u32>,
+    warnings: Option<Arc<dyn WarningHandler>>,
+    mistake: Option<Error>,
+}
+
+impl RestRequest {
+    pub(super) fn new(client: kube::Client, method: Method, base: String) -> Self {
+        Self {
+            client,
+            method,
+            base,
+            absolute: None,
+            namespace: None,
+            resource: None,
+            name: None,
+            subresource: None,
+            suffix: Vec::new(),
+            query: String::new(),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            timeout: None,
+            retries: None,
+            warnings: None,
+            mistake: None,
+        }
+    }
+
+    /// Exactly this path, instead of one under a group and version.
+    pub fn abs_path(mut self, path: impl Into<String>) -> Self {
+        self.absolute = Some(path.into());
+        self
+    }
+
+    /// Within a namespace.
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
+        let namespace = namespace.into();
+        if namespace.is_empty() {
+            // RE-8: all namespaces can be listed and watched; nothing can be made or named there.
+            self.namespace = Some(namespace);
+            return self;
+        }
+        self.check("namespace", self.namespace.is_some(), &namespace);
+        self.namespace = Some(namespace);
+        self
+    }
+
+    /// Of a resource: `pods`.
+    pub fn resource(mut self, resource: impl Into<String>) -> Self {
+        let resource = resource.into();
+        self.check("resource", self.resource.is_some(), &resource);
+        self.resource = Some(resource);
+        self
+    }
+
+    /// The object of that name.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        let name = name.into();
+        if name.is_empty() {
+            self.fail("resource name may not be empty".into());
+        }
+        self.check("name", self.name.is_some(), &name);
+        self.name = Some(name);
+        self
+    }
+
+    /// A part of the object: `status`, or several steps down.
+    pub fn subresource<T: Into<String>>(mut self, steps: impl IntoIterator<Item = T>) -> Self {
+        let steps: Vec<String> = steps.into_iter().map(Into::into).collect();
+        let twice = self.subresource.is_some();
+        for step in &steps {
+            self.check("subresource", twice, step);
+        }
+        self.subresource = Some(steps);
+        self
+    }
+
+    /// More segments at the end of the path.
+    pub fn suffix<T: Into<String>>(mut self, segments: impl IntoIterator<Item = T>) -> Self {
+        self.suffix.extend(segments.into_iter().map(Into::into));
+        self
+    }
+
+    /// A parameter of the query. The same name may come several times.
+    pub fn param(mut self, name: &str, value: impl AsRef<str>) -> Self {
+        let separator = if self.query.is_empty() { "" } else { "&" };
+        let name = utf8_percent_encode(name, NON_ALPHANUMERIC);
+        let value = utf8_percent_encode(value.as_ref(), NON_ALPHANUMERIC);
+        // Writing to a string does not fail.
+        let _ = write!(self.query, "{separator}{name}={value}");
+        self
+    }
+
+    /// A header, instead of those of that name.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        match (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            (Ok(name), Ok(value)) => {
+                self.headers.insert(name, value);
+            }
+            _ => self.fail(format!("invalid header {name}: {value:?}")),
+        }
+        self
+    }
+
+    /// A body as JSON.
+    pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Self {
+        self.json_as("application/json", body)
+    }
+
+    /// A body as JSON under another content type: `application/merge-patch+json`.
+    pub fn json_as<T: Serialize + ?Sized>(mut self, content_type: &str, body: &T) -> Self {
+        match serde_json::to_vec(body) {
+            Ok(bytes) => self.bytes(content_type, bytes),
+            Err(error) => {
+                self.fail(format!("cannot encode the body: {error}"));
+                self
+            }
+        }
+    }
+
+    /// A body as it is.
+    pub fn bytes(mut self, content_type: &str, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self.header(header::CONTENT_TYPE.as_str(), content_type)
+    }
+
+    /// How long it may take, all attempts and the whole answer. The server is told, too.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
+        self
+    }
+
+    /// How often it may be tried again, if the client [does that](crate::ClientOptions::max_retries).
+    pub fn max_retries(mut self, retries: u32) -> Self {
+        self.retries = Some(retries);
+        self
+    }
+
+    /// What becomes of its warnings, if the client [hands them on](crate::ClientOptions::warnings).
+    pub fn warnings(mut self, handler: impl WarningHandler + 'static) -> Self {
+        self.warnings = Some(Arc::new(handler));
+        self
+    }
+
+    /// Sends it and waits for the whole answer. A refusal is an error.
+    pub async fn send(self) -> Result<Answer> {
+        let (client, timeout) = (self.client.clone(), self.timeout);
+        let request = self.build()?;
+        let exchange = answer::exchange(&client, request);
+        match timeout {
+            // The client may not have a layer that knows of time.
+            Some(limit) => tokio::time::timeout(limit, exchange)
+                .await
+                .map_err(|_| Error::TimedOut(limit))?,
+            None => exchange.await,
+        }
+    }
+
+    /// Sends it and hands the answer on while it arrives. A refusal is an error.
+    pub async fn stream(self) -> Result<ByteStream> {
+        let client = self.client.clone();
+        let mut request = self.build()?;
+        request.extensions_mut().insert(StreamedAnswer);
+        let response = answer::open(&client, request).await?;
+        let chunks = response.into_body().into_data_stream();
+        Ok(Box::pin(chunks.map(|chunk| chunk.map_err(Into::into))))
+    }
+
+    /// Sends it as a watch and decodes events while they arrive.
+    pub async fn watch<T: DeserializeOwned + Send + 'static>(self) -> Result<Watch<T>> {
+        let client = self.client.clone();
+        let request = self.param("watch", "true").build()?;
+        watch::open(&client, request, Ok).await
+    }
+
+    /// The request as it would be sent.
+    pub fn build(mut self) -> Result<Request<Body>> {
+        if let Some(mistake) = self.mistake.take() {
+            return Err(mistake);
+        }
+        self.preflight()?;
+        let mut uri = self.path()?;
+        if let Some(limit) = self.timeout {
+            self = self.param("timeout", format!("{}s", limit.as_secs_f64()));
+        }
+        if !self.query.is_empty() {
+            let separator = if uri.contains('?') { '&' } else { '?' };
+            uri = format!("{uri}{separator}{}", self.query);
+        }
+        let mut request = Request::builder()
+            .method(self.method)
+            .uri(uri)
+            .body(Body::from(self.body))
+            .map_err(|error| Error::Request(error.to_string()))?;
+        *request.headers_mut() = self.headers;
+        let accept = HeaderValue::from_static("application/json, */*");
+        request
+            .headers_mut()
+            .entry(header::ACCEPT)
+            .or_insert(accept);
+        let extensions = request.extensions_mut();
+        self.timeout
+            .map(|limit| extensions.insert(RequestTimeout(limit)));
+        self.retries
+            .map(|retries| extensions.insert(MaxRetries(retries)));
+        self.warnings
+            .map(|handler| extensions.insert(RequestWarnings(handler)));
+        Ok(request)
+    }
+
+    fn path(&self) -> Result<String> {
+        let mut path = self.absolute.clone().unwrap_or_else(|| self.base.clone());
+        let mut push = |what: &str, value: &str| -> Result<()> {
+            path.push('/');
+            path.push_str(&segment(what, value)?);
+            Ok(())
+        };
+        if let Some(namespace) = self.namespace.as_deref().filter(|ns| !ns.is_empty()) {
+            push("resource", "namespaces")?;
+            push("namespace", namespace)?;
+        }
+        for (what, value) in [("resource", &self.resource), ("name", &self.name)] {
+            if let Some(value) = value {
+                push(what, value)?;
+            }
+        }
+        for step in self.subresource.iter().flatten() {
+            push("subresource", step)?;
+        }
+        for more in &self.suffix {
+            push("segment", more)?;
+        }
+        if path.is_empty() {
+            path.push('/');
+        }
+        Ok(path)
+    }
+
+    /// RE-8
+    fn preflight(&self) -> Result<()> {
+        if self.namespace.as_deref() != Some("") {
+            return Ok(());
+        }
+        let named = [Method::GET, Method::PUT, Method::DELETE].contains(&self.method);
+        let refused = match &self.name {
+            Some(_) if named => {
+                "an empty namespace may not be set when a resource name is provided"
+            }
+            _ if self.method == Method::POST => "an empty namespace may not be set during creation",
+            _ => return Ok(()),
+        };
+        Err(Error::Request(refused.to_owned()))
+    }
+
+    fn check(&mut self, what: &str, twice: bool, value: &str) {
+        if twice {
+            self.fail(format!("{what} already set, cannot change to {value:?}"));
+        } else if let Err(error) = segment(what, value) {
+            self.mistake.get_or_insert(error);
+        }
+    }
+
+    fn fail(&mut self, mistake: String) {
+        self.mistake.get_or_insert(Error::Request(mistake));
+    }
+}

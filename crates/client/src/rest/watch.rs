@@ -1,0 +1,114 @@
+//! [`Watch`]: events, decoded while they arrive.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_util::{Stream, StreamExt, stream};
+use http::{HeaderValue, Request, header};
+use http_body_util::BodyExt;
+use kube::{
+    api::WatchEvent,
+    client::Body,
+    core::{Status, watch::Bookmark},
+};
+use serde::de::DeserializeOwned;
+
+use super::answer;
+use crate::{
+    error::{Error, Result},
+    policy::transient,
+    stream::{ByteStream, DecodeError, EventType, WatchDecoder, WatchFrame},
+};
+
+/// The events of a watch. An error ends it; without one it ends when the server has had enough.
+pub struct Watch<T>(Pin<Box<dyn Stream<Item = Result<WatchEvent<T>>> + Send>>);
+
+impl<T> Stream for Watch<T> {
+    type Item = Result<WatchEvent<T>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll_next(cx)
+    }
+}
+
+/// Sends a watch. `settle` has the last word on every object.
+///
+/// RE-6: a connection that breaks before the watch has begun is a watch that has ended: whoever watches goes on from where
+/// they were.
+pub(crate) async fn open<T, F>(
+    client: &kube::Client,
+    mut request: Request<Body>,
+    settle: F,
+) -> Result<Watch<T>>
+where
+    T: DeserializeOwned + Send + 'static,
+    F: Fn(T) -> Result<T> + Send + 'static,
+{
+    // Servers may compress a watch event by event, which the decompression of HTTP clients takes for its end.
+    let identity = HeaderValue::from_static("identity");
+    let headers = request.headers_mut();
+    headers.entry(header::ACCEPT_ENCODING).or_insert(identity);
+    let response = match answer::open(client, request).await {
+        Ok(response) => response,
+        Err(Error::Transport(error))
+            if transient::is_broken(&*error) || transient::is_timeout(&*error) =>
+        {
+            return Ok(Watch(Box::pin(stream::empty())));
+        }
+        Err(error) => return Err(error),
+    };
+    let chunks = response.into_body().into_data_stream();
+    let chunks: ByteStream = Box::pin(chunks.map(|chunk| chunk.map_err(Into::into)));
+    let state = Some((chunks, WatchDecoder::default(), settle));
+    let events = stream::unfold(state, |state| async move {
+        let (mut chunks, mut decoder, settle) = state?;
+        match next(&mut chunks, &mut decoder).await {
+            Ok(Some(frame)) => match event(frame, &settle) {
+                Ok(event) => Some((Ok(event), Some((chunks, decoder, settle)))),
+                Err(error) => Some((Err(error), None)),
+            },
+            Ok(None) => None,
+            Err(error) => Some((Err(error), None)),
+        }
+    });
+    Ok(Watch(Box::pin(events)))
+}
+
+async fn next(chunks: &mut ByteStream, decoder: &mut WatchDecoder) -> Result<Option<WatchFrame>> {
+    loop {
+        if let Some(frame) = decoder.next()? {
+            return Ok(Some(frame));
+        }
+        match chunks.next().await {
+            Some(Ok(chunk)) => decoder.push(chunk),
+            Some(Err(error)) => {
+                return Err(match error.downcast::<kube::Error>() {
+                    Ok(error) => Error::from(*error),
+                    Err(error) => Error::from(kube::Error::Service(error)),
+                });
+            }
+            None if decoder.is_between_events() => return Ok(None),
+            None => return Err(DecodeError::Truncated("event").into()),
+        }
+    }
+}
+
+fn event<T: DeserializeOwned>(
+    frame: WatchFrame,
+    settle: &impl Fn(T) -> Result<T>,
+) -> Result<WatchEvent<T>> {
+    let object = || settle(decode(&frame.object)?);
+    Ok(match frame.event {
+        EventType::Added => WatchEvent::Added(object()?),
+        EventType::Modified => WatchEvent::Modified(object()?),
+        EventType::Deleted => WatchEvent::Deleted(object()?),
+        EventType::Bookmark => WatchEvent::Bookmark(decode::<Bookmark>(&frame.object)?),
+        EventType::Error => WatchEvent::Error(Box::new(decode::<Status>(&frame.object)?)),
+    })
+}
+
+fn decode<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
+    serde_json::from_slice(json).map_err(|error| Error::Decode(error.to_string()))
+}

@@ -1,0 +1,254 @@
+//! [`DiscoveryRestMapper`]: from kinds to resources and back, by what the server has.
+//!
+//! It discovers when it is asked for the first time, and again whenever something is unknown: a CRD that was made a moment
+//! ago is found. Those who ask at the same time wait for the same discovery; what was unknown then stays unknown for
+//! [a while](DiscoveryRestMapper::forget_misses_after), so a kind that is not there does not keep the server busy (RM-5).
+
+mod snapshot;
+
+pub use snapshot::Snapshot;
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use kubewright_machinery::{
+    gvk::{GroupKind, GroupResource, GroupVersionKind, GroupVersionResource},
+    rest_mapper::{RestMapper, RestMapperError, RestMapping},
+};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::{
+    discovery::{Discovery, GroupDiscoveryFailed},
+    error::{Error, Result},
+};
+
+/// How long something stays unknown without asking again.
+const MISSES_LAST: Duration = Duration::from_secs(10);
+
+/// How many misses are remembered. Beyond, all are forgotten.
+const MAX_MISSES: usize = 1000;
+
+/// Finds kinds and resources by discovery. Clones share what is known.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::sync::Arc;
+/// use kubewright_client::{DiscoveryClient, DiscoveryRestMapper, discovery::MemoryCache};
+/// use kubewright_machinery::gvk::GroupKind;
+///
+/// let mapper = DiscoveryRestMapper::new(Arc::new(MemoryCache::new(DiscoveryClient::new(client))));
+/// let deployments = mapper.mapping(&GroupKind::new("apps", "Deployment"), &[]).await.unwrap();
+/// assert_eq!(deployments.resource.to_string(), "apps/v1, Resource=deployments");
+/// assert!(deployments.namespaced);
+///
+/// // What people type.
+/// assert_eq!(mapper.find("deploy.apps").await.unwrap().kind.kind, "Deployment");
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct DiscoveryRestMapper(Arc<Inner>);
+
+struct Inner {
+    discovery: Arc<dyn Discovery>,
+    known: Mutex<Known>,
+    /// Held by the one who discovers.
+    discovering: tokio::sync::Mutex<()>,
+    misses_last: Duration,
+}
+
+#[derive(Default)]
+struct Known {
+    snapshot: Option<Arc<Snapshot>>,
+    /// Grows with every discovery.
+    generation: u64,
+    misses: HashMap<Question, Instant>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Question {
+    Kind(GroupKind, Vec<String>),
+    Resource(GroupVersionResource),
+}
+
+impl DiscoveryRestMapper {
+    /// Knows nothing yet, and asks `discovery` when it has to.
+    pub fn new(discovery: Arc<dyn Discovery>) -> Self {
+        Self::forget_misses_after(discovery, MISSES_LAST)
+    }
+
+    /// The same; what is unknown stays so for that long before the server is asked again.
+    pub fn forget_misses_after(discovery: Arc<dyn Discovery>, misses_last: Duration) -> Self {
+        Self(Arc::new(Inner {
+            discovery,
+            known: Mutex::default(),
+            discovering: tokio::sync::Mutex::new(()),
+            misses_last,
+        }))
+    }
+
+    /// Where the objects of a kind are: in the first of these versions that has it, or without any in the preferred one.
+    pub async fn mapping(&self, kind: &GroupKind, versions: &[&str]) -> Result<RestMapping> {
+        let named = versions.iter().map(|version| (*version).to_owned());
+        let question = Question::Kind(kind.clone(), named.collect());
+        self.ask(question, |known| known.mapping(kind, versions))
+            .await
+    }
+
+    /// All that a partial resource may mean, the preferred first. Group and version may be empty, the group may be the
+    /// start of one, and the name may be plural, singular or short.
+    pub async fn mappings_for(&self, partial: &GroupVersionResource) -> Result<Vec<RestMapping>> {
+        let question = Question::Resource(partial.clone());
+        self.ask(question, |known| known.mappings_for(partial))
+            .await
+    }
+
+    /// The resource that a partial resource means.
+    pub async fn resource_for(
+        &self,
+        partial: &GroupVersionResource,
+    ) -> Result<GroupVersionResource> {
+        let question = Question::Resource(partial.clone());
+        self.ask(question, |known| known.resource_for(partial))
+            .await
+    }
+
+    /// The kind of the objects of a resource.
+    pub async fn kind_for(&self, partial: &GroupVersionResource) -> Result<GroupVersionKind> {
+        let question = Question::Resource(partial.clone());
+        self.ask(question, |known| known.kind_for(partial)).await
+    }
+
+    /// What people type: `po`, `deployments`, `deploy.apps`, `deployments.v1.apps`.
+    pub async fn find(&self, text: &str) -> Result<RestMapping> {
+        let (name, group) = text.split_once('.').unwrap_or((text, ""));
+        let partial = GroupVersionResource::new(group, "", name);
+        // What stands between two dots may be a version, or the beginning of the group.
+        let versioned = group
+            .split_once('.')
+            .map(|(version, group)| GroupVersionResource::new(group, version, name));
+        let question = Question::Resource(partial.clone());
+        self.ask(question, |known| {
+            let versioned = versioned
+                .as_ref()
+                .and_then(|versioned| known.first(versioned).ok());
+            versioned.map_or_else(|| known.first(&partial), Ok)
+        })
+        .await
+    }
+
+    /// The resources of a category, such as `all` (RM-7).
+    pub async fn category(&self, name: &str) -> Result<Vec<GroupResource>> {
+        Ok(self.snapshot().await?.category(name).to_vec())
+    }
+
+    /// What is known now, as a mapper that asks nobody.
+    pub async fn snapshot(&self) -> Result<Arc<Snapshot>> {
+        Ok(self.known().await?.0)
+    }
+
+    /// Forgets what is known; the next question discovers.
+    pub async fn reset(&self) {
+        {
+            let mut known = self.0.known.lock();
+            known.snapshot = None;
+            known.misses.clear();
+        }
+        self.0.discovery.invalidate().await;
+    }
+
+    async fn ask<T>(
+        &self,
+        question: Question,
+        answer: impl Fn(&Snapshot) -> Result<T, RestMapperError>,
+    ) -> Result<T> {
+        let (snapshot, generation) = self.known().await?;
+        let unknown = match answer(&snapshot) {
+            Err(error) if is_unknown(&error) => error,
+            result => return Ok(result?),
+        };
+        if self.is_missed(&question) {
+            return Err(because(&snapshot, &question, unknown));
+        }
+        let (snapshot, _) = self.discover(generation, true).await?;
+        match answer(&snapshot) {
+            Err(error) if is_unknown(&error) => {
+                self.miss(&question);
+                Err(because(&snapshot, &question, error))
+            }
+            result => Ok(result?),
+        }
+    }
+
+    /// What is known, and since which discovery.
+    async fn known(&self) -> Result<(Arc<Snapshot>, u64)> {
+        match self.look() {
+            (Some(snapshot), generation) => Ok((snapshot, generation)),
+            (None, generation) => self.discover(generation, false).await,
+        }
+    }
+
+    fn look(&self) -> (Option<Arc<Snapshot>>, u64) {
+        let known = self.0.known.lock();
+        (known.snapshot.clone(), known.generation)
+    }
+
+    /// Discovers, unless somebody has done so after that generation.
+    async fn discover(&self, after: u64, anew: bool) -> Result<(Arc<Snapshot>, u64)> {
+        let _one_at_a_time = self.0.discovering.lock().await;
+        if let (Some(snapshot), generation) = self.look()
+            && generation > after
+        {
+            return Ok((snapshot, generation));
+        }
+        if anew {
+            self.0.discovery.invalidate().await;
+        }
+        let found = self.0.discovery.discover().await?;
+        let snapshot = Arc::new(Snapshot::new(&found));
+        let mut known = self.0.known.lock();
+        known.generation += 1;
+        known.snapshot = Some(snapshot.clone());
+        Ok((snapshot, known.generation))
+    }
+
+    fn is_missed(&self, question: &Question) -> bool {
+        let known = self.0.known.lock();
+        let missed = known.misses.get(question);
+        missed.is_some_and(|at| at.elapsed() < self.0.misses_last)
+    }
+
+    fn miss(&self, question: &Question) {
+        let mut known = self.0.known.lock();
+        if known.misses.len() >= MAX_MISSES {
+            known.misses.clear();
+        }
+        known.misses.insert(question.clone(), Instant::now());
+    }
+}
+
+fn is_unknown(error: &RestMapperError) -> bool {
+    matches!(
+        error,
+        RestMapperError::NoKindMatch { .. } | RestMapperError::NoResourceMatch(_)
+    )
+}
+
+/// Where the group could not be discovered, that is the reason.
+fn because(snapshot: &Snapshot, question: &Question, unknown: RestMapperError) -> Error {
+    let group = match question {
+        Question::Kind(kind, _) => &kind.group,
+        Question::Resource(resource) => &resource.group,
+    };
+    let failures = snapshot.failures().iter();
+    let failed: std::collections::BTreeMap<_, _> = failures
+        .filter(|(version, _)| version.group == *group)
+        .map(|(version, error)| (version.clone(), error.clone()))
+        .collect();
+    if failed.is_empty() {
+        unknown.into()
+    } else {
+        GroupDiscoveryFailed(failed).into()
+    }
+}

@@ -1,0 +1,179 @@
+//! [`Snapshot`]: what discovery found, as a mapper that asks nobody.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroup, APIResource};
+use kubewright_machinery::{
+    gvk::{GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource},
+    rest_mapper::{RestMapper, RestMapperError, RestMapping, StaticRestMapper},
+};
+
+use crate::{discovery::Discovered, error::Error};
+
+/// What discovery found. The order is that of preference: the core group, then the groups as the server orders them, of
+/// each the preferred version and then the others (RM-3).
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    mapper: StaticRestMapper,
+    /// Kinds that are not in discovery and are understood all the same (RM-1): in lower case, and those of lists.
+    other_kinds: StaticRestMapper,
+    categories: BTreeMap<String, Vec<GroupResource>>,
+    failures: BTreeMap<GroupVersion, Error>,
+}
+
+impl Snapshot {
+    /// Of what was discovered.
+    pub fn new(found: &Discovered) -> Self {
+        let mut snapshot = Self {
+            failures: found.failures.clone(),
+            ..Self::default()
+        };
+        let mut versions: Vec<_> = found.by_version().collect();
+        // Stable: the order of the server stays where nothing else counts.
+        let places: BTreeMap<&str, usize> = found
+            .groups
+            .iter()
+            .enumerate()
+            .map(|(i, group)| (group.name.as_str(), i))
+            .collect();
+        versions.sort_by_key(|(group, version, _)| {
+            let core = !(group.name.is_empty() && version.version == "v1");
+            let place = places.get(group.name.as_str()).copied();
+            (core, place, !is_preferred(group, version))
+        });
+        for (_, version, list) in versions {
+            for resource in list.resources.iter().filter(|r| !r.name.contains('/')) {
+                snapshot.add(&version, resource);
+            }
+            snapshot.other_kinds.add(RestMapping {
+                kind: version.with_kind("List"),
+                resource: version.with_resource("lists"),
+                singular: "list".to_owned(),
+                short_names: Vec::new(),
+                namespaced: false,
+            });
+        }
+        snapshot
+    }
+
+    /// All that is known, the preferred first.
+    pub fn mappings(&self) -> &[RestMapping] {
+        self.mapper.mappings()
+    }
+
+    /// What could not be discovered, and why.
+    pub fn failures(&self) -> &BTreeMap<GroupVersion, Error> {
+        &self.failures
+    }
+
+    /// The resources of a category; none if there is no such category.
+    pub fn category(&self, name: &str) -> &[GroupResource] {
+        self.categories
+            .get(name)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+
+    /// What a partial resource means, if it is clear.
+    pub fn first(&self, partial: &GroupVersionResource) -> Result<RestMapping, RestMapperError> {
+        let all = self.mappings_for(partial)?;
+        match all.as_slice() {
+            // Preference decides between groups and versions, and cannot within one.
+            [first, second, ..]
+                if first.resource.group_version() == second.resource.group_version() =>
+            {
+                Err(RestMapperError::Ambiguous {
+                    partial: partial.clone(),
+                    matching: all.into_iter().map(|mapping| mapping.resource).collect(),
+                })
+            }
+            [first, ..] => Ok(first.clone()),
+            [] => Err(RestMapperError::NoResourceMatch(partial.clone())),
+        }
+    }
+
+    fn add(&mut self, version: &GroupVersion, resource: &APIResource) {
+        let singular = if resource.singular_name.is_empty() {
+            resource.kind.to_lowercase()
+        } else {
+            resource.singular_name.clone()
+        };
+        let mapping = RestMapping {
+            kind: version.with_kind(&resource.kind),
+            resource: version.with_resource(&resource.name),
+            singular,
+            short_names: resource.short_names.clone().unwrap_or_default(),
+            namespaced: resource.namespaced,
+        };
+        for kind in [
+            resource.kind.to_lowercase(),
+            format!("{}List", resource.kind),
+        ] {
+            self.other_kinds.add(RestMapping {
+                kind: version.with_kind(kind),
+                ..mapping.clone()
+            });
+        }
+        let name = GroupResource::new(&version.group, &resource.name);
+        for category in resource.categories.iter().flatten() {
+            let members = self.categories.entry(category.clone()).or_default();
+            if !members.contains(&name) {
+                members.push(name.clone());
+            }
+        }
+        self.mapper.add(mapping);
+    }
+}
+
+impl RestMapper for Snapshot {
+    fn mapping(&self, kind: &GroupKind, versions: &[&str]) -> Result<RestMapping, RestMapperError> {
+        let found = self.mapper.mapping(kind, versions);
+        found.or_else(|error| self.other_kinds.mapping(kind, versions).map_err(|_| error))
+    }
+
+    /// RM-6: a full name wins over short ones, and of short ones the first.
+    fn mappings_for(
+        &self,
+        partial: &GroupVersionResource,
+    ) -> Result<Vec<RestMapping>, RestMapperError> {
+        let mut found = self.mapper.mappings_for(partial)?;
+        let name = partial.resource.to_lowercase();
+        let in_full =
+            |mapping: &RestMapping| mapping.resource.resource == name || mapping.singular == name;
+        if found.iter().any(in_full) {
+            found.retain(in_full);
+        } else if let Some(first) = found.first().map(|m| m.resource.group_resource()) {
+            for other in found
+                .iter()
+                .filter(|m| m.resource.group_resource() != first)
+            {
+                let other = other.resource.group_resource();
+                tracing::debug!(short = name, %first, %other, "a short name could also mean another resource");
+            }
+            found.retain(|mapping| mapping.resource.group_resource() == first);
+        }
+        Ok(found)
+    }
+
+    fn resource_for(
+        &self,
+        partial: &GroupVersionResource,
+    ) -> Result<GroupVersionResource, RestMapperError> {
+        Ok(self.first(partial)?.resource)
+    }
+
+    fn kind_for(
+        &self,
+        partial: &GroupVersionResource,
+    ) -> Result<GroupVersionKind, RestMapperError> {
+        Ok(self.first(partial)?.kind)
+    }
+}
+
+fn is_preferred(group: &APIGroup, version: &GroupVersion) -> bool {
+    let preferred = group.preferred_version.as_ref();
+    preferred.is_some_and(|preferred| preferred.version == version.version)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+//! Where a JSON value ends: on a whole buffer ([`value_end`], [`ObjectReader`]) and across chunks ([`Boundary`]).
+//!
+//! Only strings and brackets are looked at. What lies between them is not checked: a wrong literal is found by whoever
+//! decodes the value. Nothing recurses; depth is a counter.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::DecodeError;
+
+/// Finds the end of one JSON value in chunks.
+#[derive(Clone, Debug, Default)]
+pub struct Boundary {
+    depth: u32,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Start,
+    Between,
+    String,
+    Escape,
+    Scalar,
+}
+
+/// Walks over the fields of one JSON object in a whole buffer.
+#[derive(Clone, Debug)]
+pub struct ObjectReader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    first: bool,
+}
+
+/// The end of the value that begins at `start`, where white space may precede it.
+pub fn value_end(bytes: &[u8], start: usize) -> Result<usize, DecodeError> {
+    let rest = bytes.get(start..).unwrap_or_default();
+    let mut boundary = Boundary::default();
+    match boundary.advance(rest) {
+        Some(length) => Ok(start + length),
+        // A number at the end of the buffer ends there.
+        None if boundary.state == State::Scalar => Ok(bytes.len()),
+        None => Err(DecodeError::Truncated("value")),
+    }
+}
+
+/// The first byte at or after `at` that is not white space.
+pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
+        at += 1;
+    }
+    at
+}
+
+/// The text of a JSON string, quotes included in `raw`. `None` if it is no string.
+pub fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
+    let inner = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if memchr::memchr(b'\\', inner).is_none() {
+        return std::str::from_utf8(inner).ok().map(Cow::Borrowed);
+    }
+    serde_json::from_slice(raw).ok().map(Cow::Owned)
+}
+
+impl Boundary {
+    /// Reads on. `Some(n)`: the value ended before byte `n` of these bytes. `None`: it goes on in the next chunk.
+    pub fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        while at < bytes.len() {
+            match self.state {
+                State::Start => {
+                    match bytes[at] {
+                        b'{' | b'[' => {
+                            self.depth = 1;
+                            self.state = State::Between;
+                        }
+                        b'"' => self.state = State::String,
+                        byte if byte.is_ascii_whitespace() => {}
+                        _ => self.state = State::Scalar,
+                    }
+                    at += 1;
+                }
+                State::Between => match self.between(bytes, at) {
+                    (next, true) => return Some(next),
+                    (next, false) => at = next,
+                },
+                State::String => {
+                    at = quote_or_escape(bytes, at);
+                    if let Some(byte) = bytes.get(at) {
+                        at += 1;
+                        match byte {
+                            b'\\' => self.state = State::Escape,
+                            _ if self.depth == 0 => return Some(at),
+                            _ => self.state = State::Between,
+                        }
+                    }
+                }
+                State::Escape => {
+                    at += 1;
+                    self.state = State::String;
+                }
+                State::Scalar => {
+                    if matches!(bytes[at], b',' | b'}' | b']') || bytes[at].is_ascii_whitespace() {
+                        return Some(at);
+                    }
+                    at += 1;
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether a value has begun.
+    pub fn has_begun(&self) -> bool {
+        self.state != State::Start
+    }
+
+    /// Brackets and whole strings from `at` on: where it stopped, and whether the value ended there.
+    #[inline]
+    fn between(&mut self, bytes: &[u8], mut at: usize) -> (usize, bool) {
+        let mut depth = self.depth;
+        while let Some(&byte) = bytes.get(at) {
+            at += 1;
+            match byte {
+                b'"' => {
+                    at = quote_or_escape(bytes, at);
+                    match bytes.get(at) {
+                        Some(b'"') => at += 1,
+                        _ => {
+                            self.state = State::String;
+                            break;
+                        }
+                    }
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        self.depth = 0;
+                        return (at, true);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.depth = depth;
+        (at, false)
+    }
+}
+
+impl<'a> ObjectReader<'a> {
+    /// The object that begins at `start`, where white space may precede it.
+    pub fn new(bytes: &'a [u8], start: usize) -> Result<Self, DecodeError> {
+        let at = skip_space(bytes, start);
+        match bytes.get(at) {
+            Some(b'{') => Ok(Self {
+                bytes,
+                at: at + 1,
+                first: true,
+            }),
+            Some(_) => Err(DecodeError::Malformed("an object was expected")),
+            None => Err(DecodeError::Truncated("object")),
+        }
+    }
+
+    /// The next field's name as it is written, without its quotes; the reader then stands before the value. `None` at the
+    /// end of the object; [`position`](Self::position) is then behind the closing bracket.
+    pub fn next_key(&mut self) -> Result<Option<&'a [u8]>, DecodeError> {
+        let mut at = skip_space(self.bytes, self.at);
+        match self.bytes.get(at) {
+            Some(b'}') => {
+                self.at = at + 1;
+                return Ok(None);
+            }
+            Some(b',') if !self.first => at = skip_space(self.bytes, at + 1),
+            _ => {}
+        }
+        match self.bytes.get(at) {
+            Some(b'"') => {}
+            Some(_) => return Err(DecodeError::Malformed("a field name was expected")),
+            None => return Err(DecodeError::Truncated("object")),
+        }
+        let end = value_end(self.bytes, at)?;
+        let colon = skip_space(self.bytes, end);
+        match self.bytes.get(colon) {
+            Some(b':') => {}
+            Some(_) => return Err(DecodeError::Malformed("a colon was expected")),
+            None => return Err(DecodeError::Truncated("object")),
+        }
+        self.first = false;
+        self.at = skip_space(self.bytes, colon + 1);
+        Ok(self.bytes.get(at + 1..end - 1))
+    }
+
+    /// Passes over the value the reader stands before, and says where it lies.
+    pub fn skip(&mut self) -> Result<Range<usize>, DecodeError> {
+        let end = value_end(self.bytes, self.at)?;
+        let range = self.at..end;
+        self.at = end;
+        Ok(range)
+    }
+
+    /// Where the reader stands.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Goes on at `position`, the end of a value that somebody else has read.
+    pub fn resume_at(&mut self, position: usize) {
+        self.at = position;
+    }
+}
+
+/// The first `"` or `\` at or after `at`; the length of `bytes` if there is none.
+#[inline]
+fn quote_or_escape(bytes: &[u8], at: usize) -> usize {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    const QUOTE: u64 = 0x2222_2222_2222_2222;
+    const ESCAPE: u64 = 0x5c5c_5c5c_5c5c_5c5c;
+    let mut at = at;
+    // Most strings are short: eight bytes at a time, four times, before a call is worth it.
+    for _ in 0..4 {
+        let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) else {
+            break;
+        };
+        let word = u64::from_le_bytes(*word);
+        let quote = word ^ QUOTE;
+        let escape = word ^ ESCAPE;
+        let found =
+            ((quote.wrapping_sub(LOW) & !quote) | (escape.wrapping_sub(LOW) & !escape)) & HIGH;
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    memchr::memchr2(b'"', b'\\', rest).map_or(bytes.len(), |found| at + found)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            ".*".prop_map(Into::into),
+        ];
+        leaf.prop_recursive(5, 48, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Into::into),
+                prop::collection::vec((".*", inner), 0..6).prop_map(|fields| fields
+                    .into_iter()
+                    .collect::<serde_json::Map<_, _>>()
+                    .into()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_ends_at_the_same_byte_however_it_is_cut(value in json(), cuts in prop::collection::vec(1usize..9, 1..64)) {
+            let text = format!(" {value},");
+            let end = text.len() - 1;
+            prop_assert_eq!(value_end(text.as_bytes(), 0), Ok(end));
+            let (mut boundary, mut at, mut cuts) = (Boundary::default(), 0, cuts.iter().cycle());
+            loop {
+                let next = (at + cuts.next().copied().unwrap_or(1)).min(text.len());
+                if let Some(n) = boundary.advance(&text.as_bytes()[at..next]) {
+                    prop_assert_eq!(at + n, end);
+                    break;
+                }
+                prop_assert!(next < text.len());
+                at = next;
+            }
+        }
+
+        #[test]
+        fn no_bytes_trip_the_scanner(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = value_end(&bytes, 0);
+            if let Ok(mut reader) = ObjectReader::new(&bytes, 0) {
+                while let Ok(Some(_)) = reader.next_key() {
+                    if reader.skip().is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nesting_without_end_exhausts_nothing() {
+        let deep = "[".repeat(5_000_000);
+        assert_eq!(
+            value_end(deep.as_bytes(), 0),
+            Err(DecodeError::Truncated("value"))
+        );
+    }
+
+    #[test]
+    fn fields_are_walked_in_order() {
+        let text = br#" { "a" : 1 , "b\"":[{"x":"}"}],"c":"\\"} "#;
+        let mut reader = ObjectReader::new(text, 0).unwrap();
+        let mut seen = Vec::new();
+        while let Some(key) = reader.next_key().unwrap() {
+            let value = reader.skip().unwrap();
+            seen.push((key.to_vec(), text[value].to_vec()));
+        }
+        assert_eq!(
+            seen,
+            [
+                (b"a".to_vec(), b"1".to_vec()),
+                (b"b\\\"".to_vec(), br#"[{"x":"}"}]"#.to_vec()),
+                (b"c".to_vec(), br#""\\""#.to_vec()),
+            ]
+        );
+        assert_eq!(reader.position(), text.len() - 1);
+    }
+}

@@ -1,0 +1,237 @@
+//! Which client for what?
+//!
+//! The same few objects, seen through each of the clients: REST by path, typed, dynamic, metadata-only; discovery, the
+//! mapper and scale beside them. On the embedded server, or on a cluster of yours:
+//!
+//! ```text
+//! cargo run -p client_tour
+//! cargo run -p client_tour -- --context kind-kind
+//! ```
+//!
+//! ```text
+//! server     Kubernetes 1.36
+//! discovery  21 groups, 67 kinds, nothing failed
+//! mapper     deploy is apps/v1, Resource=deployments
+//! typed      created ConfigMap colours, sky is blue
+//! rest       PUT answered 200 OK, sky is grey
+//! dynamic    applied Deployment web, 2 replicas, owned by client-tour
+//! scale      web has 5 replicas
+//! metadata   web is at generation 2, uid known, no spec was sent
+//! watch      ConfigMap colours was deleted
+//! warning    unknown field "odd"
+//! ```
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use futures_util::StreamExt;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::{
+    Client, Config, ResourceExt,
+    api::{
+        DeleteParams, DynamicObject, ListParams, PatchParams, PostParams, ValidationDirective,
+        WatchEvent, WatchParams,
+    },
+    config::KubeConfigOptions,
+};
+use kubewright_client::{
+    ClientOptions, ClientSet, DiscoveryClient, DynamicClient, MetadataClient, RestClient,
+    ScaleClient,
+    discovery::Discovery,
+    policy::{OnceEach, Warning, user_agent},
+};
+use kubewright_machinery::gvk::GroupVersion;
+use kubewright_testing::TestCluster;
+use serde_json::{Value, json};
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let mut args = std::env::args().skip(1);
+    match (args.next().as_deref(), args.next()) {
+        (None, _) => {
+            let cluster = TestCluster::start().await;
+            tour(options().wrap(cluster.client())).await
+        }
+        (Some("--context"), Some(context)) => {
+            let which = KubeConfigOptions {
+                context: Some(context),
+                ..KubeConfigOptions::default()
+            };
+            let config = Config::from_kubeconfig(&which).await?;
+            tour(options().connect(config)?).await
+        }
+        _ => bail!("usage: client_tour [--context NAME]"),
+    }
+}
+
+/// Rules for all requests. Every client below goes by them.
+fn options() -> ClientOptions {
+    ClientOptions::new()
+        .user_agent(user_agent("client-tour", env!("CARGO_PKG_VERSION")))
+        .rate_limit(50.0, 100)
+        .timeout(Duration::from_secs(30))
+        .field_manager("client-tour")
+        .field_validation(ValidationDirective::Warn)
+        .warnings(OnceEach::new(|warning: &Warning| {
+            println!("warning    {}", warning.text)
+        }))
+}
+
+async fn tour(client: Client) -> Result<()> {
+    let namespaces = ClientSet::new(client.clone()).cluster::<Namespace>();
+    let mut namespace = Namespace::default();
+    namespace.metadata.generate_name = Some("client-tour-".to_owned());
+    let namespace = namespaces
+        .create(&PostParams::default(), &namespace)
+        .await?
+        .name_any();
+    let result = through_the_clients(client, &namespace).await;
+    namespaces
+        .delete(&namespace, &DeleteParams::default())
+        .await?;
+    result
+}
+
+async fn through_the_clients(client: Client, namespace: &str) -> Result<()> {
+    // What is there?
+    let discovery = DiscoveryClient::new(client.clone());
+    let version = discovery.server_version().await?;
+    println!("server     Kubernetes {}.{}", version.major, version.minor);
+    let found = discovery.discover().await?;
+    let kinds: usize = found
+        .preferred()
+        .iter()
+        .map(|list| list.resources.len())
+        .sum();
+    let failed: Vec<String> = found.failures.keys().map(ToString::to_string).collect();
+    let failed = if failed.is_empty() {
+        "nothing".to_owned()
+    } else {
+        failed.join(", ")
+    };
+    println!(
+        "discovery  {} groups, {kinds} kinds, {failed} failed",
+        found.groups.len()
+    );
+
+    // Objects of any kind; the mapper knows where they are.
+    let dynamic = DynamicClient::new(client.clone());
+    let deployments = dynamic.mapper().find("deploy").await?;
+    println!("mapper     deploy is {}", deployments.resource);
+
+    // Objects as Rust types.
+    let maps = ClientSet::new(client.clone()).namespaced::<ConfigMap>(namespace);
+    let mut map = ConfigMap::default();
+    map.metadata.name = Some("colours".to_owned());
+    map.data = Some([("sky".to_owned(), "blue".to_owned())].into());
+    let map = maps.create(&PostParams::default(), &map).await?;
+    println!(
+        "typed      created ConfigMap {}, sky is {}",
+        map.name_any(),
+        map.data.unwrap_or_default()["sky"]
+    );
+
+    // Any path, any verb.
+    let rest = RestClient::new(client.clone()).group_version(&GroupVersion::new("", "v1"));
+    let grey = json!({"metadata": {"name": "colours"}, "data": {"sky": "grey"}});
+    let answer = rest
+        .put()
+        .namespace(namespace)
+        .resource("configmaps")
+        .name("colours")
+        .json(&grey);
+    let answer = answer.send().await?;
+    let object: Value = answer.object()?;
+    println!(
+        "rest       PUT answered {}, sky is {}",
+        answer.code(),
+        object["data"]["sky"].as_str().unwrap_or("?")
+    );
+
+    // Server-side apply of something known at run time only.
+    let web: DynamicObject = serde_json::from_value(json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": namespace},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "web", "image": "registry.k8s.io/pause:3.10"}]},
+            },
+        },
+    }))?;
+    let deployment = dynamic.for_object(&web).await?;
+    let applied = deployment
+        .apply(&PatchParams::apply("client-tour"), &web)
+        .await?;
+    println!(
+        "dynamic    applied {} {}, {} replicas, owned by {}",
+        applied.types.clone().unwrap_or_default().kind,
+        applied.name_any(),
+        applied.data["spec"]["replicas"],
+        applied
+            .managed_fields()
+            .first()
+            .and_then(|fields| fields.manager.as_deref())
+            .unwrap_or("nobody"),
+    );
+
+    // How many replicas, of whatever can be scaled.
+    let scales = ScaleClient::new(client.clone());
+    let group_resource = deployments.resource.group_resource();
+    let mut scale = scales.get(namespace, &group_resource, "web").await?;
+    scale.spec.get_or_insert_default().replicas = Some(5);
+    let scale = scales.update(namespace, &group_resource, &scale).await?;
+    println!(
+        "scale      web has {} replicas",
+        scale.spec.and_then(|spec| spec.replicas).unwrap_or(0)
+    );
+
+    // Metadata, and nothing else.
+    let metadata = MetadataClient::new(client.clone());
+    let web = metadata
+        .resource(&deployments.resource)
+        .namespace(namespace)
+        .get("web")
+        .await?;
+    let generation = web.metadata.generation.unwrap_or(0);
+    let uid = if web.metadata.uid.is_some() {
+        "uid known"
+    } else {
+        "no uid"
+    };
+    println!("metadata   web is at generation {generation}, {uid}, no spec was sent");
+
+    // What happens from here on.
+    let list = maps.list(&ListParams::default()).await?;
+    let revision = list
+        .metadata
+        .resource_version
+        .context("a list without a revision")?;
+    let mut watch = maps
+        .watch(
+            &WatchParams::default().fields("metadata.name=colours"),
+            &revision,
+        )
+        .await?;
+    maps.delete("colours", &DeleteParams::default()).await?;
+    if let Some(WatchEvent::Deleted(map)) = watch.next().await.transpose()? {
+        println!("watch      ConfigMap {} was deleted", map.name_any());
+    }
+
+    // Servers warn, and somebody should hear it: the handler that `options` has put in place.
+    let odd = json!({"metadata": {"name": "odd"}, "odd": true});
+    rest.post()
+        .namespace(namespace)
+        .resource("configmaps")
+        .json(&odd)
+        .send()
+        .await?;
+    maps.delete("odd", &DeleteParams::default()).await?;
+    deployment
+        .delete("web", &DeleteParams::background())
+        .await?;
+    Ok(())
+}
