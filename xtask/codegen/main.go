@@ -4,7 +4,8 @@
 // documents (list and map types, defaults, required fields, listed values), the discovery documents (groups,
 // resources, verbs) and the Go source of the unversioned types (names, order). The names of time zones come from the
 // Go toolchain.
-// It takes facts only: no description leaves it. `cargo xtask codegen` runs it and writes the Rust tables.
+// It takes facts; and, kept apart from them, the descriptions that servers publish for people (Apache-2.0, the
+// Kubernetes Authors). `cargo xtask codegen` runs it and writes the Rust tables.
 package main
 
 import (
@@ -29,6 +30,9 @@ type Facts struct {
 	Types     []TypeFacts  `json:"types"`
 	Forms     []FormFacts  `json:"forms"`
 	TimeZones []string     `json:"timeZones"`
+
+	OptionVersions []GroupVersion `json:"optionVersions"`
+	Descriptions   Descriptions   `json:"descriptions"`
 }
 
 func main() {
@@ -65,6 +69,14 @@ func collect() (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
+	descriptions, err := readDescriptions(dir, describedNames(types))
+	if err != nil {
+		return nil, err
+	}
+	optionVersions, err := readOptionVersions(dir)
+	if err != nil {
+		return nil, err
+	}
 	forms, err := readForms(dir)
 	if err != nil {
 		return nil, err
@@ -75,6 +87,7 @@ func collect() (*Facts, error) {
 	}
 	return &Facts{
 		Release: kubernetesVersion, Groups: groups, Kinds: kinds, Types: types, Forms: forms, TimeZones: zones,
+		OptionVersions: optionVersions, Descriptions: descriptions,
 	}, nil
 }
 

@@ -14,6 +14,26 @@ type Schema struct {
 	ListType   string            `json:"x-kubernetes-list-type"`
 	ListKeys   []string          `json:"x-kubernetes-list-map-keys"`
 	MapType    string            `json:"x-kubernetes-map-type"`
+	Unions     json.RawMessage   `json:"x-kubernetes-unions"`
+}
+
+// GroupVersion is a group and a version of it.
+type GroupVersion struct {
+	Group   string `json:"group"`
+	Version string `json:"version"`
+}
+
+// readOptionVersions lists the group versions under which the options of package meta may be sent.
+func readOptionVersions(dir string) ([]GroupVersion, error) {
+	var document struct {
+		Definitions map[string]struct {
+			Kinds []GroupVersion `json:"x-kubernetes-group-version-kind"`
+		} `json:"definitions"`
+	}
+	if err := readJSON(filepath.Join(dir, "api", "openapi-spec", "swagger.json"), &document); err != nil {
+		return nil, err
+	}
+	return document.Definitions["io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"].Kinds, nil
 }
 
 // readSchemas merges the schemas of every OpenAPI document, by name.

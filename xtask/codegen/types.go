@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
@@ -35,6 +37,7 @@ type TypeFacts struct {
 	Name    string       `json:"name"`
 	OpenAPI string       `json:"openapi"`
 	Atomic  bool         `json:"atomic"`
+	Unions  string       `json:"unions,omitempty"` // as JSON
 	Fields  []FieldFacts `json:"fields"`
 }
 
@@ -121,6 +124,7 @@ var extra = []reflect.Type{
 	reflect.TypeFor[metav1.RootPaths](),
 	reflect.TypeFor[metav1.TypeMeta](),
 	reflect.TypeFor[metav1.WatchEvent](),
+	reflect.TypeFor[version.Info](),
 }
 
 var protoMessage = reflect.TypeFor[interface {
@@ -213,6 +217,11 @@ func (c *collector) add(t reflect.Type) error {
 	}
 	if schema, ok := c.schemas[name]; ok {
 		facts.Atomic = schema.MapType == "atomic"
+		unions, err := compact(schema.Unions)
+		if err != nil {
+			return err
+		}
+		facts.Unions = unions
 		for i := range fields {
 			describe(&fields[i], schema)
 			fields[i].Values = c.enums[[2]string{t.PkgPath(), t.Name()}][fields[i].JSON]
@@ -362,10 +371,17 @@ func openAPIName(t reflect.Type) string {
 	if named, ok := reflect.Zero(t).Interface().(interface{ OpenAPIModelName() string }); ok {
 		return named.OpenAPIModelName()
 	}
-	host, path, _ := strings.Cut(t.PkgPath(), "/")
-	labels := strings.Split(host, ".")
-	slices.Reverse(labels)
-	return strings.Join(labels, ".") + "." + strings.ReplaceAll(path, "/", ".") + "." + t.Name()
+	return qualifiedName(t.PkgPath(), t.Name())
+}
+
+// compact is JSON without white space.
+func compact(raw json.RawMessage) (string, error) {
+	var out bytes.Buffer
+	if len(raw) == 0 {
+		return "", nil
+	}
+	err := json.Compact(&out, raw)
+	return out.String(), err
 }
 
 // moduleOf is the name of the Rust module: the last two elements of the package's path.

@@ -7,6 +7,7 @@
 //! and says so.
 
 mod builtins;
+mod descriptions;
 mod facts;
 mod names;
 mod resources;
@@ -47,13 +48,13 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         (catalog, render_catalog(&facts, &labels)?),
         (
             xtask.join("../crates/builtins/src"),
-            builtins::render(&facts)?,
+            bytes(builtins::render(&facts)?),
         ),
     ];
     let header = HEADER.replace("RELEASE", &facts.release);
     for (sources, mut files) in outputs {
-        for text in files.values_mut() {
-            text.insert_str(0, &header);
+        for (_, text) in files.iter_mut().filter(|(name, _)| name.ends_with(".rs")) {
+            text.splice(0..0, header.bytes());
         }
         let out = sources.join("generated");
         if check {
@@ -85,7 +86,7 @@ fn collect(program: &Path) -> Result<Option<Facts>> {
 }
 
 /// The files of the catalog, by name.
-fn render_catalog(facts: &Facts, labels: &str) -> Result<BTreeMap<String, String>> {
+fn render_catalog(facts: &Facts, labels: &str) -> Result<BTreeMap<String, Vec<u8>>> {
     let statics = Statics::of(facts);
     let mut files = BTreeMap::new();
     for (module, structs) in types::modules(facts) {
@@ -99,10 +100,19 @@ fn render_catalog(facts: &Facts, labels: &str) -> Result<BTreeMap<String, String
         resources::render(facts, labels, &statics)?,
     );
     files.insert("mod.rs".into(), types::render_root(facts, &statics)?);
+    let mut files = bytes(files);
+    files.insert("descriptions.gz".into(), descriptions::pack(facts)?);
     Ok(files)
 }
 
-fn write(out: &Path, files: &BTreeMap<String, String>) -> Result<()> {
+fn bytes(files: BTreeMap<String, String>) -> BTreeMap<String, Vec<u8>> {
+    files
+        .into_iter()
+        .map(|(name, text)| (name, text.into_bytes()))
+        .collect()
+}
+
+fn write(out: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     fs::create_dir_all(out)?;
     for name in present(out)? {
         if !files.contains_key(&name) {
@@ -116,13 +126,13 @@ fn write(out: &Path, files: &BTreeMap<String, String>) -> Result<()> {
     Ok(())
 }
 
-fn compare(out: &Path, files: &BTreeMap<String, String>) -> Result<()> {
+fn compare(out: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let mut stale: Vec<String> = present(out)?
         .into_iter()
         .filter(|name| !files.contains_key(name))
         .collect();
     for (name, text) in files {
-        if fs::read_to_string(out.join(name)).ok().as_deref() != Some(text.as_str()) {
+        if fs::read(out.join(name)).ok().as_ref() != Some(text) {
             stale.push(name.clone());
         }
     }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod codegen;
+mod conformance;
 mod tidy;
 
 use std::process::ExitCode;
@@ -9,6 +10,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask <chore>
 
   bench [CASE…]       measure the API server; see bench/README.md
+  conformance [ARG…]  compare with the recorded answers of kube-apiserver; see conformance/README.md
   codegen [--check]   write the generated tables, or compare them
   tidy                check the rules that the compiler does not know";
 
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
     let done = match chore {
         "bench" => bench::run(rest),
         "codegen" => codegen::run(rest),
+        "conformance" => conformance::run(rest),
         "tidy" => tidy::run(rest),
         "help" | "--help" => {
             println!("{USAGE}");

@@ -1,5 +1,7 @@
 //! The facts as the Go program prints them.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -13,6 +15,16 @@ pub(crate) struct Facts {
     pub(crate) types: Vec<Struct>,
     pub(crate) forms: Vec<Form>,
     pub(crate) time_zones: Vec<String>,
+    pub(crate) option_versions: Vec<GroupVersion>,
+    /// By OpenAPI name, then by JSON name; the empty name is the type itself.
+    pub(crate) descriptions: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// A group and a version of it.
+#[derive(Deserialize)]
+pub(crate) struct GroupVersion {
+    pub(crate) group: String,
+    pub(crate) version: String,
 }
 
 /// The type of a kind.
@@ -66,6 +78,9 @@ pub(crate) struct Struct {
     pub(crate) name: String,
     pub(crate) openapi: String,
     pub(crate) atomic: bool,
+    /// As JSON.
+    #[serde(default)]
+    pub(crate) unions: String,
     pub(crate) fields: Vec<Field>,
 }
 

@@ -50,7 +50,28 @@ pub(crate) fn render_root(facts: &Facts, statics: &Statics<'_>) -> Result<String
             kind.group, kind.version, kind.kind
         )?;
     }
-    out.push_str("];\n");
+    out.push_str("];\n\n");
+    out.push_str(
+        "/// The unions of struct types, as their schemas publish them: OpenAPI name and JSON, sorted.\n",
+    );
+    out.push_str("pub static UNIONS: &[(&str, &str)] = &[\n");
+    for ty in sorted(facts).iter().filter(|ty| !ty.unions.is_empty()) {
+        writeln!(out, "    ({:?}, {:?}),", ty.openapi, ty.unions)?;
+    }
+    out.push_str("];\n\n");
+    out.push_str(
+        "/// The group versions under which the options of package meta may be sent, sorted.\n",
+    );
+    out.push_str("pub static OPTION_VERSIONS: &[(&str, &str)] = &[\n");
+    for known in &facts.option_versions {
+        writeln!(out, "    ({:?}, {:?}),", known.group, known.version)?;
+    }
+    out.push_str("];\n\n");
+    out.push_str(
+        "/// What the schemas say to people, compressed (gzip): records of OpenAPI name, JSON name (empty for the type\n\
+         /// itself) and text; parts end with U+001F, records with U+001E. The text is by the Kubernetes Authors, Apache-2.0.\n\
+         pub static DESCRIPTIONS: &[u8] = include_bytes!(\"descriptions.gz\");\n",
+    );
     Ok(out)
 }
 

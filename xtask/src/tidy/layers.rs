@@ -36,10 +36,11 @@ const LAYERS: [(u8, &[&str]); 5] = [
 ];
 
 /// What the crates of layer 0 may use of each other.
-const LOWEST: [(&str, &[&str]); 4] = [
+const LOWEST: [(&str, &[&str]); 5] = [
     ("catalog", &["machinery"]),
-    ("schema", &["machinery", "catalog"]),
-    ("builtins", &["machinery", "catalog"]),
+    ("cel", &["machinery"]),
+    ("schema", &["machinery", "catalog", "cel"]),
+    ("builtins", &["machinery", "catalog", "cel", "schema"]),
     ("protobuf", &["machinery", "catalog"]),
 ];
 

@@ -24,6 +24,7 @@ pub mod flowcontrol_v1;
 pub mod meta_v1;
 pub mod networking_v1;
 pub mod node_v1;
+pub mod pkg_version;
 pub mod policy_v1;
 pub mod rbac_v1;
 pub mod resource_v1;
@@ -642,6 +643,7 @@ pub static TYPES: &[&StructType] = &[
     &meta_v1::TYPE_META,
     &meta_v1::UPDATE_OPTIONS,
     &meta_v1::WATCH_EVENT,
+    &pkg_version::INFO,
     &apiregistration_v1::API_SERVICE,
     &apiregistration_v1::API_SERVICE_CONDITION,
     &apiregistration_v1::API_SERVICE_LIST,
@@ -815,3 +817,81 @@ pub static KINDS: &[(&str, &str, &str, &StructType)] = &[
     ("storage.k8s.io", "v1", "VolumeAttributesClass", &storage_v1::VOLUME_ATTRIBUTES_CLASS),
     ("storage.k8s.io", "v1", "VolumeAttributesClassList", &storage_v1::VOLUME_ATTRIBUTES_CLASS_LIST),
 ];
+
+/// The unions of struct types, as their schemas publish them: OpenAPI name and JSON, sorted.
+pub static UNIONS: &[(&str, &str)] = &[
+    ("io.k8s.api.core.v1.AppArmorProfile", "[{\"discriminator\":\"type\",\"fields-to-discriminateBy\":{\"localhostProfile\":\"LocalhostProfile\"}}]"),
+    ("io.k8s.api.core.v1.PodSchedulingGroup", "[{\"fields-to-discriminateBy\":{\"podGroupName\":\"PodGroupName\"}}]"),
+    ("io.k8s.api.core.v1.SeccompProfile", "[{\"discriminator\":\"type\",\"fields-to-discriminateBy\":{\"localhostProfile\":\"LocalhostProfile\"}}]"),
+    ("io.k8s.api.flowcontrol.v1.LimitResponse", "[{\"discriminator\":\"type\",\"fields-to-discriminateBy\":{\"queuing\":\"Queuing\"}}]"),
+    ("io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationSpec", "[{\"discriminator\":\"type\",\"fields-to-discriminateBy\":{\"exempt\":\"Exempt\",\"limited\":\"Limited\"}}]"),
+    ("io.k8s.api.flowcontrol.v1.Subject", "[{\"discriminator\":\"kind\",\"fields-to-discriminateBy\":{\"group\":\"Group\",\"serviceAccount\":\"ServiceAccount\",\"user\":\"User\"}}]"),
+];
+
+/// The group versions under which the options of package meta may be sent, sorted.
+pub static OPTION_VERSIONS: &[(&str, &str)] = &[
+    ("", "v1"),
+    ("admission.k8s.io", "v1"),
+    ("admission.k8s.io", "v1beta1"),
+    ("admissionregistration.k8s.io", "v1"),
+    ("admissionregistration.k8s.io", "v1alpha1"),
+    ("admissionregistration.k8s.io", "v1beta1"),
+    ("apiextensions.k8s.io", "v1"),
+    ("apiextensions.k8s.io", "v1beta1"),
+    ("apiregistration.k8s.io", "v1"),
+    ("apiregistration.k8s.io", "v1beta1"),
+    ("apps", "v1"),
+    ("apps", "v1beta1"),
+    ("apps", "v1beta2"),
+    ("authentication.k8s.io", "v1"),
+    ("authentication.k8s.io", "v1alpha1"),
+    ("authentication.k8s.io", "v1beta1"),
+    ("authorization.k8s.io", "v1"),
+    ("authorization.k8s.io", "v1beta1"),
+    ("autoscaling", "v1"),
+    ("autoscaling", "v2"),
+    ("batch", "v1"),
+    ("batch", "v1beta1"),
+    ("certificates.k8s.io", "v1"),
+    ("certificates.k8s.io", "v1alpha1"),
+    ("certificates.k8s.io", "v1beta1"),
+    ("coordination.k8s.io", "v1"),
+    ("coordination.k8s.io", "v1alpha2"),
+    ("coordination.k8s.io", "v1beta1"),
+    ("discovery.k8s.io", "v1"),
+    ("discovery.k8s.io", "v1beta1"),
+    ("events.k8s.io", "v1"),
+    ("events.k8s.io", "v1beta1"),
+    ("extensions", "v1beta1"),
+    ("flowcontrol.apiserver.k8s.io", "v1"),
+    ("flowcontrol.apiserver.k8s.io", "v1beta1"),
+    ("flowcontrol.apiserver.k8s.io", "v1beta2"),
+    ("flowcontrol.apiserver.k8s.io", "v1beta3"),
+    ("imagepolicy.k8s.io", "v1alpha1"),
+    ("internal.apiserver.k8s.io", "v1alpha1"),
+    ("networking.k8s.io", "v1"),
+    ("networking.k8s.io", "v1beta1"),
+    ("node.k8s.io", "v1"),
+    ("node.k8s.io", "v1alpha1"),
+    ("node.k8s.io", "v1beta1"),
+    ("policy", "v1"),
+    ("policy", "v1beta1"),
+    ("rbac.authorization.k8s.io", "v1"),
+    ("rbac.authorization.k8s.io", "v1alpha1"),
+    ("rbac.authorization.k8s.io", "v1beta1"),
+    ("resource.k8s.io", "v1"),
+    ("resource.k8s.io", "v1alpha3"),
+    ("resource.k8s.io", "v1beta1"),
+    ("resource.k8s.io", "v1beta2"),
+    ("scheduling.k8s.io", "v1"),
+    ("scheduling.k8s.io", "v1alpha2"),
+    ("scheduling.k8s.io", "v1beta1"),
+    ("storage.k8s.io", "v1"),
+    ("storage.k8s.io", "v1alpha1"),
+    ("storage.k8s.io", "v1beta1"),
+    ("storagemigration.k8s.io", "v1beta1"),
+];
+
+/// What the schemas say to people, compressed (gzip): records of OpenAPI name, JSON name (empty for the type
+/// itself) and text; parts end with U+001F, records with U+001E. The text is by the Kubernetes Authors, Apache-2.0.
+pub static DESCRIPTIONS: &[u8] = include_bytes!("descriptions.gz");

@@ -45,12 +45,15 @@ macro_rules! scenarios {
 scenarios! {
     access_can_be_asked_for
     api_resources_lists_what_is_served
+    apply_merges_three_ways
     create_makes_objects
     delete_removes_objects
     describe_tells_about_objects
+    diff_shows_what_would_change
     dry_run_changes_nothing
     edit_sends_what_the_editor_leaves
     every_kind_has_its_columns
+    explain_tells_about_fields
     get_prints_every_form
     label_and_annotate_change_metadata
     lists_come_in_chunks
@@ -62,6 +65,7 @@ scenarios! {
     run_starts_pods
     scale_sets_replicas
     server_side_apply_owns_fields
+    validation_finds_unknown_fields
     wait_waits_for_conditions
     watch_follows_changes
 }

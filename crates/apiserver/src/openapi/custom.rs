@@ -1,0 +1,183 @@
+//! The schemas of custom kinds: what a resource declares, with the fields that every object has.
+//!
+//! A resource declares an OpenAPI v3 schema ([`Resource::openapi`](crate::registry::Resource::openapi)). What it says about
+//! `apiVersion`, `kind` and `metadata` is replaced by the truth about them. The second version of OpenAPI says less: values
+//! that may be null or hold unknown fields have no type there, and there are no alternatives.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{Descriptions, model::Definition, schema::Dialect};
+use crate::registry::Resource;
+
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
+/// Whose descriptions of `apiVersion`, `kind` and `metadata` serve for every kind.
+const ANY_OBJECT: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata";
+const ANY_LIST: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadataList";
+/// How deep a declared schema is looked into; deeper parts are left out.
+const DEEPEST: usize = 120;
+
+/// The schema of the kind.
+pub(super) fn object(
+    resource: &Resource,
+    dialect: Dialect,
+    descriptions: &dyn Descriptions,
+) -> Value {
+    let mut schema = match resource.openapi.as_deref() {
+        Some(Value::Object(declared)) => declared.clone(),
+        _ => declared_nothing(),
+    };
+    let open = schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
+    match dialect {
+        Dialect::V2 => schema = in_v2(schema, 0),
+        Dialect::V3 => tell_int_or_string(&mut schema, 0),
+    }
+    schema.insert("type".into(), "object".into());
+    if !(open && dialect == Dialect::V2) {
+        let properties = schema
+            .entry("properties")
+            .or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(properties) = properties {
+            type_fields(properties, ANY_OBJECT, OBJECT_META, dialect, descriptions);
+        }
+    }
+    schema.insert("x-kubernetes-group-version-kind".into(), kind(resource, ""));
+    Value::Object(schema)
+}
+
+/// The schema of a list of them.
+pub(super) fn list(
+    resource: &Arc<Resource>,
+    dialect: Dialect,
+    descriptions: &dyn Descriptions,
+) -> Value {
+    let item = Definition::Custom(resource.clone());
+    let mut properties = Map::new();
+    properties.insert(
+        "items".into(),
+        json!({
+            "description": format!(
+                "List of {}. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
+                resource.plural
+            ),
+            "type": "array",
+            "items": {"$ref": dialect.reference(&item.name())},
+        }),
+    );
+    type_fields(&mut properties, ANY_LIST, LIST_META, dialect, descriptions);
+    let name = &resource.kind.kind;
+    json!({
+        "description": format!("{name}List is a list of {name}"),
+        "type": "object",
+        "required": ["items"],
+        "properties": properties,
+        "x-kubernetes-group-version-kind": kind(resource, "List"),
+    })
+}
+
+/// What the schema of a kind refers to.
+pub(super) fn mentioned() -> Option<Definition> {
+    metadata(OBJECT_META)
+}
+
+/// What the schema of a list refers to, besides its items.
+pub(super) fn mentioned_by_list() -> Option<Definition> {
+    metadata(LIST_META)
+}
+
+fn metadata(name: &str) -> Option<Definition> {
+    kubewright_catalog::struct_type(name).map(Definition::Struct)
+}
+
+/// A kind of which nothing is known.
+fn declared_nothing() -> Map<String, Value> {
+    Map::from_iter([(
+        "x-kubernetes-preserve-unknown-fields".to_owned(),
+        Value::Bool(true),
+    )])
+}
+
+fn kind(resource: &Resource, suffix: &str) -> Value {
+    let kind = &resource.kind;
+    json!([{"group": kind.group, "kind": format!("{}{suffix}", kind.kind), "version": kind.version}])
+}
+
+fn type_fields(
+    properties: &mut Map<String, Value>,
+    described_by: &str,
+    metadata: &str,
+    dialect: Dialect,
+    descriptions: &dyn Descriptions,
+) {
+    let describe = |field| descriptions.describe(described_by, field);
+    for name in ["apiVersion", "kind"] {
+        let mut schema = json!({"type": "string"});
+        if let Some(text) = describe(name) {
+            schema["description"] = text.into();
+        }
+        properties.insert(name.into(), schema);
+    }
+    let reference = dialect.reference(metadata);
+    let mut schema = match (dialect, describe("metadata")) {
+        (Dialect::V3, Some(_)) => json!({"allOf": [{"$ref": reference}]}),
+        _ => json!({"$ref": reference}),
+    };
+    if let Some(text) = describe("metadata") {
+        schema["description"] = text.into();
+    }
+    properties.insert("metadata".into(), schema);
+}
+
+/// A number or a string is told as such, even where the declaration leaves it at the mark.
+fn tell_int_or_string(schema: &mut Map<String, Value>, depth: usize) {
+    if depth > DEEPEST {
+        return;
+    }
+    let marked = schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true));
+    if marked && !schema.contains_key("anyOf") && !schema.contains_key("allOf") {
+        let either = json!([{"type": "integer"}, {"type": "string"}]);
+        schema.insert("anyOf".into(), either);
+    }
+    for key in ["items", "additionalProperties"] {
+        if let Some(Value::Object(inner)) = schema.get_mut(key) {
+            tell_int_or_string(inner, depth + 1);
+        }
+    }
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for property in properties.into_iter().flat_map(|all| all.values_mut()) {
+        if let Value::Object(inner) = property {
+            tell_int_or_string(inner, depth + 1);
+        }
+    }
+}
+
+/// What is left of a schema in the second version.
+fn in_v2(mut schema: Map<String, Value>, depth: usize) -> Map<String, Value> {
+    let is = |key: &str| schema.get(key) == Some(&Value::Bool(true));
+    let nullable = is("nullable");
+    let open = is("x-kubernetes-preserve-unknown-fields");
+    let int_or_string = is("x-kubernetes-int-or-string");
+    for key in ["allOf", "anyOf", "oneOf", "not", "nullable", "default"] {
+        schema.remove(key);
+    }
+    if nullable || open || int_or_string || depth > DEEPEST {
+        for key in ["type", "items", "properties", "additionalProperties"] {
+            schema.remove(key);
+        }
+    }
+    for key in ["items", "additionalProperties"] {
+        if let Some(Value::Object(inner)) = schema.get_mut(key) {
+            *inner = in_v2(std::mem::take(inner), depth + 1);
+        }
+    }
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        for property in properties.values_mut() {
+            if let Value::Object(inner) = property {
+                *inner = in_v2(std::mem::take(inner), depth + 1);
+            }
+        }
+    }
+    schema
+}
