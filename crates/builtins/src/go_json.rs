@@ -36,6 +36,35 @@ pub(crate) fn selector(selector: &Value) -> String {
     out.finish()
 }
 
+/// What Go's decoder says about a text that is no JSON, from what another decoder says.
+pub(crate) fn syntax_error(text: &[u8], error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "unexpected end of JSON input".to_owned();
+    }
+    let mut lines = text.split(|b| *b == b'\n');
+    let line = lines
+        .nth(error.line().saturating_sub(1))
+        .unwrap_or_default();
+    let found = line
+        .get(error.column().saturating_sub(1))
+        .copied()
+        .unwrap_or_default();
+    let said = error.to_string();
+    let contexts = [
+        (
+            "key must be a string",
+            "looking for beginning of object key string",
+        ),
+        ("expected `,` or `}`", "after object key:value pair"),
+        ("expected `,` or `]`", "after array element"),
+        ("expected `:`", "after object key"),
+        ("trailing characters", "after top-level value"),
+    ];
+    let context = contexts.iter().find(|(other, _)| said.starts_with(other));
+    let context = context.map_or("looking for beginning of value", |(_, go)| go);
+    format!("invalid character '{}' {context}", char::from(found))
+}
+
 impl Writer {
     pub(crate) fn new() -> Self {
         Self { text: "{".into() }
@@ -74,5 +103,27 @@ impl Writer {
     pub(crate) fn finish(mut self) -> String {
         self.text.push('}');
         self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn syntax_errors_are_told_as_go_does() {
+        for (text, told) in [
+            ("v", "invalid character 'v' looking for beginning of value"),
+            ("[", "unexpected end of JSON input"),
+            ("", "unexpected end of JSON input"),
+            ("{}x", "invalid character 'x' after top-level value"),
+            ("{\"a\" 1}", "invalid character '1' after object key"),
+            ("[1 2]", "invalid character '2' after array element"),
+        ] {
+            let error = serde_json::from_str::<Value>(text).unwrap_err();
+            assert_eq!(syntax_error(text.as_bytes(), &error), told, "{text}");
+        }
     }
 }

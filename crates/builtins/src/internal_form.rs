@@ -88,6 +88,20 @@ pub(crate) fn claim_spec_diff(old: &Value, new: &Value) -> String {
     diff::unified(&print(old), &print(new))
 }
 
+/// What changed from one ephemeral container to another, as a unified diff.
+pub(crate) fn ephemeral_container_diff(old: &Value, new: &Value) -> String {
+    let fields = POD_SPEC.iter().find(|f| f.json == "ephemeralContainers");
+    let Some(Form::List(Form::Struct(fields))) = fields.map(|f| &f.form) else {
+        return String::new();
+    };
+    let print = |container: &Value| {
+        let mut out = Printer::new(Some(()));
+        out.object(fields, container, 0);
+        out.text
+    };
+    diff::unified(&print(old), &print(new))
+}
+
 fn print_pod_spec(spec: &Value, pretty: Option<()>) -> String {
     let mut spec = spec.clone();
     move_host_fields(&mut spec);

@@ -23,7 +23,7 @@
 
 mod address;
 mod admissionregistration;
-mod apiextensions;
+pub mod apiextensions;
 mod apiregistration;
 mod apps;
 pub mod authentication;
@@ -31,6 +31,7 @@ mod autoscaling;
 mod batch;
 pub mod certificates;
 mod checks;
+mod conditions;
 pub mod convert;
 mod coordination;
 pub mod core;

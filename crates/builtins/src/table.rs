@@ -82,10 +82,10 @@ fn find_core(kind: &str) -> Option<&'static KindRules> {
 fn find_admission(kind: &str) -> Option<&'static KindRules> {
     Some(match kind {
         "MutatingAdmissionPolicy" => &admission::policy::MUTATING_RULES,
-        "MutatingAdmissionPolicyBinding" => &admission::policy_binding::RULES,
+        "MutatingAdmissionPolicyBinding" => &admission::policy_binding::MUTATING_RULES,
         "MutatingWebhookConfiguration" => &admission::webhook_configuration::MUTATING_RULES,
         "ValidatingAdmissionPolicy" => &admission::policy::VALIDATING_RULES,
-        "ValidatingAdmissionPolicyBinding" => &admission::policy_binding::RULES,
+        "ValidatingAdmissionPolicyBinding" => &admission::policy_binding::VALIDATING_RULES,
         "ValidatingWebhookConfiguration" => &admission::webhook_configuration::VALIDATING_RULES,
         _ => return None,
     })

@@ -1,17 +1,20 @@
 //! Reviews: kinds that are answered and never stored. Who am I, may I, whose token is this.
 
+mod validate;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::Request;
 use kubewright_apiserver::{
     auth::{Attributes, Authenticator, Authorizer, Decision},
+    clock::{SharedClock, rfc3339},
     object::Object,
     registry::{Create, Handlers},
     request::{RequestContext, RequestInfo, UserInfo, WriteOptions, query::Query},
 };
 use kubewright_catalog::resource::ResourceInfo;
-use kubewright_machinery::Status;
+use kubewright_machinery::{Status, status};
 use serde_json::{Value, json};
 
 use crate::kinds::Environment;
@@ -23,7 +26,9 @@ pub(crate) fn handlers(
     info: &ResourceInfo,
 ) -> Option<Handlers> {
     let create: Arc<dyn Create> = match (group, info.kind) {
-        ("authentication.k8s.io", "SelfSubjectReview") => Arc::new(WhoAmI),
+        ("authentication.k8s.io", "SelfSubjectReview") => {
+            Arc::new(WhoAmI(environment.clock.clone()))
+        }
         ("authentication.k8s.io", "TokenReview") => {
             Arc::new(WhoseToken(environment.authenticator.clone()))
         }
@@ -53,7 +58,7 @@ fn user_json(user: &UserInfo) -> Value {
 }
 
 /// `SelfSubjectReview`
-struct WhoAmI;
+struct WhoAmI(SharedClock);
 
 #[async_trait]
 impl Create for WhoAmI {
@@ -64,6 +69,7 @@ impl Create for WhoAmI {
         mut review: Value,
         _options: &WriteOptions,
     ) -> Result<Object, Status> {
+        review["metadata"]["creationTimestamp"] = json!(rfc3339(self.0.now()));
         review["status"] = json!({"userInfo": user_json(&cx.user)});
         Ok(Object::from_value(&review))
     }
@@ -82,6 +88,11 @@ impl Create for WhoseToken {
         _options: &WriteOptions,
     ) -> Result<Object, Status> {
         let token = review["spec"]["token"].as_str().unwrap_or_default();
+        if token.is_empty() {
+            return Err(status::bad_request(
+                "token is required for TokenReview in authentication",
+            ));
+        }
         let request = Request::get("/")
             .header("authorization", format!("Bearer {token}"))
             .body(());
@@ -110,6 +121,7 @@ impl Create for MayThey {
         mut review: Value,
         _options: &WriteOptions,
     ) -> Result<Object, Status> {
+        validate::check(&review)?;
         let spec = &review["spec"];
         let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
         let user = if review["kind"] == "SelfSubjectAccessReview" {

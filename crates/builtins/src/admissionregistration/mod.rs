@@ -2,5 +2,6 @@
 
 pub(crate) mod policy;
 pub(crate) mod policy_binding;
+mod policy_match;
 mod rule;
 pub(crate) mod webhook_configuration;

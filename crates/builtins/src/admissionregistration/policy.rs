@@ -1,9 +1,19 @@
-//! Validating and mutating admission policies.
+//! Validating and mutating admission policies. Expressions are not compiled here: what takes CEL to see is left to who has it.
 
+use std::collections::BTreeSet;
+
+use kubewright_machinery::{
+    field::{self, ErrorList, Path},
+    validation::names,
+};
 use serde_json::{Value, json};
 
-use super::webhook_configuration::default_rule;
-use crate::{KindRules, general, json::Write};
+use super::{policy_match, rule, webhook_configuration::default_rule};
+use crate::{
+    KindRules, checks, conditions, general,
+    json::{Read, Write},
+    meta,
+};
 
 pub(crate) static VALIDATING_RULES: KindRules = KindRules {
     default: |policy| {
@@ -12,6 +22,18 @@ pub(crate) static VALIDATING_RULES: KindRules = KindRules {
     prepare_create: general::drop_status_and_start_generation,
     prepare_update: general::keep_status_and_count_spec_changes,
     prepare_status_update: general::keep_metadata_and_spec,
+    validate_create: validate_validating,
+    validate_update: |new, old| {
+        let mut errors = meta::common(new, old, false);
+        errors.extend(validate_validating(new));
+        errors
+    },
+    validate_status_update: |new, old| {
+        let mut errors = meta::common(new, old, false);
+        let path = Path::new("status").child("conditions");
+        conditions::validate(&new["status"]["conditions"], &path, &mut errors);
+        errors
+    },
     allow_unconditional_update: false,
     reset_fields: &["status"],
     reset_fields_status: &["metadata", "spec"],
@@ -21,10 +43,46 @@ pub(crate) static VALIDATING_RULES: KindRules = KindRules {
 pub(crate) static MUTATING_RULES: KindRules = KindRules {
     prepare_create: general::start_generation,
     prepare_update: general::count_spec_changes,
+    validate_create: validate_mutating,
+    validate_update: |new, old| {
+        let mut errors = meta::common(new, old, false);
+        errors.extend(validate_mutating(new));
+        errors
+    },
+    validate_status_update: general::validate_update,
     reset_fields: &[],
     reset_fields_status: &[],
     ..VALIDATING_RULES
 };
+
+const NOTHING_TO_DO: &str = "validations or auditAnnotations must contain at least one item";
+const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
+const MAX_ANNOTATIONS: usize = 20;
+const MAX_ANNOTATION_EXPRESSION: usize = 5 * 1024;
+/// Words that CEL keeps to itself.
+const RESERVED: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
 
 /// The defaults of what a policy or a binding matches.
 pub(crate) fn default_match(resources: &mut Value) {
@@ -38,4 +96,256 @@ pub(crate) fn default_match(resources: &mut Value) {
 fn default_spec(spec: &mut Value) {
     spec.put_if_unset("failurePolicy", "Fail");
     spec.with("matchConstraints", default_match);
+}
+
+fn validate_validating(policy: &Value) -> ErrorList {
+    let mut errors = meta::validate_general(policy, false, meta::subdomain);
+    let (spec, path) = (&policy["spec"], Path::new("spec"));
+    validate_what_is_matched(spec, &path, false, &mut errors);
+    validate_variables(&spec["variables"], &path.child("variables"), &mut errors);
+    let (validations, annotations) = (&spec["validations"], &spec["auditAnnotations"]);
+    if validations.items().is_empty() && annotations.items().is_empty() {
+        for name in ["validations", "auditAnnotations"] {
+            errors.push(field::required(&path.child(name), NOTHING_TO_DO));
+        }
+        return errors;
+    }
+    for (i, validation) in validations.items().iter().enumerate() {
+        let path = path.child("validations").index(i);
+        validate_validation(validation, &path, &mut errors);
+    }
+    let name = policy["metadata"]["name"].text();
+    validate_annotations(
+        annotations,
+        name,
+        &path.child("auditAnnotations"),
+        &mut errors,
+    );
+    errors
+}
+
+fn validate_mutating(policy: &Value) -> ErrorList {
+    let mut errors = meta::validate_general(policy, false, meta::subdomain);
+    let (spec, path) = (&policy["spec"], Path::new("spec"));
+    validate_what_is_matched(spec, &path, true, &mut errors);
+    validate_variables(&spec["variables"], &path.child("variables"), &mut errors);
+    let mutations = spec["mutations"].items();
+    if mutations.is_empty() {
+        let message = "mutations must contain at least one item";
+        errors.push(field::required(&path.child("mutations"), message));
+    }
+    for (i, mutation) in mutations.iter().enumerate() {
+        validate_mutation(mutation, &path.child("mutations").index(i), &mut errors);
+    }
+    let policy = "reinvocationPolicy";
+    checks::one_of(
+        &spec[policy],
+        &["IfNeeded", "Never"],
+        &path.child(policy),
+        &mut errors,
+    );
+    errors
+}
+
+/// What both kinds of policies have, up to their variables.
+fn validate_what_is_matched(spec: &Value, path: &Path, mutating: bool, errors: &mut ErrorList) {
+    let policy = "failurePolicy";
+    checks::one_of(
+        &spec[policy],
+        &["Fail", "Ignore"],
+        &path.child(policy),
+        errors,
+    );
+    if spec["paramKind"].is_set() {
+        validate_param_kind(&spec["paramKind"], &path.child("paramKind"), errors);
+    }
+    let (constraints, at) = (&spec["matchConstraints"], path.child("matchConstraints"));
+    if constraints.is_set() {
+        policy_match::validate(constraints, &at, errors);
+        checks::required(
+            &constraints["resourceRules"],
+            &at.child("resourceRules"),
+            errors,
+        );
+        if mutating {
+            policy_match::validate_mutable(constraints, &at, errors);
+        }
+    } else {
+        errors.push(field::required(&at, ""));
+    }
+    rule::validate_match_conditions(
+        &spec["matchConditions"],
+        &path.child("matchConditions"),
+        errors,
+    );
+}
+
+fn validate_param_kind(param: &Value, path: &Path, errors: &mut ErrorList) {
+    let (version, at) = (param["apiVersion"].text(), path.child("apiVersion"));
+    match version.split('/').collect::<Vec<_>>().as_slice() {
+        [""] => errors.push(field::required(&at, "")),
+        [only] => validate_version(only, version, &at, errors),
+        [group, only] => {
+            let found = names::is_dns1123_subdomain(group);
+            if !group.is_empty() && !found.is_empty() {
+                errors.push(field::invalid_str(&at, group, found.join(",")));
+            }
+            validate_version(only, version, &at, errors);
+        }
+        _ => {
+            let message = format!("unexpected GroupVersion string: {version}");
+            errors.push(field::invalid_str(&at, version, message));
+        }
+    }
+    let (kind, at) = (param["kind"].text(), path.child("kind"));
+    let found = names::is_dns1035_label(&kind.to_lowercase());
+    if kind.is_empty() {
+        errors.push(field::required(&at, ""));
+    } else if !found.is_empty() {
+        let message = format!(
+            "may have mixed case, but should otherwise match: {}",
+            found.join(",")
+        );
+        errors.push(field::invalid_str(&at, kind, message));
+    }
+}
+
+fn validate_version(version: &str, whole: &str, path: &Path, errors: &mut ErrorList) {
+    let found = names::is_dns1035_label(version);
+    if version.is_empty() {
+        errors.push(field::invalid_str(path, whole, "version must be specified"));
+    } else if !found.is_empty() {
+        errors.push(field::invalid_str(path, version, found.join(",")));
+    }
+}
+
+fn validate_variables(variables: &Value, path: &Path, errors: &mut ErrorList) {
+    for (i, variable) in variables.items().iter().enumerate() {
+        let path = path.index(i);
+        let (name, at) = (variable["name"].text(), path.child("name"));
+        if name.trim().is_empty() {
+            errors.push(field::required(&at, "name is not specified"));
+        } else if !is_identifier(name) {
+            let message = "must be a valid CEL identifier";
+            errors.push(field::invalid_str(&at, name, message));
+        }
+        expression(
+            &variable["expression"],
+            &path.child("expression"),
+            "expression is not specified",
+            errors,
+        );
+    }
+}
+
+/// An expression that is there.
+fn expression(value: &Value, path: &Path, missing: &str, errors: &mut ErrorList) {
+    if value.text().trim().is_empty() {
+        errors.push(field::required(path, missing));
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(word)
+        && !RESERVED.contains(&name)
+}
+
+fn validate_validation(validation: &Value, path: &Path, errors: &mut ErrorList) {
+    expression(
+        &validation["expression"],
+        &path.child("expression"),
+        "expression is not specified",
+        errors,
+    );
+    for name in ["messageExpression", "message"] {
+        let text = validation[name].text();
+        if !text.is_empty() && text.trim().is_empty() {
+            let message = "must be non-empty if specified";
+            errors.push(field::invalid_str(&path.child(name), text, message));
+        } else if name == "message" && text.trim().contains(['\n', '\r']) {
+            let message = "must not contain line breaks";
+            errors.push(field::invalid_str(&path.child(name), text, message));
+        }
+    }
+    checks::one_of_if_set(
+        &validation["reason"],
+        &REASONS,
+        &path.child("reason"),
+        errors,
+    );
+}
+
+fn validate_annotations(annotations: &Value, name: &str, path: &Path, errors: &mut ErrorList) {
+    let list = annotations.items();
+    if list.len() > MAX_ANNOTATIONS {
+        let message = format!("must not have more than {MAX_ANNOTATIONS} auditAnnotations");
+        errors.push(field::invalid(path, annotations, message));
+    }
+    let mut seen = BTreeSet::new();
+    for (i, annotation) in list.iter().enumerate() {
+        let path = path.index(i);
+        let (key, at) = (annotation["key"].text(), path.child("key"));
+        match name {
+            "" => {
+                let message = "requires metadata.name be non-empty";
+                errors.push(field::invalid_str(&at, key, message));
+            }
+            name => checks::qualified_name(&format!("{name}/{key}"), &at, errors),
+        }
+        let (value, value_path) = (
+            &annotation["valueExpression"],
+            path.child("valueExpression"),
+        );
+        expression(
+            value,
+            &value_path,
+            "valueExpression is not specified",
+            errors,
+        );
+        if value.text().trim().len() > MAX_ANNOTATION_EXPRESSION {
+            let message = format!("must not exceed {MAX_ANNOTATION_EXPRESSION} bytes in length");
+            errors.push(field::required(&value_path, message));
+        }
+        if !seen.insert(key) {
+            errors.push(field::duplicate(&at, &annotation["key"]));
+        }
+    }
+}
+
+/// A mutation is described by the field of its type and by no other.
+fn validate_mutation(mutation: &Value, path: &Path, errors: &mut ErrorList) {
+    let kinds = [
+        ("JSONPatch", "jsonPatch"),
+        ("ApplyConfiguration", "applyConfiguration"),
+    ];
+    let kind = mutation["patchType"].text();
+    if !kinds.iter().any(|(of, _)| *of == kind) {
+        let known = ["ApplyConfiguration", "JSONPatch"];
+        checks::one_of(
+            &mutation["patchType"],
+            &known,
+            &path.child("patchType"),
+            errors,
+        );
+        return;
+    }
+    for (_, name) in kinds.iter().filter(|(of, _)| *of == kind) {
+        let (patch, at) = (&mutation[*name], path.child(name));
+        match patch.is_set() {
+            true => expression(&patch["expression"], &at.child("expression"), "", errors),
+            false => {
+                let message = format!("must be specified when patchType is {kind}");
+                errors.push(field::required(&at, message));
+            }
+        }
+    }
+    for (_, name) in kinds.iter().filter(|(of, _)| *of != kind) {
+        if mutation[*name].is_set() {
+            let message = format!("must not be specified when patchType is {kind}");
+            let shown = format!("{{{name}}}");
+            errors.push(field::invalid_str(&path.child(name), &shown, message));
+        }
+    }
 }

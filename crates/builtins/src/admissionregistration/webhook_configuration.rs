@@ -225,6 +225,20 @@ fn validate_url(url: &str, path: &Path, errors: &mut ErrorList) {
         let message = "host must be specified; desired format: https://host[/path]";
         errors.push(field::invalid_str(path, "", message));
     }
+    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let host = rest.split('/').next().unwrap_or_default();
+    let user = host.rsplit_once('@').map_or("", |(user, _)| user);
+    for (part, what) in [
+        (user, "user information is"),
+        (fragment, "fragments are"),
+        (query, "query parameters are"),
+    ] {
+        if !part.is_empty() {
+            let message = format!("{what} not permitted in the URL");
+            errors.push(field::invalid_str(path, part, message));
+        }
+    }
 }
 
 fn validate_versions(versions: &Value, path: &Path, errors: &mut ErrorList) {

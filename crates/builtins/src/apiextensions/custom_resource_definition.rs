@@ -1,20 +1,37 @@
-//! Custom resource definitions: defaults and strategy. The schemas inside are checked elsewhere.
+//! Custom resource definitions: defaults, strategy and validation.
 
+use kubewright_machinery::{
+    field::{self, ErrorList, Path},
+    validation::meta::{validate_object_meta, validate_object_meta_update},
+};
+use kubewright_schema::structural::is_recognized_format;
 use serde_json::{Value, json};
 
+use super::{
+    approval::{ANNOTATION, Approval, approval, is_protected_group},
+    hoisted::Hoisted,
+    schema::any_schema,
+    spec,
+};
 use crate::{
     KindRules, general,
     json::{Read, Write},
+    meta,
 };
 
 pub(crate) static RULES: KindRules = KindRules {
     default,
     prepare_create,
     prepare_update,
-    prepare_status_update: general::keep_metadata_and_spec,
+    prepare_status_update,
+    validate_create,
+    validate_update,
+    validate_status_update,
+    warnings_on_create,
+    warnings_on_update,
     allow_unconditional_update: false,
     reset_fields: &["status"],
-    reset_fields_status: &["metadata", "spec"],
+    reset_fields_status: &["spec"],
     ..KindRules::GENERAL
 };
 
@@ -64,8 +81,171 @@ fn prepare_update(new: &mut Value, old: &Value) {
     }
 }
 
+/// The status may be written with metadata; the real server means to keep it apart and does not.
+fn prepare_status_update(new: &mut Value, old: &Value) {
+    general::copy(new, old, "spec");
+    general::copy(new.field("metadata"), &old["metadata"], "generation");
+}
+
 fn storage_version(crd: &Value) -> Option<Value> {
     let versions = crd["spec"]["versions"].items().iter();
     let mut stored = versions.filter(|v| v["storage"].flag());
     stored.next().map(|v| v["name"].clone())
+}
+
+fn validate_create(crd: &Value) -> ErrorList {
+    let spec = &crd["spec"];
+    let required = format!(
+        "{}.{}",
+        spec["names"]["plural"].text(),
+        spec["group"].text()
+    );
+    let path = Path::new("metadata");
+    let mut errors = validate_object_meta(&crd["metadata"], false, meta::subdomain, &path);
+    let name = crd["metadata"]["name"].text();
+    if name != required {
+        let message = "must be spec.names.plural+\".\"+spec.group";
+        let error = field::invalid_str(&path.child("name"), name, message);
+        // Names are judged before all else.
+        let at = errors
+            .iter()
+            .rposition(|e| e.field == "metadata.name")
+            .map_or(0, |i| i + 1);
+        errors.insert(at, error);
+    }
+    errors.extend(spec::validate(&Hoisted::of(spec), None));
+    errors.extend(validate_status(crd));
+    errors.extend(validate_stored_versions(crd));
+    errors.extend(validate_approval(crd, None));
+    errors.extend(validate_preservation(crd, None));
+    errors
+}
+
+fn validate_update(new: &Value, old: &Value) -> ErrorList {
+    let mut errors = meta::common(new, old, false);
+    let path = Path::new("metadata");
+    errors.extend(validate_object_meta_update(
+        &new["metadata"],
+        &old["metadata"],
+        &path,
+    ));
+    errors.extend(spec::validate_update(new, old));
+    errors.extend(validate_status(new));
+    errors.extend(validate_stored_versions(new));
+    errors.extend(validate_approval(new, Some(old)));
+    errors.extend(validate_preservation(new, Some(old)));
+    errors
+}
+
+fn validate_status_update(new: &Value, old: &Value) -> ErrorList {
+    let mut errors = meta::common(new, old, false);
+    let path = Path::new("metadata");
+    errors.extend(validate_object_meta_update(
+        &new["metadata"],
+        &old["metadata"],
+        &path,
+    ));
+    errors.extend(validate_status(new));
+    errors
+}
+
+fn validate_status(crd: &Value) -> ErrorList {
+    let mut errors = ErrorList::new();
+    let path = Path::new("status").child("acceptedNames");
+    spec::validate_names(&crd["status"]["acceptedNames"], &path, &mut errors);
+    errors
+}
+
+/// What was ever stored must be readable still.
+fn validate_stored_versions(crd: &Value) -> ErrorList {
+    let path = Path::new("status").child("storedVersions");
+    let stored = &crd["status"]["storedVersions"];
+    if stored.items().is_empty() {
+        let message = "must have at least one stored version";
+        return vec![field::invalid(&path, stored, message)];
+    }
+    let mut errors = ErrorList::new();
+    let versions = crd["spec"]["versions"].items();
+    for version in versions.iter().filter(|v| v["storage"].flag()) {
+        if !stored.items().contains(&version["name"]) {
+            let message = format!("must have the storage version {}", version["name"].text());
+            errors.push(field::invalid(&path, stored, message));
+        }
+    }
+    for (i, name) in stored.items().iter().enumerate() {
+        if !versions.iter().any(|v| v["name"] == *name) {
+            let v = name.text();
+            let message = format!(
+                "missing from spec.versions; {v} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in {v} and removes {v} from status.storedVersions"
+            );
+            errors.push(field::invalid(&path.index(i), name, message));
+        }
+    }
+    errors
+}
+
+fn validate_approval(crd: &Value, old: Option<&Value>) -> ErrorList {
+    if !is_protected_group(crd["spec"]["group"].text()) {
+        return ErrorList::new();
+    }
+    let read = |crd: &Value| approval(crd["metadata"]["annotations"][ANNOTATION].text());
+    let (state, message) = read(crd);
+    if old.is_some_and(|old| read(old).0 == state) {
+        return ErrorList::new();
+    }
+    let path = Path::new("metadata").child("annotations").key(ANNOTATION);
+    match state {
+        Approval::Approved | Approval::Bypassed => ErrorList::new(),
+        Approval::Missing => vec![field::required(&path, message)],
+        Approval::Invalid => {
+            let annotation = crd["metadata"]["annotations"][ANNOTATION].text();
+            vec![field::invalid_str(&path, annotation, message)]
+        }
+    }
+}
+
+/// Keeping all unknown fields is a thing of the past, for those who have it already.
+fn validate_preservation(crd: &Value, old: Option<&Value>) -> ErrorList {
+    let keeps = |crd: &Value| crd["spec"]["preserveUnknownFields"].flag();
+    if old.is_some_and(keeps) || !keeps(crd) {
+        return ErrorList::new();
+    }
+    let message = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
+    let path = Path::new("spec").child("preserveUnknownFields");
+    vec![field::invalid(&path, &json!(true), message)]
+}
+
+fn warnings_on_create(crd: &Value) -> Vec<String> {
+    unrecognized_formats(crd)
+        .iter()
+        .map(|format| warning(format))
+        .collect()
+}
+
+fn warnings_on_update(new: &Value, old: &Value) -> Vec<String> {
+    let known = unrecognized_formats(old);
+    let formats = unrecognized_formats(new);
+    formats
+        .iter()
+        .filter(|f| !known.contains(f))
+        .map(|format| warning(format))
+        .collect()
+}
+
+fn warning(format: &str) -> String {
+    format!("unrecognized format {}", field::go_quote(format))
+}
+
+fn unrecognized_formats(crd: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    for schema in Hoisted::of(&crd["spec"]).schemas() {
+        any_schema(schema, &mut |schema| {
+            let format = schema["format"].text();
+            if !format.is_empty() && !is_recognized_format(format, schema["type"].text()) {
+                found.push(format.to_owned());
+            }
+            false
+        });
+    }
+    found
 }

@@ -132,17 +132,18 @@ pub(crate) fn validate_parts(status: &Value, names: &[&str], errors: &mut ErrorL
     for name in names {
         if status[*name].int() > status["replicas"].int() {
             let path = Path::new("status").child(name);
-            errors.push(field::invalid(&path, &status[*name], MORE_THAN_REPLICAS));
+            let count = status[*name].int().into();
+            errors.push(field::invalid(&path, &count, MORE_THAN_REPLICAS));
         }
     }
 }
 
 /// Checks that no more replicas are available than ready.
 pub(crate) fn validate_available(status: &Value, message: &str, errors: &mut ErrorList) {
-    let available = &status["availableReplicas"];
-    if available.int() > status["readyReplicas"].int() {
+    let available = status["availableReplicas"].int();
+    if available > status["readyReplicas"].int() {
         let path = Path::new("status").child("availableReplicas");
-        errors.push(field::invalid(&path, available, message));
+        errors.push(field::invalid(&path, &available.into(), message));
     }
 }
 

@@ -166,9 +166,9 @@ fn validate(csr: &Value) -> ErrorList {
     let request = STANDARD.decode(spec["request"].text()).unwrap_or_default();
     if !String::from_utf8_lossy(&request).contains("-----BEGIN CERTIFICATE REQUEST-----") {
         let message = "PEM block type must be CERTIFICATE REQUEST";
-        errors.push(field::invalid_str(
+        errors.push(field::invalid(
             &path.child("request"),
-            spec["request"].text(),
+            &spec["request"],
             message,
         ));
     }

@@ -53,6 +53,9 @@ fn default(node: &mut Value) {
     } else if first.is_blank() {
         let first = spec["podCIDRs"][0].clone();
         spec.put("podCIDR", first);
+    } else if spec["podCIDRs"][0] != first {
+        // Who knows only one of the two fields means that one.
+        spec.put("podCIDRs", json!([first]));
     }
 }
 

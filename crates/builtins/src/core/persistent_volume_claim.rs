@@ -28,11 +28,31 @@ pub(crate) static RULES: KindRules = KindRules {
     validate_create,
     validate_update,
     validate_status_update,
+    warnings_on_create: warnings,
+    warnings_on_update: |new, _| warnings(new),
     returns_deleted_object: true,
     reset_fields: &["status"],
     reset_fields_status: &["spec"],
     ..KindRules::GENERAL
 };
+
+/// Parts of bytes cannot be had.
+fn warnings(claim: &Value) -> Vec<String> {
+    let mut out = Vec::new();
+    let path = Path::new("spec").child("resources");
+    for name in ["requests", "limits"] {
+        let amount = &claim["spec"]["resources"][name]["storage"];
+        if let Some(q) = resources::quantity(amount)
+            && q.milli_value() % 1000 != 0
+        {
+            let path = path.child(name).key("storage");
+            out.push(format!(
+                "{path}: fractional byte value \"{q}\" is invalid, must be an integer"
+            ));
+        }
+    }
+    out
+}
 
 fn default(claim: &mut Value) {
     claim.field("status").put_if_blank("phase", "Pending");

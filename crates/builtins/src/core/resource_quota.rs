@@ -91,13 +91,18 @@ fn validate_spec(spec: &Value, errors: &mut ErrorList) {
     validate_amounts(&spec["hard"], &path.child("hard"), errors);
     let scopes = spec["scopes"].items();
     let scopes_path = path.child("scopes");
-    for scope in scopes.iter().filter(|s| !SCOPES.contains(&s.text())) {
-        let _ = scope;
-        errors.push(field::invalid(
-            &scopes_path,
-            &spec["scopes"],
-            "unsupported scope",
-        ));
+    for scope in scopes.iter().map(Read::text) {
+        let mut refuse = |message: &str| {
+            errors.push(field::invalid(&scopes_path, &spec["scopes"], message));
+        };
+        if !SCOPES.contains(&scope) {
+            refuse("unsupported scope");
+        }
+        for (name, _) in spec["hard"].entries() {
+            if !is_counted_in(name, scope) {
+                refuse("unsupported scope applied to resource");
+            }
+        }
     }
     let has = |name: &str| scopes.iter().any(|s| s == name);
     for (one, other) in [
@@ -115,6 +120,36 @@ fn validate_spec(spec: &Value, errors: &mut ErrorList) {
     let path = path.child("scopeSelector").child("matchExpressions");
     for requirement in spec["scopeSelector"]["matchExpressions"].items() {
         validate_requirement(requirement, &path, errors);
+    }
+}
+
+/// Whether a scope is about a resource. Resources that are not the server's own are not told apart.
+fn is_counted_in(resource: &str, scope: &str) -> bool {
+    let of_pods = matches!(
+        resource,
+        "cpu" | "memory" | "requests.cpu" | "requests.memory" | "limits.cpu" | "limits.memory"
+    );
+    let other = matches!(
+        resource,
+        "ephemeral-storage"
+            | "requests.ephemeral-storage"
+            | "limits.ephemeral-storage"
+            | "requests.storage"
+            | "resourcequotas"
+            | "services"
+            | "replicationcontrollers"
+            | "secrets"
+            | "persistentvolumeclaims"
+            | "configmaps"
+            | "services.nodeports"
+            | "services.loadbalancers"
+    );
+    match scope {
+        _ if !(of_pods || other || resource == "pods") => true,
+        "BestEffort" => resource == "pods",
+        "VolumeAttributesClass" => resource == "persistentvolumeclaims",
+        _ if SCOPES.contains(&scope) => of_pods || resource == "pods",
+        _ => true,
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::config_map::{MAX_SIZE, decoded_len, validate_immutable};
 use crate::{
-    KindRules, checks,
+    KindRules, checks, go_json,
     json::{Read, Write},
     meta,
 };
@@ -123,7 +123,7 @@ fn validate_json(secret: &Value, key: &str, path: &Path, errors: &mut ErrorList)
                 "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
             )
         }
-        Err(e) => e.to_string(),
+        Err(e) => go_json::syntax_error(&bytes, &e),
     };
     errors.push(field::invalid_str(
         &path.key(key),

@@ -2,11 +2,15 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::names,
+    validation::{meta::IMMUTABLE, names},
 };
 use serde_json::Value;
 
-use crate::{KindRules, checks, json::Read, meta};
+use crate::{
+    KindRules, checks,
+    json::{Read, same},
+    meta,
+};
 
 pub(crate) static RULES: KindRules = KindRules {
     validate_create,
@@ -16,7 +20,17 @@ pub(crate) static RULES: KindRules = KindRules {
         errors.extend(meta::validate_update(new, old));
         let path = Path::new("spec").child("parentRef");
         let (after, before) = (&new["spec"]["parentRef"], &old["spec"]["parentRef"]);
-        checks::immutable(after, before, &path, &mut errors);
+        if !same(after, before) {
+            let text = |name: &str| Value::from(after[name].text());
+            let shown = format!(
+                "{{\"Group\":{},\"Resource\":{},\"Namespace\":{},\"Name\":{}}}",
+                text("group"),
+                text("resource"),
+                text("namespace"),
+                text("name")
+            );
+            errors.push(field::invalid_raw(&path, shown, IMMUTABLE));
+        }
         errors
     },
     ..KindRules::GENERAL
@@ -45,5 +59,8 @@ fn validate_create(address: &Value) -> ErrorList {
             }
         }
     }
+    let namespace = parent["namespace"].text();
+    let found = names::is_path_segment_name(namespace);
+    checks::messages(namespace, found, &path.child("namespace"), &mut errors);
     errors
 }

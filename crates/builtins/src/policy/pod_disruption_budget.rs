@@ -3,7 +3,7 @@
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::Value;
 
-use crate::{KindRules, apps::workload, checks, general, json::Read, meta};
+use crate::{KindRules, apps::workload, checks, conditions, general, json::Read, meta};
 
 pub(crate) static RULES: KindRules = KindRules {
     prepare_create: general::drop_status_and_start_generation,
@@ -60,6 +60,8 @@ fn validate_status_update(new: &Value, old: &Value) -> ErrorList {
         "desiredHealthy",
         "expectedPods",
     ];
+    let path = Path::new("status").child("conditions");
+    conditions::validate(&new["status"]["conditions"], &path, &mut errors);
     workload::validate_counts(&new["status"], &counts, &mut errors);
     errors
 }

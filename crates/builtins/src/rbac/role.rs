@@ -1,6 +1,9 @@
 //! Roles and cluster roles.
 
-use kubewright_machinery::field::{self, ErrorList, Path};
+use kubewright_machinery::{
+    field::{self, ErrorList, Path},
+    labels::LabelSelector,
+};
 use serde_json::Value;
 
 use crate::{KindRules, checks, json::Read, meta};
@@ -32,7 +35,15 @@ fn validate(role: &Value, namespaced: bool) -> ErrorList {
             errors.push(field::required(&path, message));
         }
         for (i, selector) in selectors.iter().enumerate() {
-            checks::selector(selector, &path.index(i), &mut errors);
+            let path = path.index(i);
+            checks::selector(selector, &path, &mut errors);
+            if LabelSelector::from_label_selector(selector).is_err() {
+                errors.push(field::invalid(
+                    &path,
+                    &Value::Null,
+                    "invalid label selector.",
+                ));
+            }
         }
     }
     errors

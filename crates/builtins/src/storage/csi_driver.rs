@@ -1,5 +1,7 @@
 //! CSI drivers.
 
+use std::collections::BTreeSet;
+
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::{Value, json};
 
@@ -78,7 +80,12 @@ fn validate_spec(spec: &Value, errors: &mut ErrorList) {
         &path.child("fsGroupPolicy"),
         errors,
     );
+    let mut audiences = BTreeSet::new();
     for (i, request) in spec["tokenRequests"].items().iter().enumerate() {
+        if !audiences.insert(request["audience"].text()) {
+            let path = path.child("tokenRequests").index(i).child("audience");
+            errors.push(field::duplicate(&path, &request["audience"]));
+        }
         let seconds = &request["expirationSeconds"];
         let path = path
             .child("tokenRequests")

@@ -1,5 +1,7 @@
 //! Storage classes.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::Value;
 
@@ -45,7 +47,36 @@ fn validate_create(class: &Value) -> ErrorList {
     let known = ["Immediate", "WaitForFirstConsumer"];
     let mode = &class["volumeBindingMode"];
     checks::one_of(mode, &known, &Path::new("volumeBindingMode"), &mut errors);
+    validate_topologies(&class["allowedTopologies"], &mut errors);
     errors
+}
+
+/// Where volumes may be: each term names keys once, with values that differ, and no two terms say the same.
+fn validate_topologies(topologies: &Value, errors: &mut ErrorList) {
+    let mut terms = BTreeSet::new();
+    for (i, term) in topologies.items().iter().enumerate() {
+        let path = Path::new("allowedTopologies").index(i);
+        let path = path.child("matchLabelExpressions");
+        let mut keys = BTreeMap::new();
+        for (j, expression) in term["matchLabelExpressions"].items().iter().enumerate() {
+            let path = path.index(j);
+            checks::required(&expression["values"], &path.child("values"), errors);
+            let mut values = BTreeSet::new();
+            for (k, value) in expression["values"].items().iter().enumerate() {
+                if !values.insert(value.text()) {
+                    errors.push(field::duplicate(&path.child("values").index(k), value));
+                }
+            }
+            let key = expression["key"].text();
+            checks::qualified_name(key, &path.child("key"), errors);
+            if keys.insert(key, values).is_some() {
+                errors.push(field::duplicate(&path.child("key"), &expression["key"]));
+            }
+        }
+        if !terms.insert(keys) {
+            errors.push(field::duplicate(&path, &"".into()));
+        }
+    }
 }
 
 fn validate_update(new: &Value, old: &Value) -> ErrorList {

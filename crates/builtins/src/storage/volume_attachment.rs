@@ -68,11 +68,19 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = meta::common(new, old, false);
     errors.extend(validate_create(new));
     if !same(&new["spec"], &old["spec"]) {
-        errors.push(field::invalid(
-            &Path::new("spec"),
-            &new["spec"],
-            "field is immutable",
-        ));
+        let (spec, path) = (&new["spec"], Path::new("spec"));
+        // Under its Go names, unless it has a whole volume inside.
+        errors.push(match spec["source"]["inlineVolumeSpec"].is_set() {
+            true => field::invalid(&path, spec, "field is immutable"),
+            false => field::invalid_raw(&path, shown(spec), "field is immutable"),
+        });
     }
     errors
+}
+
+fn shown(spec: &Value) -> String {
+    format!(
+        "{{\"Attacher\":{},\"Source\":{{\"PersistentVolumeName\":{},\"InlineVolumeSpec\":null}},\"NodeName\":{}}}",
+        spec["attacher"], spec["source"]["persistentVolumeName"], spec["nodeName"]
+    )
 }

@@ -1,6 +1,7 @@
 //! The rules of the built-in kinds, seen from outside: what is filled in, what is kept, what is refused.
 
 mod config;
+mod definitions;
 mod generations;
 mod networking;
 mod pods;

@@ -15,8 +15,8 @@ use kubewright_apiserver::{
 use kubewright_builtins::core::pod::binding;
 use kubewright_catalog::generated::core_v1::POD;
 use kubewright_machinery::{
-    Status,
-    gvk::{GroupKind, GroupResource, GroupVersionKind},
+    Status, field,
+    gvk::{GroupResource, GroupVersionKind},
     status,
 };
 use serde_json::Value;
@@ -97,12 +97,8 @@ async fn bind(
 ) -> Result<Object, Status> {
     let errors = binding::validate(binding);
     if !errors.is_empty() {
-        let name = binding["metadata"]["name"].as_str().unwrap_or_default();
-        return Err(status::invalid(
-            &GroupKind::new("", "Binding"),
-            name,
-            &errors,
-        ));
+        // Not told as an invalid object, but as a failure.
+        return Err(Status::failure(500, "", field::aggregate(&errors)));
     }
     let now = rfc3339(pods.clock().now());
     let resource = GroupResource::new("", "pods/binding");

@@ -59,6 +59,14 @@ impl Create for Evict {
         if !eviction::needs_no_budget(&pod) {
             self.spend(cx, &pod, name, delete.dry_run).await?;
         }
+        if !delete.dry_run {
+            let now = rfc3339(self.pods.clock().now());
+            let mark = |pod: &mut Value| {
+                eviction::mark_evicted(pod, &now);
+                Ok(())
+            };
+            self.pods.rewrite(cx, name, false, &mark).await?;
+        }
         self.pods.delete(cx, name, &delete).await?;
         super::done()
     }

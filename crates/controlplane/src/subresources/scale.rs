@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
-    managed::scale::ScaleOwners,
+    managed::scale::{ReplicasPaths, ScaleOwners},
     object::Object,
     registry::{Change, Get, Handlers, Update, Updated, generic::Generic},
     request::{GetOptions, RequestContext, WriteOptions},
@@ -101,9 +101,13 @@ impl Change for ScaleChange<'_> {
     async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
         let resource = GroupResource::new(&self.scale.kind.group, self.scale.plural);
         let parent = old.ok_or_else(|| status::not_found(&resource, &cx.info.name))?;
-        let owners = ScaleOwners::of(parent, &self.scale.kind.api_version());
+        let version = self.scale.kind.api_version();
+        let owners = ScaleOwners::of(parent, &version, ReplicasPaths::usual(&version));
         let mut before = of(parent)?;
-        before["metadata"]["managedFields"] = owners.on_scale();
+        let managers = owners.on_scale();
+        if managers.as_array().is_some_and(|list| !list.is_empty()) {
+            before["metadata"]["managedFields"] = managers;
+        }
         let after = self.change.apply(cx, Some(&before)).await?;
         let errors = scale::validate(&after);
         if !errors.is_empty() {

@@ -84,6 +84,12 @@ fn validate_spec(scaler: &Value, old: &Value, errors: &mut ErrorList) {
     for (i, metric) in spec["metrics"].items().iter().enumerate() {
         validate_metric(metric, &path.child("metrics").index(i), errors);
     }
+    let is_seen_from_outside =
+        |metric: &Value| metric["type"] == "Object" || metric["type"] == "External";
+    if min.is_set() && min.int() == 0 && !spec["metrics"].items().iter().any(is_seen_from_outside) {
+        let message = "must specify at least one Object or External metric to support scaling to zero replicas";
+        errors.push(field::forbidden(&path.child("metrics"), message));
+    }
     for direction in ["scaleUp", "scaleDown"] {
         let rules = &spec["behavior"][direction];
         if rules.is_set() {

@@ -134,6 +134,7 @@ fn validate_finish(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList
         ));
     }
     if (field_changed("ready") || field_changed("active"))
+        && after["ready"].is_set()
         && after["ready"].int() > after["active"].int()
     {
         let message = "cannot set more ready pods than active";

@@ -130,9 +130,45 @@ fn exhaust(budget: &mut Value, now: &str) {
     }
 }
 
+/// Says in the pod's status why it goes.
+pub fn mark_evicted(pod: &mut Value, now: &str) {
+    let mut condition = json!({
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+        "lastProbeTime": null,
+        "lastTransitionTime": now,
+    });
+    let conditions = pod.field("status").field("conditions");
+    let Some(list) = conditions.as_array_mut() else {
+        *conditions = json!([condition]);
+        return;
+    };
+    match list.iter_mut().find(|c| c["type"] == "DisruptionTarget") {
+        Some(known) => {
+            if known["status"] == condition["status"] {
+                condition.put("lastTransitionTime", known["lastTransitionTime"].clone());
+            }
+            *known = condition;
+        }
+        None => list.push(condition),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_evicted_pod_says_why_it_goes() {
+        let mut pod = json!({});
+        mark_evicted(&mut pod, "now");
+        mark_evicted(&mut pod, "later");
+        let conditions = pod["status"]["conditions"].items();
+        assert_eq!(conditions.len(), 1);
+        assert_eq!(conditions[0]["lastTransitionTime"], "now");
+    }
 
     #[test]
     fn a_budget_gives_what_it_has_and_then_refuses() {

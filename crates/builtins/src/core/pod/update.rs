@@ -110,7 +110,9 @@ pub fn ephemeral_containers(new: &Value, old: &Value) -> ErrorList {
                 errors.push(field::forbidden(&path, message));
             }
             Some(now) if !same(now, before) => {
-                let message = format!("existing ephemeral containers {name} may not be changed\n");
+                let changes = internal_form::ephemeral_container_diff(before, now);
+                let message =
+                    format!("existing ephemeral containers {name} may not be changed\n{changes}");
                 errors.push(field::forbidden(&path, message));
             }
             Some(_) => {}

@@ -1,5 +1,7 @@
 //! What is wrong with a pod, or with a pod spec inside a template.
 
+use std::collections::BTreeSet;
+
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
     validation::{metadata_fields, names},
@@ -14,6 +16,8 @@ use crate::{checks, core::resources, json::Read, meta};
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 /// Checks a new pod.
@@ -92,6 +96,45 @@ pub(super) fn validate_annotations(pod: &Value, path: &Path, errors: &mut ErrorL
             cost,
             "must be a 32bit integer",
         ));
+    }
+    for (key, profile) in annotations.entries() {
+        if key == SECCOMP_POD || key.starts_with(SECCOMP) {
+            validate_seccomp_annotation(key, profile, path, errors);
+        }
+    }
+    for (key, profile) in annotations.entries() {
+        if let Some(container) = key.strip_prefix(APP_ARMOR) {
+            validate_app_armor_annotation(pod, container, profile, &path.key(key), errors);
+        }
+    }
+}
+
+/// Checks an annotation from the time when profiles had no fields of their own.
+fn validate_seccomp_annotation(key: &str, profile: &Value, path: &Path, errors: &mut ErrorList) {
+    let usual = ["runtime/default", "docker/default", "unconfined"];
+    if !usual.contains(&profile.text()) && !profile.text().starts_with("localhost/") {
+        let message = "must be a valid seccomp profile";
+        errors.push(field::invalid(&path.child(key), profile, message));
+    }
+}
+
+/// The same, about a container.
+fn validate_app_armor_annotation(
+    pod: &Value,
+    container: &str,
+    profile: &Value,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
+    let lists = ["initContainers", "containers"];
+    let mut containers = lists.iter().flat_map(|l| pod["spec"][*l].items());
+    if !containers.any(|c| c["name"] == container) {
+        errors.push(field::invalid_str(path, container, "container not found"));
+    }
+    let usual = ["", "runtime/default", "unconfined"];
+    if !usual.contains(&profile.text()) && !profile.text().starts_with("localhost/") {
+        let message = format!("invalid AppArmor profile name: {profile}");
+        errors.push(field::invalid(path, profile, message));
     }
 }
 
@@ -187,6 +230,11 @@ fn validate_spec(spec: &Value, pod_name: &str, is_pod: bool, path: &Path, errors
         .iter()
         .map(|c| c["name"].text())
         .collect();
+    validate_claims(
+        &spec["resourceClaims"],
+        &path.child("resourceClaims"),
+        errors,
+    );
     let context = Context {
         spec,
         volumes: &volumes,
@@ -250,6 +298,48 @@ fn validate_spec(spec: &Value, pod_name: &str, is_pod: bool, path: &Path, errors
         );
     }
     validate_os(spec, &path.child("os"), errors);
+}
+
+/// Claims of resources have names of their own, and come from one place.
+fn validate_claims(claims: &Value, path: &Path, errors: &mut ErrorList) {
+    let mut seen = BTreeSet::new();
+    for (i, claim) in claims.items().iter().enumerate() {
+        let path = path.index(i);
+        let (name, at) = (claim["name"].text(), path.child("name"));
+        if name.is_empty() {
+            errors.push(field::required(&at, ""));
+        } else {
+            checks::dns_label(name, &at, errors);
+            if !seen.insert(name) {
+                errors.push(field::duplicate(&at, &claim["name"]));
+            }
+        }
+        let (given, template) = (
+            &claim["resourceClaimName"],
+            &claim["resourceClaimTemplateName"],
+        );
+        let message = match (given.is_set(), template.is_set()) {
+            (true, true) => {
+                "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            }
+            (false, false) => {
+                "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+            }
+            _ => "",
+        };
+        if !message.is_empty() {
+            let text = format!(
+                "{{\"Name\":{},\"ResourceClaimName\":{given},\"ResourceClaimTemplateName\":{template}}}",
+                claim["name"]
+            );
+            errors.push(field::invalid_raw(&path, text, message));
+        }
+        for name in ["resourceClaimName", "resourceClaimTemplateName"] {
+            if claim[name].is_set() {
+                checks::dns_subdomain(claim[name].text(), &path.child(name), errors);
+            }
+        }
+    }
 }
 
 fn validate_pod_resources(spec: &Value, claims: &[&str], path: &Path, errors: &mut ErrorList) {

@@ -1,0 +1,47 @@
+//! What a real kube-apiserver answers, recorded, and the runner that asks another server the same.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`scenario`] | scenario files: sequences of requests |
+//! | [`server`] | the server that is asked: one in this process, or one that a kubeconfig names |
+//! | [`run`] | asks the requests of a scenario in order, and looks at what is stored after each write |
+//! | [`normal`] | replaces what differs from run to run by placeholders |
+//! | [`golden`] | the recorded answers |
+//! | [`compare`] | field by field, and the reasons for what differs on purpose |
+//! | [`report`] | `CONFORMANCE.md` |
+//!
+//! ```
+//! use kubewright_conformance::{run::run_scenario, scenario, server::Server};
+//!
+//! let text = "
+//! about: Objects with nothing in them.
+//! scenarios:
+//!   - scenario: a name is enough
+//!     steps:
+//!       - POST /api/v1/namespaces/<ns>/configmaps: {metadata: {name: a}}
+//! ";
+//! let file = scenario::parse("core/empty", text)?;
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let server = Server::in_process().await?;
+//! let outcomes = run_scenario(&server, &file.scenarios[0]).await?;
+//! assert_eq!(outcomes[0].code, 201);
+//! assert_eq!(outcomes[0].stored, Some("as answered".into()));
+//! # Ok::<(), anyhow::Error>(())
+//! # })?;
+//! # Ok::<(), anyhow::Error>(())
+//! ```
+
+pub mod compare;
+pub mod golden;
+pub mod normal;
+pub mod report;
+pub mod run;
+pub mod scenario;
+pub mod server;
+
+use std::path::PathBuf;
+
+/// The folder with the scenarios and the recorded answers.
+pub fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}

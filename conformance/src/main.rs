@@ -1,0 +1,172 @@
+//! `cargo xtask conformance`: records what a server answers, or compares it with what is recorded.
+
+use std::{fs, path::PathBuf, process::ExitCode};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Parser;
+use futures_util::{StreamExt, stream};
+use kubewright_conformance::{
+    compare::{self, Comparison, Reasons, compare_file},
+    folder,
+    golden::{self, Golden, Recorded},
+    report::report,
+    run::Outcome,
+    scenario::{self, Scenario, ScenarioFile},
+    server::Server,
+};
+use serde_json::Value;
+
+/// How many scenarios run at once.
+const AT_ONCE: usize = 12;
+
+/// How often a scenario is asked again until it is answered as before.
+const ATTEMPTS: usize = 4;
+
+/// Asks a server what the scenarios ask, and compares its answers with those of kube-apiserver.
+#[derive(Parser)]
+#[command(name = "cargo xtask conformance")]
+struct Args {
+    /// The server to ask; a new one in this process for each scenario without it
+    #[arg(long)]
+    kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig to use instead of its current one
+    #[arg(long, requires = "kubeconfig")]
+    context: Option<String>,
+    /// Write the answers down instead of comparing them
+    #[arg(long, requires = "kubeconfig")]
+    record: bool,
+    /// Write CONFORMANCE.md
+    #[arg(long, conflicts_with = "record")]
+    report: bool,
+    /// Scenario files, or areas, whose names begin like this; all without it
+    names: Vec<String>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Args::parse()).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("conformance: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: Args) -> Result<bool> {
+    let mut files = scenario::load(&folder().join("scenarios"))?;
+    if !args.names.is_empty() {
+        files.retain(|file| args.names.iter().any(|n| file.name.starts_with(n.as_str())));
+        ensure!(!files.is_empty(), "no scenario file is called that");
+    }
+    let server = match &args.kubeconfig {
+        Some(path) => Some(Server::of_kubeconfig(path, args.context.clone()).await?),
+        None => None,
+    };
+    if args.record {
+        let server = server.context("no server")?;
+        record(&server, &files).await?;
+        return Ok(true);
+    }
+    let whole = args.names.is_empty();
+    ensure!(whole || !args.report, "a report is about all scenarios");
+    compare(server.as_ref(), &files, args.report).await
+}
+
+async fn record(server: &Server, files: &[ScenarioFile]) -> Result<()> {
+    let version = server
+        .ask("GET", "/version", &Default::default(), Vec::new())
+        .await?;
+    let version: Value = serde_json::from_slice(&version.body)?;
+    let version = version["gitVersion"].as_str().context("no version")?;
+    let scenarios = files
+        .iter()
+        .flat_map(|file| file.scenarios.iter().map(move |scenario| (file, scenario)));
+    let runs = scenarios.map(|(file, scenario)| async move {
+        let steps = agreed(server, scenario).await;
+        let scenario = scenario.name.clone();
+        let recorded = steps.map(|steps| Recorded { scenario, steps });
+        (file.name.as_str(), recorded)
+    });
+    let recorded: Vec<_> = stream::iter(runs).buffered(AT_ONCE).collect().await;
+    let mut failures = Vec::new();
+    for file in files {
+        let of_file = recorded.iter().filter(|(name, _)| *name == file.name);
+        let mut scenarios = Vec::new();
+        for (_, steps) in of_file {
+            match steps {
+                Ok(recorded) => scenarios.push(recorded.clone()),
+                Err(error) => failures.push(format!("{}: {error:#}", file.name)),
+            }
+        }
+        if scenarios.len() < file.scenarios.len() {
+            continue;
+        }
+        let steps: usize = scenarios.iter().map(|s| s.steps.len()).sum();
+        let server = version.to_owned();
+        golden::save(
+            &folder().join("golden"),
+            &file.name,
+            &Golden { server, scenarios },
+        )?;
+        println!("{}: {steps} steps recorded", file.name);
+    }
+    ensure!(failures.is_empty(), "{}", failures.join("\n"));
+    Ok(())
+}
+
+/// Asks until two runs in a row agree: what comes out differently each time is no recording.
+async fn agreed(server: &Server, scenario: &Scenario) -> Result<Vec<Outcome>> {
+    let mut before = compare::run(Some(server), scenario).await?;
+    for _ in 0..ATTEMPTS {
+        let now = compare::run(Some(server), scenario).await?;
+        if now == before {
+            return Ok(now);
+        }
+        before = now;
+    }
+    bail!("{:?} is answered differently each time", scenario.name)
+}
+
+async fn compare(server: Option<&Server>, files: &[ScenarioFile], write: bool) -> Result<bool> {
+    let reasons = Reasons::load(&folder().join("differences.yaml"))?;
+    let mut comparisons: Vec<Comparison> = Vec::new();
+    let (mut release, mut good) = (String::new(), true);
+    for file in files {
+        let golden = golden::load(&folder().join("golden"), &file.name)?;
+        let comparison = compare_file(server, file, &golden, &reasons).await?;
+        println!(
+            "{}: {} of {} steps equal",
+            file.name,
+            comparison.steps - comparison.differences.len(),
+            comparison.steps
+        );
+        for difference in comparison.unexplained() {
+            good = false;
+            println!(
+                "  {}, step {}: {}",
+                difference.scenario, difference.step, difference.title
+            );
+            for field in &difference.fields {
+                println!("    {field}");
+            }
+        }
+        release = golden.server;
+        comparisons.push(comparison);
+    }
+    let names: Vec<&str> = files.iter().map(|f| f.name.as_str()).collect();
+    for reason in reasons.unused(&names) {
+        good = false;
+        println!("a reason for no difference: {reason}");
+    }
+    let (steps, different) = comparisons
+        .iter()
+        .fold((0, 0), |(s, d), c| (s + c.steps, d + c.differences.len()));
+    println!("{} of {steps} steps equal", steps - different);
+    if write {
+        let path = folder().join("../CONFORMANCE.md");
+        fs::write(path, report(&comparisons, &release))?;
+    }
+    Ok(good)
+}

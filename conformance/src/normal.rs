@@ -1,0 +1,265 @@
+//! What differs from run to run, replaced by placeholders.
+//!
+//! Times, uids and resource versions are numbered in the order in which a scenario sees them, so that one that should
+//! have stayed, or should have changed, is noticed. What the scenario itself says is left alone.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+/// What a scenario has seen so far.
+#[derive(Debug, Default)]
+pub struct Normal {
+    namespace: String,
+    /// Words of the scenario's own requests: times, addresses and ports that it chose itself.
+    given: BTreeSet<String>,
+    /// Resource versions of the scenario's own requests.
+    given_versions: BTreeSet<String>,
+    times: Vec<String>,
+    uids: Vec<String>,
+    versions: Vec<String>,
+    /// Names that the server made, and the prefixes they were made from.
+    generated: Vec<(String, String)>,
+    /// Addresses that services were given.
+    addresses: Vec<String>,
+}
+
+impl Normal {
+    /// Nothing seen yet, in a namespace.
+    pub fn new(namespace: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Leaves alone what stands in a request.
+    pub fn given(&mut self, text: &str) {
+        for after in text.split("\"resourceVersion\":\"").skip(1) {
+            let version = after.split('"').next().unwrap_or_default();
+            self.given_versions.insert(version.to_owned());
+        }
+        let word = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | ':' | '.'));
+        self.given.extend(
+            text.split(word)
+                .map(|w| w.trim_matches(':'))
+                .filter(|w| !w.is_empty())
+                .map(str::to_owned),
+        );
+    }
+
+    /// A body.
+    pub fn value(&mut self, value: &Value) -> Value {
+        match value {
+            Value::Object(fields) => self.object(fields),
+            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::String(text) => Value::String(self.text(text)),
+            scalar => scalar.clone(),
+        }
+    }
+
+    /// A text.
+    pub fn text(&mut self, text: &str) -> String {
+        self.with_document(text).unwrap_or_else(|| self.plain(text))
+    }
+
+    /// A message that quotes a whole object: the object is looked at as one, so that the order of its keys is not
+    /// compared.
+    fn with_document(&mut self, text: &str) -> Option<String> {
+        let start = text.find("Invalid value: \"{")? + "Invalid value: ".len();
+        let (before, quoted) = text.split_at_checked(start)?;
+        let mut quotes = serde_json::Deserializer::from_str(quoted).into_iter::<String>();
+        let document: Value = serde_json::from_str(&quotes.next()?.ok()?).ok()?;
+        let after = quoted.get(quotes.byte_offset()..)?;
+        let document = Value::String(self.value(&document).to_string());
+        let (before, after) = (self.plain(before), self.plain(after));
+        Some(format!("{before}{document}{after}"))
+    }
+
+    fn plain(&mut self, text: &str) -> String {
+        let text = text.replace(&self.namespace, "<ns>");
+        let mut text = self.scan(&text);
+        for (name, prefix) in &self.generated {
+            text = text.replace(name, &format!("{prefix}<suffix>"));
+        }
+        for address in &self.addresses {
+            text = text.replace(address, "<ip>");
+        }
+        text
+    }
+
+    fn object(&mut self, fields: &Map<String, Value>) -> Value {
+        let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (prefix, name) = (text("generateName"), text("name"));
+        let seen = self.generated.iter().any(|(n, _)| n == name);
+        if !prefix.is_empty() && name.len() > prefix.len() && name.starts_with(prefix) && !seen {
+            self.generated.push((name.to_owned(), prefix.to_owned()));
+        }
+        let mut out = Map::new();
+        for (key, value) in fields {
+            let value = match (key.as_str(), value) {
+                ("resourceVersion", Value::String(v))
+                    if !v.is_empty() && !self.given_versions.contains(v) =>
+                {
+                    format!("<version {}>", number(&mut self.versions, v)).into()
+                }
+                ("resourceVersion", Value::String(v)) if self.versions.contains(v) => {
+                    format!("<version {}>", number(&mut self.versions, v)).into()
+                }
+                ("nodePort" | "healthCheckNodePort", Value::Number(n))
+                    if n.as_u64().is_some_and(|n| (30000..32768).contains(&n))
+                        && !self.given.contains(&n.to_string()) =>
+                {
+                    "<port>".into()
+                }
+                ("clusterIP", Value::String(ip)) if is_address(ip) && !self.given.contains(ip) => {
+                    number(&mut self.addresses, ip);
+                    "<ip>".into()
+                }
+                // Prose, not behaviour.
+                ("description", Value::String(_))
+                    if fields.contains_key("priority") && fields.contains_key("format") =>
+                {
+                    "<text>".into()
+                }
+                (_, value) => self.value(value),
+            };
+            out.insert(self.text(key), value);
+        }
+        Value::Object(out)
+    }
+
+    fn scan(&mut self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let at_word = !out.ends_with(|c: char| c.is_ascii_alphanumeric());
+            if at_word && let Some((placeholder, length)) = self.volatile(rest) {
+                out.push_str(&placeholder);
+                rest = rest.get(length..).unwrap_or_default();
+                continue;
+            }
+            out.push(first);
+            rest = rest.get(first.len_utf8()..).unwrap_or_default();
+        }
+        out
+    }
+
+    /// What stands for the beginning of a text, and how much of it.
+    fn volatile(&mut self, text: &str) -> Option<(String, usize)> {
+        if let Some(length) = time(text) {
+            let time = text.get(..length)?;
+            if self.given.contains(time) {
+                return None;
+            }
+            return Some((format!("<time {}>", number(&mut self.times, time)), length));
+        }
+        if let Some(uid) = text.get(..36).filter(|uid| is_uid(uid)) {
+            if self.given.contains(uid) && !self.uids.iter().any(|u| u == uid) {
+                return None;
+            }
+            return Some((format!("<uid {}>", number(&mut self.uids, uid)), 36));
+        }
+        // Objects inside messages.
+        for mark in ["resourceVersion: \"", "in record ("] {
+            if let Some(after) = text.strip_prefix(mark) {
+                let digits =
+                    after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+                let version = after.get(..digits).filter(|v| !v.is_empty())?;
+                if self.given_versions.contains(version)
+                    && !self.versions.iter().any(|v| v == version)
+                {
+                    return None;
+                }
+                let n = number(&mut self.versions, version);
+                return Some((format!("{mark}<version {n}>"), mark.len() + digits));
+            }
+        }
+        None
+    }
+}
+
+/// The place of a text among those seen, from one.
+fn number(seen: &mut Vec<String>, text: &str) -> usize {
+    if let Some(at) = seen.iter().position(|t| t == text) {
+        return at + 1;
+    }
+    seen.push(text.to_owned());
+    seen.len()
+}
+
+/// The length of `2026-01-02T03:04:05Z` or `2026-01-02T03:04:05.000006Z` at the beginning of a text.
+fn time(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let shape = b"dddd-dd-ddTdd:dd:dd";
+    let fits = bytes.len() > shape.len()
+        && shape.iter().zip(bytes).all(|(s, b)| match s {
+            b'd' => b.is_ascii_digit(),
+            s => s == b,
+        });
+    if !fits {
+        return None;
+    }
+    let after = text.get(shape.len()..)?;
+    let fraction = after.strip_prefix('.').unwrap_or(after);
+    let end = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+    end.starts_with('Z').then(|| text.len() - end.len() + 1)
+}
+
+fn is_uid(text: &str) -> bool {
+    text.bytes().enumerate().all(|(at, byte)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase(),
+    })
+}
+
+fn is_address(text: &str) -> bool {
+    text.parse::<std::net::IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Normal;
+
+    #[test]
+    fn what_repeats_keeps_its_number() {
+        let mut normal = Normal::new("here");
+        let seen = normal.value(&json!({
+            "a": "2026-01-02T03:04:05Z", "b": "2026-01-02T03:04:06.5Z", "c": "at 2026-01-02T03:04:05Z in here",
+            "resourceVersion": "7", "list": [{"resourceVersion": "7"}, {"resourceVersion": "8"}],
+        }));
+        let placeholders = json!({
+            "a": "<time 1>", "b": "<time 2>", "c": "at <time 1> in <ns>",
+            "resourceVersion": "<version 1>", "list": [{"resourceVersion": "<version 1>"}, {"resourceVersion": "<version 2>"}],
+        });
+        assert_eq!(seen, placeholders);
+    }
+
+    #[test]
+    fn what_the_request_says_stays() {
+        let mut normal = Normal::new("here");
+        normal.given(r#"{"clusterIP":"10.0.0.7","t":"2024-01-01T00:00:00Z","nodePort":30007}"#);
+        let object =
+            json!({"clusterIP": "10.0.0.7", "t": "2024-01-01T00:00:00Z", "nodePort": 30007});
+        assert_eq!(normal.value(&object), object);
+        let other =
+            json!({"clusterIP": "10.0.0.8", "clusterIPs": ["10.0.0.8", "None"], "nodePort": 30008});
+        let placeholders =
+            json!({"clusterIP": "<ip>", "clusterIPs": ["<ip>", "None"], "nodePort": "<port>"});
+        assert_eq!(normal.value(&other), placeholders);
+    }
+
+    #[test]
+    fn a_made_name_is_its_prefix() {
+        let mut normal = Normal::new("here");
+        let object = json!({"metadata": {"generateName": "x-", "name": "x-abcde"}});
+        let placeholders = json!({"metadata": {"generateName": "x-", "name": "x-<suffix>"}});
+        assert_eq!(normal.value(&object), placeholders);
+        assert_eq!(
+            normal.text("pods \"x-abcde\" not found"),
+            "pods \"x-<suffix>\" not found"
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! `CONFORMANCE.md`: what was compared, and what differs and why.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use crate::compare::Comparison;
+
+/// The report on all comparisons.
+pub fn report(comparisons: &[Comparison], release: &str) -> String {
+    let mut out = String::new();
+    let (steps, different) = totals(comparisons.iter());
+    let scenarios: usize = comparisons.iter().map(|c| c.scenarios).sum();
+    _ = write!(
+        out,
+        "# Conformance
+
+Written by `cargo xtask conformance --report`; not by hand. The scenarios in [`conformance/scenarios`](conformance/scenarios)
+were asked of kube-apiserver {release}, and its answers are in [`conformance/golden`](conformance/golden). Here is how Kubewright
+answers the same requests. Compared are the status code, the content type, the warnings, every field of the body, and
+after each write what is stored, managed fields included.
+
+{scenarios} scenarios with {steps} steps: {} equal, {different} different.
+
+| area | scenarios | steps | equal | different |
+|---|---|---|---|---|
+",
+        steps - different
+    );
+    let mut areas: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
+    for comparison in comparisons {
+        let area = comparison.file.split('/').next().unwrap_or_default();
+        areas.entry(area).or_default().push(comparison);
+    }
+    for (area, comparisons) in &areas {
+        let (steps, different) = totals(comparisons.iter().copied());
+        let scenarios: usize = comparisons.iter().map(|c| c.scenarios).sum();
+        _ = writeln!(
+            out,
+            "| {area} | {scenarios} | {steps} | {} | {different} |",
+            steps - different
+        );
+    }
+    out.push_str("\n## What is asked\n\n");
+    for comparison in comparisons {
+        _ = writeln!(out, "- `{}`: {}", comparison.file, comparison.about);
+    }
+    if different > 0 {
+        out.push_str("\n## What differs, and why\n");
+        for comparison in comparisons {
+            for difference in &comparison.differences {
+                _ = write!(
+                    out,
+                    "\n- `{}`, {}, step {} (`{}`): {}\n",
+                    comparison.file,
+                    difference.scenario,
+                    difference.step,
+                    difference.title,
+                    difference.reason.as_deref().unwrap_or("**unexplained**")
+                );
+            }
+        }
+    }
+    out
+}
+
+fn totals<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> (usize, usize) {
+    comparisons.fold((0, 0), |(steps, different), c| {
+        (steps + c.steps, different + c.differences.len())
+    })
+}

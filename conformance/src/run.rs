@@ -1,0 +1,285 @@
+//! Asks the requests of a scenario, in a namespace of its own.
+//!
+//! After every write the object is read back: what is stored belongs to the answer. On a server that others use too,
+//! everything that was made is taken away in the end.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    normal::Normal,
+    scenario::{Body, Scenario, Step},
+    server::{Answer, Server},
+};
+
+/// What every request says of itself, unless a step says otherwise.
+const USER_AGENT: &str = "conformance/1.0";
+
+/// What came of a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The request, as the scenario file has it.
+    pub step: String,
+    /// The status code.
+    pub code: u16,
+    /// The content type.
+    #[serde(rename = "type")]
+    pub content_type: String,
+    /// The warnings, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// The body, with placeholders; a text where it is no JSON.
+    pub body: Value,
+    /// After a write: the stored object, or `as answered`, `unchanged`, `absent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<Value>,
+}
+
+/// Asks everything that a scenario asks.
+pub async fn run_scenario(server: &Server, scenario: &Scenario) -> Result<Vec<Outcome>> {
+    let mut session = Session::begin(server).await?;
+    let mut outcomes = Vec::new();
+    for step in &scenario.steps {
+        let outcome = session.step(step).await;
+        outcomes.push(outcome.with_context(|| format!("{}: {}", scenario.name, step.title))?);
+    }
+    if server.is_shared() {
+        session.clean_up().await?;
+    }
+    Ok(outcomes)
+}
+
+struct Session<'a> {
+    server: &'a Server,
+    normal: Normal,
+    saved: BTreeMap<String, String>,
+    /// What was stored, by path, when last looked.
+    stored: BTreeMap<String, Value>,
+}
+
+impl<'a> Session<'a> {
+    async fn begin(server: &'a Server) -> Result<Self> {
+        let namespace = unique();
+        let session = Self {
+            server,
+            normal: Normal::new(&namespace),
+            saved: BTreeMap::from([("ns".to_owned(), namespace.clone())]),
+            stored: BTreeMap::new(),
+        };
+        let body = json!({"metadata": {"name": namespace}}).to_string();
+        let made = session
+            .ask("POST", "/api/v1/namespaces", "application/json", body)
+            .await?;
+        if made.code != 201 {
+            bail!("no namespace: {}", String::from_utf8_lossy(&made.body));
+        }
+        Ok(session)
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<Outcome> {
+        let path = self.filled(&step.path);
+        let body = match &step.body {
+            None => String::new(),
+            Some(Body::Text(text)) => self.filled(text),
+            Some(Body::Json(value)) => self.filled(&value.to_string()),
+        };
+        self.normal.given(&body);
+        self.normal.given(&path);
+        let mut headers = usual_headers();
+        if step.body.is_some() {
+            headers.insert("content-type".to_owned(), step.content_type.clone());
+        }
+        for (name, value) in &step.headers {
+            headers.insert(name.to_lowercase(), self.filled(value));
+        }
+        let writes = step.method != "GET";
+        if writes {
+            self.server.tick().await;
+        }
+        let answer = self
+            .server
+            .ask(&step.method, &path, &headers, body.clone().into_bytes())
+            .await?;
+        let given = read(&answer);
+        for (name, path) in &step.save {
+            let found = given.pointer(&format!("/{}", path.replace('.', "/")));
+            let found = found.with_context(|| format!("nothing at {path} of {given}"))?;
+            let text = found
+                .as_str()
+                .map_or_else(|| found.to_string(), str::to_owned);
+            self.saved.insert(name.clone(), text);
+        }
+        let seen = self.normal.value(&given);
+        let stored = match writes && step.look {
+            true => self.look(&step.method, &path, &body, &given, &seen).await?,
+            false => None,
+        };
+        Ok(Outcome {
+            step: step.title.clone(),
+            code: answer.code,
+            content_type: answer.content_type,
+            warnings: answer
+                .warnings
+                .iter()
+                .map(|w| self.normal.text(w))
+                .collect(),
+            body: seen,
+            stored,
+        })
+    }
+
+    /// Reads back what a write was about.
+    async fn look(
+        &mut self,
+        method: &str,
+        path: &str,
+        sent: &str,
+        answer: &Value,
+        seen: &Value,
+    ) -> Result<Option<Value>> {
+        let named = |v: &Value| v["metadata"]["name"].as_str().map(str::to_owned);
+        let name = (method == "POST").then(|| {
+            let sent = serde_json::from_str::<Value>(sent).unwrap_or_default();
+            named(answer).or_else(|| named(&sent))
+        });
+        let Some(path) = object_path(path, name.flatten().as_deref()) else {
+            return Ok(None);
+        };
+        let found = self.ask("GET", &path, "", String::new()).await?;
+        let now = match found.code {
+            200 => self.normal.value(&read(&found)),
+            404 => Value::from("absent"),
+            code => json!({"code": code, "body": self.normal.value(&read(&found))}),
+        };
+        let before = self.stored.insert(path, now.clone());
+        Ok(Some(match now {
+            now if now == *seen => "as answered".into(),
+            now if Some(&now) == before.as_ref() && now != "absent" => "unchanged".into(),
+            now => now,
+        }))
+    }
+
+    async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        content_type: &str,
+        body: String,
+    ) -> Result<Answer> {
+        let mut headers = usual_headers();
+        if !content_type.is_empty() {
+            headers.insert("content-type".to_owned(), content_type.to_owned());
+        }
+        self.server
+            .ask(method, path, &headers, body.into_bytes())
+            .await
+    }
+
+    fn filled(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (name, value) in &self.saved {
+            text = text.replace(&format!("<{name}>"), value);
+        }
+        text
+    }
+
+    async fn clean_up(&self) -> Result<()> {
+        let namespace = format!("/api/v1/namespaces/{}", self.saved["ns"]);
+        let merge = "application/merge-patch+json";
+        for path in self.stored.keys().filter(|path| **path != namespace) {
+            let free = json!({"metadata": {"finalizers": null}}).to_string();
+            self.ask("PATCH", path, merge, free).await?;
+            let options = json!({"gracePeriodSeconds": 0}).to_string();
+            self.ask("DELETE", path, "application/json", options)
+                .await?;
+        }
+        self.ask("DELETE", &namespace, "", String::new()).await?;
+        let gone = json!({"metadata": {"name": self.saved["ns"]}, "spec": {"finalizers": []}});
+        let path = format!("{namespace}/finalize");
+        self.ask("PUT", &path, "application/json", gone.to_string())
+            .await?;
+        Ok(())
+    }
+}
+
+/// Where an object lives that a path, a collection or a subresource of it, is about.
+fn object_path(path: &str, name: Option<&str>) -> Option<String> {
+    let path = path.split('?').next()?;
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let prefix = match *parts.first()? {
+        "api" => 2,
+        _ => 3,
+    };
+    let resource = match parts.get(prefix..)? {
+        ["namespaces", _, sub, ..] if !matches!(*sub, "status" | "finalize") => prefix + 2,
+        _ => prefix,
+    };
+    let collection = parts.get(..=resource)?.join("/");
+    let name = parts.get(resource + 1).copied().or(name)?;
+    (!name.is_empty()).then(|| format!("/{collection}/{name}"))
+}
+
+fn usual_headers() -> BTreeMap<String, String> {
+    [("accept", "application/json"), ("user-agent", USER_AGENT)]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// JSON, or a text.
+fn read(answer: &Answer) -> Value {
+    match answer.body.as_slice() {
+        [] => Value::Null,
+        bytes => serde_json::from_slice(bytes)
+            .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned())),
+    }
+}
+
+/// A name that no other scenario has, always of the same length.
+fn unique() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let second = jiff::Timestamp::now().as_second();
+    format!("conf-{:08x}-{:03x}", second, count & 0xfff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::object_path;
+
+    #[test]
+    fn objects_are_found_from_any_path() {
+        let pod = Some("/api/v1/namespaces/n/pods/p".to_owned());
+        for path in [
+            "/api/v1/namespaces/n/pods/p",
+            "/api/v1/namespaces/n/pods/p/status?x=y",
+        ] {
+            assert_eq!(object_path(path, None), pod);
+        }
+        assert_eq!(
+            object_path("/api/v1/namespaces/n/pods?dryRun=All", Some("p")),
+            pod
+        );
+        let namespace = Some("/api/v1/namespaces/n".to_owned());
+        assert_eq!(
+            object_path("/api/v1/namespaces/n/finalize", None),
+            namespace
+        );
+        assert_eq!(object_path("/api/v1/namespaces", Some("n")), namespace);
+        let class = Some("/apis/node.k8s.io/v1/runtimeclasses/r".to_owned());
+        assert_eq!(
+            object_path("/apis/node.k8s.io/v1/runtimeclasses", Some("r")),
+            class
+        );
+        assert_eq!(
+            object_path("/apis/node.k8s.io/v1/runtimeclasses", None),
+            None
+        );
+    }
+}

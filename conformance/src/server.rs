@@ -1,0 +1,172 @@
+//! The server that is asked.
+//!
+//! Between writes the clock moves on by a second, so that what is ordered by time has one order: the server in this
+//! process is told the time, another is waited for.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::{Context, Result, anyhow};
+use async_trait::async_trait;
+use http::Request;
+use jiff::{SignedDuration, Timestamp};
+use kube::{
+    Client, Config,
+    client::Body,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use kubewright_apiserver::{
+    auth::{AUTHENTICATED, Authenticator},
+    clock::Clock,
+    request::UserInfo,
+};
+use kubewright_controlplane::ControlPlane;
+use kubewright_machinery::Status;
+use parking_lot::Mutex;
+
+/// The user that answers are recorded for.
+const USER: (&str, &str, &str) = ("admin", "admin-uid", "system:masters");
+
+/// A server.
+#[derive(Clone)]
+pub struct Server {
+    client: Client,
+    clock: Option<Arc<StillClock>>,
+}
+
+/// What it answers.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The status code.
+    pub code: u16,
+    /// The content type, as sent.
+    pub content_type: String,
+    /// The warnings, as sent.
+    pub warnings: Vec<String>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Server {
+    /// A new server in this process, with nothing in it.
+    pub async fn in_process() -> Result<Self> {
+        let clock = Arc::new(StillClock(Mutex::new(Timestamp::now())));
+        let plane = ControlPlane::builder()
+            .clock(clock.clone())
+            .authenticator(Arc::new(OneUser))
+            .build()
+            .await
+            .map_err(|status| anyhow!("{}", status.message))?;
+        Ok(Self {
+            client: Client::new(plane.server().clone(), "default"),
+            clock: Some(clock),
+        })
+    }
+
+    /// The server of a kubeconfig's context; of its current one unless said otherwise.
+    pub async fn of_kubeconfig(path: &Path, context: Option<String>) -> Result<Self> {
+        let kubeconfig = Kubeconfig::read_from(path)?;
+        let options = KubeConfigOptions {
+            context,
+            ..KubeConfigOptions::default()
+        };
+        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        Ok(Self {
+            client: Client::try_from(config)?,
+            clock: None,
+        })
+    }
+
+    /// Whether what is left behind stays.
+    pub fn is_shared(&self) -> bool {
+        self.clock.is_none()
+    }
+
+    /// Lets a second pass; a server of its own has the beginning of a second then.
+    pub async fn tick(&self) {
+        match &self.clock {
+            Some(clock) => clock.advance(SignedDuration::from_secs(1)),
+            None => {
+                let now = SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap_or_default();
+                let rest = 1_000_000_000 - u64::from(now.subsec_nanos());
+                tokio::time::sleep(Duration::from_nanos(rest) + Duration::from_millis(5)).await;
+            }
+        }
+    }
+
+    /// Asks.
+    pub async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &BTreeMap<String, String>,
+        body: Vec<u8>,
+    ) -> Result<Answer> {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let request = request
+            .body(Body::from(body))
+            .with_context(|| format!("{method} {path} is no request"))?;
+        let response = self.client.send(request).await?;
+        let (head, body) = response.into_parts();
+        let texts = |name: &str| -> Vec<String> {
+            let values = head.headers.get_all(name).iter();
+            values
+                .map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned())
+                .collect()
+        };
+        Ok(Answer {
+            code: head.status.as_u16(),
+            content_type: texts("content-type").join(", "),
+            warnings: texts("warning"),
+            body: body.collect_bytes().await?.to_vec(),
+        })
+    }
+}
+
+/// A clock that stands still until it is moved.
+struct StillClock(Mutex<Timestamp>);
+
+impl StillClock {
+    fn advance(&self, by: SignedDuration) {
+        let mut now = self.0.lock();
+        *now = now.saturating_add(by).unwrap_or(*now);
+    }
+}
+
+impl Clock for StillClock {
+    fn now(&self) -> Timestamp {
+        *self.0.lock()
+    }
+}
+
+/// Everybody is the user that answers are recorded for.
+struct OneUser;
+
+#[async_trait]
+impl Authenticator for OneUser {
+    async fn authenticate(
+        &self,
+        request: &http::request::Parts,
+    ) -> Result<Option<UserInfo>, Status> {
+        // Nobody has a token here; who shows one is asked about it by a review.
+        if request.headers.contains_key(http::header::AUTHORIZATION) {
+            return Err(Status::failure(401, "Unauthorized", "invalid bearer token"));
+        }
+        let (name, uid, group) = USER;
+        Ok(Some(UserInfo {
+            name: name.to_owned(),
+            uid: uid.to_owned(),
+            groups: vec![group.to_owned(), AUTHENTICATED.to_owned()],
+            ..UserInfo::default()
+        }))
+    }
+}

@@ -1,0 +1,54 @@
+//! Groups of the community: what is declared in them must have been approved.
+
+/// What the annotation says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approval {
+    /// It names the approval.
+    Approved,
+    /// It says that there was none.
+    Bypassed,
+    /// There is none.
+    Missing,
+    /// It says neither.
+    Invalid,
+}
+
+/// The annotation by which a definition names its approval.
+pub(super) const ANNOTATION: &str = "api-approved.kubernetes.io";
+
+/// Whether the group belongs to the community.
+pub fn is_protected_group(group: &str) -> bool {
+    ["k8s.io", "kubernetes.io"].iter().any(|domain| {
+        let parent = group.strip_suffix(domain);
+        parent.is_some_and(|parent| parent.is_empty() || parent.ends_with('.'))
+    })
+}
+
+/// Reads the annotation: what it says, and the words for it.
+pub fn approval(annotation: &str) -> (Approval, String) {
+    const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
+    if annotation.is_empty() {
+        let text =
+            format!("protected groups must have approval annotation \"{ANNOTATION}\", {SEE}");
+        return (Approval::Missing, text);
+    }
+    if annotation.starts_with("unapproved") {
+        let quoted = kubewright_machinery::field::go_quote(annotation);
+        return (Approval::Bypassed, format!("not approved: {quoted}"));
+    }
+    let url = annotation.split_once("://").filter(|(scheme, rest)| {
+        let named = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+        let host = rest.split(['/', '?']).next().unwrap_or_default();
+        named && !host.is_empty() && !host.bytes().any(|b| b <= b' ' || b == 0x7f)
+    });
+    if url.is_some() {
+        return (Approval::Approved, format!("approved in {annotation}"));
+    }
+    let text = format!(
+        "protected groups must have approval annotation \"{ANNOTATION}\" with either a URL or a reason starting with \"unapproved\", {SEE}"
+    );
+    (Approval::Invalid, text)
+}

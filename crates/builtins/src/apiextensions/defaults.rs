@@ -1,0 +1,223 @@
+//! Defaults fulfil the schema that they are in.
+
+use kubewright_cel::limits::RUNTIME_COST_BUDGET;
+use kubewright_machinery::field::{self, ErrorList, FieldError, Path};
+use kubewright_schema::structural::{
+    Structural, coerce::coerce_value, embedded::validate_embedded, prune::prune_value,
+    rules::compile_rules, validate::validate,
+};
+use serde_json::{Map, Value, json};
+
+/// What is wrong with the defaults of a schema.
+pub(super) fn validate_defaults(root: &Structural, pruned: bool, path: &Path) -> ErrorList {
+    let mut errors = ErrorList::new();
+    let mut walk = Walk {
+        pruned,
+        budget: RUNTIME_COST_BUDGET,
+    };
+    walk.node(root, Position::root(root), false, true, path, &mut errors);
+    errors
+}
+
+struct Walk {
+    /// Defaults may not have unknown fields.
+    pruned: bool,
+    /// What rules may cost, all together.
+    budget: i64,
+}
+
+/// Where in an object of its own a value is.
+#[derive(Clone)]
+struct Position<'a> {
+    /// The schema of that object.
+    root: &'a Structural,
+    steps: Vec<Step<'a>>,
+}
+
+#[derive(Clone)]
+enum Step<'a> {
+    Field(&'a str),
+    Item,
+}
+
+impl<'a> Position<'a> {
+    fn root(root: &'a Structural) -> Self {
+        Self {
+            root,
+            steps: Vec::new(),
+        }
+    }
+
+    fn then(&self, step: Step<'a>) -> Self {
+        let mut next = self.clone();
+        next.steps.push(step);
+        next
+    }
+
+    /// An object that has nothing but this value at that place.
+    fn surround(&self, value: Value) -> Value {
+        let mut object = self
+            .steps
+            .iter()
+            .rev()
+            .fold(value, |value, step| match step {
+                Step::Field(name) => Value::Object(Map::from_iter([((*name).to_owned(), value)])),
+                Step::Item => json!([value]),
+            });
+        if let Some(fields) = object.as_object_mut() {
+            fields.entry("kind").or_insert_with(|| json!("Validation"));
+            fields
+                .entry("apiVersion")
+                .or_insert_with(|| json!("validation/v1"));
+        }
+        object
+    }
+}
+
+impl Walk {
+    fn node<'a>(
+        &mut self,
+        schema: &'a Structural,
+        position: Position<'a>,
+        in_metadata: bool,
+        is_root: bool,
+        path: &Path,
+        errors: &mut ErrorList,
+    ) {
+        let own = is_root || schema.embedded;
+        let (position, in_metadata) = if own {
+            (Position::root(schema), false)
+        } else {
+            (position, in_metadata)
+        };
+        if let Some(default) = schema.default.as_deref() {
+            let at = path.child("default");
+            let before = errors.len();
+            if in_metadata {
+                judge_in_metadata(default, schema, &position, &at, errors);
+            } else {
+                self.judge(default, schema, own, &at, errors);
+            }
+            if errors.len() == before {
+                self.run_rules(default, schema, is_root, &at, errors);
+            }
+        }
+        if self.budget < 0 {
+            return;
+        }
+        if let Some(items) = schema.items.as_deref() {
+            let position = position.then(Step::Item);
+            self.node(
+                items,
+                position,
+                in_metadata,
+                false,
+                &path.child("items"),
+                errors,
+            );
+        }
+        for (name, property) in &schema.properties {
+            let meta = own && matches!(&**name, "metadata" | "apiVersion" | "kind");
+            let position = position.then(Step::Field(name));
+            let path = path.child("properties").key(name);
+            self.node(
+                property,
+                position,
+                in_metadata || meta,
+                false,
+                &path,
+                errors,
+            );
+        }
+    }
+
+    /// A default fulfils the rules, whether it was there before or not.
+    fn run_rules(
+        &mut self,
+        default: &Value,
+        schema: &Structural,
+        is_root: bool,
+        at: &Path,
+        errors: &mut ErrorList,
+    ) {
+        let Some(rules) = compile_rules(schema, is_root || schema.embedded) else {
+            return;
+        };
+        let kept = rules.validate(default, Some(default), self.budget, false);
+        let mut left = kept.remaining_budget;
+        let mut found = kept.errors;
+        if found.is_empty() {
+            let fresh = rules.validate(default, None, self.budget, false);
+            left = left.min(fresh.remaining_budget);
+            found = fresh.errors;
+        }
+        errors.extend(found.into_iter().map(|error| below(at, error)));
+        self.budget = left;
+    }
+
+    fn judge(
+        &self,
+        default: &Value,
+        schema: &Structural,
+        own: bool,
+        at: &Path,
+        errors: &mut ErrorList,
+    ) {
+        if self.pruned {
+            let mut pruned = default.clone();
+            prune_value(&mut pruned, schema);
+            if pruned != *default {
+                errors.push(field::invalid(at, default, "must not have unknown fields"));
+            }
+        }
+        let mut coerced = default.clone();
+        if let Err(error) = coerce_value(&mut coerced, schema, own, false, at) {
+            errors.push(error);
+            return;
+        }
+        let found = validate_embedded(&coerced, schema, own, at);
+        if !found.is_empty() {
+            errors.extend(found);
+            return;
+        }
+        errors.extend(validate(default, schema, at));
+    }
+}
+
+/// An error about a part of a value, as one about a part of what the value is in.
+fn below(at: &Path, error: FieldError) -> FieldError {
+    let field = match error.field.as_str() {
+        "<nil>" => at.to_string(),
+        part if part.starts_with('[') => format!("{at}{part}"),
+        part => format!("{at}.{part}"),
+    };
+    FieldError { field, ..error }
+}
+
+/// A default inside metadata: the metadata around it must stay valid.
+fn judge_in_metadata(
+    default: &Value,
+    schema: &Structural,
+    position: &Position<'_>,
+    at: &Path,
+    errors: &mut ErrorList,
+) {
+    let mut object = position.surround(default.clone());
+    let refuse = |text: String| {
+        field::invalid(
+            at,
+            default,
+            format!("must result in valid metadata: {text}"),
+        )
+    };
+    if let Err(error) = coerce_value(&mut object, position.root, true, false, &Path::root()) {
+        errors.push(refuse(error.to_string()));
+        return;
+    }
+    let found = validate_embedded(&object, position.root, true, &Path::root());
+    if !found.is_empty() {
+        errors.push(refuse(field::aggregate(&found)));
+        return;
+    }
+    errors.extend(validate(default, schema, at));
+}
