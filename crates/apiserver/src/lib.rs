@@ -41,6 +41,7 @@
 //! | [`managed`] | managed fields and server-side apply |
 //! | [`admission`] | the last word on writes |
 //! | [`respond`] | negotiation and every form of an answer: objects, lists, tables, watches, YAML |
+//! | [`openapi`] | the documents that tell the shape of every object |
 //! | [`discovery`], [`endpoints`] | what is served; version, health, metrics |
 //! | [`auth`] | who is asking, and may they |
 //! | [`serve`] | the network door: HTTP/1.1 and HTTP/2, TLS, timeouts, certificates, kubeconfig |
@@ -55,6 +56,7 @@ pub mod endpoints;
 mod ids;
 pub mod managed;
 pub mod object;
+pub mod openapi;
 pub mod registry;
 pub mod request;
 pub mod respond;

@@ -27,6 +27,8 @@ pub struct Summary {
     pub fields: Box<[Box<str>]>,
     /// Which table that is: a kind that is served in two forms has two.
     pub view: u64,
+    /// What the writer marked it with, 0 where it did not: readers of the same mark serve the bytes as they are.
+    pub mark: u64,
 }
 
 /// An object: bytes and summary.
@@ -92,6 +94,7 @@ impl Summary {
                 .collect(),
             fields: selectable.fields.iter().map(|f| f.read(object)).collect(),
             view: selectable.view,
+            mark: 0,
         }
     }
 
@@ -143,19 +146,22 @@ impl Object {
 
     /// A stored entry, with the summary the writer handed over, or read anew where the store forgot it.
     pub fn from_entry(entry: &Entry, selectable: &Selectable) -> Self {
-        let remembered = entry
-            .companion
-            .clone()
-            .and_then(|c| c.downcast::<Summary>().ok());
-        let remembered = remembered.filter(|summary| summary.view == selectable.view);
-        let summary = remembered.unwrap_or_else(|| {
+        Self::remembered(entry, selectable).unwrap_or_else(|| {
             let value: Value = serde_json::from_slice(&entry.bytes).unwrap_or_default();
-            Arc::new(Summary::of(&value, selectable))
-        });
-        Self {
+            Self {
+                bytes: entry.bytes.clone(),
+                summary: Arc::new(Summary::of(&value, selectable)),
+            }
+        })
+    }
+
+    /// A stored entry with the summary the writer handed over, if the store has it still.
+    pub fn remembered(entry: &Entry, selectable: &Selectable) -> Option<Self> {
+        let summary = entry.companion.clone()?.downcast::<Summary>().ok()?;
+        (summary.view == selectable.view).then(|| Self {
             bytes: entry.bytes.clone(),
             summary,
-        }
+        })
     }
 
     /// Decodes the object.

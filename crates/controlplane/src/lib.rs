@@ -18,13 +18,17 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`admission`] | the plugins that change and refuse writes |
+//! | [`crds`] | custom resource definitions: kinds that are declared at run time |
 //! | [`plane`] | [`ControlPlane`] and its builder |
 //! | [`kinds`] | from the catalog to resources; strategies; tables; conversion |
+//! | [`openapi`] | what the schemas of the built-in kinds say to people |
 //! | [`subresources`] | `status`, `scale`, `binding`, `eviction`, `token` and the others |
 //! | [`reviews`] | token and access reviews |
 
 pub mod admission;
+pub mod crds;
 pub mod kinds;
+pub mod openapi;
 pub mod plane;
 pub mod reviews;
 pub mod subresources;

@@ -13,7 +13,9 @@ use kubewright_store::{MemoryStore, Revision, Store};
 
 use crate::{
     admission,
+    crds::Definitions,
     kinds::{self, Environment, namespaces},
+    openapi::BuiltInDescriptions,
 };
 
 /// Where a new store begins, so that no list is ever of revision 0, which means something else to clients.
@@ -105,16 +107,20 @@ impl ControlPlaneBuilder {
             authenticator: self.authenticator.clone(),
             authorizer: self.authorizer.clone(),
         };
-        let lifecycle = NamespaceLifecycle::new(Arc::new(namespaces::Stored(store.clone())));
+        let lifecycle = NamespaceLifecycle::new(Arc::new(namespaces::Stored::new(store.clone())));
         let mut chain = vec![Arc::new(lifecycle) as _];
         chain.extend(admission::plugins(&environment));
         chain.push(admission::quota(&environment));
-        let server = ApiServer::builder(kinds::registry(&environment))
+        let registry = kinds::registry(&environment);
+        let (registry, definitions) = Definitions::install(&environment, registry);
+        let server = ApiServer::builder(registry)
             .authenticator(self.authenticator)
             .authorizer(self.authorizer)
             .admission(AdmissionChain::new(chain))
+            .descriptions(Arc::new(BuiltInDescriptions))
             .address(self.address)
             .build();
+        definitions.start(&server).await?;
         namespaces::bootstrap(&server).await?;
         admission::priority::bootstrap(&server).await?;
         Ok(ControlPlane { server, store })

@@ -11,6 +11,7 @@
 //! | [`typed`] | [`decode_typed`]: a document into a type; [`normalize_typed`]: a value that was changed in memory |
 //! | [`untyped`] | [`decode_untyped`], [`normalize_untyped`]: the same without a type, as custom resources are |
 //! | [`problems`] | what a strict decoder would refuse: unknown and repeated fields |
+//! | [`structural`] | the schemas of custom resources: compiled, pruning, defaults, validation |
 //! | [`meta_only`] | kind and metadata without decoding the rest |
 //! | [`encode`](mod@encode) | values to bytes as Go prints them, with a place for the resource version |
 //!
@@ -41,6 +42,7 @@ mod golang;
 pub mod json;
 pub mod meta_only;
 pub mod problems;
+pub mod structural;
 pub mod typed;
 pub mod untyped;
 pub mod yaml;

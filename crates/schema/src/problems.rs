@@ -20,6 +20,20 @@ pub enum Problem {
     Other(String),
 }
 
+/// How the YAML library begins when it lists what it objects to.
+const YAML_LIST: &str = "yaml: unmarshal errors:\n";
+
+impl Problem {
+    /// The texts of the warnings it is told with: one for each line of a list.
+    pub fn warnings(&self) -> Vec<String> {
+        let text = self.to_string();
+        match text.strip_prefix(YAML_LIST) {
+            Some(list) => list.lines().map(|line| line.trim().to_owned()).collect(),
+            None => vec![text],
+        }
+    }
+}
+
 /// The problems of a document, in the order the real server reports them, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {

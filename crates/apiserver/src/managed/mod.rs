@@ -14,7 +14,7 @@ use kubewright_merge::{
     fieldset::{FieldSet, Filter, PathElement},
     managed::{self, Apply, ApplyError, ConvertError, Converted, Endpoint, Timestamp, Versions},
 };
-use kubewright_schema::normalize_typed;
+use kubewright_schema::{normalize_typed, structural::Structural};
 use serde_json::{Value, json};
 
 pub use type_schema::TypeSchema;
@@ -24,6 +24,9 @@ use crate::registry::Shape;
 /// Sees an object of one version in another: the object and its type, or `None` where there is no such version.
 pub type SeeAs = Arc<dyn Fn(&Value, &str) -> Option<(Value, Shape)> + Send + Sync>;
 
+/// The schema of a kind that a definition declares, in every version by its `apiVersion`.
+pub type DeclaredVersions = Arc<[(String, Arc<Structural>)]>;
+
 /// Keeps track of who manages the fields of one endpoint.
 pub struct FieldManager {
     kind: GroupVersionKind,
@@ -32,6 +35,8 @@ pub struct FieldManager {
     shape: Shape,
     filter: Option<Filter>,
     see_as: Option<SeeAs>,
+    declared: Option<DeclaredVersions>,
+    apply_fails: Option<String>,
     empty: OnceLock<Value>,
 }
 
@@ -50,6 +55,8 @@ impl FieldManager {
             shape,
             filter: (!reset.is_empty()).then_some(Filter::Exclude(excluded)),
             see_as: None,
+            declared: None,
+            apply_fails: None,
             empty: OnceLock::new(),
         }
     }
@@ -61,10 +68,25 @@ impl FieldManager {
         self
     }
 
+    /// For a kind that a definition declares. Its versions differ in nothing but their schema.
+    #[must_use]
+    pub fn with_declared(mut self, versions: DeclaredVersions) -> Self {
+        self.declared = Some(versions);
+        self
+    }
+
+    /// For an endpoint whose applies the real server cannot finish: what it says when nothing else is wrong.
+    #[must_use]
+    pub fn with_failing_apply(mut self, text: impl Into<String>) -> Self {
+        self.apply_fails = Some(text.into());
+        self
+    }
+
     /// Records a create, an update or a patch by `manager`.
     pub fn update(&self, live: Option<&Value>, object: &mut Value, manager: &str, now: i64) {
         let live = live.unwrap_or_else(|| self.empty());
-        let endpoint = self.endpoint();
+        let other = Other(self);
+        let endpoint = self.endpoint(&other);
         if let Err(error) = managed::update(live, object, &endpoint, manager, Timestamp(now)) {
             // The real server logs and goes on, too: tracking must not stop a write.
             tracing::error!(kind = %self.kind.kind, "managed fields could not be updated: {error}");
@@ -89,19 +111,41 @@ impl FieldManager {
             force,
             now: Timestamp(now),
         };
-        managed::apply(&request, &self.endpoint())
-            .map(|applied| applied.object)
-            .map_err(refusal)
+        let applied = managed::apply(&request, &self.endpoint(&Other(self))).map_err(refusal)?;
+        match &self.apply_fails {
+            None => Ok(applied.object),
+            Some(text) => {
+                let part = |key: &str| patch["metadata"][key].as_str().unwrap_or_default();
+                let (namespace, name) = (part("namespace"), part("name"));
+                let (version, kind) = (&self.api_version, &self.kind.kind);
+                Err(Status::failure(
+                    500,
+                    "",
+                    format!(
+                        "failed to convert new object ({namespace}/{name}; {version}, Kind={kind}) to proper version: {text}"
+                    ),
+                ))
+            }
+        }
     }
 
-    fn endpoint(&self) -> Endpoint<'_, TypeSchema> {
+    fn endpoint<'a>(&'a self, versions: &'a Other<'a>) -> Endpoint<'a, TypeSchema<'a>> {
+        let declared = self.declared_schema(&self.api_version);
         Endpoint {
-            schema: TypeSchema::of(self.shape),
+            schema: declared.unwrap_or(TypeSchema::of(self.shape)),
             api_version: &self.api_version,
             kind: &self.kind.kind,
             subresource: &self.subresource,
-            versions: self,
+            versions,
         }
+    }
+
+    fn declared_schema(&self, api_version: &str) -> Option<TypeSchema<'_>> {
+        let versions = self.declared.as_deref()?;
+        let (_, schema) = versions
+            .iter()
+            .find(|(version, _)| version == api_version)?;
+        Some(TypeSchema::Declared(schema, true))
     }
 
     /// What an empty object of the kind encodes to.
@@ -120,13 +164,25 @@ fn empty_of(ty: &'static StructType, bare: Value) -> Value {
     normalize_typed(bare.clone(), ty).unwrap_or(bare)
 }
 
-impl Versions<TypeSchema> for FieldManager {
+/// The other versions of an endpoint.
+struct Other<'a>(&'a FieldManager);
+
+impl<'a> Versions<TypeSchema<'a>> for Other<'a> {
     fn convert(
         &self,
         object: &Value,
         api_version: &str,
-    ) -> Result<Converted<TypeSchema>, ConvertError> {
-        let see_as = self.see_as.as_ref().ok_or(ConvertError::NoSuchVersion)?;
+    ) -> Result<Converted<TypeSchema<'a>>, ConvertError> {
+        if self.0.declared.is_some() {
+            let schema = self.0.declared_schema(api_version);
+            let mut object = object.clone();
+            object["apiVersion"] = json!(api_version);
+            return Ok(Converted {
+                object,
+                schema: schema.ok_or(ConvertError::NoSuchVersion)?,
+            });
+        }
+        let see_as = self.0.see_as.as_ref().ok_or(ConvertError::NoSuchVersion)?;
         let (object, shape) = see_as(object, api_version).ok_or(ConvertError::NoSuchVersion)?;
         Ok(Converted {
             object,
@@ -135,7 +191,7 @@ impl Versions<TypeSchema> for FieldManager {
     }
 
     fn filter(&self, _api_version: &str) -> Option<&Filter> {
-        self.filter.as_ref()
+        self.0.filter.as_ref()
     }
 }
 

@@ -8,20 +8,48 @@ use serde_json::Value;
 
 const SCALE_VERSION: &str = "autoscaling/v1";
 
+/// Where the replicas are in every version of the parent; `None` where a version has no scale.
+#[derive(Clone, Debug, Default)]
+pub struct ReplicasPaths(Vec<(String, Option<Vec<PathElement>>)>);
+
 /// The managers of a parent, as far as its scale is concerned.
 pub struct ScaleOwners {
     parent: ManagedFields,
     api_version: String,
+    paths: ReplicasPaths,
 }
 
-fn replicas() -> [PathElement; 2] {
-    [PathElement::field("spec"), PathElement::field("replicas")]
+/// Where the replicas of a scale are.
+fn replicas() -> Vec<PathElement> {
+    vec![PathElement::field("spec"), PathElement::field("replicas")]
 }
 
-fn only_replicas() -> FieldSet {
+fn only(path: &[PathElement]) -> FieldSet {
     let mut set = FieldSet::default();
-    set.insert(&replicas());
+    set.insert(path);
     set
+}
+
+impl ReplicasPaths {
+    /// In one version, at `spec.replicas`.
+    pub fn usual(api_version: &str) -> Self {
+        Self(vec![(api_version.to_owned(), Some(replicas()))])
+    }
+
+    /// Adds a version; the path is dotted, a dot at its beginning is ignored.
+    pub fn add(&mut self, api_version: &str, path: Option<&str>) {
+        let split = |path: &str| {
+            let path = path.strip_prefix('.').unwrap_or(path);
+            path.split('.').map(PathElement::field).collect()
+        };
+        self.0.push((api_version.to_owned(), path.map(split)));
+    }
+
+    /// `None`: nobody knows that version.
+    fn of(&self, api_version: &str) -> Option<Option<&[PathElement]>> {
+        let found = self.0.iter().find(|(version, _)| version == api_version)?;
+        Some(found.1.as_deref())
+    }
 }
 
 fn same_manager(a: &Entry, b: &Entry) -> bool {
@@ -34,23 +62,25 @@ fn same_manager(a: &Entry, b: &Entry) -> bool {
 
 impl ScaleOwners {
     /// Reads the managers of a parent that is served in that version.
-    pub fn of(parent: &Value, api_version: &str) -> Self {
+    pub fn of(parent: &Value, api_version: &str, paths: ReplicasPaths) -> Self {
         let parent =
             ManagedFields::decode(&parent["metadata"]["managedFields"]).unwrap_or_default();
         Self {
             parent,
             api_version: api_version.to_owned(),
+            paths,
         }
     }
 
     /// `managedFields` of the scale.
     pub fn on_scale(&self) -> Value {
         let owners = self.parent.entries.iter().filter(|entry| {
-            entry.api_version == self.api_version && entry.fields.contains(&replicas())
+            let path = self.paths.of(&entry.api_version).flatten();
+            path.is_some_and(|path| entry.fields.contains(path))
         });
         let entries = owners.map(|entry| Entry {
             api_version: SCALE_VERSION.to_owned(),
-            fields: only_replicas(),
+            fields: only(&replicas()),
             ..entry.clone()
         });
         ManagedFields {
@@ -64,13 +94,13 @@ impl ScaleOwners {
         let mut writers = ManagedFields::decode(scale).unwrap_or_default().entries;
         let mut entries = Vec::new();
         for entry in &self.parent.entries {
-            if entry.api_version != self.api_version {
+            let Some(path) = self.paths.of(&entry.api_version) else {
                 continue;
-            }
-            if !entry.fields.contains(&replicas()) {
+            };
+            let Some(path) = path.filter(|path| entry.fields.contains(path)) else {
                 entries.push(entry.clone());
                 continue;
-            }
+            };
             match writers
                 .iter()
                 .position(|writer| same_manager(writer, entry))
@@ -82,7 +112,7 @@ impl ScaleOwners {
                 }
                 // Somebody else took them.
                 None => {
-                    let rest = entry.fields.difference(&only_replicas());
+                    let rest = entry.fields.difference(&only(path));
                     if !rest.is_empty() {
                         entries.push(Entry {
                             fields: rest,
@@ -92,13 +122,18 @@ impl ScaleOwners {
                 }
             }
         }
+        let own = self
+            .paths
+            .of(&self.api_version)
+            .flatten()
+            .unwrap_or_default();
         entries.extend(
             writers
                 .into_iter()
                 .filter(|w| !w.fields.is_empty())
                 .map(|writer| Entry {
                     api_version: self.api_version.clone(),
-                    fields: only_replicas(),
+                    fields: only(own),
                     // The real server loses the time on the way to the parent.
                     time: None,
                     ..writer

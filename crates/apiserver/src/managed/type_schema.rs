@@ -1,9 +1,15 @@
-//! The shape tables of the catalog, as `kubewright-merge` looks at types.
+//! The shape tables of the catalog and the schemas of definitions, as `kubewright-merge` looks at types.
 
-use kubewright_catalog::types::{Field, ListType, PatchStrategy, StructType, Type};
+use kubewright_catalog::{
+    generated::meta_v1::OBJECT_META,
+    types::{Field, ListType, PatchStrategy, StructType, Type},
+};
 use kubewright_merge::{
     schema::{ListMerge, Scalar, Schema, Shape as Kind},
     strategic::{Holder, PatchField, PatchSchema, Strategy},
+};
+use kubewright_schema::structural::{
+    Additional, Kind as JsonKind, ListType as JsonList, Structural,
 };
 use serde_json::Value;
 
@@ -11,20 +17,22 @@ use crate::registry::Shape;
 
 /// A handle to the type of one value.
 #[derive(Clone, Copy, Debug)]
-pub enum TypeSchema {
+pub enum TypeSchema<'a> {
     /// A whole object.
     Object(&'static StructType),
     /// The value of a field.
     Field(&'static Field),
     /// An item of a list, or a value of a map.
     Item(&'static Type),
+    /// A value of a kind that a definition declares. `true`: it is a whole object, with a type and metadata.
+    Declared(&'a Structural, bool),
     /// Nothing is known.
     Deduced,
 }
 
 static STRING: Type = Type::String("string");
 
-impl TypeSchema {
+impl TypeSchema<'_> {
     /// The type of objects of that shape.
     pub fn of(shape: Shape) -> Self {
         match shape {
@@ -35,7 +43,7 @@ impl TypeSchema {
 
     fn ty(&self) -> Option<&'static Type> {
         let mut ty = match self {
-            Self::Object(_) | Self::Deduced => return None,
+            Self::Object(_) | Self::Deduced | Self::Declared(..) => return None,
             Self::Field(field) => &field.ty,
             Self::Item(ty) => *ty,
         };
@@ -71,8 +79,62 @@ impl TypeSchema {
     }
 }
 
-impl Schema for TypeSchema {
+impl<'a> TypeSchema<'a> {
+    /// The type of a value inside an object of a declared kind.
+    fn declared(schema: &'a Structural) -> Self {
+        Self::Declared(schema, schema.embedded)
+    }
+
+    /// How a declared value merges.
+    fn declared_shape(schema: &'a Structural, whole: bool) -> Kind<Self> {
+        if schema.int_or_string {
+            return Kind::Scalar(Scalar::Any);
+        }
+        let atomic = schema.atomic;
+        let open = match &schema.additional {
+            Additional::Schema(item) => Some(Self::declared(item)),
+            Additional::Any => Some(Self::Deduced),
+            _ => schema.preserve_unknown.then_some(Self::Deduced),
+        };
+        match (schema.kind, &schema.items) {
+            (JsonKind::Object, _) => match open {
+                Some(item)
+                    if schema.properties.is_empty() && !whole && !schema.preserve_unknown =>
+                {
+                    Kind::Map { atomic, item }
+                }
+                element => Kind::Struct { atomic, element },
+            },
+            (JsonKind::Array, Some(item)) => Kind::List {
+                merge: match schema.list {
+                    JsonList::Set => ListMerge::Set,
+                    JsonList::Map(_) => ListMerge::Map,
+                    JsonList::Unset | JsonList::Atomic => ListMerge::Atomic,
+                },
+                item: Self::declared(item),
+            },
+            (JsonKind::Boolean, _) => Kind::Scalar(Scalar::Boolean),
+            (JsonKind::String, _) => Kind::Scalar(Scalar::String),
+            (JsonKind::Integer | JsonKind::Number, _) => Kind::Scalar(Scalar::Numeric),
+            (JsonKind::Array, None) | (JsonKind::Any, _) => Kind::Deduced,
+        }
+    }
+
+    /// The type of a field of a declared value.
+    fn declared_field(schema: &'a Structural, whole: bool, name: &str) -> Option<Self> {
+        match name {
+            "metadata" if whole => Some(Self::Object(&OBJECT_META)),
+            "kind" | "apiVersion" if whole => Some(Self::Item(&STRING)),
+            name => schema.property(name).map(Self::declared),
+        }
+    }
+}
+
+impl<'a> Schema for TypeSchema<'a> {
     fn shape(&self) -> Kind<Self> {
+        if let Self::Declared(schema, whole) = *self {
+            return Self::declared_shape(schema, whole);
+        }
         if let Some(ty) = self.struct_type() {
             let atomic = (ty.atomic || self.declared_atomic()) && !self.declared_granular();
             return Kind::Struct {
@@ -111,8 +173,9 @@ impl Schema for TypeSchema {
                 atomic: self.declared_atomic(),
                 item: Self::Item(item),
             },
-            Type::RawExtension | Type::FieldsV1 => Kind::Deduced,
-            Type::Json
+            Type::FieldsV1 => Kind::Deduced,
+            Type::RawExtension
+            | Type::Json
             | Type::SchemaOrBool(_)
             | Type::SchemaOrArray(_)
             | Type::SchemaOrStrings(_) => Kind::Untyped,
@@ -121,10 +184,19 @@ impl Schema for TypeSchema {
     }
 
     fn field(&self, name: &str) -> Option<Self> {
+        if let Self::Declared(schema, whole) = *self {
+            return Self::declared_field(schema, whole, name);
+        }
         self.struct_type()?.field(name).map(Self::Field)
     }
 
     fn key(&self, index: usize) -> Option<&str> {
+        if let Self::Declared(schema, _) = self {
+            return match &schema.list {
+                JsonList::Map(keys) => keys.get(index).map(|key| &**key),
+                _ => None,
+            };
+        }
         match self.list_type() {
             ListType::Map(keys) => keys.get(index).copied(),
             _ => None,
@@ -132,6 +204,10 @@ impl Schema for TypeSchema {
     }
 
     fn key_default(&self, key: &str) -> Option<Value> {
+        if let Self::Declared(schema, _) = self {
+            let item = schema.items.as_deref()?;
+            return item.property(key)?.default.as_deref().cloned();
+        }
         let Type::List(item) = self.ty()? else {
             return None;
         };
@@ -140,7 +216,7 @@ impl Schema for TypeSchema {
     }
 }
 
-impl PatchSchema for TypeSchema {
+impl PatchSchema for TypeSchema<'_> {
     fn holder(&self) -> Holder<'_> {
         if let Some(ty) = self.struct_type() {
             return Holder::Struct(ty.name);

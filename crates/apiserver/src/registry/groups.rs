@@ -17,7 +17,7 @@ pub struct Group {
 }
 
 /// Everything that is served.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Registry {
     groups: Vec<Group>,
     /// Group, version, plural: nested, so that a look-up allocates nothing.
@@ -48,6 +48,16 @@ impl Registry {
             .is_some_and(|versions| versions.contains_key(version))
     }
 
+    /// Whether all of the group was declared by definitions.
+    pub fn is_custom_group(&self, group: &str) -> bool {
+        let declared = |resources: &HashMap<_, Arc<Resource>>| {
+            resources.values().all(|resource| resource.custom.is_some())
+        };
+        self.index
+            .get(group)
+            .is_some_and(|versions| versions.values().all(declared))
+    }
+
     /// The resource of that name.
     pub fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.index.get(group)?.get(version)?.get(plural)
@@ -57,6 +67,11 @@ impl Registry {
 impl RegistryBuilder {
     /// Adds a resource. Groups and versions keep the order in which they first appear.
     pub fn add(&mut self, resource: Resource) -> &mut Self {
+        self.add_shared(Arc::new(resource))
+    }
+
+    /// Adds a resource that is served elsewhere too, or was before.
+    pub fn add_shared(&mut self, resource: Arc<Resource>) -> &mut Self {
         let group_version = resource.group_version.clone();
         let group = match self
             .groups
@@ -72,7 +87,6 @@ impl RegistryBuilder {
                 self.groups.last_mut().expect("just pushed")
             }
         };
-        let resource = Arc::new(resource);
         match group
             .versions
             .iter_mut()

@@ -8,6 +8,7 @@ use kubewright_machinery::gvk::{GroupResource, GroupVersion, GroupVersionKind};
 use kubewright_store::Store;
 use serde_json::{Value, json};
 
+use super::custom::Custom;
 use super::generic::{Generic, GenericOptions, Strategy};
 use super::traits::{Connect, Create, Delete, DeleteCollection, Get, List, Table, Update, Watch};
 use crate::{
@@ -93,6 +94,10 @@ pub struct Resource {
     pub field_label: Option<FieldLabelCheck>,
     /// What reading the body into the type may say (deprecations of the version).
     pub deprecation: Option<String>,
+    /// The kind was declared by a definition; what that changes.
+    pub custom: Option<Arc<dyn Custom>>,
+    /// The schema of the objects, as OpenAPI v3, where `shape` does not tell it. `None`: any fields.
+    pub openapi: Option<Arc<Value>>,
 }
 
 /// Fills in the defaults of a kind.
@@ -166,6 +171,8 @@ impl Resource {
             warn_on_delete: None,
             field_label: None,
             deprecation: None,
+            custom: None,
+            openapi: None,
         }
     }
 

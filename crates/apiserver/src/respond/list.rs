@@ -94,6 +94,7 @@ fn json_body(writer: ItemWriter, mut head: BytesMut, items: Items) -> Body {
                 pages: Box::pin(pages.fuse()),
                 page: Vec::new().into_iter(),
                 first: true,
+                unsent: 0,
             };
             let items = stream::unfold(Some(chunks), |chunks| async move {
                 let mut chunks = chunks?;
@@ -108,8 +109,11 @@ fn json_body(writer: ItemWriter, mut head: BytesMut, items: Items) -> Body {
     }
 }
 
-/// How much of a list is copied together before it is sent: what a list costs in memory, however long it is.
+/// How much of a list is copied together.
 const CHUNK: usize = 64 * 1024;
+
+/// How much is handed to the connection at once: what a list costs in memory, however long it is.
+const UNSENT: usize = 6 * CHUNK;
 
 /// The items of a list, page by page, cut into chunks.
 struct Chunks {
@@ -117,10 +121,18 @@ struct Chunks {
     pages: Pin<Box<dyn Stream<Item = Result<Vec<Object>, Status>> + Send>>,
     page: std::vec::IntoIter<Object>,
     first: bool,
+    /// How much the connection was given since it last had to send.
+    unsent: usize,
 }
 
 impl Chunks {
     async fn next(&mut self) -> Option<Result<Bytes, BoxError>> {
+        self.unsent += CHUNK;
+        if self.unsent > UNSENT {
+            // The connection sends what it has before it is given more, and other requests get their turn.
+            tokio::task::yield_now().await;
+            self.unsent = CHUNK;
+        }
         let mut out = BytesMut::new();
         loop {
             for object in self.page.by_ref() {
@@ -156,15 +168,14 @@ struct ItemWriter {
     api_version: String,
     /// How the bytes of an item begin, where that beginning is left out.
     bare: Option<Bytes>,
+    /// The list has no type of its own.
+    plain: bool,
 }
 
 impl ItemWriter {
     fn new(resource: &Resource, form: Form) -> Self {
         let (list_kind, api_version) = match form {
-            Form::Objects => (
-                format!("{}List", resource.kind.kind),
-                resource.kind.api_version(),
-            ),
+            Form::Objects => (list_kind(resource), resource.kind.api_version()),
             Form::Partial(version) => (
                 "PartialObjectMetadataList".to_owned(),
                 format!("meta.k8s.io/{version}"),
@@ -177,13 +188,18 @@ impl ItemWriter {
             list_kind,
             api_version,
             bare,
+            plain: resource.custom.is_some() && matches!(form, Form::Objects),
         }
     }
 
     /// Everything up to the first item.
     fn head(&self, list: &ObjectList) -> BytesMut {
         let (kind, api_version) = (&self.list_kind, &self.api_version);
-        let metadata = list_metadata(list);
+        let mut metadata = list_metadata(list);
+        if self.plain && list.continue_token.is_empty() {
+            // Lists without a type always say where they go on, even if nowhere.
+            metadata["continue"] = json!("");
+        }
         format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{metadata},\"items\":[")
             .as_bytes()
             .into()
@@ -206,6 +222,14 @@ impl ItemWriter {
                 (Form::Objects, _) => out.put_slice(&object.bytes),
             }
         }
+    }
+}
+
+/// The kind of a list of these.
+fn list_kind(resource: &Resource) -> String {
+    match &resource.custom {
+        Some(custom) => custom.list_kind().to_owned(),
+        None => format!("{}List", resource.kind.kind),
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Accepted {
 pub struct Offer {
     /// The encodings, preferred first.
     pub media: &'static [Media],
+    /// The objects themselves have a protobuf form; otherwise only what stands for them has.
+    pub plain_protobuf: bool,
     /// Tables and metadata can be had.
     pub transforms: bool,
     /// The answer may be a stream of events.
@@ -118,6 +120,7 @@ impl Accepted {
     pub fn for_status(headers: &HeaderMap, query: &Query) -> Self {
         let offer = Offer {
             media: BUILT_IN,
+            plain_protobuf: true,
             transforms: true,
             streams: false,
         };
@@ -233,7 +236,8 @@ impl Clause<'_> {
             self.parameter("v"),
         );
         if kind.is_none() && group.is_none() && version.is_none() {
-            return Some(Transform::None);
+            let has_form = media != Media::Protobuf || offer.plain_protobuf;
+            return has_form.then_some(Transform::None);
         }
         if !offer.transforms || group != Some("meta.k8s.io") {
             return None;
@@ -292,6 +296,7 @@ mod tests {
 
     const OFFER: Offer = Offer {
         media: BUILT_IN,
+        plain_protobuf: true,
         transforms: true,
         streams: true,
     };

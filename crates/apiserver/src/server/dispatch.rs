@@ -40,14 +40,22 @@ pub(super) async fn run(
     if !registry.has_group(&info.group) {
         return Ok(page_not_found());
     }
-    let resource = registry
-        .resource(&info.group, &info.version, &info.resource)
-        .ok_or_else(status::resource_not_found)?;
-    let target = Target::find(resource, &info).ok_or_else(status::resource_not_found)?;
+    let Some(resource) = registry.resource(&info.group, &info.version, &info.resource) else {
+        if registry.is_custom_group(&info.group) {
+            return Ok(page_not_found());
+        }
+        return Err(status::resource_not_found());
+    };
+    let target = match Target::find(resource, &info) {
+        Some(target) => target,
+        None if resource.custom.is_none() => return Err(status::resource_not_found()),
+        None if info.subresource.is_empty() => return Ok(page_not_found()),
+        None => return Err(status::not_found(&resource.group_resource(), &info.name)),
+    };
     let user_agent = request
         .headers()
         .get(header::USER_AGENT)
-        .and_then(|v| v.to_str().ok());
+        .map(|v| String::from_utf8_lossy(v.as_bytes()));
     let cx = RequestContext {
         user_agent: user_agent.unwrap_or_default().into(),
         info,
@@ -89,6 +97,10 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
                 .unwrap_or_else(page_not_found),
         };
     }
+    let now = jiff::Timestamp::now();
+    if let Some(answer) = serving.openapi.answer(path, headers, &incoming.query, now) {
+        return answer;
+    }
     if !matches!(*incoming.request.method(), Method::GET | Method::HEAD) {
         return match discovery(shared, serving, incoming) {
             Some(_) => crate::respond::status_response(
@@ -103,7 +115,13 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
             let paths = endpoints::root::document(
                 &serving.registry,
                 &shared.health,
-                ["/version", "/metrics"],
+                [
+                    "/version",
+                    "/metrics",
+                    "/openapi/v2",
+                    "/openapi/v3",
+                    "/openapi/v3/",
+                ],
             );
             response(200, Media::Json.name(), paths)
         }
@@ -160,6 +178,7 @@ fn discovery(
     };
     let offer = Offer {
         media: negotiate::BUILT_IN,
+        plain_protobuf: true,
         transforms: false,
         streams: false,
     };
@@ -183,7 +202,9 @@ fn unknown_version(
 ) -> Option<Response<Body>> {
     let known = match parts {
         ["api", _] => true,
-        ["apis", group, _] => serving.registry.has_group(group),
+        ["apis", group, _] => {
+            serving.registry.has_group(group) && !serving.registry.is_custom_group(group)
+        }
         _ => false,
     };
     known.then(|| {

@@ -7,7 +7,7 @@
 mod dispatch;
 mod service;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
 
@@ -16,6 +16,7 @@ use crate::{
     auth::{AlwaysAllow, Anonymous, Authenticator, Authorizer},
     discovery::Discovery,
     endpoints::{HealthChecks, Metrics, VersionInfo},
+    openapi::{Descriptions, OpenApi, Undescribed},
     registry::Registry,
 };
 
@@ -33,13 +34,19 @@ struct Shared {
     health: HealthChecks,
     metrics: Arc<Metrics>,
     version: VersionInfo,
+    descriptions: Arc<dyn Descriptions>,
     address: String,
 }
 
-/// A registry and the discovery that belongs to it: a request sees one or the other, never a mixture.
+/// A server that may be gone: for what the server itself holds.
+#[derive(Clone)]
+pub struct WeakApiServer(Weak<Shared>);
+
+/// A registry and the documents that belong to it: a request sees one or the other, never a mixture.
 struct Serving {
     registry: Arc<Registry>,
     discovery: Discovery,
+    openapi: OpenApi,
 }
 
 /// Puts an [`ApiServer`] together.
@@ -51,6 +58,7 @@ pub struct ApiServerBuilder {
     health: HealthChecks,
     metrics: Arc<Metrics>,
     version: VersionInfo,
+    descriptions: Arc<dyn Descriptions>,
     address: String,
 }
 
@@ -65,13 +73,21 @@ impl ApiServer {
             health: HealthChecks::new(),
             metrics: Arc::new(Metrics::new(jiff::Timestamp::now())),
             version: VersionInfo::default(),
+            descriptions: Arc::new(Undescribed),
             address: String::new(),
         }
     }
 
     /// Serves other resources from now on. Requests under way finish with the old ones.
     pub fn set_registry(&self, registry: Registry) {
-        self.shared.serving.store(Arc::new(Serving::new(registry)));
+        let shared = &self.shared;
+        let serving = Serving::new(registry, &shared.descriptions, &shared.version);
+        shared.serving.store(Arc::new(serving));
+    }
+
+    /// A handle that does not keep it alive.
+    pub fn downgrade(&self) -> WeakApiServer {
+        WeakApiServer(Arc::downgrade(&self.shared))
     }
 
     /// What is served now.
@@ -85,11 +101,24 @@ impl ApiServer {
     }
 }
 
+impl WeakApiServer {
+    /// The server, if it is there still.
+    pub fn upgrade(&self) -> Option<ApiServer> {
+        self.0.upgrade().map(|shared| ApiServer { shared })
+    }
+}
+
 impl Serving {
-    fn new(registry: Registry) -> Self {
+    fn new(
+        registry: Registry,
+        descriptions: &Arc<dyn Descriptions>,
+        version: &VersionInfo,
+    ) -> Self {
         let registry = Arc::new(registry);
+        let version = format!("{}.{}", version.major, version.minor);
         Self {
             discovery: Discovery::new(registry.clone()),
+            openapi: OpenApi::new(registry.clone(), descriptions.clone(), version),
             registry,
         }
     }
@@ -138,6 +167,13 @@ impl ApiServerBuilder {
         self
     }
 
+    /// What schemas say to people; nothing unless given.
+    #[must_use]
+    pub fn descriptions(mut self, descriptions: Arc<dyn Descriptions>) -> Self {
+        self.descriptions = descriptions;
+        self
+    }
+
     /// The host and port by which clients know the server.
     #[must_use]
     pub fn address(mut self, address: impl Into<String>) -> Self {
@@ -147,14 +183,16 @@ impl ApiServerBuilder {
 
     /// Done.
     pub fn build(self) -> ApiServer {
+        let serving = Serving::new(self.registry, &self.descriptions, &self.version);
         let shared = Shared {
-            serving: ArcSwap::from_pointee(Serving::new(self.registry)),
+            serving: ArcSwap::from_pointee(serving),
             authenticator: self.authenticator,
             authorizer: self.authorizer,
             admission: self.admission,
             health: self.health,
             metrics: self.metrics,
             version: self.version,
+            descriptions: self.descriptions,
             address: self.address,
         };
         ApiServer {

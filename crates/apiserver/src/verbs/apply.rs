@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::Response;
 use kubewright_machinery::{Status, status};
-use kubewright_schema::{Problem, normalize_typed, parse_yaml};
+use kubewright_schema::{Node, Problem, normalize_typed, parse_yaml};
 use serde_json::Value;
 
 use super::{Target, managed, update, write};
@@ -52,6 +52,12 @@ pub(super) async fn run(
 fn parse(body: &Bytes) -> Result<(Value, Option<Problem>), Status> {
     let bad = |e: &dyn std::fmt::Display| status::bad_request(format!("error decoding YAML: {e}"));
     let yaml = parse_yaml(body).map_err(|e| bad(&format!("error converting YAML to JSON: {e}")))?;
+    if !matches!(yaml.node, Node::Object(_) | Node::Null) {
+        let found = yaml.node.kind();
+        return Err(bad(&format!(
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        )));
+    }
     let value = yaml.node.into_value().map_err(|e| bad(&e))?;
     Ok((value, yaml.problem))
 }
@@ -98,10 +104,14 @@ impl Applied<'_> {
         };
         match self.options.field_validation {
             FieldValidation::Ignore => {}
-            FieldValidation::Warn => cx.warnings.add(problem.to_string()),
+            FieldValidation::Warn => {
+                for warning in problem.warnings() {
+                    cx.warnings.add(warning);
+                }
+            }
             FieldValidation::Strict => {
                 return Err(status::bad_request(format!(
-                    "error strict decoding YAML: {problem}"
+                    "error strict decoding YAML: error converting YAML to JSON: {problem}"
                 )));
             }
         }
@@ -111,10 +121,33 @@ impl Applied<'_> {
     fn complete(&self, merged: Value) -> Result<Value, Status> {
         match self.target.body_type().1 {
             Shape::Typed(ty) => {
-                normalize_typed(merged, ty).map_err(|e| Status::failure(500, "", e.to_string()))
+                let named = named(&self.patch);
+                normalize_typed(merged, ty)
+                    .map_err(|e| self.not_of_the_kind(&named, &e.to_string()))
             }
-            Shape::Untyped => Ok(merged),
+            Shape::Untyped => {
+                let mut merged = merged;
+                if let Some(custom) = self.target.custom() {
+                    custom
+                        .conform(&mut merged, false)
+                        .map_err(|e| Status::failure(500, "", e))?;
+                }
+                Ok(merged)
+            }
         }
+    }
+
+    /// The merged object has a value that its type cannot hold.
+    fn not_of_the_kind(&self, named: &str, problem: &str) -> Status {
+        let kind = self.target.body_type().0;
+        let problem = match problem.starts_with("illegal base64") {
+            true => format!("error decoding from json: {problem}"),
+            false => problem.to_owned(),
+        };
+        let text = format!(
+            "failed to convert new object ({named}; {kind}) to proper version: unable to convert unstructured object to {kind}: {problem}"
+        );
+        Status::failure(500, "", text)
     }
 
     /// A configuration that names a uid cannot make the object that has it.
@@ -133,4 +166,10 @@ impl Applied<'_> {
             )),
         }
     }
+}
+
+/// The namespace and the name that an object gives itself.
+fn named(object: &Value) -> String {
+    let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
+    format!("{}/{}", text("namespace"), text("name"))
 }

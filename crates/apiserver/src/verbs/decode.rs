@@ -12,7 +12,7 @@ use kubewright_schema::{
 };
 use serde_json::{Value, json};
 
-use super::Target;
+use super::{Target, custom::Document};
 use crate::{
     body::Body,
     registry::Shape,
@@ -46,15 +46,26 @@ pub(super) fn object(
 ) -> Result<Value, Status> {
     let media = body_media(headers, target.media())?;
     let (kind, shape) = target.body_type();
+    if let Some(custom) = target.custom() {
+        let document = Document {
+            kind,
+            custom,
+            body,
+            validation,
+        };
+        return match media {
+            Media::Protobuf => Err(unsupported_protobuf()),
+            Media::Json => document.read(cx, json(kind, body)?, None),
+            Media::Yaml => {
+                let yaml =
+                    parse_yaml(body).map_err(|e| unrecognized(kind, &e.to_string(), body))?;
+                document.read(cx, yaml.node, yaml.problem)
+            }
+        };
+    }
     let (mut value, problems) = match media {
         Media::Protobuf => (protobuf(kind, shape, body)?, Problems::default()),
-        Media::Json => {
-            let node = parse_json(body).map_err(|e| {
-                let text = format!("couldn't get version/kind; json parse error: {e}");
-                unrecognized(kind, &text, body)
-            })?;
-            typed(kind, shape, node, body)?
-        }
+        Media::Json => typed(kind, shape, json(kind, body)?, body)?,
         Media::Yaml => {
             let yaml = parse_yaml(body).map_err(|e| unrecognized(kind, &e.to_string(), body))?;
             let (value, mut problems) = typed(kind, shape, yaml.node, body)?;
@@ -68,6 +79,19 @@ pub(super) fn object(
     value["kind"] = json!(kind.kind);
     value["apiVersion"] = json!(kind.api_version());
     Ok(value)
+}
+
+fn json<'a>(kind: &GroupVersionKind, body: &'a [u8]) -> Result<Node<'a>, Status> {
+    parse_json(body).map_err(|e| {
+        let text = format!("couldn't get version/kind; json parse error: {e}");
+        unrecognized(kind, &text, body)
+    })
+}
+
+/// Kinds that are declared have no protobuf form.
+fn unsupported_protobuf() -> Status {
+    let names = [Media::Json.name(), Media::Yaml.name()];
+    status::unsupported_media_type(&names)
 }
 
 fn typed(
@@ -178,7 +202,7 @@ fn check_kind(expected: &GroupVersionKind, api_version: &str, kind: &str) -> Res
 }
 
 /// Unknown and duplicate fields: dropped, warned of, or refused.
-fn judge(
+pub(super) fn judge(
     cx: &RequestContext,
     kind: &GroupVersionKind,
     problems: &Problems,
@@ -191,7 +215,9 @@ fn judge(
         FieldValidation::Ignore => Ok(()),
         FieldValidation::Warn => {
             for problem in problems.iter() {
-                cx.warnings.add(problem.to_string());
+                for warning in problem.warnings() {
+                    cx.warnings.add(warning);
+                }
             }
             Ok(())
         }
@@ -199,14 +225,18 @@ fn judge(
     }
 }
 
-fn unhandled(given: &GroupVersionKind, expected: &GroupVersionKind, text: &str) -> Status {
+pub(super) fn unhandled(
+    given: &GroupVersionKind,
+    expected: &GroupVersionKind,
+    text: &str,
+) -> Status {
     status::bad_request(format!(
         "{} in version \"{}\" cannot be handled as a {}: {text}",
         given.kind, given.version, expected.kind
     ))
 }
 
-fn unrecognized(kind: &GroupVersionKind, text: &str, body: &[u8]) -> Status {
+pub(super) fn unrecognized(kind: &GroupVersionKind, text: &str, body: &[u8]) -> Status {
     status::bad_request(format!(
         "the object provided is unrecognized (must be of type {}): {text} ({})",
         kind.kind,

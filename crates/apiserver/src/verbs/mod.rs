@@ -3,12 +3,14 @@
 mod apply;
 mod connect;
 mod create;
+mod custom;
 mod decode;
 mod delete;
 mod get;
 mod list;
 mod managed;
 mod patch;
+mod patched_kind;
 mod update;
 mod write;
 
@@ -45,8 +47,9 @@ impl Target {
         info: &crate::request::RequestInfo,
     ) -> Option<Self> {
         let in_namespace = !info.namespace.is_empty() && info.resource != "namespaces";
+        let reads_all = matches!(info.verb, Verb::List | Verb::Watch);
         let scope_fits = if resource.namespaced {
-            in_namespace || info.name.is_empty()
+            in_namespace || (info.name.is_empty() && (reads_all || resource.custom.is_none()))
         } else {
             !in_namespace
         };
@@ -84,6 +87,14 @@ impl Target {
         }
     }
 
+    /// What is known about the bodies, where the kind was declared by a definition.
+    fn custom(&self) -> Option<&dyn crate::registry::Custom> {
+        self.resource
+            .custom
+            .as_deref()
+            .filter(|_| self.speaks_parent())
+    }
+
     /// The bodies it takes are those of the resource itself.
     fn speaks_parent(&self) -> bool {
         !matches!(
@@ -94,14 +105,16 @@ impl Target {
 
     fn media(&self) -> &'static [Media] {
         match self.body_type().1 {
-            Shape::Typed(_) => negotiate::BUILT_IN,
-            Shape::Untyped => negotiate::NO_PROTOBUF,
+            Shape::Untyped if self.resource.custom.is_none() => negotiate::NO_PROTOBUF,
+            _ => negotiate::BUILT_IN,
         }
     }
 
     fn offer(&self, streams: bool) -> Offer {
         Offer {
             media: self.media(),
+            plain_protobuf: matches!(self.body_type().1, Shape::Typed(_))
+                && self.resource.custom.is_none(),
             transforms: true,
             streams,
         }
@@ -125,6 +138,17 @@ pub(crate) fn not_allowed() -> Status {
 
 /// Runs the verb of a request.
 pub(crate) async fn run(call: Call) -> Result<Response<Body>, Status> {
+    let custom = call.target.resource.custom.is_some();
+    let (resource, info) = (call.target.resource.clone(), call.cx.info.clone());
+    dispatch(call).await.map_err(|error| match error.code {
+        405 if custom => {
+            status::method_not_allowed(&resource.group_resource(), &info.verb.to_string())
+        }
+        _ => error,
+    })
+}
+
+async fn dispatch(call: Call) -> Result<Response<Body>, Status> {
     let info = call.cx.info.clone();
     let method = call.request.method().clone();
     let handlers = call.target.handlers();
@@ -139,11 +163,20 @@ pub(crate) async fn run(call: Call) -> Result<Response<Body>, Status> {
         Method::GET if collection || info.verb == Verb::Watch => list::run(call).await,
         _ if whole_cluster => Err(not_allowed()),
         Method::GET => get::run(call).await,
-        Method::POST if collection || call.target.subresource.is_some() => create::run(call).await,
+        Method::POST
+            if collection
+                || call.target.subresource.is_some()
+                || call.target.resource.custom.is_some() =>
+        {
+            create::run(call).await
+        }
         Method::PUT if !collection => update::run(call).await,
         Method::PATCH if !collection => patch::run(call).await,
         Method::DELETE if collection => delete::run_collection(call).await,
         Method::DELETE => delete::run(call).await,
+        Method::PUT | Method::PATCH if call.target.resource.custom.is_some() => {
+            Err(status::bad_request("name must be provided"))
+        }
         _ => Err(not_allowed()),
     }
 }

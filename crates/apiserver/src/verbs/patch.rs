@@ -13,11 +13,13 @@ use kubewright_merge::{json_patch, merge_patch, strategic};
 use kubewright_schema::{Node, Problem, Problems, decode_typed, parse_json};
 use serde_json::{Value, json};
 
-use super::{Call, Target, apply, decode, managed, not_allowed, update, write};
+use super::{
+    Call, Target, apply, custom, decode, managed, not_allowed, patched_kind, update, write,
+};
 use crate::{
     body::Body,
     managed::TypeSchema,
-    registry::{Change, Shape, resource::PatchTypes},
+    registry::{Change, Custom, Shape, resource::PatchTypes},
     request::{
         RequestContext, WriteOptions,
         options::{FieldValidation, WriteKind},
@@ -39,7 +41,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     } = call;
     let kind = PatchKind::read(request.headers())
         .filter(|kind| kind.taken_by(&target))
-        .ok_or_else(unsupported)?;
+        .ok_or_else(|| unsupported(&target))?;
     let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let body = decode::read_body(request.into_body()).await?;
     if kind == PatchKind::Apply {
@@ -133,6 +135,9 @@ impl Patch {
         if matches!(node, Node::Null) && kind == PatchKind::Merge {
             return Err(status::bad_request("Invalid JSON Patch"));
         }
+        if matches!(node, Node::Null) && kind == PatchKind::Strategic {
+            return Ok(Self::Strategic(json!({}), Problems::default()));
+        }
         if !matches!(node, Node::Object(_)) {
             let kind = node.kind();
             return Err(bad(format!(
@@ -211,33 +216,61 @@ impl Change for Patched<'_> {
 
 impl Patched<'_> {
     /// The patched object must still be one of its kind.
-    fn decode(&self, cx: &RequestContext, patched: Value) -> Result<Value, Status> {
+    fn decode(&self, cx: &RequestContext, mut patched: Value) -> Result<Value, Status> {
         let (kind, shape) = self.target.body_type();
-        let given = (patched["apiVersion"].as_str(), patched["kind"].as_str());
-        let expected = kind.api_version();
-        if given != (Some(&expected), Some(&kind.kind)) {
-            let text = format!("converting to ({}): unknown conversion", kind.kind);
-            return Err(invalid_patch(&patched, &text));
+        if let Some(custom) = self.target.custom() {
+            return self.decode_custom(cx, custom, patched);
         }
+        patched_kind::check(&patched, kind).map_err(|e| invalid_patch(&patched, &e))?;
+        let shown = match &self.patch {
+            Patch::Strategic(patch, _) => go_value(patch),
+            _ => patched.to_string(),
+        };
+        patched["apiVersion"] = json!(kind.api_version());
+        patched["kind"] = json!(kind.kind);
         let Shape::Typed(ty) = shape else {
-            self.judge(cx, &patched, self.patch.problems())?;
+            self.judge(cx, &Value::String(shown), self.patch.problems())?;
             return Ok(patched);
         };
-        let text = patched.to_string();
         let node =
-            Node::from_value(patched).map_err(|e| invalid_patch_text(&text, &e.to_string()))?;
+            Node::from_value(patched).map_err(|e| invalid_patch_text(&shown, &e.to_string()))?;
         let reset = decode::resets_managers(&node);
-        let mut typed =
-            decode_typed(node, ty).map_err(|e| invalid_patch_text(&text, &e.to_string()))?;
+        let mut typed = decode_typed(node, ty).map_err(|e| {
+            let problem = e.to_string();
+            match &self.patch {
+                Patch::Strategic(..) => invalid_patch_text(&shown, &not_restored(&problem)),
+                _ => invalid_patch_text(&shown, &problem),
+            }
+        })?;
         let mut problems = self.patch.problems().clone();
         for problem in typed.problems.iter() {
             problems.push(problem.clone());
         }
-        self.judge(cx, &Value::String(text), &problems)?;
+        self.judge(cx, &Value::String(shown), &problems)?;
         if reset {
             typed.value["metadata"]["managedFields"] = json!([]);
         }
         Ok(typed.value)
+    }
+
+    /// Of a kind that is declared: the schema says what is an object of it.
+    fn decode_custom(
+        &self,
+        cx: &RequestContext,
+        custom: &dyn Custom,
+        mut patched: Value,
+    ) -> Result<Value, Status> {
+        let text = patched.to_string();
+        let mut problems = self.patch.problems().clone();
+        custom::conform_patched(
+            self.target.body_type().0,
+            custom,
+            &mut patched,
+            &mut problems,
+        )
+        .map_err(|e| invalid_patch_text(&text, &e))?;
+        self.judge(cx, &Value::String(text), &problems)?;
+        Ok(patched)
     }
 
     fn judge(
@@ -274,6 +307,49 @@ fn invalid_patch_text(patched: &str, text: &str) -> Status {
     status::invalid(&GroupKind::default(), "", &[error])
 }
 
+/// A value as Go prints it where a map is printed: `map[a:b c:[1 2]]`.
+fn go_value(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(go_value).collect();
+            format!("[{}]", items.join(" "))
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(k, v)| format!("{k}:{}", go_value(v)));
+            format!("map[{}]", fields.collect::<Vec<_>>().join(" "))
+        }
+        scalar => scalar.to_string(),
+    }
+}
+
+/// What a strategic patch says of a value that does not fit. It goes from maps to types without JSON in between, so it
+/// has words of its own.
+fn not_restored(problem: &str) -> String {
+    let parts = problem
+        .strip_prefix("json: cannot unmarshal ")
+        .and_then(|rest| Some((rest.split(' ').next()?, rest.rsplit_once(" of type ")?.1)));
+    let Some((found, wanted)) = parts else {
+        return problem.to_owned();
+    };
+    let found = match found {
+        "object" => "map",
+        "array" => "slice",
+        "number" => "int64",
+        other => other,
+    };
+    match wanted {
+        "string" if found == "int64" => "cannot convert int64 to string".to_owned(),
+        "string" | "bool" | "int" | "int32" | "int64" | "float64" => {
+            format!("unrecognized type: {wanted}")
+        }
+        slice if slice.starts_with("[]") => format!("cannot restore slice from {found}"),
+        map if map.starts_with("map[") => format!("cannot restore map from {found}"),
+        _ => format!("cannot restore struct from: {found}"),
+    }
+}
+
 fn rejected() -> Status {
     Status::failure(
         422,
@@ -283,7 +359,52 @@ fn rejected() -> Status {
     .with_details(Default::default())
 }
 
-fn unsupported() -> Status {
+fn unsupported(target: &Target) -> Status {
+    if target.resource.custom.is_some() {
+        return status::unsupported_media_type(&[
+            "application/json-patch+json",
+            "application/merge-patch+json",
+            "application/apply-patch+yaml",
+        ]);
+    }
     Status::failure(415, "UnsupportedMediaType", "415: Unsupported Media Type")
         .with_details(Default::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn maps_are_shown_as_go_does() {
+        let value = json!({"a": {"b": [1, "x", null]}, "c": true});
+        assert_eq!(go_value(&value), "map[a:map[b:[1 x <nil>]] c:true]");
+    }
+
+    #[test]
+    fn strategic_patches_have_words_of_their_own() {
+        for (json, words) in [
+            (
+                "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
+                "unrecognized type: int32",
+            ),
+            (
+                "json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container",
+                "cannot restore slice from map",
+            ),
+            (
+                "json: cannot unmarshal array into Go struct field ObjectMeta.metadata.labels of type map[string]string",
+                "cannot restore map from slice",
+            ),
+            (
+                "json: cannot unmarshal string into Go struct field Deployment.metadata of type v1.ObjectMeta",
+                "cannot restore struct from: string",
+            ),
+            ("quantities must match", "quantities must match"),
+        ] {
+            assert_eq!(not_restored(json), words);
+        }
+    }
 }

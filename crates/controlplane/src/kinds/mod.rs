@@ -186,9 +186,10 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
     let managed = match &speaks {
         SubresourceKind::Parent => {
             let shape = Shape::Typed(kind.info.ty);
-            Some(Arc::new(FieldManager::new(
-                &kind.kind, shape, info.name, reset,
-            )))
+            let manager = FieldManager::new(&kind.kind, shape, info.name, reset);
+            Some(Arc::new(
+                manager.with_versions(versions(&kind.kind.group, kind.info.kind)),
+            ))
         }
         SubresourceKind::Other(gvk, shape) if info.name == "scale" => Some(Arc::new(
             FieldManager::new(gvk, *shape, info.name, &["status"]),
@@ -225,7 +226,7 @@ fn deprecation(group: &str, kind: &str) -> Option<&'static str> {
 }
 
 /// The other versions of a kind that is served in several.
-fn versions(group: &'static str, kind: &'static str) -> Option<SeeAs> {
+fn versions(group: &str, kind: &'static str) -> Option<SeeAs> {
     convert::storage_version(group, kind)?;
     Some(Arc::new(move |object, api_version| {
         let given = GroupVersion::parse(object["apiVersion"].as_str()?)?;

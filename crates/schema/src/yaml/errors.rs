@@ -20,6 +20,12 @@ pub(super) fn check_text(bytes: &[u8]) -> Result<&str, YamlError> {
     if !text.chars().all(allowed) {
         return Err(YamlError::new("yaml: control characters are not allowed"));
     }
+    // Before the first token, where nothing tells that it is no indentation.
+    if text.trim_start_matches([' ', '\n', '\r']).starts_with('\t') {
+        return Err(YamlError::new(
+            "yaml: found character that cannot start any token",
+        ));
+    }
     Ok(text)
 }
 
@@ -76,12 +82,18 @@ pub(super) fn scan(error: &ScanError, text: &str) -> YamlError {
         ErrorKind::UnclosedFlowCollection { open: '[' }
         | ErrorKind::UnexpectedEofFlowSequence
         | ErrorKind::ExpectedFlowSequenceSeparator => {
-            return parser(end_line(error, text), "did not find expected ',' or ']'");
+            return parser(
+                end_line(error, text),
+                unclosed(error, text, "did not find expected ',' or ']'"),
+            );
         }
         ErrorKind::UnclosedFlowCollection { .. }
         | ErrorKind::UnexpectedEofFlowMapping
         | ErrorKind::ExpectedFlowMappingSeparator => {
-            return parser(end_line(error, text), "did not find expected ',' or '}'");
+            return parser(
+                end_line(error, text),
+                unclosed(error, text, "did not find expected ',' or '}'"),
+            );
         }
         ErrorKind::MissingLowSurrogate
         | ErrorKind::UnpairedLowSurrogate
@@ -125,6 +137,18 @@ fn parser(line: usize, message: &str) -> YamlError {
         0 => format!("yaml: {message}"),
         line => format!("yaml: line {line}: {message}"),
     })
+}
+
+/// What is missing where a collection was left open: its end, or what a bracket or comma promised.
+fn unclosed<'a>(error: &ScanError, text: &str, separator: &'a str) -> &'a str {
+    let cut_off = !matches!(
+        error.kind(),
+        ErrorKind::ExpectedFlowSequenceSeparator | ErrorKind::ExpectedFlowMappingSeparator
+    );
+    match cut_off && text.trim_end().ends_with(['[', '{', ',']) {
+        true => "did not find expected node content",
+        false => separator,
+    }
 }
 
 /// Where a bracket was left open, the Go library points at the end of the text, which is the line after the last.

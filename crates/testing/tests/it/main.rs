@@ -3,8 +3,10 @@
 mod bad_input;
 mod clients;
 mod continue_tokens;
+mod custom_resources;
 mod exact_answers;
 mod http_client;
+mod openapi;
 mod resource_version_semantics;
 mod verbs;
 mod watch;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use kubewright_machinery::{Status, status};
 use kubewright_schema::{encode::write_value, normalize_typed};
@@ -18,12 +19,20 @@ use super::{
 };
 use crate::object::{Object, Summary};
 
-/// Between the stored form of an object and the one that is served, where a kind is served under two names.
+/// Between the stored form of an object and the one that is served, where they differ: a kind that is served under two
+/// names, or in several versions, or whose objects get in shape when they are read.
+#[async_trait]
 pub trait Converter: Send + Sync {
     /// Served to stored.
-    fn to_stored(&self, object: Value) -> Result<Value, Status>;
-    /// Stored to served.
-    fn to_served(&self, object: Value) -> Result<Value, Status>;
+    async fn to_stored(&self, object: Value) -> Result<Value, Status>;
+
+    /// Stored to served, all of them, in order.
+    async fn to_served(&self, objects: Vec<Value>) -> Result<Vec<Value>, Status>;
+
+    /// What an object that is written now is marked with; 0 is no mark.
+    fn mark(&self) -> u64 {
+        0
+    }
 }
 
 impl Generic {
@@ -38,38 +47,85 @@ impl Generic {
     }
 
     /// Bytes to store.
-    pub(super) fn encode(&self, object: &Value) -> Result<Payload, Status> {
-        let summary = Arc::new(Summary::of(object, &self.selectable));
+    pub(super) async fn encode(&self, object: &Value) -> Result<Payload, Status> {
+        let mut summary = Summary::of(object, &self.selectable);
         let ttl = self.strategy.time_to_live(object);
         let (bytes, at) = match &self.converter {
             None => encode(object),
-            Some(converter) => encode(&converter.to_stored(object.clone())?),
+            Some(converter) => {
+                summary.mark = converter.mark();
+                encode(&converter.to_stored(object.clone()).await?)
+            }
         };
         Ok(Payload {
             bytes,
             revision_at: Some(at),
-            companion: Some(summary),
+            companion: Some(Arc::new(summary)),
             ttl,
         })
     }
 
-    /// An entry as it is served.
-    pub(super) fn object(&self, entry: &Entry) -> Result<Object, Status> {
+    /// An entry as it is served, if that is how it is stored.
+    pub(super) fn as_stored(&self, entry: &Entry) -> Option<Object> {
         match &self.converter {
-            None => Ok(Object::from_entry(entry, &self.selectable)),
-            Some(_) => {
-                let value = self.decode(entry)?;
-                Ok(self.unstored(&value))
+            None => Some(Object::from_entry(entry, &self.selectable)),
+            Some(converter) => {
+                let mark = converter.mark();
+                Object::remembered(entry, &self.selectable)
+                    .filter(|object| mark != 0 && object.summary.mark == mark)
             }
         }
     }
 
+    /// An entry as it is served.
+    pub(super) async fn object(&self, entry: &Entry) -> Result<Object, Status> {
+        match self.as_stored(entry) {
+            Some(object) => Ok(object),
+            None => Ok(self.unstored(&self.decode(entry).await?)),
+        }
+    }
+
+    /// Entries as they are served.
+    pub(super) async fn objects(&self, entries: &[Entry]) -> Result<Vec<Object>, Status> {
+        let kept: Vec<Option<Object>> = entries.iter().map(|e| self.as_stored(e)).collect();
+        let Some(converter) = self
+            .converter
+            .as_ref()
+            .filter(|_| kept.iter().any(Option::is_none))
+        else {
+            return Ok(kept.into_iter().flatten().collect());
+        };
+        let mut values = Vec::new();
+        for (entry, _) in entries.iter().zip(&kept).filter(|(_, kept)| kept.is_none()) {
+            values.push(serde_json::from_slice(&entry.bytes).map_err(status::internal)?);
+        }
+        let mut served = converter.to_served(values).await?.into_iter();
+        let mut out = Vec::with_capacity(kept.len());
+        for object in kept {
+            match object {
+                Some(object) => out.push(object),
+                None => {
+                    let value = served
+                        .next()
+                        .ok_or_else(|| status::internal("an object was lost in conversion"))?;
+                    out.push(self.unstored(&self.normalize(value)?));
+                }
+            }
+        }
+        Ok(out)
+    }
+
     /// An entry, decoded, as it is served.
-    pub(super) fn decode(&self, entry: &Entry) -> Result<Value, Status> {
+    pub(super) async fn decode(&self, entry: &Entry) -> Result<Value, Status> {
         let value: Value = serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
         match &self.converter {
             None => Ok(value),
-            Some(converter) => self.normalize(converter.to_served(value)?),
+            Some(converter) => {
+                let served = converter.to_served(vec![value]).await?.pop();
+                self.normalize(
+                    served.ok_or_else(|| status::internal("the object was lost in conversion"))?,
+                )
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Generic,
-    metadata::{is_deleting, metadata_mut, text},
+    metadata::{is_deleting, text},
 };
 use crate::{
     admission::{Attributes, Operation},
@@ -94,16 +94,9 @@ impl Generic {
             }
             return Ok(self.unstored(&object));
         }
-        match self.store.create(key, self.encode(&object)?).await {
-            Ok(entry) if self.converter.is_none() => self.object(&entry),
-            Ok(entry) => {
-                let mut object = object;
-                metadata_mut(&mut object).insert(
-                    "resourceVersion".into(),
-                    entry.revision.0.to_string().into(),
-                );
-                Ok(self.unstored(&object))
-            }
+        match self.store.create(key, self.encode(&object).await?).await {
+            // What is stored may be less than what was sent, in another version.
+            Ok(entry) => self.object(&entry).await,
             Err(WriteError::Exists(existing)) => Err(self.taken(&name, &existing, generated)),
             Err(e) => Err(Self::store_failure(&e)),
         }

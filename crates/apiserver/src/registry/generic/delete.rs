@@ -73,7 +73,7 @@ impl Generic {
         options: &DeleteOptions,
         entry: &Entry,
     ) -> Result<Option<Deleted>, Status> {
-        let old = self.decode(entry)?;
+        let old = self.decode(entry).await?;
         self.check_preconditions(name, options, &old)?;
         let attributes = Attributes {
             operation: Operation::Delete,
@@ -84,7 +84,7 @@ impl Generic {
         cx.admission.validate(cx, &attributes, None).await?;
         match self.plan(&old, options) {
             Plan::AlreadyPending => Ok(Some(Deleted {
-                object: self.object(entry)?,
+                object: self.object(entry).await?,
                 gone: false,
             })),
             Plan::Remove => self.remove(cx, name, &old, entry, options.dry_run).await,
@@ -103,7 +103,7 @@ impl Generic {
                 let key = self.key(cx.namespace(), name);
                 let marked = match self
                     .store
-                    .update(key, entry.revision, self.encode(&object)?)
+                    .update(key, entry.revision, self.encode(&object).await?)
                     .await
                 {
                     Ok(updated) => updated.entry,
@@ -114,7 +114,7 @@ impl Generic {
                     return self.remove(cx, name, &object, &marked, false).await;
                 }
                 Ok(Some(Deleted {
-                    object: self.object(&marked)?,
+                    object: self.object(&marked).await?,
                     gone: false,
                 }))
             }
@@ -131,7 +131,7 @@ impl Generic {
     ) -> Result<Option<Deleted>, Status> {
         if dry_run {
             return Ok(Some(Deleted {
-                object: self.object(entry)?,
+                object: self.object(entry).await?,
                 gone: true,
             }));
         }
@@ -143,7 +143,7 @@ impl Generic {
             Ok(last) => {
                 self.strategy.after_delete(old);
                 Ok(Some(Deleted {
-                    object: self.object(&last)?,
+                    object: self.object(&last).await?,
                     gone: true,
                 }))
             }

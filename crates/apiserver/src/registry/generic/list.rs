@@ -72,7 +72,7 @@ impl List for Generic {
         }
         let first = self.page(&place, &prefix, place.start.clone()).await?;
         let rest = first.next.clone();
-        let head = self.select(&first.entries, &selection)?;
+        let head = self.select(&first.entries, &selection).await?;
         let items = match rest {
             None => Items::All(head),
             Some(next) => self.pages(place, prefix, selection, head, next),
@@ -194,15 +194,16 @@ impl Generic {
         })
     }
 
-    fn select(&self, entries: &[Entry], selection: &Selection) -> Result<Vec<Object>, Status> {
-        let mut out = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let object = self.object(entry)?;
-            if selection.is_everything() || selection.matches(&object.summary) {
-                out.push(object);
-            }
+    async fn select(
+        &self,
+        entries: &[Entry],
+        selection: &Selection,
+    ) -> Result<Vec<Object>, Status> {
+        let mut objects = self.objects(entries).await?;
+        if !selection.is_everything() {
+            objects.retain(|object| selection.matches(&object.summary));
         }
-        Ok(out)
+        Ok(objects)
     }
 
     /// The rest of a list, read while it is sent.
@@ -217,9 +218,13 @@ impl Generic {
         let state = (self.clone(), place, prefix, selection, Some(next));
         let rest = stream::unfold(state, |(this, place, prefix, selection, next)| async move {
             let start = next?;
-            let page = this.page(&place, &prefix, start).await;
-            let result =
-                page.and_then(|page| Ok((this.select(&page.entries, &selection)?, page.next)));
+            let result = match this.page(&place, &prefix, start).await {
+                Ok(page) => {
+                    let objects = this.select(&page.entries, &selection).await;
+                    objects.map(|objects| (objects, page.next))
+                }
+                Err(e) => Err(e),
+            };
             match result {
                 Ok((objects, next)) => Some((Ok(objects), (this, place, prefix, selection, next))),
                 Err(e) => Some((Err(e), (this, place, prefix, selection, None))),
@@ -252,8 +257,8 @@ impl Generic {
                 .map_err(|e| Self::read_failure(&e))?;
             let count = page.entries.len();
             let mut last = None;
-            for (i, entry) in page.entries.iter().enumerate() {
-                let object = self.object(entry)?;
+            let served = self.objects(&page.entries).await?;
+            for (i, (entry, object)) in page.entries.iter().zip(served).enumerate() {
                 last = Some(entry.path.clone());
                 if selection.is_everything() || selection.matches(&object.summary) {
                     objects.push(object);

@@ -1,14 +1,17 @@
 //! The rules for `metadata` that every kind shares.
 
+use std::borrow::Cow;
+
 use kubewright_machinery::{
     Status,
     field::{ErrorList, Path},
+    gvk::GroupKind,
     status,
     validation::{meta, names},
 };
 use serde_json::{Map, Value, json};
 
-use super::Generic;
+use super::{super::resource::Shape, Generic};
 use crate::{clock::rfc3339, request::RequestContext};
 
 /// `metadata`, made where it is missing.
@@ -87,8 +90,10 @@ impl Generic {
         self.strategy.prepare_for_create(cx, object);
         let errors = self.strategy.validate(object);
         self.refuse(object, &errors)?;
-        let errors = self.validate_metadata(object);
-        self.refuse(object, &errors)?;
+        if !self.strategy.checks_new_metadata() {
+            let errors = self.validate_metadata(object);
+            self.refuse(object, &errors)?;
+        }
         for warning in self.strategy.warnings_on_create(object) {
             cx.warnings.add(warning);
         }
@@ -116,7 +121,7 @@ impl Generic {
             let (new, old, path) = (&object["metadata"], &old["metadata"], Path::new("metadata"));
             errors.extend(meta::validate_object_meta_update(new, old, &path));
         }
-        errors.extend(self.strategy.validate_update(object, old));
+        errors.extend(self.strategy.judge_update(cx, object, old));
         self.refuse(object, &errors)?;
         for warning in self.strategy.warnings_on_update(object, old) {
             cx.warnings.add(warning);
@@ -139,11 +144,25 @@ impl Generic {
         if errors.is_empty() {
             return Ok(());
         }
-        Err(status::invalid(
-            &self.kind_in_errors,
-            text(object, "name"),
-            errors,
-        ))
+        let kind = self.kind_in_errors_about(object);
+        Err(status::invalid(&kind, text(object, "name"), errors))
+    }
+
+    /// An object without a type is called what it calls itself.
+    fn kind_in_errors_about(&self, object: &Value) -> Cow<'_, GroupKind> {
+        let own = |key: &str| object[key].as_str().unwrap_or_default();
+        match self.shape {
+            Shape::Untyped
+                if own("kind") != self.kind.kind
+                    || own("apiVersion") != self.kind.api_version() =>
+            {
+                let group = own("apiVersion")
+                    .split_once('/')
+                    .map_or("", |(group, _)| group);
+                Cow::Owned(GroupKind::new(group, own("kind")))
+            }
+            _ => Cow::Borrowed(&self.kind_in_errors),
+        }
     }
 
     /// The namespace of the object is that of the request; where it is not set, it becomes so.

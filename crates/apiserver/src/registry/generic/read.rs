@@ -37,6 +37,7 @@ impl Get for Generic {
             .await
             .map_err(|e| Self::read_failure(&e))?;
         self.object(&entry.ok_or_else(|| self.not_found(name))?)
+            .await
     }
 }
 

@@ -12,13 +12,19 @@ const ATTEMPTS: usize = 1000;
 impl Generic {
     /// The object as it is now, decoded.
     pub async fn read(&self, cx: &RequestContext, name: &str) -> Result<Value, Status> {
-        let key = self.checked_key(cx.namespace(), name)?;
+        self.read_in(cx.namespace(), name).await
+    }
+
+    /// The same, of a namespace.
+    pub async fn read_in(&self, namespace: &str, name: &str) -> Result<Value, Status> {
+        let key = self.checked_key(namespace, name)?;
         let entry = self
             .store
             .get(&key)
             .await
             .map_err(|e| Self::read_failure(&e))?;
         self.decode(&entry.ok_or_else(|| self.not_found(name))?)
+            .await
     }
 
     /// Changes an object by compare-and-swap, again if somebody was faster. Neither strategy nor admission is asked.
@@ -29,7 +35,18 @@ impl Generic {
         dry_run: bool,
         change: &(dyn Fn(&mut Value) -> Result<(), Status> + Send + Sync),
     ) -> Result<Object, Status> {
-        let key = self.checked_key(cx.namespace(), name)?;
+        self.rewrite_in(cx.namespace(), name, dry_run, change).await
+    }
+
+    /// The same, in a namespace.
+    pub async fn rewrite_in(
+        &self,
+        namespace: &str,
+        name: &str,
+        dry_run: bool,
+        change: &(dyn Fn(&mut Value) -> Result<(), Status> + Send + Sync),
+    ) -> Result<Object, Status> {
+        let key = self.checked_key(namespace, name)?;
         for _ in 0..ATTEMPTS {
             let entry = self
                 .store
@@ -37,7 +54,7 @@ impl Generic {
                 .await
                 .map_err(|e| Self::read_failure(&e))?;
             let entry = entry.ok_or_else(|| self.not_found(name))?;
-            let mut object = self.decode(&entry)?;
+            let mut object = self.decode(&entry).await?;
             change(&mut object)?;
             let object = self.normalize(object)?;
             if dry_run {
@@ -45,10 +62,10 @@ impl Generic {
             }
             match self
                 .store
-                .update(key.clone(), entry.revision, self.encode(&object)?)
+                .update(key.clone(), entry.revision, self.encode(&object).await?)
                 .await
             {
-                Ok(updated) => return self.object(&updated.entry),
+                Ok(updated) => return self.object(&updated.entry).await,
                 Err(WriteError::Conflict(_)) => {}
                 Err(e) => return Err(Self::store_failure(&e)),
             }

@@ -38,6 +38,16 @@ pub trait Strategy: Send + Sync + 'static {
         ErrorList::new()
     }
 
+    /// [`Strategy::validate_update`], for a kind that may have something to warn of even where it refuses.
+    fn judge_update(&self, _cx: &RequestContext, object: &Value, old: &Value) -> ErrorList {
+        self.validate_update(object, old)
+    }
+
+    /// [`Strategy::validate`] checks metadata too, so nobody else need.
+    fn checks_new_metadata(&self) -> bool {
+        false
+    }
+
     /// [`Strategy::validate_update`] checks metadata too, so nobody else need.
     fn checks_metadata_updates(&self) -> bool {
         false

@@ -113,7 +113,7 @@ impl Generic {
         options: &WriteOptions,
         entry: &Entry,
     ) -> Result<Outcome, Status> {
-        let old = self.decode(entry)?;
+        let old = self.decode(entry).await?;
         self.check_uid(cx, name, change.expected_uid(), &old)?;
         let mut object = change.apply(cx, Some(&old)).await?;
         self.check_revision(name, &mut object, entry.revision)?;
@@ -143,14 +143,14 @@ impl Generic {
         let key = self.key(cx.namespace(), name);
         match self
             .store
-            .update(key, entry.revision, self.encode(&object)?)
+            .update(key, entry.revision, self.encode(&object).await?)
             .await
         {
             Ok(updated) => {
                 if let Some(reservation) = reservation {
                     reservation.keep();
                 }
-                let object = self.object(&updated.entry)?;
+                let object = self.object(&updated.entry).await?;
                 Ok(Outcome::Done(Updated {
                     object,
                     created: false,

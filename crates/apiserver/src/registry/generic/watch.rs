@@ -173,8 +173,7 @@ impl Watcher {
             .await
             .map_err(|e| Generic::read_failure(&e))?;
         let mut events = Vec::new();
-        for entry in &page.entries {
-            let object = self.generic.object(entry)?;
+        for object in self.generic.objects(&page.entries).await? {
             if self.selection.matches(&object.summary) {
                 events.push(WatchEvent::Added(object));
             }
@@ -203,7 +202,7 @@ impl Watcher {
             Ok(changes) => {
                 let mut events = Vec::with_capacity(changes.len());
                 for change in changes.iter().filter(|c| c.revision > self.skip_until) {
-                    events.extend(self.event(change)?);
+                    events.extend(event(&self.generic, &self.selection, change).await?);
                 }
                 Ok(events)
             }
@@ -215,46 +214,54 @@ impl Watcher {
             Err(e) => Err(Generic::store_failure(&e)),
         }
     }
+}
 
-    /// What a change is to this watcher: objects may come into view and go out of it.
-    fn event(&self, change: &store::Change) -> Result<Option<WatchEvent>, Status> {
-        let generic = &self.generic;
-        let object = || generic.object(&change.entry);
-        let seen = |entry: &Entry| {
-            self.selection.is_everything()
-                || generic
-                    .object(entry)
-                    .is_ok_and(|o| self.selection.matches(&o.summary))
+/// What a change is to a watcher: objects may come into view and go out of it.
+async fn event(
+    generic: &Generic,
+    selection: &Selection,
+    change: &store::Change,
+) -> Result<Option<WatchEvent>, Status> {
+    let before = match &change.previous {
+        Some(previous) => is_seen(generic, selection, previous).await,
+        None => false,
+    };
+    if change.kind == ChangeKind::Deleted {
+        // What is deleted is what was last seen.
+        let was_visible = match &change.previous {
+            Some(_) => before,
+            None => is_seen(generic, selection, &change.entry).await,
         };
-        let before = change.previous.as_ref().is_some_and(seen);
-        if change.kind == ChangeKind::Deleted {
-            // What is deleted is what was last seen.
-            let was_visible = if change.previous.is_some() {
-                before
-            } else {
-                seen(&change.entry)
-            };
-            return Ok(if was_visible {
-                Some(WatchEvent::Deleted(object()?))
-            } else {
-                None
-            });
-        }
-        Ok(match (before, seen(&change.entry)) {
-            (false, true) => Some(WatchEvent::Added(object()?)),
-            (true, true) => Some(WatchEvent::Modified(object()?)),
+        return Ok(match was_visible {
+            true => Some(WatchEvent::Deleted(generic.object(&change.entry).await?)),
+            false => None,
+        });
+    }
+    Ok(
+        match (before, is_seen(generic, selection, &change.entry).await) {
+            (false, true) => Some(WatchEvent::Added(generic.object(&change.entry).await?)),
+            (true, true) => Some(WatchEvent::Modified(generic.object(&change.entry).await?)),
             (true, false) => {
                 let previous = change.previous.as_ref().unwrap_or(&change.entry);
-                Some(WatchEvent::Deleted(self.as_of(previous, change.revision)?))
+                let object = as_of(generic, previous, change.revision).await?;
+                Some(WatchEvent::Deleted(object))
             }
             (false, false) => None,
-        })
-    }
+        },
+    )
+}
 
-    /// An earlier object under a later resourceVersion.
-    fn as_of(&self, entry: &Entry, revision: Revision) -> Result<Object, Status> {
-        let mut value: Value = self.generic.decode(entry)?;
-        metadata_mut(&mut value).insert("resourceVersion".into(), revision.0.to_string().into());
-        Ok(self.generic.unstored(&value))
+async fn is_seen(generic: &Generic, selection: &Selection, entry: &Entry) -> bool {
+    if selection.is_everything() {
+        return true;
     }
+    let object = generic.object(entry).await;
+    object.is_ok_and(|object| selection.matches(&object.summary))
+}
+
+/// An earlier object under a later resourceVersion.
+async fn as_of(generic: &Generic, entry: &Entry, revision: Revision) -> Result<Object, Status> {
+    let mut value: Value = generic.decode(entry).await?;
+    metadata_mut(&mut value).insert("resourceVersion".into(), revision.0.to_string().into());
+    Ok(generic.unstored(&value))
 }

@@ -1,0 +1,139 @@
+//! Between the versions of a kind, and between how an object was stored and how it is served.
+//!
+//! What is read gets the shape and the defaults of the version it was stored in, then becomes the version asked for. How
+//! objects change from version to version is a [`Conversion`].
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use kubewright_apiserver::registry::generic::Converter;
+use kubewright_machinery::{Status, status};
+use kubewright_schema::structural::{
+    Structural,
+    coerce::{Passage, conform, refresh},
+};
+use serde_json::{Value, json};
+
+/// How objects of a declared kind change from version to version.
+#[async_trait]
+pub trait Conversion: Send + Sync {
+    /// The objects in another version, in order. None of them is in that version yet.
+    async fn convert(&self, objects: Vec<Value>, api_version: &str) -> Result<Vec<Value>, Status>;
+}
+
+/// The versions differ in name alone.
+pub struct Renamed;
+
+#[async_trait]
+impl Conversion for Renamed {
+    async fn convert(
+        &self,
+        mut objects: Vec<Value>,
+        api_version: &str,
+    ) -> Result<Vec<Value>, Status> {
+        for object in &mut objects {
+            object["apiVersion"] = json!(api_version);
+        }
+        Ok(objects)
+    }
+}
+
+/// The schemas of all versions, by `apiVersion`.
+pub(super) type Schemas = Arc<[(String, Arc<Structural>)]>;
+
+/// Objects as one version serves them.
+pub(super) struct Versioned {
+    pub(super) schemas: Schemas,
+    pub(super) served: String,
+    pub(super) stored: String,
+    pub(super) conversion: Arc<dyn Conversion>,
+    /// Of objects that this version writes as it serves them; 0 where it does not.
+    pub(super) mark: u64,
+}
+
+impl Versioned {
+    fn schema(&self, api_version: &str) -> Option<&Structural> {
+        let found = self
+            .schemas
+            .iter()
+            .find(|(version, _)| version == api_version);
+        found.map(|(_, schema)| &**schema)
+    }
+
+    /// Objects in another version; those that are in it already stay as they are.
+    async fn convert(&self, objects: Vec<Value>, to: &str) -> Result<Vec<Value>, Status> {
+        let needs = |object: &Value| object["apiVersion"] != to;
+        if !objects.iter().any(needs) {
+            return Ok(objects);
+        }
+        for (i, object) in objects.iter().enumerate() {
+            let from = object["apiVersion"].as_str().unwrap_or_default();
+            if self.schema(from).is_none() {
+                return Err(status::internal(if objects.len() == 1 {
+                    format!("request to convert CR from an invalid group/version: {from}")
+                } else {
+                    format!(
+                        "request to convert CR list failed, list index {i} has invalid group/version: {from}"
+                    )
+                }));
+            }
+        }
+        let mut other = Vec::new();
+        let mut out: Vec<Option<Value>> = Vec::with_capacity(objects.len());
+        for object in objects {
+            if needs(&object) {
+                other.push(object);
+                out.push(None);
+            } else {
+                out.push(Some(object));
+            }
+        }
+        let mut converted = self.conversion.convert(other, to).await?.into_iter();
+        let lost = || status::internal("an object was lost in conversion");
+        out.into_iter()
+            .map(|object| match object {
+                Some(object) => Ok(object),
+                None => {
+                    let mut object = converted.next().ok_or_else(lost)?;
+                    if let Some(schema) = self.schema(to) {
+                        conform(&mut object, schema, Passage::default())
+                            .map_err(status::internal)?;
+                    }
+                    Ok(object)
+                }
+            })
+            .collect()
+    }
+}
+
+#[async_trait]
+impl Converter for Versioned {
+    async fn to_stored(&self, object: Value) -> Result<Value, Status> {
+        let stored = self.convert(vec![object], &self.stored).await?;
+        stored
+            .into_iter()
+            .next()
+            .ok_or_else(|| status::internal("the object was lost in conversion"))
+    }
+
+    async fn to_served(&self, mut objects: Vec<Value>) -> Result<Vec<Value>, Status> {
+        for object in &mut objects {
+            let own = object["apiVersion"].as_str().unwrap_or_default();
+            if let Some(schema) = self.schema(own) {
+                refresh(object, schema);
+            }
+            if object["metadata"]["generation"]
+                .as_i64()
+                .unwrap_or_default()
+                == 0
+            {
+                object["metadata"]["generation"] = json!(1);
+            }
+        }
+        self.convert(objects, &self.served).await
+    }
+
+    fn mark(&self) -> u64 {
+        self.mark
+    }
+}

@@ -1,0 +1,66 @@
+//! Values at dotted paths, and Go's complaints about them.
+
+use kubewright_machinery::field::go_float;
+use serde_json::Value;
+
+/// The value at a dotted path. The error is Go's, of a path that leads through something that is no object.
+fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
+    let parts: Vec<&str> = path.strip_prefix('.').unwrap_or(path).split('.').collect();
+    let mut value = object;
+    for (i, part) in parts.iter().enumerate() {
+        match value {
+            Value::Object(fields) => match fields.get(*part) {
+                Some(field) => value = field,
+                None => return Ok(None),
+            },
+            Value::Null => return Ok(None),
+            other => {
+                let walked = parts[..i].join(".");
+                let (printed, ty) = go_value(other);
+                return Err(format!(
+                    ".{walked} accessor error: {printed} is of the type {ty}, expected map[string]interface{{}}"
+                ));
+            }
+        }
+    }
+    Ok(Some(value))
+}
+
+/// An integer at a dotted path.
+pub(super) fn nested_i64(object: &Value, path: &str) -> Result<Option<i64>, String> {
+    match nested(object, path)? {
+        None => Ok(None),
+        Some(value) => match value.as_i64() {
+            Some(n) => Ok(Some(n)),
+            None => Err(accessor_error(path, value, "int64")),
+        },
+    }
+}
+
+/// A text at a dotted path.
+pub(super) fn nested_str<'a>(object: &'a Value, path: &str) -> Result<Option<&'a str>, String> {
+    match nested(object, path)? {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(value) => Err(accessor_error(path, value, "string")),
+    }
+}
+
+fn accessor_error(path: &str, value: &Value, expected: &str) -> String {
+    let (printed, ty) = go_value(value);
+    let path = path.strip_prefix('.').unwrap_or(path);
+    format!(".{path} accessor error: {printed} is of the type {ty}, expected {expected}")
+}
+
+/// A value and its type, as Go prints them.
+fn go_value(value: &Value) -> (String, &'static str) {
+    match value {
+        Value::Null => ("<nil>".into(), "<nil>"),
+        Value::Bool(b) => (b.to_string(), "bool"),
+        Value::String(text) => (text.clone(), "string"),
+        Value::Number(n) if n.is_f64() => (go_float(n.as_f64().unwrap_or_default()), "float64"),
+        Value::Number(n) => (n.to_string(), "int64"),
+        Value::Array(_) => (value.to_string(), "[]interface {}"),
+        Value::Object(_) => (value.to_string(), "map[string]interface {}"),
+    }
+}

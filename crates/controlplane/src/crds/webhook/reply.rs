@@ -1,0 +1,202 @@
+//! What an endpoint may answer: the same objects, in the same order, in another version.
+
+use kubewright_machinery::{
+    field::{self, Path, go_quote},
+    gvk::GroupVersion,
+    validation::metadata_fields::{validate_annotations, validate_labels},
+};
+use serde_json::{Map, Value};
+
+/// The objects of a review that succeeded.
+pub(super) fn converted_objects(
+    mut review: Value,
+    version: &str,
+    uid: &str,
+) -> Result<Vec<Value>, String> {
+    // The older review was never checked for what it says it is.
+    let strict = version == "v1";
+    let text = |key: &str| review[key].as_str().unwrap_or_default().to_owned();
+    if strict
+        && (text("apiVersion"), text("kind"))
+            != ("apiextensions.k8s.io/v1".into(), "ConversionReview".into())
+    {
+        let given = GroupVersion::parse(&text("apiVersion")).unwrap_or_default();
+        return Err(format!(
+            "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got {given}, Kind={}",
+            text("kind")
+        ));
+    }
+    let response = review["response"].take();
+    if response.is_null() {
+        return Err("no response provided".into());
+    }
+    let given = response["uid"].as_str().unwrap_or_default();
+    if strict && given != uid {
+        return Err(format!(
+            "expected response.uid={}, got {}",
+            go_quote(uid),
+            go_quote(given)
+        ));
+    }
+    let result = &response["result"];
+    if result["status"] != "Success" {
+        return Err(match result["message"].as_str().unwrap_or_default() {
+            "" => format!(
+                "response.result.status was '{}', not 'Success'",
+                result["status"].as_str().unwrap_or_default()
+            ),
+            message => message.to_owned(),
+        });
+    }
+    match response.get("convertedObjects") {
+        Some(Value::Array(objects)) => Ok(objects.clone()),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Holds the objects against those that were sent.
+pub(super) fn check(
+    kind: &str,
+    sent: &[Value],
+    converted: Vec<Value>,
+    api_version: &str,
+) -> Result<Vec<Value>, String> {
+    if converted.len() != sent.len() {
+        return Err(format!(
+            "conversion webhook for {kind} returned {} objects, expected {}",
+            converted.len(),
+            sent.len()
+        ));
+    }
+    let one = sent.len() == 1;
+    let mut out = Vec::with_capacity(sent.len());
+    for (i, (before, mut after)) in sent.iter().zip(converted).enumerate() {
+        let (of, metadata_of) = if one {
+            ("object".to_owned(), "metadata".to_owned())
+        } else {
+            (
+                format!("converted object at index {i}"),
+                format!("metadata in object at index {i}"),
+            )
+        };
+        let at = if one {
+            format!("object at index {i}")
+        } else {
+            of.clone()
+        };
+        check_type(before, &after, api_version)
+            .map_err(|e| format!("conversion webhook for {kind} returned invalid {at}: {e}"))?;
+        check_identity(before, &after)
+            .map_err(|e| format!("conversion webhook for {kind} returned invalid {of}: {e}"))?;
+        restore_metadata(before, &mut after).map_err(|e| {
+            format!("conversion webhook for {kind} returned invalid {metadata_of}: {e}")
+        })?;
+        out.push(after);
+    }
+    Ok(out)
+}
+
+fn check_type(before: &Value, after: &Value, api_version: &str) -> Result<(), String> {
+    let text = |object: &Value, key: &str| object[key].as_str().unwrap_or_default().to_owned();
+    let given = text(after, "apiVersion");
+    if given != api_version {
+        return Err(format!(
+            "invalid groupVersion (expected {api_version}, received {given})"
+        ));
+    }
+    let (expected, given) = (text(before, "kind"), text(after, "kind"));
+    if expected != given {
+        return Err(format!(
+            "invalid kind (expected {expected}, received {given})"
+        ));
+    }
+    Ok(())
+}
+
+fn check_identity(before: &Value, after: &Value) -> Result<(), String> {
+    for (what, key) in [("name", "name"), ("namespace", "namespace"), ("UID", "uid")] {
+        let text = |object: &Value| {
+            object["metadata"][key]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let (expected, given) = (text(before), text(after));
+        if expected != given {
+            return Err(format!("must have the same {what}: {expected} != {given}"));
+        }
+    }
+    Ok(())
+}
+
+/// Metadata stays what it was; labels and annotations may change.
+fn restore_metadata(before: &Value, after: &mut Value) -> Result<(), String> {
+    let answered = match after.get("metadata") {
+        None => return Err("missing metadata in converted object".into()),
+        Some(Value::Object(metadata)) => metadata.clone(),
+        Some(other) => {
+            return Err(format!(
+                "invalid metadata of type {} in converted object",
+                go_type(other)
+            ));
+        }
+    };
+    let mut metadata = before["metadata"].as_object().cloned().unwrap_or_default();
+    for key in ["labels", "annotations"] {
+        match answered.get(key) {
+            None | Some(Value::Null) => {
+                metadata.remove(key);
+            }
+            Some(Value::Object(entries)) => {
+                check_entries(key, entries, metadata.get(key))?;
+                metadata.insert(key.to_owned(), Value::Object(entries.clone()));
+            }
+            Some(other) => {
+                let ty = go_type(other);
+                return Err(format!(
+                    "invalid metadata.{key} of type {ty} in converted object"
+                ));
+            }
+        }
+    }
+    after["metadata"] = Value::Object(metadata);
+    Ok(())
+}
+
+fn check_entries(
+    key: &str,
+    entries: &Map<String, Value>,
+    before: Option<&Value>,
+) -> Result<(), String> {
+    if let Some((name, other)) = entries.iter().find(|(_, value)| !value.is_string()) {
+        let ty = go_type(other);
+        return Err(format!(
+            "metadata.{key}[{name}] must be a string, but is {ty} in converted object"
+        ));
+    }
+    if before.and_then(Value::as_object) == Some(entries) {
+        return Ok(());
+    }
+    let value = Value::Object(entries.clone());
+    let errors = match key {
+        "labels" => validate_labels(&value, &Path::new("metadata").child("labels")),
+        _ => validate_annotations(&value, &Path::new("metadata").child("annotation")),
+    };
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(field::aggregate(&errors))
+    }
+}
+
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::String(_) => "string",
+        Value::Number(n) if n.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}

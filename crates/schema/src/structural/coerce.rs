@@ -1,0 +1,204 @@
+//! Metadata by its type, of the object itself and of objects embedded in it, and the whole passage of an object through
+//! its schema on the way in and on the way out of storage.
+
+use kubewright_catalog::generated::meta_v1::OBJECT_META;
+use kubewright_machinery::field::{self, FieldError, Path};
+use serde_json::{Map, Value};
+
+use super::{
+    default::{apply_defaults, prune_nulls},
+    model::Structural,
+    prune::prune,
+};
+use crate::{Node, Problem, TypeError, decode_typed};
+
+/// What is done to an object, beyond pruning.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Passage {
+    /// Paths of unknown fields are collected.
+    pub track: bool,
+    /// Metadata that does not fit its type goes, instead of being refused.
+    pub drop_invalid: bool,
+}
+
+/// Gives an object the shape of its schema: metadata decoded, unknown fields and useless nulls gone. Defaults are not
+/// filled in. The error is the text of a refusal; the answer is the paths of what was unknown.
+pub fn conform(
+    object: &mut Value,
+    schema: &Structural,
+    passage: Passage,
+) -> Result<Vec<String>, String> {
+    let mut unknown = Vec::new();
+    let metadata = match object.get_mut("metadata").map(Value::take) {
+        None => None,
+        Some(metadata) => {
+            let decoded = decode_metadata(metadata, "metadata", passage, &mut unknown);
+            Some(decoded.map_err(|e| e.to_string())?)
+        }
+    };
+    prune(object, schema, passage.track.then_some(&mut unknown));
+    prune_nulls(object, schema);
+    if schema.has_embedded {
+        let mut paths = Vec::new();
+        coerce_embedded(object, schema, passage, &Path::root(), &mut paths)
+            .map_err(|e| e.to_string())?;
+        paths.sort_unstable();
+        unknown.append(&mut paths);
+    }
+    if let (Some(metadata), Some(fields)) = (metadata, object.as_object_mut()) {
+        fields.insert("metadata".into(), metadata);
+    }
+    Ok(unknown)
+}
+
+/// An object as it comes out of storage: in shape, whatever it was stored under, with the defaults of today.
+pub fn refresh(object: &mut Value, schema: &Structural) {
+    let passage = Passage {
+        track: false,
+        drop_invalid: true,
+    };
+    // Nothing is refused where invalid metadata is dropped.
+    let _ = conform(object, schema, passage);
+    apply_defaults(object, schema);
+}
+
+/// Checks and decodes the metadata of embedded objects. `is_root`: the value is such an object itself.
+pub fn coerce_value(
+    value: &mut Value,
+    schema: &Structural,
+    is_root: bool,
+    drop_invalid: bool,
+    path: &Path,
+) -> Result<(), FieldError> {
+    let passage = Passage {
+        track: false,
+        drop_invalid,
+    };
+    let mut unknown = Vec::new();
+    if is_root && !schema.embedded {
+        coerce_meta(value, passage, path, &mut unknown)?;
+    }
+    coerce_embedded(value, schema, passage, path, &mut unknown)
+}
+
+/// Decodes metadata into its type.
+pub fn decode_object_meta(metadata: Value) -> Result<Value, TypeError> {
+    let node = Node::from_value(metadata)?;
+    decode_typed(node, &OBJECT_META).map(|typed| typed.value)
+}
+
+fn decode_metadata(
+    metadata: Value,
+    prefix: &str,
+    passage: Passage,
+    unknown: &mut Vec<String>,
+) -> Result<Value, TypeError> {
+    let kept = passage.drop_invalid.then(|| metadata.clone());
+    let resets = metadata["managedFields"]
+        .as_array()
+        .is_some_and(Vec::is_empty);
+    let typed = decode_typed(Node::from_value(metadata)?, &OBJECT_META);
+    let mut typed = match (typed, kept) {
+        (Ok(typed), _) => typed,
+        (Err(_), Some(metadata)) => return Ok(field_by_field(metadata)),
+        (Err(error), None) => return Err(error),
+    };
+    if passage.track {
+        unknown.extend(typed.problems.iter().filter_map(|problem| match problem {
+            Problem::Unknown(path) => Some(format!("{prefix}.{path}")),
+            _ => None,
+        }));
+    }
+    if typed.value["creationTimestamp"].is_null() {
+        typed
+            .value
+            .as_object_mut()
+            .map(|m| m.remove("creationTimestamp"));
+    }
+    if resets {
+        // An empty list of managers forgets them all; an absent one keeps them.
+        typed.value["managedFields"] = Value::Array(Vec::new());
+    }
+    Ok(typed.value)
+}
+
+/// What of the metadata fits its type.
+fn field_by_field(metadata: Value) -> Value {
+    let Value::Object(fields) = metadata else {
+        return Value::Object(Map::new());
+    };
+    let mut out = Map::new();
+    for (key, field) in fields {
+        let single = Value::Object(Map::from_iter([(key, field)]));
+        if let Ok(Value::Object(decoded)) = decode_object_meta(single) {
+            out.extend(decoded.into_iter().filter(|(_, v)| !v.is_null()));
+        }
+    }
+    Value::Object(out)
+}
+
+fn coerce_embedded(
+    value: &mut Value,
+    schema: &Structural,
+    passage: Passage,
+    path: &Path,
+    unknown: &mut Vec<String>,
+) -> Result<(), FieldError> {
+    if !schema.has_embedded {
+        return Ok(());
+    }
+    if schema.embedded {
+        coerce_meta(value, passage, path, unknown)?;
+    }
+    match value {
+        Value::Object(fields) => {
+            for (key, field) in fields.iter_mut() {
+                if let Some(property) = schema.property(key) {
+                    coerce_embedded(field, property, passage, &path.child(key), unknown)?;
+                } else if let Some(additional) = schema.additional_schema() {
+                    coerce_embedded(field, additional, passage, &path.key(key), unknown)?;
+                }
+            }
+        }
+        Value::Array(items) => {
+            if let Some(schema) = schema.items.as_deref() {
+                for (i, item) in items.iter_mut().enumerate() {
+                    coerce_embedded(item, schema, passage, &path.index(i), unknown)?;
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Type and metadata of an embedded object.
+fn coerce_meta(
+    value: &mut Value,
+    passage: Passage,
+    path: &Path,
+    unknown: &mut Vec<String>,
+) -> Result<(), FieldError> {
+    let Value::Object(fields) = value else {
+        return Ok(());
+    };
+    for key in ["apiVersion", "kind"] {
+        match fields.get(key) {
+            None | Some(Value::String(_)) => {}
+            Some(_) if passage.drop_invalid => {
+                fields.remove(key);
+            }
+            Some(other) => {
+                return Err(field::invalid(&path.child(key), other, "must be a string"));
+            }
+        }
+    }
+    let Some(metadata) = fields.get("metadata") else {
+        return Ok(());
+    };
+    let at = path.child("metadata");
+    let decoded = decode_metadata(metadata.clone(), at.as_str(), passage, unknown)
+        .map_err(|e| field::invalid(&at, metadata, e.to_string()))?;
+    fields.insert("metadata".into(), decoded);
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! Lists that are sets or maps have no item twice.
+
+use std::collections::HashMap;
+
+use kubewright_machinery::field::{self, ErrorList, Path};
+use serde_json::{Map, Value};
+
+use super::model::{ListType, Structural};
+
+/// What is there twice. Of several equal items the second is told.
+pub fn validate_list_types(value: &Value, schema: &Structural, path: &Path) -> ErrorList {
+    let mut errors = ErrorList::new();
+    walk(value, schema, path, &mut errors);
+    errors
+}
+
+fn walk(value: &Value, schema: &Structural, path: &Path, errors: &mut ErrorList) {
+    if !schema.has_unique_lists {
+        return;
+    }
+    match value {
+        Value::Object(fields) => {
+            if let Some(additional) = schema.additional_schema() {
+                for (key, field) in fields {
+                    walk(field, additional, &path.key(key), errors);
+                }
+            }
+            for (key, field) in fields {
+                if let Some(property) = schema.property(key) {
+                    walk(field, property, &path.child(key), errors);
+                }
+            }
+        }
+        Value::Array(items) => {
+            match &schema.list {
+                ListType::Set => {
+                    let second = second_occurrences(items.iter());
+                    errors.extend(
+                        second
+                            .into_iter()
+                            .map(|i| field::duplicate(&path.index(i), &items[i])),
+                    );
+                }
+                ListType::Map(keys) => validate_keys(items, keys, path, errors),
+                ListType::Unset | ListType::Atomic => {}
+            }
+            if let Some(schema) = schema.items.as_deref() {
+                for (i, item) in items.iter().enumerate() {
+                    walk(item, schema, &path.index(i), errors);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn validate_keys(items: &[Value], keys: &[Box<str>], path: &Path, errors: &mut ErrorList) {
+    let other = items
+        .iter()
+        .position(|item| !item.is_object() && !item.is_null());
+    if let Some(i) = other {
+        let message = "must be an object for an array of list-type map";
+        errors.push(field::invalid(&path.index(i), &items[i], message));
+        return;
+    }
+    let key_of = |item: &Value| {
+        let mut key = Map::new();
+        for name in keys {
+            if let Some(value) = item.get(&**name) {
+                key.insert((**name).into(), value.clone());
+            }
+        }
+        Value::Object(key)
+    };
+    if items.len() < 2 {
+        return;
+    }
+    let all: Vec<Value> = items.iter().map(key_of).collect();
+    let second = second_occurrences(all.iter());
+    errors.extend(
+        second
+            .into_iter()
+            .map(|i| field::duplicate(&path.index(i), &all[i])),
+    );
+}
+
+/// The position of the second of every group of equal values.
+fn second_occurrences<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<usize> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut out = Vec::new();
+    for (i, value) in values.enumerate() {
+        let times = seen.entry(value.to_string()).or_insert(0);
+        *times += 1;
+        if *times == 2 {
+            out.push(i);
+        }
+    }
+    out
+}

@@ -1,0 +1,38 @@
+//! Structural schemas: what a custom resource definition says about its objects, compiled, and what the server does with it.
+//!
+//! A `JSONSchemaProps` document is checked ([`check_structural`]) and compiled ([`Structural::compile`]) once, when the
+//! definition is written. Objects then pass through it on every write, in this order:
+//!
+//! | step | module |
+//! |---|---|
+//! | metadata is decoded by its type, unknown fields go, embedded objects are coerced | [`coerce`] |
+//! | unknown fields are dropped and told of | [`prune`] |
+//! | `null` goes where it is not allowed; missing values get their defaults | [`default`] |
+//! | values are judged | [`validate`], [`embedded`], [`list_types`], [`rules`] |
+//!
+//! Invariant: a schema nests no deeper than the document it came from, which is bounded by
+//! [`MAX_DEPTH`](crate::MAX_DEPTH), so every walk here is bounded too.
+
+pub mod coerce;
+mod compile;
+mod complete;
+pub mod default;
+pub mod embedded;
+pub mod field_path;
+mod formats;
+mod invariants;
+pub mod list_types;
+mod model;
+mod pattern;
+pub mod prune;
+pub mod rules;
+pub mod validate;
+
+pub use compile::CompileError;
+pub use formats::is_recognized_format;
+pub use invariants::check_structural;
+pub use model::{Additional, Checks, Kind, ListType, Structural};
+pub use pattern::Pattern;
+
+#[cfg(test)]
+mod tests;

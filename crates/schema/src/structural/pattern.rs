@@ -1,0 +1,125 @@
+//! Patterns in the syntax of Go's `regexp`, which is RE2's. Both engines are linear, and what they compile to is bounded.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, LazyLock, Mutex, OnceLock, Weak},
+};
+
+use kubewright_cel::regex::{Regex, compile};
+
+/// A pattern, compiled when it is first needed and shared with all equal ones.
+pub struct Pattern {
+    text: Box<str>,
+    compiled: OnceLock<Option<Arc<Regex>>>,
+}
+
+impl Pattern {
+    /// From its text.
+    pub fn new(text: &str) -> Self {
+        Self {
+            text: text.into(),
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// What is wrong with a pattern, in Go's words.
+    pub fn check(text: &str) -> Result<(), String> {
+        shared(text).map(|_| ())
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is found in a text. A pattern that was never valid is found nowhere.
+    pub fn matches(&self, text: &str) -> bool {
+        let compiled = self.compiled.get_or_init(|| shared(&self.text).ok());
+        compiled.as_ref().is_some_and(|regex| regex.is_match(text))
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Pattern").field(&self.text).finish()
+    }
+}
+
+/// The same pattern is used in many places of many schemas; it is compiled once.
+fn shared(text: &str) -> Result<Arc<Regex>, String> {
+    static ALL: LazyLock<Mutex<HashMap<Box<str>, Weak<Regex>>>> = LazyLock::new(Mutex::default);
+    let known = |all: &HashMap<Box<str>, Weak<Regex>>| all.get(text).and_then(Weak::upgrade);
+    let lock = || {
+        ALL.lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    };
+    if let Some(regex) = known(&lock()) {
+        return Ok(regex);
+    }
+    let regex = Arc::new(compile(text)?);
+    let mut all = lock();
+    if all.len() > 1024 {
+        all.retain(|_, regex| regex.strong_count() > 0);
+    }
+    all.insert(text.into(), Arc::downgrade(&regex));
+    Ok(regex)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(pattern: &str, text: &str) -> bool {
+        Pattern::check(pattern).unwrap();
+        Pattern::new(pattern).matches(text)
+    }
+
+    #[test]
+    fn patterns_mean_what_they_mean_in_go() {
+        assert!(found(r"^a[0-9]+$", "a17"));
+        assert!(found("b", "abc"));
+        assert!(!found(r"^\d+$", "٣"));
+        assert!(!found(r"^\w+$", "ä"));
+        assert!(found(r"^[\w.-]+$", "a.b-c_1"));
+        assert!(found(r"^[[]$", "["));
+        assert!(found(r"^[a&&b]+$", "a&b"));
+        assert!(found(r"^[^\s]+$", "ä"));
+        assert!(found(r"^\pL+$", "äöü"));
+        assert!(found(r"^[[:alpha:]]+\z", "abc"));
+        assert!(found(r"\Qa.b\E", "xa.by"));
+        assert!(found(r"^(?i:ab)(?P<n>c)$", "ABc"));
+        assert!(found("^.$", "ä"));
+        assert!(found(r"^a{,3}$", "a{,3}"));
+        assert!(found("^]$", "]"));
+    }
+
+    #[test]
+    fn mistakes_are_told_as_go_tells_them() {
+        for (pattern, text) in [
+            ("(a", "missing closing ): `(a`"),
+            ("a)", "unexpected ): `a)`"),
+            ("[a", "missing closing ]: `[a`"),
+            ("*a", "missing argument to repetition operator: `*`"),
+            ("a**", "invalid nested repetition operator: `**`"),
+            ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
+            ("a{1001}", "invalid repeat count: `{1001}`"),
+            ("a{3,2}", "invalid repeat count: `{3,2}`"),
+            ("[z-a]", "invalid character class range: `z-a`"),
+            (r"\", "trailing backslash at end of expression: ``"),
+            (r"\y", r"invalid escape sequence: `\y`"),
+            ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+            ("(?<!a)", "invalid or unsupported Perl syntax: `(?<`"),
+            (r"(a)\1", r"invalid escape sequence: `\1`"),
+        ] {
+            let error = Pattern::check(pattern).unwrap_err();
+            assert_eq!(error, format!("error parsing regexp: {text}"));
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_explodes_is_refused() {
+        assert!(Pattern::check(r"(\pL{500}){500}").is_err());
+        assert!(!found(r"^(a+)+$", &format!("{}b", "a".repeat(10_000))));
+    }
+}

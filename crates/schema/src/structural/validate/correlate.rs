@@ -1,0 +1,119 @@
+//! Which old value belongs to which new one.
+//!
+//! Fields belong together by name, items of a list only where the list is a map by its keys; other lists are compared as a
+//! whole.
+
+use serde_json::{Map, Value};
+
+use super::super::model::{ListType, Structural};
+
+/// The old value that belongs to the one at hand, and its schema.
+#[derive(Clone, Copy)]
+pub struct Old<'a> {
+    value: &'a Value,
+    schema: &'a Structural,
+}
+
+/// The old list that belongs to the one at hand.
+pub(super) struct OldItems<'a> {
+    items: &'a [Value],
+    keys: &'a [Box<str>],
+    schema: Option<&'a Structural>,
+}
+
+impl<'a> Old<'a> {
+    /// The old object as a whole.
+    pub fn new(value: &'a Value, schema: &'a Structural) -> Self {
+        Self { value, schema }
+    }
+
+    /// The value.
+    pub fn value(&self) -> &'a Value {
+        self.value
+    }
+
+    /// The old value of a field that the schema knows.
+    pub(super) fn field(self, name: &str) -> Option<Old<'a>> {
+        let schema = self.schema.field(name)?;
+        let value = self.value.as_object()?.get(name)?;
+        Some(Old { value, schema })
+    }
+
+    /// The old items of a list.
+    pub(super) fn items(self) -> OldItems<'a> {
+        let keys: &[Box<str>] = match &self.schema.list {
+            ListType::Map(keys) => keys,
+            _ => &[],
+        };
+        OldItems {
+            items: self.value.as_array().map(Vec::as_slice).unwrap_or_default(),
+            keys,
+            schema: self.schema.items.as_deref(),
+        }
+    }
+
+    /// Nothing changed, as far as that can be told.
+    pub fn equals(self, value: &Value) -> bool {
+        equal(value, self.value, self.schema)
+    }
+}
+
+impl<'a> OldItems<'a> {
+    /// The old item with the same keys.
+    pub(super) fn of(&self, item: &Value) -> Option<Old<'a>> {
+        let schema = self.schema?;
+        let value = find_by_keys(self.items, item, self.keys, Some(schema))?;
+        Some(Old { value, schema })
+    }
+}
+
+/// The item of a list that has the same keys; defaults stand in for what is missing.
+fn find_by_keys<'a>(
+    items: &'a [Value],
+    item: &Value,
+    keys: &[Box<str>],
+    schema: Option<&Structural>,
+) -> Option<&'a Value> {
+    if keys.is_empty() {
+        return None;
+    }
+    let fields = item.as_object()?;
+    let default = |key: &str| schema?.property(key)?.default.as_deref();
+    let value = |fields: &'a Map<String, Value>, key: &str| fields.get(key);
+    let same = |other: &'a Map<String, Value>| {
+        keys.iter().all(|key| {
+            let own = fields.get(&**key).or_else(|| default(key));
+            let theirs = value(other, key).or_else(|| default(key).map(|d| d as &Value));
+            own == theirs
+        })
+    };
+    items
+        .iter()
+        .find(|other| other.as_object().is_some_and(same))
+}
+
+fn equal(new: &Value, old: &Value, schema: &Structural) -> bool {
+    match (new, old) {
+        (Value::Array(a), Value::Array(b)) => {
+            if a.len() != b.len() {
+                return false;
+            }
+            match (&schema.list, schema.items.as_deref()) {
+                (ListType::Map(keys), Some(items)) => a.iter().all(|item| {
+                    find_by_keys(b, item, keys, Some(items))
+                        .is_some_and(|old| equal(item, old, items))
+                }),
+                _ => a == b,
+            }
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(key, field)| match (schema.field(key), b.get(key)) {
+                        (Some(child), Some(old)) => equal(field, old, child),
+                        _ => false,
+                    })
+        }
+        (a, b) => a == b,
+    }
+}

@@ -1,0 +1,380 @@
+//! Values against their schema, with the findings of the real server's validator in its words.
+//!
+//! An update may keep what newer rules refuse: findings about a value that is the same as before are dropped, as far as old
+//! and new values can be told to belong together ([`Old`]).
+
+mod correlate;
+mod number;
+mod result;
+
+use std::borrow::Cow;
+
+use kubewright_machinery::field::{ErrorList, Path};
+use serde_json::{Map, Value};
+
+use super::model::{Additional, Checks, Kind, Structural};
+pub use correlate::Old;
+use result::{Fault, Findings, Place};
+
+/// What is wrong with a new value.
+pub fn validate(value: &Value, schema: &Structural, path: &Path) -> ErrorList {
+    judge(value, schema, &Place::Root, None).into_errors(path)
+}
+
+/// What is wrong with a value that replaces another.
+pub fn validate_update(value: &Value, old: Old<'_>, schema: &Structural, path: &Path) -> ErrorList {
+    judge(value, schema, &Place::Root, Some(old)).into_errors(path)
+}
+
+/// Judges one value. With an old value, findings about what did not change are dropped.
+fn judge(value: &Value, schema: &Structural, place: &Place<'_>, old: Option<Old<'_>>) -> Findings {
+    let findings = judge_plainly(value, schema, place, old);
+    if findings.is_empty() {
+        return findings;
+    }
+    match old {
+        Some(old) if old.equals(value) => Findings {
+            errors: Vec::new(),
+            ..findings
+        },
+        _ => findings,
+    }
+}
+
+fn judge_plainly(
+    value: &Value,
+    schema: &Structural,
+    place: &Place<'_>,
+    old: Option<Old<'_>>,
+) -> Findings {
+    let mut all = Findings::default();
+    let checks = schema.checks.as_deref();
+    let typed = schema.kind != Kind::Any || schema.int_or_string;
+    let format = checks.and_then(|c| c.format.as_ref());
+    if value.is_null() {
+        all.matched += usize::from(judge_type(value, schema, place, &mut all));
+        judge_enum(value, checks, place, &mut all);
+        return all;
+    }
+    if typed || format.is_some() {
+        if judge_type(value, schema, place, &mut all) {
+            all.matched += 1;
+        }
+        all.matched += 1;
+    }
+    if let Some(checks) = checks {
+        judge_junctors(value, checks, place, &mut all);
+    }
+    all.matched += 2;
+    match value {
+        Value::String(text) => {
+            judge_string(text, checks, place, &mut all);
+            all.matched += 1;
+            if let Some(format) = format {
+                if !format.accepts(text) {
+                    all.type_mismatch(place, format.name(), text);
+                }
+                all.matched += 1;
+            }
+        }
+        Value::Number(n) => {
+            let named = (!schema.int_or_string).then_some(schema.kind);
+            number::judge(n, checks, named.unwrap_or_default(), place, &mut all);
+            all.matched += 2;
+        }
+        Value::Array(items) => {
+            judge_list(items, schema, place, old, &mut all);
+            all.matched += 2;
+        }
+        _ => {}
+    }
+    judge_enum(value, checks, place, &mut all);
+    all.matched += 1;
+    if let Value::Object(fields) = value {
+        judge_fields(fields, schema, place, old, &mut all);
+        all.matched += 1;
+    }
+    all.matched += 1;
+    all
+}
+
+/// What a value is called, and its format in Go.
+fn type_of(value: &Value) -> (&'static str, &'static str) {
+    match value {
+        Value::Null => ("null", ""),
+        Value::Bool(_) => ("boolean", ""),
+        Value::String(_) => ("string", ""),
+        Value::Number(n) if n.is_f64() => ("number", "float64"),
+        Value::Number(_) => ("integer", "int64"),
+        Value::Array(_) => ("array", ""),
+        Value::Object(_) => ("object", ""),
+    }
+}
+
+/// Says whether the type is right.
+fn judge_type(value: &Value, schema: &Structural, place: &Place<'_>, all: &mut Findings) -> bool {
+    let wants = |name: &str| {
+        if schema.int_or_string {
+            matches!(name, "integer" | "string")
+        } else {
+            schema.kind.name() == name && !name.is_empty()
+        }
+    };
+    let expected = || -> Cow<'static, str> {
+        if schema.int_or_string {
+            "integer,string".into()
+        } else {
+            schema.kind.name().into()
+        }
+    };
+    let (name, own_format) = type_of(value);
+    if value.is_null() {
+        let fine = expected().is_empty() || schema.nullable;
+        if !fine {
+            all.type_mismatch(place, &expected(), "null");
+        }
+        return fine;
+    }
+    let float_as_integer =
+        value.as_f64().is_some_and(number::is_whole) && name == "number" && wants("integer");
+    let integer_as_float = name == "integer" && wants("number");
+    let fits = wants(name) || float_as_integer || integer_as_float;
+    let format = schema.checks.as_deref().and_then(|c| c.format.as_ref());
+    if let Some(format) = format {
+        let textual = matches!(value, Value::String(_) | Value::Array(_));
+        if !textual && !fits && own_format != format.name() {
+            all.type_mismatch(place, format.name(), own_format);
+            return false;
+        }
+        if textual && !wants("number") && !wants("integer") {
+            return true;
+        }
+    }
+    if !fits {
+        all.type_mismatch(place, &expected(), name);
+    }
+    fits
+}
+
+fn judge_enum(value: &Value, checks: Option<&Checks>, place: &Place<'_>, all: &mut Findings) {
+    let Some(checks) = checks.filter(|c| !c.values.is_empty()) else {
+        return;
+    };
+    let equal = |allowed: &Value| match (value, allowed) {
+        (Value::Null, _) => false,
+        (Value::Number(a), Value::Number(b)) => number::converts_to(a, b),
+        (a, b) => a == b,
+    };
+    if !checks.values.iter().any(equal) {
+        let values = checks.values.iter().map(|v| match v {
+            Value::String(text) => text.clone(),
+            other => kubewright_machinery::field::go_json(other),
+        });
+        let fault = Fault::Enum(value.clone(), values.collect());
+        all.add(place, fault, |name| {
+            format!("{name} in body should be one of")
+        });
+    }
+}
+
+fn judge_string(text: &str, checks: Option<&Checks>, place: &Place<'_>, all: &mut Findings) {
+    let Some(checks) = checks else {
+        return;
+    };
+    let count = || i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+    if let Some(most) = checks.max_length.filter(|most| count() > *most) {
+        let text = |name: &str| format!("{name} in body should be at most {most} chars long");
+        return all.add(place, Fault::TooLong(most), text);
+    }
+    if let Some(least) = checks.min_length.filter(|least| count() < *least) {
+        let message = |name: &str| format!("{name} in body should be at least {least} chars long");
+        return all.add(place, Fault::Invalid(text.into()), message);
+    }
+    if let Some(pattern) = checks.pattern.as_ref().filter(|p| !p.matches(text)) {
+        let message = |name: &str| format!("{name} in body should match '{}'", pattern.text());
+        all.add(place, Fault::Invalid(text.into()), message);
+    }
+}
+
+fn judge_list(
+    items: &[Value],
+    schema: &Structural,
+    place: &Place<'_>,
+    old: Option<Old<'_>>,
+    all: &mut Findings,
+) {
+    if let Some(item_schema) = schema.items.as_deref() {
+        let correlation = old.map(|old| old.items());
+        for (i, item) in items.iter().enumerate() {
+            let old = correlation.as_ref().and_then(|old| old.of(item));
+            all.merge(judge(item, item_schema, &Place::Index(place, i), old));
+        }
+    }
+    let Some(checks) = schema.checks.as_deref() else {
+        return;
+    };
+    let size = i64::try_from(items.len()).unwrap_or(i64::MAX);
+    if let Some(least) = checks.min_items.filter(|least| size < *least) {
+        let message = |name: &str| format!("{name} in body should have at least {least} items");
+        all.add(place, Fault::Invalid(size.into()), message);
+    }
+    if let Some(most) = checks.max_items.filter(|most| size > *most) {
+        let message = |name: &str| format!("{name} in body should have at most {most} items");
+        all.add(place, Fault::TooMany { actual: size, most }, message);
+    }
+    let twice = || {
+        items
+            .iter()
+            .enumerate()
+            .any(|(i, item)| items[..i].contains(item))
+    };
+    if checks.unique_items && twice() {
+        let message = |name: &str| format!("{name} in body shouldn't contain duplicates");
+        all.add(place, Fault::Invalid("".into()), message);
+    }
+}
+
+fn judge_fields(
+    fields: &Map<String, Value>,
+    schema: &Structural,
+    place: &Place<'_>,
+    old: Option<Old<'_>>,
+    all: &mut Findings,
+) {
+    let checks = schema.checks.as_deref();
+    let size = i64::try_from(fields.len()).unwrap_or(i64::MAX);
+    if let Some(least) = checks
+        .and_then(|c| c.min_properties)
+        .filter(|least| size < *least)
+    {
+        let message =
+            |name: &str| format!("{name} in body should have at least {least} properties");
+        all.add(place, Fault::Invalid(size.into()), message);
+    }
+    if let Some(most) = checks
+        .and_then(|c| c.max_properties)
+        .filter(|most| size > *most)
+    {
+        let message = |name: &str| format!("{name} in body should have at most {most} properties");
+        all.add(place, Fault::TooMany { actual: size, most }, message);
+    }
+    let old_of = |key: &str| {
+        let hidden = matches!(place, Place::Root) && matches!(key, "kind" | "apiVersion");
+        old.filter(|_| !hidden).and_then(|old| old.field(key))
+    };
+    let additional = schema.additional_schema();
+    let closed = matches!(schema.additional, Additional::None);
+    for (key, field) in fields.iter().filter(|_| closed || additional.is_some()) {
+        if schema.property(key).is_some() {
+            continue;
+        }
+        if let Some(child) = additional {
+            all.merge(judge(field, child, &Place::Entry(place, key), old_of(key)));
+        } else {
+            let message = |name: &str| format!("{name}.{key} in body is a forbidden property");
+            all.add(place, Fault::Invalid(key.as_str().into()), message);
+        }
+    }
+    if !schema.properties.is_empty() {
+        for (key, field) in fields {
+            if let Some(child) = schema.property(key) {
+                all.merge(judge(field, child, &Place::Field(place, key), old_of(key)));
+            }
+        }
+    }
+    for name in checks.into_iter().flat_map(|c| &c.required) {
+        if !fields.contains_key(&**name) {
+            let place = Place::Entry(place, name);
+            all.add(&place, Fault::Required, |name| {
+                format!("{name} in body is required")
+            });
+        }
+    }
+}
+
+fn judge_junctors(value: &Value, checks: &Checks, place: &Place<'_>, all: &mut Findings) {
+    if !checks.any_of.is_empty() {
+        let mut best: Option<Findings> = None;
+        let mut passed = None;
+        for schema in &checks.any_of {
+            let findings = judge(value, schema, place, None);
+            if findings.is_empty() {
+                passed = Some(findings);
+                break;
+            }
+            if best
+                .as_ref()
+                .is_none_or(|best| findings.matched > best.matched)
+            {
+                best = Some(findings);
+            }
+        }
+        match passed {
+            Some(findings) => all.merge(findings),
+            None => {
+                all.composite(place, |name| {
+                    format!("{name} must validate at least one schema (anyOf)")
+                });
+                all.merge(best.unwrap_or_default());
+            }
+        }
+    }
+    if !checks.one_of.is_empty() {
+        judge_one_of(value, checks, place, all);
+    }
+    if !checks.all_of.is_empty() {
+        let mut passed = 0;
+        for schema in &checks.all_of {
+            let findings = judge(value, schema, place, None);
+            passed += usize::from(findings.is_empty());
+            all.merge(findings);
+        }
+        if passed != checks.all_of.len() {
+            let none = if passed == 0 { ". None validated" } else { "" };
+            all.composite(place, |name| {
+                format!("{name} must validate all the schemas (allOf){none}")
+            });
+        }
+    }
+    if let Some(schema) = &checks.not
+        && judge(value, schema, place, None).is_empty()
+    {
+        all.composite(place, |name| {
+            format!("{name} must not validate the schema (not)")
+        });
+    }
+}
+
+fn judge_one_of(value: &Value, checks: &Checks, place: &Place<'_>, all: &mut Findings) {
+    let mut best: Option<Findings> = None;
+    let mut first = None;
+    let mut passed = 0;
+    for schema in &checks.one_of {
+        let findings = judge(value, schema, place, None);
+        if findings.is_empty() {
+            passed += 1;
+            best = None;
+            first.get_or_insert(findings);
+        } else if passed == 0
+            && best
+                .as_ref()
+                .is_none_or(|best| findings.matched > best.matched)
+        {
+            best = Some(findings);
+        }
+    }
+    if passed == 1 {
+        return all.merge(first.unwrap_or_default());
+    }
+    let found = match passed {
+        0 => "Found none valid".to_owned(),
+        n => format!("Found {n} valid alternatives"),
+    };
+    all.composite(place, |name| {
+        format!("{name} must validate one and only one schema (oneOf). {found}")
+    });
+    all.merge(best.unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! Numbers: their range, their bounds, their factors.
+
+use kubewright_machinery::field::go_float;
+use serde_json::{Number, Value};
+
+use super::{
+    super::model::{Checks, Kind},
+    result::{Fault, Findings, Place},
+};
+
+/// Beyond these, floats cannot tell integers apart.
+const LARGEST: f64 = 9_007_199_254_740_991.0;
+
+pub(super) fn judge(
+    n: &Number,
+    checks: Option<&Checks>,
+    kind: Kind,
+    place: &Place<'_>,
+    all: &mut Findings,
+) {
+    let format = checks
+        .and_then(|c| c.format.as_ref())
+        .map_or("", |f| f.name());
+    let range = Range { kind, format };
+    range.check(n, "Checked", place, all);
+    let Some(checks) = checks else {
+        return;
+    };
+    if let Some(factor) = checks.multiple_of {
+        let native = range.check(&of(factor), "MultipleOf", place, all);
+        judge_factor(n, factor, native, place, all);
+    }
+    if let Some(bound) = checks.minimum {
+        let native = range.check(&of(bound), "Minimum boundary", place, all);
+        let words = ["greater than or equal to", "greater than"];
+        judge_bound(
+            n,
+            bound,
+            checks.exclusive_minimum,
+            native,
+            words,
+            place,
+            all,
+        );
+    }
+    if let Some(bound) = checks.maximum {
+        let native = range.check(&of(bound), "Maximum boundary", place, all);
+        let words = ["less than or equal to", "less than"];
+        judge_bound(
+            n,
+            bound,
+            checks.exclusive_maximum,
+            native,
+            words,
+            place,
+            all,
+        );
+    }
+}
+
+/// Whether Go takes a float for an integer.
+pub(super) fn is_whole(f: f64) -> bool {
+    if !f.is_finite() || f.abs() > LARGEST {
+        return false;
+    }
+    let near = f.trunc();
+    if f == near {
+        return true;
+    }
+    let difference = (f - near).abs();
+    f != 0.0 && near != 0.0 && difference / (f.abs() + near.abs()) < 1e-9
+}
+
+/// Whether a number, converted to the type of another, is that other.
+pub(super) fn converts_to(n: &Number, other: &Number) -> bool {
+    match (n.as_i64(), other.as_i64()) {
+        (Some(a), Some(b)) => a == b,
+        (None, Some(b)) => n.as_f64().is_some_and(|a| a.trunc() == b as f64),
+        (_, None) => n.as_f64() == other.as_f64(),
+    }
+}
+
+fn of(f: f64) -> Number {
+    // Bounds are finite: they come from JSON.
+    Number::from_f64(f).unwrap_or_else(|| 0.into())
+}
+
+struct Range<'a> {
+    kind: Kind,
+    format: &'a str,
+}
+
+impl Range<'_> {
+    /// Whether a number can be one of that type and format. Complains if not.
+    fn check(&self, n: &Number, what: &str, place: &Place<'_>, all: &mut Findings) -> bool {
+        let value = n.as_f64().unwrap_or_default();
+        let whole = || match n.as_i64() {
+            Some(_) => true,
+            None => value.fract() == 0.0 && value.abs() < 9_223_372_036_854_775_808.0,
+        };
+        let fits = match (self.kind, self.format) {
+            (Kind::Integer, "int32") => {
+                whole() && value.abs() <= 2_147_483_648.0 && value != 2_147_483_648.0
+            }
+            (Kind::Integer, _) => whole(),
+            (Kind::Number, "float") => value.abs() <= f64::from(f32::MAX),
+            _ => true,
+        };
+        if !fits {
+            let kind = self.kind.name();
+            let with = match self.format {
+                "" => "(default format)".to_owned(),
+                format => format!("with format {format}"),
+            };
+            all.add(place, Fault::Composite, |name| {
+                format!("{what} value must be of type {kind} {with} in {name}")
+            });
+        }
+        fits
+    }
+}
+
+fn judge_bound(
+    n: &Number,
+    bound: f64,
+    exclusive: bool,
+    native: bool,
+    words: [&str; 2],
+    place: &Place<'_>,
+    all: &mut Findings,
+) {
+    let upper = words[1] == "less than";
+    let (broken, shown) = match n.as_i64().filter(|_| native) {
+        Some(n) => {
+            let bound = bound as i64;
+            let broken = if upper { n > bound } else { n < bound };
+            (broken || (exclusive && n == bound), bound.to_string())
+        }
+        None => {
+            let n = n.as_f64().unwrap_or_default();
+            let broken = if upper { n > bound } else { n < bound };
+            (broken || (exclusive && n == bound), go_float(bound))
+        }
+    };
+    if broken {
+        let words = words[usize::from(exclusive)];
+        all.add(place, Fault::Invalid(Value::Number(n.clone())), |name| {
+            format!("{name} in body should be {words} {shown}")
+        });
+    }
+}
+
+fn judge_factor(n: &Number, factor: f64, native: bool, place: &Place<'_>, all: &mut Findings) {
+    let integer = n.as_i64().filter(|_| native);
+    let (positive, multiple, shown) = match integer {
+        Some(n) => {
+            let factor = factor as i64;
+            (
+                factor > 0,
+                factor > 0 && n % factor == 0,
+                factor.to_string(),
+            )
+        }
+        None => {
+            let n = n.as_f64().unwrap_or_default();
+            let times = if factor < 1.0 {
+                1.0 / factor * n
+            } else {
+                n / factor
+            };
+            (factor > 0.0, is_whole(times), go_float(factor))
+        }
+    };
+    if !positive {
+        let value = integer.map_or_else(|| factor.into(), |_| Value::from(factor as i64));
+        all.add(place, Fault::Invalid(value), |name| {
+            format!("factor MultipleOf declared for {name} must be positive: {shown}")
+        });
+    } else if !multiple {
+        all.add(place, Fault::Invalid(Value::Number(n.clone())), |name| {
+            format!("{name} in body should be a multiple of {shown}")
+        });
+    }
+}

@@ -1,0 +1,105 @@
+//! Several versions of a declared kind.
+
+use http::Method;
+use serde_json::json;
+
+use super::{CRD, WIDGETS, at, cluster, definition, spec, version, widget};
+use crate::http_client::JSON_PATCH;
+
+const V2: &str = "/apis/example.com/v2/namespaces/default/widgets";
+
+fn two() -> serde_json::Value {
+    let with = |name: &str| spec(json!({"a": {"type": "string"}, name: {"type": "string"}}));
+    definition(json!([
+        version("v1", true, with("one")),
+        version("v2", false, with("two"))
+    ]))
+}
+
+#[tokio::test]
+async fn versions_differ_in_name_and_in_what_their_schemas_know() {
+    let (_cluster, http) = cluster(two()).await;
+    http.post(WIDGETS, widget("x", json!({"a": "1", "one": "1"})))
+        .await
+        .ok();
+    let seen = http.get(&format!("{V2}/x")).await.ok();
+    assert_eq!(
+        (&seen["apiVersion"], &seen["spec"]),
+        (&json!("example.com/v2"), &json!({"a": "1"}))
+    );
+    let mut events = http.watch(V2, "").await;
+    assert_eq!(
+        events.next().await.unwrap()["object"]["apiVersion"],
+        "example.com/v2"
+    );
+    http.patch(&format!("{V2}/x"), json!({"spec": {"a": "2"}}))
+        .await
+        .ok();
+    // Writing through a version that does not know a field loses it.
+    assert_eq!(http.get(&at("x")).await.ok()["spec"], json!({"a": "2"}));
+    let list = http.get(V2).await.ok();
+    assert_eq!(list["items"][0]["apiVersion"], "example.com/v2");
+}
+
+#[tokio::test]
+async fn a_stored_version_is_given_up_in_steps() {
+    let (_cluster, http) = cluster(two()).await;
+    http.post(WIDGETS, widget("x", json!({"a": "1"})))
+        .await
+        .ok();
+    let swap = json!([
+        {"op": "replace", "path": "/spec/versions/0/storage", "value": false},
+        {"op": "replace", "path": "/spec/versions/1/storage", "value": true},
+    ]);
+    let crd = http
+        .send(Method::PATCH, CRD, JSON_PATCH, swap.to_string())
+        .await
+        .ok();
+    assert_eq!(crd["status"]["storedVersions"], json!(["v1", "v2"]));
+    assert_eq!(http.get(&format!("{V2}/x")).await.ok()["spec"]["a"], "1");
+    let remove = json!([{"op": "remove", "path": "/spec/versions/0"}]).to_string();
+    let refused = http
+        .send(Method::PATCH, CRD, JSON_PATCH, remove.clone())
+        .await
+        .refused(422);
+    assert!(
+        refused["message"]
+            .as_str()
+            .unwrap()
+            .contains("v1 was previously a storage version")
+    );
+    http.patch(
+        &format!("{V2}/x"),
+        json!({"metadata": {"labels": {"a": "b"}}}),
+    )
+    .await
+    .ok();
+    http.patch(
+        &format!("{CRD}/status"),
+        json!({"status": {"storedVersions": ["v2"]}}),
+    )
+    .await
+    .ok();
+    http.send(Method::PATCH, CRD, JSON_PATCH, remove).await.ok();
+    assert_eq!(http.get(WIDGETS).await.code, 404);
+    assert_eq!(http.get(&format!("{V2}/x")).await.ok()["spec"]["a"], "1");
+}
+
+#[tokio::test]
+async fn a_deprecated_version_says_where_to_go() {
+    let mut old = version("v1beta1", false, spec(json!({})));
+    old["deprecated"] = json!(true);
+    let (_cluster, http) = cluster(definition(json!([
+        version("v1", true, spec(json!({}))),
+        old
+    ])))
+    .await;
+    let answer = http
+        .get("/apis/example.com/v1beta1/namespaces/default/widgets")
+        .await;
+    assert_eq!(
+        answer.warnings(),
+        ["299 - \"example.com/v1beta1 Widget is deprecated; use example.com/v1 Widget\""]
+    );
+    assert!(http.get(WIDGETS).await.warnings().is_empty());
+}

@@ -1,0 +1,255 @@
+//! Conversion by an endpoint of the user's: asked for all objects at once, and held to its word.
+
+use std::sync::Arc;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use kubewright_testing::TestCluster;
+use parking_lot::Mutex;
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::{ServerConfig, pki_types::PrivateKeyDer};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+use tokio_rustls::TlsAcceptor;
+
+use super::{CRDS, WIDGETS, definition, spec, version, widget};
+use crate::http_client::Http;
+
+const V2: &str = "/apis/example.com/v2/namespaces/default/widgets";
+
+/// What an endpoint does with a review: the code and the body of its answer. Nothing: it never answers.
+type Behaviour = fn(&Value) -> Option<(u16, String)>;
+
+struct Endpoint {
+    url: String,
+    ca_bundle: String,
+    /// How many objects each call was about.
+    calls: Arc<Mutex<Vec<usize>>>,
+}
+
+/// An endpoint that converts as it is told to.
+async fn endpoint(behaviour: Behaviour) -> Endpoint {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).expect("a key");
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key)
+        .expect("a server");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let calls: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let (seen, acceptor) = (calls.clone(), TlsAcceptor::from(Arc::new(config)));
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            let (acceptor, seen) = (acceptor.clone(), seen.clone());
+            tokio::spawn(async move {
+                let Ok(mut stream) = acceptor.accept(socket).await else {
+                    return;
+                };
+                let review = read_review(&mut stream).await;
+                let objects = review["request"]["objects"].as_array().map_or(0, Vec::len);
+                seen.lock().push(objects);
+                let Some((code, body)) = behaviour(&review) else {
+                    std::future::pending::<()>().await;
+                    return;
+                };
+                let head = format!(
+                    "HTTP/1.1 {code} X\r\ncontent-length: {}\r\nlocation: /elsewhere\r\n\r\n",
+                    body.len()
+                );
+                let _ = stream.write_all(head.as_bytes()).await;
+                let _ = stream.write_all(body.as_bytes()).await;
+            });
+        }
+    });
+    Endpoint {
+        url: format!("https://localhost:{port}/convert"),
+        ca_bundle: STANDARD.encode(cert.pem()),
+        calls,
+    }
+}
+
+async fn read_review(stream: &mut (impl AsyncReadExt + Unpin)) -> Value {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let read = stream.read(&mut buffer).await.unwrap_or(0);
+        bytes.extend_from_slice(&buffer[..read]);
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((_, body)) = text.split_once("\r\n\r\n")
+            && let Ok(review) = serde_json::from_str(body)
+        {
+            return review;
+        }
+        if read == 0 {
+            return Value::Null;
+        }
+    }
+}
+
+/// A review with every object converted by a function.
+fn reply(review: &Value, convert: impl Fn(&mut Value)) -> Option<(u16, String)> {
+    let request = &review["request"];
+    let mut objects = request["objects"].as_array().cloned().unwrap_or_default();
+    for object in &mut objects {
+        object["apiVersion"] = request["desiredAPIVersion"].clone();
+        convert(object);
+    }
+    answer(review, json!({"status": "Success"}), objects)
+}
+
+fn answer(review: &Value, result: Value, objects: Vec<Value>) -> Option<(u16, String)> {
+    let body = json!({
+        "kind": "ConversionReview",
+        "apiVersion": review["apiVersion"],
+        "response": {"uid": review["request"]["uid"], "result": result, "convertedObjects": objects},
+    });
+    Some((200, body.to_string()))
+}
+
+/// A field moves from version to version.
+fn moving(review: &Value) -> Option<(u16, String)> {
+    reply(review, |object| {
+        let spec = &mut object["spec"];
+        let (from, to) = if spec.get("one").is_some() {
+            ("one", "two")
+        } else {
+            ("two", "one")
+        };
+        let value = spec[from].take();
+        *spec = json!({to: value});
+    })
+}
+
+async fn converting(behaviour: Behaviour) -> (TestCluster, Http, Endpoint) {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    let endpoint = endpoint(behaviour).await;
+    let with = |name: &str| spec(json!({name: {"type": "string"}}));
+    let mut crd = definition(json!([
+        version("v1", true, with("one")),
+        version("v2", false, with("two"))
+    ]));
+    crd["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"],
+        "clientConfig": {"url": endpoint.url, "caBundle": endpoint.ca_bundle},
+    }});
+    http.post(CRDS, crd).await.ok();
+    for name in ["a", "b", "c"] {
+        http.post(WIDGETS, widget(name, json!({"one": name})))
+            .await
+            .ok();
+    }
+    (cluster, http, endpoint)
+}
+
+#[tokio::test]
+async fn objects_are_converted_on_the_way_in_and_out_many_at_once() {
+    let (_cluster, http, endpoint) = converting(moving).await;
+    assert!(endpoint.calls.lock().is_empty());
+    assert_eq!(
+        http.get(&format!("{V2}/a")).await.ok()["spec"],
+        json!({"two": "a"})
+    );
+    let list = http.get(V2).await.ok();
+    assert_eq!(list["items"][2]["spec"], json!({"two": "c"}));
+    assert_eq!(*endpoint.calls.lock(), [1, 3]);
+    let mut object = widget("d", json!({"two": "d"}));
+    object["apiVersion"] = json!("example.com/v2");
+    assert_eq!(
+        http.post(V2, object).await.ok()["spec"],
+        json!({"two": "d"})
+    );
+    assert_eq!(
+        http.get(&format!("{WIDGETS}/d")).await.ok()["spec"],
+        json!({"one": "d"})
+    );
+    let changed = http
+        .patch(&format!("{V2}/d"), json!({"spec": {"two": "e"}}))
+        .await
+        .ok();
+    assert_eq!(changed["spec"], json!({"two": "e"}));
+    assert_eq!(
+        http.get(&format!("{WIDGETS}/d")).await.ok()["spec"],
+        json!({"one": "e"})
+    );
+}
+
+#[tokio::test]
+async fn an_endpoint_that_does_wrong_is_caught() {
+    let cases: [(Behaviour, &str); 7] = [
+        (
+            |r| answer(r, json!({"status": "Failure", "message": "no way"}), vec![]),
+            "failed: no way",
+        ),
+        (
+            |r| answer(r, json!({"status": "Success"}), vec![]),
+            "returned 0 objects, expected 1",
+        ),
+        (
+            |r| reply(r, |o| o["metadata"]["name"] = json!("other")),
+            "returned invalid object: must have the same name: a != other",
+        ),
+        (
+            |r| reply(r, |o| o["apiVersion"] = json!("example.com/v1")),
+            "returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v1)",
+        ),
+        (
+            |r| reply(r, |o| o["kind"] = json!("Gadget")),
+            "returned invalid object at index 0: invalid kind (expected Widget, received Gadget)",
+        ),
+        (
+            |_| Some((302, String::new())),
+            "the server responded with the status code 302",
+        ),
+        (
+            |_| Some((500, "broken".to_owned())),
+            "has prevented the request from succeeding",
+        ),
+    ];
+    for (behaviour, text) in cases {
+        let (_cluster, http, _endpoint) = converting(behaviour).await;
+        let status = http.get(&format!("{V2}/a")).await.refused(500);
+        let message = status["message"].as_str().unwrap();
+        assert!(
+            message.starts_with("conversion webhook for example.com/v1, Kind=Widget"),
+            "{message}"
+        );
+        assert!(message.contains(text), "{message}");
+        // What needs no conversion goes on.
+        http.get(WIDGETS).await.ok();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_hangs_is_given_up() {
+    let (_cluster, http, _endpoint) = converting(|_| None).await;
+    let status = http.get(&format!("{V2}/a")).await.refused(500);
+    assert!(
+        status["message"]
+            .as_str()
+            .unwrap()
+            .ends_with("context deadline exceeded")
+    );
+    http.get(WIDGETS).await.ok();
+}
+
+#[tokio::test]
+async fn metadata_other_than_labels_and_annotations_stays_what_it_was() {
+    let (_cluster, http, _endpoint) = converting(|r| {
+        reply(r, |o| {
+            o["metadata"]["labels"] = json!({"seen": "yes"});
+            o["metadata"]["generation"] = json!(99);
+        })
+    })
+    .await;
+    let seen = http.get(&format!("{V2}/a")).await.ok();
+    assert_eq!(seen["metadata"]["labels"], json!({"seen": "yes"}));
+    assert_eq!(seen["metadata"]["generation"], 1);
+}
