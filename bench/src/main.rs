@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `cases` | the pieces of work, one file each |
 //! | `wire` | the load generator's client: HTTP/1.1 over TLS, as little of it as a load needs |
+//! | `informer` | the cache of a cluster, against a replayed server |
 //! | `load` | connections that send one request after another |
 //! | `requests` | the bytes of requests, made once and numbered |
 //! | `endpoint`, `server` | where a server is; one that we started |
@@ -16,6 +17,7 @@
 
 mod cases;
 mod endpoint;
+mod informer;
 mod load;
 mod proc;
 mod report;
@@ -34,7 +36,7 @@ use crate::{cases::Case, report::Report};
 #[derive(Parser)]
 #[command(name = "kubewright-bench")]
 struct Arguments {
-    /// What to measure: start, create, get, list, watch, growth. Everything unless said otherwise.
+    /// What to measure: start, create, get, list, watch, growth, informer. Everything unless said otherwise.
     cases: Vec<Case>,
 
     /// The `kubewright` to measure. The one beside this program unless said otherwise.
@@ -70,6 +72,16 @@ pub(crate) struct Settings {
 }
 
 fn main() -> ExitCode {
+    // Processes that a case starts for itself.
+    if let Some(result) = informer::role() {
+        return match result {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("bench: {error:#}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     match run(Arguments::parse()) {
         Ok(code) => code,
         Err(error) => {

@@ -32,16 +32,18 @@ pub(crate) enum Case {
     List,
     Watch,
     Growth,
+    Informer,
 }
 
 impl Case {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Start,
         Self::Create,
         Self::Get,
         Self::List,
         Self::Watch,
         Self::Growth,
+        Self::Informer,
     ];
 
     /// What it does, in a line.
@@ -53,6 +55,7 @@ impl Case {
             Self::List => "list: 49 MB in one answer",
             Self::Watch => "watch: one write, 1,000 watchers",
             Self::Growth => "growth: the same operations with few and with many objects",
+            Self::Informer => "informer: a cache of pods from a replayed server",
         }
     }
 }
@@ -74,6 +77,7 @@ pub(crate) fn run(
     match case {
         Case::Start => return start::run(settings, peer, report),
         Case::Growth => return growth::run(settings, report),
+        Case::Informer => return crate::informer::run(report, settings.largest < 100_000),
         Case::Create | Case::Get | Case::List | Case::Watch => {}
     }
     let server = Server::start(&settings.server)?;
@@ -105,7 +109,7 @@ async fn work(
         Case::Get => get::run(settings, endpoint, name, whose, report).await?,
         Case::List => list::run(endpoint, name, whose, report).await?,
         Case::Watch => watch::run(endpoint, name, whose, report).await?,
-        Case::Start | Case::Growth => 0,
+        Case::Start | Case::Growth | Case::Informer => 0,
     };
     // Ours is thrown away as a whole.
     if whose == Whose::Peers {

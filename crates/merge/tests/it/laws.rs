@@ -187,4 +187,54 @@ proptest! {
         let patch = configuration(entries);
         _ = apply(&Apply { live: &stored, empty: &empty, patch: &patch, manager: "kubectl", force: false, now: Timestamp(1) }, &endpoint);
     }
+
+    #[test]
+    fn what_an_applier_gives_up_goes_unless_another_has_it(
+        mine in prop::collection::btree_map("[a-e]", "[x-z]", 0..5),
+        theirs in prop::collection::btree_map("[a-e]", "[x-z]", 0..5),
+        left in prop::collection::btree_set("[a-e]", 0..5),
+    ) {
+        let versions = OneVersion::default();
+        let endpoint = Endpoint { schema: Deduced, api_version: "g/v1", kind: "K", subresource: "", versions: &versions };
+        let empty = json!({"apiVersion": "g/v1", "kind": "K"});
+        let run = |live: &Value, fields: Value, manager: &str, second: i64| {
+            let patch = configuration(fields);
+            apply(&Apply { live, empty: &empty, patch: &patch, manager, force: true, now: Timestamp(second) }, &endpoint)
+        };
+        let stored = run(&empty, json!(mine), "me", 1).expect("applied").object;
+        let stored = run(&stored, json!(theirs), "them", 2).expect("applied").object;
+        // What they took by force is theirs alone.
+        let kept: std::collections::BTreeMap<_, _> = mine
+            .iter()
+            .filter(|(key, value)| left.contains(*key) && theirs.get(*key).is_none_or(|v| v == *value))
+            .collect();
+        let stored = run(&stored, json!(kept), "me", 3).expect("applied").object;
+        for (key, value) in &mine {
+            let expected = match (theirs.get(key), kept.contains_key(key)) {
+                (Some(other), _) => Some(other),
+                (None, true) => Some(value),
+                (None, false) => None,
+            };
+            prop_assert_eq!(stored["spec"][key].as_str(), expected.map(String::as_str));
+        }
+    }
+
+    #[test]
+    fn a_strategic_patch_from_a_diff_gives_the_target(
+        before in prop::collection::btree_map("[a-d]", "[x-z]{1,2}", 0..4),
+        after in prop::collection::btree_map("[a-d]", "[x-z]{1,2}", 0..4),
+        replicas in (0_i64..3, 0_i64..3),
+    ) {
+        let deployment = |containers: &std::collections::BTreeMap<String, String>, replicas: i64| {
+            let containers: Vec<Value> = containers.iter().map(|(name, image)| json!({"name": name, "image": image})).collect();
+            json!({"spec": {"replicas": replicas, "template": {"spec": {"containers": containers}}}})
+        };
+        let (old, new) = (deployment(&before, replicas.0), deployment(&after, replicas.1));
+        let patch = strategic::diff(Type(&DEPLOYMENT), &old, &new).expect("diff");
+        let patched = strategic::apply(Type(&DEPLOYMENT), old.clone(), patch).expect("applied");
+        prop_assert_eq!(&patched, &new);
+        let patch = strategic::diff3(Type(&DEPLOYMENT), &old, &new, &old, false).expect("diff");
+        let patched = strategic::apply(Type(&DEPLOYMENT), old, patch).expect("applied");
+        prop_assert_eq!(patched, new);
+    }
 }

@@ -1,0 +1,30 @@
+//! What an expression costs: by estimate before it runs, and counted while it runs.
+//!
+//! Costs are those of the reference implementation to the unit, since they decide which CRDs are accepted: a unit for a
+//! name or a selection, a tenth of a unit a character for what reads strings, the product of both for nested loops.
+//!
+//! | file | what |
+//! |---|---|
+//! | `ranges` | sizes and costs from a least to a most |
+//! | `estimate` | the walk over the tree |
+//! | `calls`, `library` | functions of the language, functions of Kubernetes |
+//! | `runtime` | the counter |
+
+mod calls;
+mod estimate;
+mod library;
+mod ranges;
+pub(crate) mod runtime;
+
+pub use ranges::{CostEstimate, SizeEstimate};
+
+pub(crate) use estimate::estimate;
+
+/// What reading a character costs.
+pub(crate) const STRING_FACTOR: f64 = 0.1;
+/// What a character of a pattern costs, times what reading the text costs.
+pub(crate) const REGEX_FACTOR: f64 = 0.25;
+/// What making a list costs.
+pub(crate) const LIST_COST: u64 = 10;
+/// What making a map costs.
+pub(crate) const MAP_COST: u64 = 30;

@@ -1,0 +1,114 @@
+//! Ranges of sizes and costs. Nothing overflows: what is too large is the largest.
+
+/// How large something is: from at least to at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SizeEstimate {
+    /// At least.
+    pub min: u64,
+    /// At most.
+    pub max: u64,
+}
+
+/// What something costs: from at least to at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CostEstimate {
+    /// At least.
+    pub min: u64,
+    /// At most.
+    pub max: u64,
+}
+
+impl SizeEstimate {
+    /// Anything.
+    pub(crate) const UNKNOWN: Self = Self {
+        min: 0,
+        max: u64::MAX,
+    };
+
+    pub(crate) const fn fixed(size: u64) -> Self {
+        Self {
+            min: size,
+            max: size,
+        }
+    }
+
+    pub(crate) fn add(self, other: Self) -> Self {
+        Self {
+            min: self.min.saturating_add(other.min),
+            max: self.max.saturating_add(other.max),
+        }
+    }
+
+    pub(crate) fn times(self, other: Self) -> Self {
+        Self {
+            min: self.min.saturating_mul(other.min),
+            max: self.max.saturating_mul(other.max),
+        }
+    }
+
+    /// The cost of `factor` for each.
+    pub(crate) fn cost(self, factor: f64) -> CostEstimate {
+        CostEstimate {
+            min: by_factor(self.min, factor),
+            max: by_factor(self.max, factor),
+        }
+    }
+
+    /// The cost of doing something for each.
+    pub(crate) fn cost_of_each(self, cost: CostEstimate) -> CostEstimate {
+        CostEstimate {
+            min: self.min.saturating_mul(cost.min),
+            max: self.max.saturating_mul(cost.max),
+        }
+    }
+
+    pub(crate) fn union(self, other: Self) -> Self {
+        Self {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+        }
+    }
+}
+
+impl CostEstimate {
+    pub(crate) const fn fixed(cost: u64) -> Self {
+        Self {
+            min: cost,
+            max: cost,
+        }
+    }
+
+    pub(crate) fn add(self, other: Self) -> Self {
+        Self {
+            min: self.min.saturating_add(other.min),
+            max: self.max.saturating_add(other.max),
+        }
+    }
+
+    pub(crate) fn times(self, other: Self) -> Self {
+        Self {
+            min: self.min.saturating_mul(other.min),
+            max: self.max.saturating_mul(other.max),
+        }
+    }
+
+    pub(crate) fn by(self, factor: f64) -> Self {
+        Self {
+            min: by_factor(self.min, factor),
+            max: by_factor(self.max, factor),
+        }
+    }
+
+    pub(crate) fn union(self, other: Self) -> Self {
+        Self {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+        }
+    }
+}
+
+/// `size × factor`, rounded up.
+pub(super) fn by_factor(size: u64, factor: f64) -> u64 {
+    // A conversion from float saturates, so the largest stays the largest.
+    (size as f64 * factor).ceil() as u64
+}

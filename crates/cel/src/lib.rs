@@ -1,0 +1,86 @@
+//! CEL, the expression language of Kubernetes, as kube-apiserver 1.36 speaks it.
+//!
+//! Expressions are parsed, checked against declared types, estimated, and run over JSON that is not converted first.
+//! Messages, results and costs are those of the real server.
+//!
+//! ```
+//! use kubewright_cel::{Activation, DeclType, Env, Schema, Value};
+//! use serde_json::json;
+//!
+//! let schema = Schema::from_json(&json!({
+//!     "type": "object",
+//!     "properties": {"replicas": {"type": "integer"}, "max": {"type": "integer"}},
+//! }));
+//! let decl = DeclType::of(&schema, false).expect("an object has a type");
+//! let env = Env::new().declared("self", "selfType", &decl);
+//!
+//! let checked = env.compile("self.replicas <= self.max")?;
+//! assert_eq!(checked.estimate_cost().max, 5);
+//!
+//! let program = checked.program()?;
+//! let object = json!({"replicas": 3, "max": 2});
+//! let activation = Activation::new().json(&object, Some(&schema));
+//! let evaluation = program.evaluate(&activation);
+//! assert!(matches!(evaluation.result, Ok(Value::Bool(false))));
+//!
+//! let issues = env.compile("self.replica > 0").expect_err("there is no such field");
+//! assert_eq!(
+//!     issues.to_string(),
+//!     "ERROR: <input>:1:5: undefined field 'replica'\n | self.replica > 0\n | ....^",
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Map
+//!
+//! | module | what |
+//! |---|---|
+//! | `parser` | text to tree, macros expanded |
+//! | `checker` | types and overloads |
+//! | `cost` | the estimate, and counting at run time |
+//! | `program` | plans and the interpreter |
+//! | `value` | values over JSON |
+//! | `functions` | the standard library and those of Kubernetes |
+//! | [`regex`] | Go's regular expressions |
+//! | `rules` | [`Validator`]: the rules of a schema on objects and their updates |
+//! | `schema`, `decl` | [`Schema`] of the data, [`DeclType`] for the checker |
+//! | [`limits`] | the limits on cost |
+//! | `escape` | property names as identifiers |
+//!
+//! Nothing here can run away: expressions, their nesting, patterns and costs are all bounded.
+
+mod ast;
+mod checker;
+mod cost;
+mod decl;
+mod env;
+mod escape;
+mod functions;
+mod go_text;
+pub mod limits;
+mod parser;
+mod program;
+pub mod regex;
+mod rules;
+mod schema;
+mod source;
+mod types;
+mod value;
+
+pub use checker::Checked;
+pub use cost::{CostEstimate, SizeEstimate};
+pub use decl::DeclType;
+pub use env::Env;
+pub use escape::{escape, unescape};
+pub use functions::formats::NamedFormat;
+pub use functions::quantity::Quantity;
+pub use functions::semver::Semver;
+pub use functions::url::Url;
+pub use program::{Activation, Evaluation, Program};
+pub use rules::{
+    CompiledRule, Outcome, Reason, Rule, Validator, compile_rules, normalized_field_path,
+};
+pub use schema::{ListType, Schema, SchemaKind};
+pub use source::{Issue, Issues, Location};
+pub use types::Type;
+pub use value::{EvalError, EvalResult, List, Map, Str, Timestamp, Value};

@@ -1,0 +1,201 @@
+//! Programs: expressions made ready to run many times.
+//!
+//! | file | what |
+//! |---|---|
+//! | `plan` | the tree of a checked expression as [`Node`]s: names resolved, constants folded, patterns compiled |
+//! | `attribute` | names with selections and indexes after them |
+//! | `constants` | sets of constants |
+//! | `eval` | running nodes |
+//! | `fold` | running comprehensions |
+
+mod attribute;
+mod constants;
+mod eval;
+mod fold;
+mod plan;
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::checker::Checked;
+use crate::cost::runtime::{CallCost, Meter};
+use crate::cost::{self, CostEstimate};
+use crate::functions::Function;
+use crate::functions::regex::Search;
+use crate::limits::PER_CALL_LIMIT;
+use crate::regex::Regex;
+use crate::schema::Schema;
+use crate::value::{EvalResult, Value, json};
+
+use attribute::Attribute;
+use constants::ConstantSet;
+
+/// An expression that is ready to run.
+#[derive(Debug)]
+pub struct Program {
+    root: Node,
+    /// How many variables comprehensions need.
+    slots: usize,
+}
+
+/// The values of the variables of an [`Env`](crate::Env), in the order of their declaration.
+#[derive(Debug, Default)]
+pub struct Activation<'a> {
+    values: Vec<Option<EvalResult<'a>>>,
+}
+
+/// What an evaluation gives and what it has cost.
+#[derive(Debug)]
+pub struct Evaluation<'a> {
+    /// The value, or why there is none.
+    pub result: EvalResult<'a>,
+    /// The cost, to the point where it ended.
+    pub cost: u64,
+}
+
+#[derive(Debug)]
+enum Node {
+    Constant(Value<'static>),
+    Attribute(Attribute),
+    And(Box<[Node; 2]>),
+    Or(Box<[Node; 2]>),
+    Equal {
+        args: Box<[Node; 2]>,
+        negated: bool,
+        cost: CallCost,
+    },
+    Call(Box<Call>),
+    /// `value in [constants]`
+    InConstants(Box<Node>, ConstantSet),
+    /// A search with a constant pattern.
+    Search {
+        search: Search,
+        regex: Regex,
+        args: Vec<Node>,
+        cost: CallCost,
+    },
+    NotStrictlyFalse(Box<Node>),
+    /// `a.or(b)`, or `a.orValue(b)` if `value`.
+    OptionalOr {
+        args: Box<[Node; 2]>,
+        value: bool,
+    },
+    List {
+        elements: Vec<Node>,
+        optional: Vec<bool>,
+    },
+    Map(Vec<MapEntry>),
+    Fold(Box<Fold>),
+    /// Adds to the accumulator of a fold, in place.
+    Append {
+        slot: usize,
+        element: Box<Node>,
+        list_cost: u64,
+    },
+    /// Adds an entry, or the entries of a map, to the accumulator of a fold, in place.
+    Insert {
+        slot: usize,
+        args: Vec<Node>,
+    },
+}
+
+#[derive(Debug)]
+struct Call {
+    function: Arc<Function>,
+    overloads: Vec<usize>,
+    args: Vec<Node>,
+    cost: CallCost,
+    /// Whether the first argument that is an error ends the call, without cost.
+    stops_early: bool,
+}
+
+#[derive(Debug)]
+struct MapEntry {
+    key: Node,
+    value: Node,
+    optional: bool,
+}
+
+#[derive(Debug)]
+struct Fold {
+    range: Node,
+    iter_slot: usize,
+    iter_slot2: Option<usize>,
+    accu_slot: usize,
+    init: Node,
+    condition: Node,
+    step: Node,
+    result: Node,
+}
+
+impl Checked {
+    /// What the expression costs at least and at most, by the declared sizes.
+    pub fn estimate_cost(&self) -> CostEstimate {
+        cost::estimate(self)
+    }
+
+    /// Makes the expression ready to run. Constants that cannot be made, such as `int("x")`, are an error.
+    pub fn program(&self) -> Result<Program, String> {
+        plan::plan(self)
+    }
+}
+
+impl Program {
+    /// Runs with the limit on cost that every expression has in Kubernetes.
+    pub fn evaluate<'a>(&'a self, activation: &'a Activation<'a>) -> Evaluation<'a> {
+        self.evaluate_within(activation, PER_CALL_LIMIT)
+    }
+
+    /// Runs until it has cost more than `limit`.
+    pub fn evaluate_within<'a>(
+        &'a self,
+        activation: &'a Activation<'a>,
+        limit: u64,
+    ) -> Evaluation<'a> {
+        let mut machine = eval::Machine::new(activation, self.slots, Meter::new(limit));
+        let result = machine.run(&self.root);
+        Evaluation {
+            result,
+            cost: machine.cost(),
+        }
+    }
+}
+
+impl<'a> Activation<'a> {
+    /// No values.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next variable is `json`, seen through `schema` if there is one.
+    #[must_use]
+    pub fn json(mut self, json: &'a Json, schema: Option<&'a Schema>) -> Self {
+        self.values.push(Some(json::from_json(json, schema)));
+        self
+    }
+
+    /// The next variable is an optional: `json` seen through `schema`, or nothing.
+    #[must_use]
+    pub fn optional_json(mut self, json: Option<&'a Json>, schema: Option<&'a Schema>) -> Self {
+        self.values.push(Some(match json {
+            None => Ok(Value::none()),
+            Some(json) => json::from_json(json, schema).map(Value::some),
+        }));
+        self
+    }
+
+    /// The next variable is `value`.
+    #[must_use]
+    pub fn value(mut self, value: Value<'a>) -> Self {
+        self.values.push(Some(Ok(value)));
+        self
+    }
+
+    /// The next variable has no value. To name it is an error.
+    #[must_use]
+    pub fn absent(mut self) -> Self {
+        self.values.push(None);
+        self
+    }
+}

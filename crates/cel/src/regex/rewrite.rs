@@ -1,0 +1,196 @@
+//! A pattern of Go as a pattern of the `regex` crate.
+
+use super::class;
+
+/// What is wrong, and the part of the pattern that is.
+pub(super) type Refusal = (&'static str, String);
+
+/// The largest count of a repetition.
+const MAX_REPEAT: u32 = 1_000;
+
+pub(super) fn rewrite(pattern: &str) -> Result<String, Refusal> {
+    let mut out = String::with_capacity(pattern.len() + 16);
+    let mut rest = pattern;
+    let mut open = 0usize;
+    // Whether there is something to repeat, and the repetition that was last.
+    let mut repeatable = false;
+    let mut last_repeat: Option<&str> = None;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        let repeat = repeat(rest)?;
+        if let Some(length) = repeat {
+            if !repeatable {
+                return Err((
+                    "missing argument to repetition operator",
+                    rest[..length].into(),
+                ));
+            }
+            if let Some(last) = last_repeat {
+                let both = format!("{last}{}", &rest[..length]);
+                return Err(("invalid nested repetition operator", both));
+            }
+            let lazy = usize::from(rest[length..].starts_with('?'));
+            out.push_str(&rest[..length + lazy]);
+            last_repeat = Some(&rest[..length + lazy]);
+            rest = &rest[length + lazy..];
+            continue;
+        }
+        last_repeat = None;
+        match c {
+            '(' => {
+                let length = group(rest)?;
+                open += usize::from(!rest[..length].ends_with(')'));
+                out.push_str(&rest[..length]);
+                rest = &rest[length..];
+                repeatable = false;
+                continue;
+            }
+            ')' => {
+                if open == 0 {
+                    return Err(("unexpected )", pattern.into()));
+                }
+                open -= 1;
+                out.push(')');
+                repeatable = true;
+            }
+            '|' => {
+                out.push('|');
+                repeatable = false;
+            }
+            '[' => {
+                rest = class::class(rest, &mut out)?;
+                repeatable = true;
+                continue;
+            }
+            '\\' => {
+                rest = escape(rest, &mut out)?;
+                repeatable = true;
+                continue;
+            }
+            '.' | '^' | '$' => {
+                out.push(c);
+                repeatable = true;
+            }
+            c => {
+                class::literal(c, &mut out);
+                repeatable = true;
+            }
+        }
+        rest = after;
+    }
+    if open > 0 {
+        return Err(("missing closing )", pattern.into()));
+    }
+    Ok(out)
+}
+
+/// The length of the repetition operator at the start, if there is one.
+fn repeat(text: &str) -> Result<Option<usize>, Refusal> {
+    if text.starts_with(['*', '+', '?']) {
+        return Ok(Some(1));
+    }
+    let Some(end) = text.find('}').filter(|_| text.starts_with('{')) else {
+        return Ok(None);
+    };
+    let inner = &text[1..end];
+    let (low, high) = match inner.split_once(',') {
+        Some((low, "")) => (low, None),
+        Some((low, high)) => (low, Some(high)),
+        None => (inner, Some(inner)),
+    };
+    let count = |digits: &str| {
+        let plain = !digits.is_empty()
+            && digits.bytes().all(|b| b.is_ascii_digit())
+            && (digits.len() == 1 || !digits.starts_with('0'));
+        plain.then(|| digits.parse::<u32>().unwrap_or(u32::MAX))
+    };
+    let Some(low) = count(low) else {
+        return Ok(None);
+    };
+    let high = match high.map(count) {
+        None => None,
+        Some(None) => return Ok(None),
+        Some(high) => high,
+    };
+    if low > MAX_REPEAT || high.is_some_and(|high| high > MAX_REPEAT || high < low) {
+        return Err(("invalid repeat count", text[..=end].into()));
+    }
+    Ok(Some(end + 1))
+}
+
+/// The length of what opens a group: `(`, `(?:`, `(?i)`, `(?P<name>`.
+fn group(text: &str) -> Result<usize, Refusal> {
+    let Some(inner) = text.strip_prefix("(?") else {
+        return Ok(1);
+    };
+    let unsupported = |length: usize| {
+        let part = text.get(..length).unwrap_or(text);
+        Err(("invalid or unsupported Perl syntax", part.into()))
+    };
+    let name = inner.strip_prefix("P<").or_else(|| {
+        inner
+            .strip_prefix('<')
+            .filter(|n| !n.starts_with(['=', '!']))
+    });
+    if let Some(name) = name {
+        let start = text.len() - name.len();
+        let Some(length) = name.find('>') else {
+            return Err(("invalid named capture", text.into()));
+        };
+        let valid = |c: char| c.is_alphanumeric() || c == '_';
+        if length == 0 || !name[..length].chars().all(valid) {
+            return Err(("invalid named capture", text[..start + length + 1].into()));
+        }
+        return Ok(start + length + 1);
+    }
+    let mut minus = false;
+    for (at, c) in inner.char_indices() {
+        match c {
+            'i' | 'm' | 's' | 'U' => {}
+            '-' if !minus => minus = true,
+            ':' | ')' => return Ok(2 + at + 1),
+            c => return unsupported(2 + at + c.len_utf8()),
+        }
+    }
+    Err(("missing argument to repetition operator", "?".into()))
+}
+
+/// Rewrites the escape at the start and gives what follows.
+fn escape<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Refusal> {
+    let inner = &text[1..];
+    if let Some(quoted) = inner.strip_prefix('Q') {
+        let (quoted, rest) = match quoted.find("\\E") {
+            Some(end) => (&quoted[..end], &quoted[end + 2..]),
+            None => (quoted, ""),
+        };
+        quoted.chars().for_each(|c| class::literal(c, out));
+        return Ok(rest);
+    }
+    let Some(c) = inner.chars().next() else {
+        return Err(("trailing backslash at end of expression", String::new()));
+    };
+    let rest = &inner[c.len_utf8()..];
+    match c {
+        'A' | 'z' => {
+            out.push('\\');
+            out.push(c);
+            Ok(rest)
+        }
+        'b' | 'B' => {
+            out.push_str(if c == 'b' { "(?-u:\\b)" } else { "(?-u:\\B)" });
+            Ok(rest)
+        }
+        'd' | 'D' | 's' | 'S' | 'w' | 'W' => {
+            out.push('[');
+            class::perl(c, out);
+            out.push(']');
+            Ok(rest)
+        }
+        'p' | 'P' => class::unicode(text, out),
+        _ => {
+            let (c, rest) = class::escaped(text)?;
+            class::literal(c, out);
+            Ok(rest)
+        }
+    }
+}

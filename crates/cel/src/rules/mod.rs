@@ -1,0 +1,97 @@
+//! Validation rules of schemas: `x-kubernetes-validations`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `compile` | rules of one schema node: checked, estimated, made ready |
+//! | `evaluate` | running the rules of one node on one value |
+//! | `validator` | the rules of a whole schema on a whole object |
+//! | `correlation` | which old value a new one stands for, and whether anything has changed |
+//! | `field_path` | the `fieldPath` of a rule |
+//!
+//! A rule that names `oldSelf` is a transition rule: it runs only where there is an old value, unless it says
+//! `optionalOldSelf`, and it fails even where nothing has changed.
+
+mod compile;
+mod correlation;
+mod evaluate;
+mod field_path;
+mod validator;
+
+pub use compile::{CompiledRule, compile_rules};
+pub use field_path::normalized_field_path;
+pub use validator::{Outcome, Validator};
+
+use serde_json::Value as Json;
+
+/// A rule of `x-kubernetes-validations`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// The expression that must be true.
+    pub rule: String,
+    /// What is said if it is not.
+    pub message: String,
+    /// An expression for what is said if it is not, which comes before `message`.
+    pub message_expression: String,
+    /// The kind of error.
+    pub reason: Option<Reason>,
+    /// The field the error is about, from the node of the rule.
+    pub field_path: String,
+    /// Whether `oldSelf` is an optional.
+    pub optional_old_self: Option<bool>,
+}
+
+/// The kind of error a rule gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// `FieldValueInvalid`
+    Invalid,
+    /// `FieldValueForbidden`
+    Forbidden,
+    /// `FieldValueRequired`
+    Required,
+    /// `FieldValueDuplicate`
+    Duplicate,
+}
+
+impl Rule {
+    /// Reads the JSON of a rule. A reason that is not known is none.
+    pub fn from_json(json: &Json) -> Self {
+        let text = |name: &str| json[name].as_str().unwrap_or("").to_owned();
+        Self {
+            rule: text("rule"),
+            message: text("message"),
+            message_expression: text("messageExpression"),
+            reason: Reason::from_name(&text("reason")),
+            field_path: text("fieldPath"),
+            optional_old_self: json["optionalOldSelf"].as_bool(),
+        }
+    }
+
+    /// What errors about the rule show of it: the message, or else the expression.
+    fn shown(&self) -> &str {
+        match self.message.is_empty() {
+            true => self.rule.trim(),
+            false => self.message.trim(),
+        }
+    }
+
+    fn message_or_default(&self) -> String {
+        match self.message.is_empty() {
+            true => format!("failed rule: {}", self.shown()),
+            false => self.message.trim().to_owned(),
+        }
+    }
+}
+
+impl Reason {
+    /// The reason called `name` in a rule.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "FieldValueInvalid" => Some(Self::Invalid),
+            "FieldValueForbidden" => Some(Self::Forbidden),
+            "FieldValueRequired" => Some(Self::Required),
+            "FieldValueDuplicate" => Some(Self::Duplicate),
+            _ => None,
+        }
+    }
+}

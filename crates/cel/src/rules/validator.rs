@@ -1,0 +1,295 @@
+//! The rules of a whole schema.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kubewright_machinery::field::{self, ErrorList, Path};
+use serde_json::Value as Json;
+
+use crate::decl::DeclType;
+use crate::escape::escape;
+use crate::schema::Schema;
+
+use super::compile::compile_rules;
+use super::correlation::{Ratchet, old_item};
+use super::evaluate::{Run, Stop};
+use super::{CompiledRule, Rule};
+
+/// All rules of a schema, compiled once to run on many objects.
+///
+/// ```
+/// use kubewright_cel::limits::RUNTIME_COST_BUDGET;
+/// use kubewright_cel::{Schema, Validator};
+/// use serde_json::json;
+///
+/// let schema = Schema::from_json(&json!({
+///     "type": "object",
+///     "properties": {"spec": {
+///         "type": "object",
+///         "properties": {"size": {"type": "integer"}},
+///         "x-kubernetes-validations": [
+///             {"rule": "self.size >= oldSelf.size", "message": "may not shrink", "fieldPath": ".size"},
+///         ],
+///     }},
+/// }));
+/// let validator = Validator::new(&schema, true).expect("there are rules");
+/// let old = json!({"spec": {"size": 3}});
+/// let new = json!({"spec": {"size": 2}});
+/// let outcome = validator.validate(&new, Some(&old), RUNTIME_COST_BUDGET, false);
+/// assert_eq!(outcome.errors[0].to_string(), "spec.size: Invalid value: may not shrink");
+/// ```
+#[derive(Debug)]
+pub struct Validator {
+    schema: Schema,
+    root: Node,
+}
+
+/// What validation found.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What is wrong.
+    pub errors: ErrorList,
+    /// What is wrong and has been before, which is forgiven.
+    pub warnings: Vec<String>,
+    /// What is left of the budget; negative if it ran out.
+    pub remaining_budget: i64,
+}
+
+/// The rules of a schema node, and of those below it.
+#[derive(Debug, Default)]
+struct Node {
+    rules: Vec<(Rule, CompiledRule)>,
+    /// Why no rule of the node could be compiled.
+    error: Option<String>,
+    all_of: Vec<Node>,
+    items: Option<Box<Node>>,
+    properties: BTreeMap<String, Node>,
+    additional_properties: Option<Box<Node>>,
+}
+
+/// Where a value is, as a list of steps that is made into text only for errors.
+enum Place<'p> {
+    Root,
+    Child(&'p Place<'p>, &'p str),
+    Key(&'p Place<'p>, &'p str),
+    Index(&'p Place<'p>, usize),
+}
+
+/// A value and what it has been.
+#[derive(Clone, Copy)]
+struct Pair<'v> {
+    new: &'v Json,
+    old: Option<&'v Json>,
+}
+
+impl Validator {
+    /// Compiles the rules of a schema; `resource` if it is that of a whole resource. None if there are no rules.
+    pub fn new(schema: &Schema, resource: bool) -> Option<Self> {
+        let schema = match resource {
+            true => schema.clone().with_object_meta(),
+            false => schema.clone(),
+        };
+        if !has_rules(&schema) {
+            return None;
+        }
+        let decl = DeclType::of(&schema, resource);
+        let root = Node::new(&schema, &schema, decl.as_ref())?;
+        Some(Self { schema, root })
+    }
+
+    /// Runs the rules on an object, in place of `old` if it is an update. With `ratcheting`, rules that fail where
+    /// nothing has changed only warn.
+    pub fn validate(
+        &self,
+        new: &Json,
+        old: Option<&Json>,
+        budget: i64,
+        ratcheting: bool,
+    ) -> Outcome {
+        let ratchet = match old {
+            Some(old) if ratcheting => Ratchet::new(new, old, &self.schema),
+            _ => Ratchet::default(),
+        };
+        let mut run = Run {
+            budget,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let pair = Pair { new, old };
+        let stopped = self
+            .root
+            .validate(&mut run, &self.schema, pair, &ratchet, &Place::Root)
+            .is_err();
+        Outcome {
+            errors: run.errors,
+            warnings: run.warnings,
+            remaining_budget: if stopped { -1 } else { run.budget },
+        }
+    }
+}
+
+/// Whether there is a rule anywhere. Those in `allOf` alone are not looked for.
+fn has_rules(schema: &Schema) -> bool {
+    !schema.validations.is_empty()
+        || schema.items.as_deref().is_some_and(has_rules)
+        || schema
+            .additional_properties
+            .as_deref()
+            .is_some_and(has_rules)
+        || schema.properties.values().any(has_rules)
+}
+
+impl Node {
+    /// The rules of `validation`, which is `schema` or a part of its `allOf`, and below. None if there are none.
+    fn new(validation: &Schema, schema: &Schema, decl: Option<&Arc<DeclType>>) -> Option<Self> {
+        let mut node = Self::default();
+        match compile_rules(&validation.validations, schema, decl) {
+            Ok(compiled) => {
+                node.rules = validation
+                    .validations
+                    .iter()
+                    .cloned()
+                    .zip(compiled)
+                    .collect();
+            }
+            Err(why) => node.error = Some(why),
+        }
+        let element = decl.and_then(|decl| decl.element());
+        if let (Some(rules), Some(items)) = (&validation.items, &schema.items) {
+            node.items = Self::new(rules, items, element).map(Box::new);
+        }
+        if let (Some(rules), Some(values)) = (
+            &validation.additional_properties,
+            &schema.additional_properties,
+        ) {
+            node.additional_properties = Self::new(rules, values, element).map(Box::new);
+        }
+        for (name, rules) in &validation.properties {
+            let Some(property) = schema.properties.get(name) else {
+                continue;
+            };
+            let own;
+            let field = match escape(name) {
+                Some(ident) => decl.and_then(|decl| decl.field(&ident)),
+                // No rule above can name it; its own rules can still name themselves.
+                None => {
+                    own = DeclType::of(property, property.embedded_resource);
+                    own.as_ref()
+                }
+            };
+            if field.is_none() {
+                continue;
+            }
+            if let Some(child) = Self::new(rules, property, field) {
+                node.properties.insert(name.clone(), child);
+            }
+        }
+        for rules in &validation.all_of {
+            node.all_of.extend(Self::new(rules, schema, decl));
+        }
+        let empty = node.rules.is_empty()
+            && node.error.is_none()
+            && node.items.is_none()
+            && node.additional_properties.is_none()
+            && node.properties.is_empty()
+            && node.all_of.is_empty();
+        (!empty).then_some(node)
+    }
+
+    fn validate<'v>(
+        &self,
+        run: &mut Run,
+        schema: &'v Schema,
+        pair: Pair<'v>,
+        ratchet: &Ratchet<'v>,
+        place: &Place<'_>,
+    ) -> Result<(), Stop> {
+        let Pair { new, old } = pair;
+        if new.is_null() {
+            return Ok(());
+        }
+        if let Some(why) = &self.error {
+            let detail = format!("rule compiler initialization error: {why}");
+            let error = field::invalid_str(&place.path(), schema.kind.name(), detail);
+            run.errors.push(error);
+        } else {
+            let old = old.filter(|old| !old.is_null());
+            run.rules(&self.rules, schema, new, old, ratchet, &|| place.path())?;
+        }
+        for node in &self.all_of {
+            node.validate(run, schema, pair, &ratchet.parent_only(), place)?;
+        }
+        match new {
+            Json::Array(items) => self.items(run, schema, items, old, ratchet, place),
+            Json::Object(object) => self.fields(run, schema, object, old, ratchet, place),
+            _ => Ok(()),
+        }
+    }
+
+    fn items<'v>(
+        &self,
+        run: &mut Run,
+        schema: &'v Schema,
+        items: &'v [Json],
+        old: Option<&'v Json>,
+        ratchet: &Ratchet<'v>,
+        place: &Place<'_>,
+    ) -> Result<(), Stop> {
+        let (Some(node), Some(below)) = (&self.items, &schema.items) else {
+            return Ok(());
+        };
+        let old = old.and_then(Json::as_array);
+        for (at, new) in items.iter().enumerate() {
+            let old = old.and_then(|old| old_item(schema, old, new));
+            let place = Place::Index(place, at);
+            node.validate(run, below, Pair { new, old }, &ratchet.index(at), &place)?;
+        }
+        Ok(())
+    }
+
+    fn fields<'v>(
+        &self,
+        run: &mut Run,
+        schema: &'v Schema,
+        object: &'v serde_json::Map<String, Json>,
+        old: Option<&'v Json>,
+        ratchet: &Ratchet<'v>,
+        place: &Place<'_>,
+    ) -> Result<(), Stop> {
+        let old = |name: &str| old.and_then(|old| old.get(name));
+        if let (Some(node), Some(below)) =
+            (&self.additional_properties, &schema.additional_properties)
+        {
+            for (name, new) in object {
+                let pair = Pair {
+                    new,
+                    old: old(name),
+                };
+                let place = Place::Key(place, name);
+                node.validate(run, below, pair, &ratchet.key(name), &place)?;
+            }
+        }
+        for (name, node) in &self.properties {
+            if let (Some(new), Some(below)) = (object.get(name), schema.properties.get(name)) {
+                let pair = Pair {
+                    new,
+                    old: old(name),
+                };
+                let place = Place::Child(place, name);
+                node.validate(run, below, pair, &ratchet.key(name), &place)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Place<'_> {
+    fn path(&self) -> Path {
+        match self {
+            Self::Root => Path::root(),
+            Self::Child(parent, name) => parent.path().child(name),
+            Self::Key(parent, key) => parent.path().key(key),
+            Self::Index(parent, at) => parent.path().index(*at),
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Integration tests of CEL.
+
+mod bounds;
+mod golden;
+mod validation;

@@ -1,0 +1,80 @@
+//! Server-side apply: say what shall be, and own it.
+//!
+//! An object that is applied holds the fields that its manager cares about and nothing else. What a manager applied before
+//! and leaves out now is removed, unless others own it too.
+
+use std::fmt;
+
+use kube::{
+    Api, Resource,
+    api::{Patch, PatchParams},
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// How objects are applied.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::Api;
+/// use kubewright_controller::apply::Apply;
+///
+/// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("stock".into());
+/// map.data = Some([("apples".to_owned(), "3".to_owned())].into());
+/// let applied = Apply::new("shop").force().object(&maps, &map).await.unwrap();
+/// assert_eq!(applied.data, map.data);
+/// # });
+/// ```
+#[derive(Clone, Debug)]
+pub struct Apply(PatchParams);
+
+impl Apply {
+    /// As the field manager of that name. A field that another manager owns with another value is a conflict.
+    pub fn new(manager: &str) -> Self {
+        Self(PatchParams::apply(manager))
+    }
+
+    /// Takes fields over that others own. This is what controllers do.
+    #[must_use]
+    pub fn force(mut self) -> Self {
+        self.0.force = true;
+        self
+    }
+
+    /// Does everything but write.
+    #[must_use]
+    pub fn dry_run(mut self) -> Self {
+        self.0.dry_run = true;
+        self
+    }
+
+    /// Applies the object, creating it if there is none.
+    pub async fn object<K>(&self, api: &Api<K>, object: &K) -> kube::Result<K>
+    where
+        K: Resource + Clone + Serialize + DeserializeOwned + fmt::Debug,
+    {
+        let name = object.meta().name.as_deref().unwrap_or_default();
+        api.patch(name, &self.0, &Patch::Apply(object)).await
+    }
+
+    /// Applies the object's status. There must be one.
+    pub async fn status<K>(&self, api: &Api<K>, object: &K) -> kube::Result<K>
+    where
+        K: Resource + Clone + Serialize + DeserializeOwned + fmt::Debug,
+    {
+        let name = object.meta().name.as_deref().unwrap_or_default();
+        api.patch_status(name, &self.0, &Patch::Apply(object)).await
+    }
+}
+
+/// Applies the object as that manager and takes over what others own, as controllers do.
+pub async fn apply<K>(api: &Api<K>, manager: &str, object: &K) -> kube::Result<K>
+where
+    K: Resource + Clone + Serialize + DeserializeOwned + fmt::Debug,
+{
+    Apply::new(manager).force().object(api, object).await
+}

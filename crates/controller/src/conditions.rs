@@ -1,0 +1,139 @@
+//! Conditions of a status, as `meta.SetStatusCondition` and its relatives keep them.
+//!
+//! The time of a condition is that of its last change of *status*: a new reason or message leaves it alone.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
+/// A condition without a time: [`set_status_condition`] finds it.
+pub fn condition(type_: &str, status: &str, reason: &str, message: impl Into<String>) -> Condition {
+    Condition {
+        type_: type_.to_owned(),
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message: message.into(),
+        last_transition_time: Time(Timestamp::UNIX_EPOCH),
+        observed_generation: None,
+    }
+}
+
+/// Sets a condition, by its type. Says whether anything changed.
+///
+/// A `last_transition_time` of zero, as [`condition`] makes it, stands for now.
+///
+/// ```
+/// use kubewright_controller::conditions::{
+///     condition, is_status_condition_true, set_status_condition,
+/// };
+///
+/// let mut conditions = Vec::new();
+/// let ready = condition("Ready", "True", "AllSold", "nothing is left");
+/// assert!(set_status_condition(&mut conditions, ready.clone()));
+/// assert!(!set_status_condition(&mut conditions, ready));
+/// assert!(is_status_condition_true(&conditions, "Ready"));
+/// ```
+pub fn set_status_condition(conditions: &mut Vec<Condition>, condition: Condition) -> bool {
+    set_status_condition_at(conditions, condition, Timestamp::now())
+}
+
+/// Sets a condition, by its type, at a time of the caller's.
+pub fn set_status_condition_at(
+    conditions: &mut Vec<Condition>,
+    mut condition: Condition,
+    now: Timestamp,
+) -> bool {
+    if condition.last_transition_time == Time(Timestamp::UNIX_EPOCH) {
+        // Times of this kind have whole seconds on the wire.
+        condition.last_transition_time = Time(Timestamp::from_second(now.as_second()).unwrap_or(now));
+    }
+    let Some(existing) = conditions.iter_mut().find(|c| c.type_ == condition.type_) else {
+        conditions.push(condition);
+        return true;
+    };
+    if existing.status == condition.status {
+        condition.last_transition_time = existing.last_transition_time.clone();
+    }
+    let changed = *existing != condition;
+    *existing = condition;
+    changed
+}
+
+/// Removes the condition of that type. Says whether there was one.
+pub fn remove_status_condition(conditions: &mut Vec<Condition>, type_: &str) -> bool {
+    let before = conditions.len();
+    conditions.retain(|condition| condition.type_ != type_);
+    conditions.len() != before
+}
+
+/// The condition of that type.
+pub fn find_status_condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.type_ == type_)
+}
+
+/// Whether there is a condition of that type with the status `True`.
+pub fn is_status_condition_true(conditions: &[Condition], type_: &str) -> bool {
+    is_status_condition(conditions, type_, "True")
+}
+
+/// Whether there is a condition of that type with the status `False`.
+pub fn is_status_condition_false(conditions: &[Condition], type_: &str) -> bool {
+    is_status_condition(conditions, type_, "False")
+}
+
+/// Whether there is a condition of that type with that status.
+pub fn is_status_condition(conditions: &[Condition], type_: &str, status: &str) -> bool {
+    find_status_condition(conditions, type_).is_some_and(|condition| condition.status == status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn ready(status: &str, reason: &str) -> Condition {
+        condition("Ready", status, reason, "")
+    }
+
+    #[test]
+    fn only_a_change_of_status_is_a_transition() {
+        let mut all = Vec::new();
+        assert!(set_status_condition_at(&mut all, ready("True", "A"), at(10)));
+        assert_eq!(all[0].last_transition_time.0, at(10));
+        assert!(set_status_condition_at(&mut all, ready("True", "B"), at(20)));
+        assert_eq!(all[0].reason, "B");
+        assert_eq!(all[0].last_transition_time.0, at(10));
+        assert!(!set_status_condition_at(&mut all, ready("True", "B"), at(30)));
+        assert!(set_status_condition_at(&mut all, ready("False", "B"), at(40)));
+        assert_eq!(all[0].last_transition_time.0, at(40));
+        assert!(is_status_condition_false(&all, "Ready"));
+        assert!(!is_status_condition_true(&all, "Ready"));
+    }
+
+    #[test]
+    fn a_time_that_is_given_is_kept() {
+        let mut all = Vec::new();
+        let mut given = ready("True", "A");
+        given.last_transition_time = Time(at(5));
+        set_status_condition_at(&mut all, given.clone(), at(10));
+        assert_eq!(all[0].last_transition_time.0, at(5));
+        given.status = "False".into();
+        given.last_transition_time = Time(at(7));
+        set_status_condition_at(&mut all, given, at(10));
+        assert_eq!(all[0].last_transition_time.0, at(7));
+    }
+
+    #[test]
+    fn a_generation_counts_as_a_change_and_conditions_can_be_removed() {
+        let mut all = vec![ready("True", "A")];
+        let mut next = ready("True", "A");
+        next.observed_generation = Some(2);
+        assert!(set_status_condition_at(&mut all, next, at(10)));
+        assert_eq!(all.len(), 1);
+        assert!(remove_status_condition(&mut all, "Ready"));
+        assert!(!remove_status_condition(&mut all, "Ready"));
+        assert!(find_status_condition(&all, "Ready").is_none());
+    }
+}

@@ -1,0 +1,251 @@
+//! The rules for core events: aggregate, count, limit, in this order (EV-3).
+//!
+//! Pure: time is an argument. All three memories are bounded and forget what was not used for the longest time (EV-7).
+
+use std::{collections::BTreeSet, time::Duration};
+
+use jiff::Timestamp;
+use k8s_openapi::{
+    api::core::v1::{Event, EventSource},
+    apimachinery::pkg::apis::meta::v1::Time,
+};
+use tokio::time::Instant;
+
+use super::{
+    lru::Lru,
+    recorder::{Occurrence, event_name},
+};
+
+/// When similar events become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregation {
+    /// With so many different messages of one reason.
+    pub different: usize,
+    /// Unless the last was longer ago.
+    pub within: Duration,
+}
+
+/// How many events a source may send about an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpamLimit {
+    /// So many at once.
+    pub burst: u32,
+    /// And one more after each such time.
+    pub refill: Duration,
+}
+
+/// What becomes of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Correlated {
+    /// It is new.
+    Create(Box<Event>),
+    /// It happened again: count, time and message change.
+    Patch(Box<Event>),
+    /// There are too many.
+    Throttled,
+}
+
+pub(super) struct Correlator {
+    aggregation: Aggregation,
+    spam: SpamFilter,
+    groups: Lru<String, Group>,
+    counts: Lru<String, Counted>,
+}
+
+/// Budgets by source and object (EV-6).
+pub(super) struct SpamFilter {
+    limit: Option<SpamLimit>,
+    budgets: Lru<String, Budget>,
+}
+
+struct Group {
+    messages: BTreeSet<String>,
+    last: Instant,
+}
+
+#[derive(Default)]
+struct Counted {
+    name: String,
+    first: Option<Time>,
+    count: i32,
+}
+
+struct Budget {
+    tokens: f64,
+    filled: Instant,
+}
+
+impl Default for Aggregation {
+    /// Ten within ten minutes.
+    fn default() -> Self {
+        Self {
+            different: 10,
+            within: Duration::from_secs(600),
+        }
+    }
+}
+
+impl Default for SpamLimit {
+    /// 25, and one more every five minutes.
+    fn default() -> Self {
+        Self {
+            burst: 25,
+            refill: Duration::from_secs(300),
+        }
+    }
+}
+
+impl Correlator {
+    pub(super) fn new(
+        aggregation: Aggregation,
+        limit: Option<SpamLimit>,
+        capacity: usize,
+    ) -> Self {
+        Self {
+            aggregation,
+            spam: SpamFilter::new(limit, capacity),
+            groups: Lru::new(capacity),
+            counts: Lru::new(capacity),
+        }
+    }
+
+    pub(super) fn correlate(&mut self, occurrence: &Occurrence, now: Instant) -> Correlated {
+        let mut event = core_event(occurrence);
+        let key = self.aggregate(&mut event, occurrence, now);
+        let again = self.count(&mut event, &key);
+        if !self.spam.admits(occurrence, now) {
+            Correlated::Throttled
+        } else if again {
+            Correlated::Patch(Box::new(event))
+        } else {
+            Correlated::Create(Box::new(event))
+        }
+    }
+
+    /// From the tenth different message on, events of a group are one (EV-4). Gives the key by which it is counted.
+    fn aggregate(&mut self, event: &mut Event, occurrence: &Occurrence, now: Instant) -> String {
+        let group_key = group_key(occurrence);
+        let message = event.message.clone().unwrap_or_default();
+        let field = occurrence.draft.regarding.field_path.as_deref();
+        let full_key = [&group_key, field.unwrap_or(""), &message].join("\0");
+        let fresh = || Group {
+            messages: BTreeSet::new(),
+            last: now,
+        };
+        let group = self.groups.get_or_insert_with(&group_key, fresh);
+        if now.duration_since(group.last) > self.aggregation.within {
+            *group = fresh();
+        }
+        group.messages.insert(message.clone());
+        group.last = now;
+        if group.messages.len() < self.aggregation.different {
+            return full_key;
+        }
+        group.messages.pop_first();
+        event.metadata.name = Some(event_name(
+            occurrence.draft.regarding.name.as_deref().unwrap_or(""),
+            occurrence.at,
+        ));
+        event.message = Some(format!("(combined from similar events): {message}"));
+        group_key
+    }
+
+    /// Whether the event is known, and how often it happened (EV-5).
+    fn count(&mut self, event: &mut Event, key: &String) -> bool {
+        let known = self.counts.get_or_insert_with(key, Counted::default);
+        let again = known.count > 0;
+        if again {
+            event.metadata.name = Some(known.name.clone());
+            event.first_timestamp = known.first.clone();
+            event.count = Some(known.count.saturating_add(1));
+        }
+        *known = Counted {
+            name: event.metadata.name.clone().unwrap_or_default(),
+            first: event.first_timestamp.clone(),
+            count: event.count.unwrap_or(1),
+        };
+        again
+    }
+}
+
+impl SpamFilter {
+    pub(super) fn new(limit: Option<SpamLimit>, capacity: usize) -> Self {
+        Self {
+            limit,
+            budgets: Lru::new(capacity),
+        }
+    }
+
+    /// Takes one from the budget, if there is one.
+    pub(super) fn admits(&mut self, occurrence: &Occurrence, now: Instant) -> bool {
+        let Some(limit) = self.limit else { return true };
+        let burst = f64::from(limit.burst);
+        let budget = self.budgets.get_or_insert_with(&spam_key(occurrence), || Budget {
+            tokens: burst,
+            filled: now,
+        });
+        let refill = limit.refill.as_secs_f64();
+        let passed = now.duration_since(budget.filled).as_secs_f64();
+        if refill > 0.0 {
+            budget.tokens = (budget.tokens + passed / refill).min(burst);
+        } else {
+            budget.tokens = burst;
+        }
+        budget.filled = now;
+        let admitted = budget.tokens >= 1.0;
+        if admitted {
+            budget.tokens -= 1.0;
+        }
+        admitted
+    }
+}
+
+fn core_event(occurrence: &Occurrence) -> Event {
+    let draft = &occurrence.draft;
+    // Times of this kind have whole seconds on the wire.
+    let at = Timestamp::from_second(occurrence.at.as_second()).unwrap_or(occurrence.at);
+    let mut event = Event {
+        involved_object: draft.regarding.clone(),
+        related: draft.related.clone(),
+        type_: Some(draft.type_.as_str().to_owned()),
+        reason: Some(draft.reason.clone()),
+        message: Some(draft.note.clone()),
+        count: Some(1),
+        first_timestamp: Some(Time(at)),
+        last_timestamp: Some(Time(at)),
+        source: Some(EventSource {
+            component: Some(occurrence.reporter.controller.clone()),
+            host: None,
+        }),
+        reporting_component: Some(occurrence.reporter.controller.clone()),
+        ..Event::default()
+    };
+    event.metadata.name = Some(occurrence.name());
+    event.metadata.namespace = Some(occurrence.namespace());
+    if !draft.annotations.is_empty() {
+        event.metadata.annotations = Some(draft.annotations.clone());
+    }
+    event
+}
+
+/// Source, object and type, not the reason.
+fn spam_key(occurrence: &Occurrence) -> String {
+    let about = &occurrence.draft.regarding;
+    [
+        occurrence.reporter.controller.as_str(),
+        about.kind.as_deref().unwrap_or(""),
+        about.namespace.as_deref().unwrap_or(""),
+        about.name.as_deref().unwrap_or(""),
+        about.uid.as_deref().unwrap_or(""),
+        about.api_version.as_deref().unwrap_or(""),
+        occurrence.draft.type_.as_str(),
+    ]
+    .join("\0")
+}
+
+fn group_key(occurrence: &Occurrence) -> String {
+    [&spam_key(occurrence), occurrence.draft.reason.as_str()].join("\0")
+}
+
+#[cfg(test)]
+mod tests;

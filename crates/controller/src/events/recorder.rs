@@ -1,0 +1,208 @@
+//! [`Recorder`]: saying what happened, without waiting.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Resource;
+use kubewright_machinery::validation::names::is_dns1123_subdomain;
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use super::broadcaster::EventStats;
+
+/// How long a reporting instance may be.
+const INSTANCE_LIMIT: usize = 128;
+
+/// Whether an event is good news.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EventType {
+    /// Something happened that should.
+    Normal,
+    /// Something happened that should not.
+    Warning,
+}
+
+/// Records events in the name of one controller. Clones share the queue. Nothing here waits or fails.
+#[derive(Clone)]
+pub struct Recorder {
+    reporter: Arc<Reporter>,
+    queue: mpsc::Sender<Occurrence>,
+    stats: EventStats,
+    clock: Clock,
+}
+
+/// Everything that can be said of an event.
+#[derive(Clone, Debug)]
+pub struct EventDraft {
+    /// What it is about.
+    pub regarding: ObjectReference,
+    /// What else had a part in it.
+    pub related: Option<ObjectReference>,
+    /// Whether it is good news.
+    pub type_: EventType,
+    /// Why it happened, in one word for programs: `FailedMount`.
+    pub reason: String,
+    /// What was done, in one word for programs: `Binding`. The reason, if nothing is said. Only in `events.k8s.io`.
+    pub action: Option<String>,
+    /// What happened, in words for people.
+    pub note: String,
+    /// Annotations of the event.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// What time it is.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Who says so.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Reporter {
+    pub(super) controller: String,
+    pub(super) instance: String,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub(super) struct Occurrence {
+    pub(super) draft: EventDraft,
+    pub(super) reporter: Arc<Reporter>,
+    pub(super) at: Timestamp,
+}
+
+impl EventType {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+impl Recorder {
+    pub(super) fn new(
+        controller: &str,
+        queue: mpsc::Sender<Occurrence>,
+        stats: EventStats,
+        clock: Clock,
+    ) -> Self {
+        let host = hostname::get().unwrap_or_default();
+        let mut instance = format!("{controller}-{}", host.to_string_lossy());
+        truncate(&mut instance, INSTANCE_LIMIT);
+        Self {
+            reporter: Arc::new(Reporter {
+                controller: controller.to_owned(),
+                instance,
+            }),
+            queue,
+            stats,
+            clock,
+        }
+    }
+
+    /// Something happened to an object.
+    pub fn event<K>(&self, object: &K, type_: EventType, reason: &str, note: impl Into<String>)
+    where
+        K: Resource,
+        K::DynamicType: Default,
+    {
+        let regarding = object.object_ref(&K::DynamicType::default());
+        self.event_about(regarding, type_, reason, note);
+    }
+
+    /// Something happened to an object that is known by reference, such as
+    /// [`Resource::object_ref`] of a dynamic object.
+    pub fn event_about(
+        &self,
+        regarding: ObjectReference,
+        type_: EventType,
+        reason: &str,
+        note: impl Into<String>,
+    ) {
+        self.send(EventDraft {
+            regarding,
+            related: None,
+            type_,
+            reason: reason.to_owned(),
+            action: None,
+            note: note.into(),
+            annotations: BTreeMap::new(),
+        });
+    }
+
+    /// Records an event with all its details.
+    pub fn send(&self, draft: EventDraft) {
+        let occurrence = Occurrence {
+            draft,
+            reporter: self.reporter.clone(),
+            at: (self.clock)(),
+        };
+        if let Err(refused) = self.queue.try_send(occurrence) {
+            self.stats.dropped.inc();
+            tracing::debug!("an event was dropped: {refused}");
+        }
+    }
+}
+
+impl Occurrence {
+    /// Where the event is stored: with its object, or in `default`.
+    pub(super) fn namespace(&self) -> String {
+        let namespace = self.draft.regarding.namespace.clone();
+        namespace
+            .filter(|namespace| !namespace.is_empty())
+            .unwrap_or_else(|| "default".to_owned())
+    }
+
+    /// A name that no other event has.
+    pub(super) fn name(&self) -> String {
+        event_name(self.draft.regarding.name.as_deref().unwrap_or(""), self.at)
+    }
+}
+
+/// `<object>.<nanoseconds>`, or a uuid if that is no name (EV-1).
+pub(super) fn event_name(object: &str, at: Timestamp) -> String {
+    let name = format!("{object}.{:x}", at.as_nanosecond());
+    if is_dns1123_subdomain(&name).is_empty() {
+        name
+    } else {
+        Uuid::new_v4().to_string()
+    }
+}
+
+/// Shortens a text to that many bytes, between characters.
+pub(super) fn truncate(text: &mut String, limit: usize) {
+    if text.len() > limit {
+        let end = (0..=limit).rev().find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or(0));
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder")
+            .field("reporter", &self.reporter)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// EV-1
+    #[test]
+    fn an_event_is_named_after_its_object_if_that_gives_a_name() {
+        let at = Timestamp::from_nanosecond(255).unwrap();
+        assert_eq!(event_name("shop", at), "shop.ff");
+        for object in ["system:node", "", &"x".repeat(253)] {
+            assert!(Uuid::parse_str(&event_name(object, at)).is_ok(), "{object}");
+        }
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        let mut text = "aé".to_owned();
+        truncate(&mut text, 2);
+        assert_eq!(text, "a");
+    }
+}

@@ -1,0 +1,103 @@
+//! Writing one event to the server, once, and what to make of the answer.
+
+use std::fmt;
+
+use kube::{
+    Api, Client, Resource,
+    api::{Patch, PatchParams, PostParams},
+    core::NamespaceResourceScope,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use k8s_openapi::api::{core::v1::Event as CoreEvent, events::v1::Event};
+
+/// What is to be written.
+#[derive(Clone, Debug)]
+pub(super) enum Write {
+    CreateCore(Box<CoreEvent>),
+    PatchCore(Box<CoreEvent>),
+    Create(Box<Event>),
+    PatchSeries(Box<Event>),
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub(super) enum Sent {
+    /// It is written.
+    Done,
+    /// The server will not have it.
+    Refused(kube::Error),
+    /// The server could not be reached, or is busy.
+    Failed(kube::Error),
+}
+
+impl Write {
+    /// Tries once.
+    pub(super) async fn send(&self, client: &Client) -> Sent {
+        match self {
+            Self::CreateCore(event) => create(client, &**event, false).await,
+            Self::Create(event) => create(client, &**event, false).await,
+            Self::PatchCore(event) => {
+                let changes = json!({
+                    "count": event.count,
+                    "lastTimestamp": event.last_timestamp,
+                    "message": event.message,
+                });
+                patch(client, &**event, &changes).await
+            }
+            Self::PatchSeries(event) => {
+                patch(client, &**event, &json!({ "series": event.series })).await
+            }
+        }
+    }
+}
+
+async fn create<K>(client: &Client, event: &K, after_patch: bool) -> Sent
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+    K: Clone + Serialize + DeserializeOwned + fmt::Debug,
+{
+    match api(client, event).create(&PostParams::default(), event).await {
+        Ok(_) => Sent::Done,
+        Err(kube::Error::Api(status)) if after_patch && status.code == 409 => {
+            // It was not there to patch and is there now: patch it next time (EV-22).
+            Sent::Failed(kube::Error::Api(status))
+        }
+        Err(e) => judged(e),
+    }
+}
+
+/// What is gone is created again (EV-8, EV-22).
+async fn patch<K>(client: &Client, event: &K, changes: &Value) -> Sent
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+    K: Clone + Serialize + DeserializeOwned + fmt::Debug,
+{
+    let name = event.meta().name.as_deref().unwrap_or_default();
+    let params = PatchParams::default();
+    let patched = api(client, event)
+        .patch(name, &params, &Patch::Strategic(changes))
+        .await;
+    match patched {
+        Ok(_) => Sent::Done,
+        Err(kube::Error::Api(status)) if status.code == 404 => create(client, event, true).await,
+        Err(e) => judged(e),
+    }
+}
+
+fn api<K>(client: &Client, event: &K) -> Api<K>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+{
+    let namespace = event.meta().namespace.as_deref().unwrap_or("default");
+    Api::namespaced(client.clone(), namespace)
+}
+
+fn judged(error: kube::Error) -> Sent {
+    match &error {
+        kube::Error::Api(status) if status.code == 429 || status.code >= 500 => Sent::Failed(error),
+        kube::Error::Api(_) | kube::Error::BuildRequest(_) => Sent::Refused(error),
+        _ => Sent::Failed(error),
+    }
+}

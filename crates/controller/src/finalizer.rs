@@ -1,0 +1,285 @@
+//! [`Finalizers`]: named finalizers that are added, run and removed.
+//!
+//! An object that lives gets the finalizers it lacks. One that is being deleted has those it carries run, one after the other
+//! in the order of registration; each that succeeds is removed. Failures are gathered; what failed is kept and run again next
+//! time, so a finalizer must bear being run twice.
+//!
+//! Lists of finalizers are written with the resourceVersion they were computed from. If somebody else was quicker, the
+//! object is read again and the change computed anew; nobody's finalizer is lost, and none is added to an object that is
+//! being deleted.
+
+use std::{fmt, sync::Arc};
+
+use kube::{
+    Api, Resource, ResourceExt,
+    api::{Patch, PatchParams},
+};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use thiserror::Error;
+
+/// How often a write is tried that others keep overtaking.
+const TRIES: u32 = 5;
+
+/// Any error.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What has to be done before an object may go.
+#[async_trait::async_trait]
+pub trait Finalizer<K>: Send + Sync {
+    /// Does it. May be called again for the same object.
+    async fn finalize(&self, object: &K) -> Result<(), BoxError>;
+}
+
+/// Finalizers by name, for objects of one kind. Clones share them.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::{Api, api::{DeleteParams, PostParams}};
+/// use kubewright_controller::finalizer::{FinalizerFn, Finalizers};
+///
+/// let mut finalizers = Finalizers::new();
+/// finalizers.register("example.com/sign", FinalizerFn(async |_: ConfigMap| Ok(()))).unwrap();
+///
+/// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("shop".into());
+/// let map = maps.create(&PostParams::default(), &map).await.unwrap();
+///
+/// // In a reconciler, for every object:
+/// let done = finalizers.reconcile(&maps, &map).await.unwrap();
+/// assert_eq!(done.added, ["example.com/sign"]);
+///
+/// let map = maps.delete("shop", &DeleteParams::default()).await.unwrap().left().unwrap();
+/// let done = finalizers.reconcile(&maps, &map).await.unwrap();
+/// assert_eq!(done.removed, ["example.com/sign"]);
+/// assert!(done.object.is_none(), "it is gone");
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct Finalizers<K>(Vec<(String, Arc<dyn Finalizer<K>>)>);
+
+/// An async closure as a finalizer.
+pub struct FinalizerFn<F>(pub F);
+
+/// What was done to an object.
+#[derive(Clone, Debug)]
+pub struct Finalized<K> {
+    /// The object as it is now. `None`: it is gone.
+    pub object: Option<K>,
+    /// What was added.
+    pub added: Vec<String>,
+    /// What ran and was removed.
+    pub removed: Vec<String>,
+}
+
+/// A name is taken.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("finalizer for key {0:?} already registered")]
+pub struct AlreadyRegistered(pub String);
+
+/// Why it is not done.
+#[derive(Debug, Error)]
+pub enum FinalizeError {
+    /// Some finalizers failed. Those that did not are removed.
+    #[error("{}", Aggregate(.0))]
+    Failed(Vec<FinalizerFailed>),
+    /// The server refused, or could not be reached.
+    #[error(transparent)]
+    Kube(#[from] kube::Error),
+}
+
+/// One finalizer failed.
+#[derive(Debug, Error)]
+#[error("finalizer {name:?} failed: {cause}")]
+pub struct FinalizerFailed {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    #[source]
+    pub cause: BoxError,
+}
+
+/// Several errors as Go prints an aggregate.
+struct Aggregate<'a>(&'a [FinalizerFailed]);
+
+#[async_trait::async_trait]
+impl<K, F, R> Finalizer<K> for FinalizerFn<F>
+where
+    K: Clone + Send + Sync + 'static,
+    F: Fn(K) -> R + Send + Sync,
+    R: Future<Output = Result<(), BoxError>> + Send,
+{
+    async fn finalize(&self, object: &K) -> Result<(), BoxError> {
+        (self.0)(object.clone()).await
+    }
+}
+
+impl<K> Finalizers<K>
+where
+    K: Resource + Clone + DeserializeOwned + fmt::Debug,
+{
+    /// Without any.
+    pub fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Adds one. The name is what stands in `metadata.finalizers`: `example.com/sign`.
+    pub fn register(
+        &mut self,
+        name: impl Into<String>,
+        finalizer: impl Finalizer<K> + 'static,
+    ) -> Result<(), AlreadyRegistered> {
+        let name = name.into();
+        if self.0.iter().any(|(taken, _)| *taken == name) {
+            return Err(AlreadyRegistered(name));
+        }
+        self.0.push((name, Arc::new(finalizer)));
+        Ok(())
+    }
+
+    /// Adds what an object lacks that lives; runs and removes what one carries that is being deleted.
+    ///
+    /// While [`Finalized::object`] still has a deletion timestamp, there is nothing to reconcile.
+    pub async fn reconcile(&self, api: &Api<K>, object: &K) -> Result<Finalized<K>, FinalizeError> {
+        if object.meta().deletion_timestamp.is_none() {
+            self.add(api, object).await
+        } else {
+            self.run(api, object).await
+        }
+    }
+
+    async fn add(&self, api: &Api<K>, object: &K) -> Result<Finalized<K>, FinalizeError> {
+        let names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
+        let mut added = Vec::new();
+        let object = write(api, object, |object| {
+            added.clear();
+            if object.meta().deletion_timestamp.is_some() {
+                return None;
+            }
+            let mut all = object.finalizers().to_vec();
+            for name in &names {
+                if !all.iter().any(|present| present == name) {
+                    all.push((*name).to_owned());
+                    added.push((*name).to_owned());
+                }
+            }
+            (!added.is_empty()).then_some(all)
+        })
+        .await?;
+        Ok(Finalized {
+            object,
+            added,
+            removed: Vec::new(),
+        })
+    }
+
+    async fn run(&self, api: &Api<K>, object: &K) -> Result<Finalized<K>, FinalizeError> {
+        let (mut removed, mut failed) = (Vec::new(), Vec::new());
+        for (name, finalizer) in &self.0 {
+            if !object.finalizers().contains(name) {
+                continue;
+            }
+            match finalizer.finalize(object).await {
+                Ok(()) => removed.push(name.clone()),
+                Err(cause) => failed.push(FinalizerFailed {
+                    name: name.clone(),
+                    cause,
+                }),
+            }
+        }
+        let object = write(api, object, |object| {
+            let mut all = object.finalizers().to_vec();
+            let before = all.len();
+            all.retain(|name| !removed.contains(name));
+            (all.len() != before).then_some(all)
+        })
+        .await?;
+        if !failed.is_empty() {
+            return Err(FinalizeError::Failed(failed));
+        }
+        Ok(Finalized {
+            object,
+            added: Vec::new(),
+            removed,
+        })
+    }
+}
+
+/// Writes the list of finalizers that follows from the object, from the object as it is then if somebody else was quicker.
+/// `None`: it is gone, or another has its name.
+async fn write<K>(
+    api: &Api<K>,
+    object: &K,
+    mut list: impl FnMut(&K) -> Option<Vec<String>>,
+) -> Result<Option<K>, kube::Error>
+where
+    K: Resource + Clone + DeserializeOwned + fmt::Debug,
+{
+    let name = object.name_any();
+    let mut current = object.clone();
+    let mut tries = TRIES;
+    loop {
+        let Some(finalizers) = list(&current) else {
+            return Ok(Some(current));
+        };
+        let patch = json!({
+            "metadata": {
+                "resourceVersion": current.resource_version(),
+                "uid": current.uid(),
+                "finalizers": finalizers,
+            }
+        });
+        let patched = api
+            .patch(&name, &PatchParams::default(), &Patch::Merge(patch))
+            .await;
+        tries -= 1;
+        match patched {
+            // The last finalizer of an object that is being deleted takes it along; the answer shows what it was.
+            Ok(left) if left.meta().deletion_timestamp.is_some() && left.finalizers().is_empty() => {
+                return Ok(None);
+            }
+            Ok(written) => return Ok(Some(written)),
+            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
+            Err(kube::Error::Api(status)) if status.code == 409 && tries > 0 => {}
+            Err(e) => return Err(e),
+        }
+        match api.get_opt(&name).await? {
+            Some(fresh) if fresh.uid() == object.uid() => current = fresh,
+            _ => return Ok(None),
+        }
+    }
+}
+
+impl<K> fmt::Debug for Finalizers<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+impl<K> Default for Finalizers<K> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl fmt::Display for Aggregate<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [one] => write!(f, "{one}"),
+            many => {
+                f.write_str("[")?;
+                for (i, error) in many.iter().enumerate() {
+                    if i > 0 {
+                        f.write_str(", ")?;
+                    }
+                    write!(f, "{error}")?;
+                }
+                f.write_str("]")
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Flags for `main`, as every operator has them. Flatten [`ManagerFlags`] into a parser of your own.
+//!
+//! They are read here and nothing is done about them, except that [`ManagerFlags::config`] finds the cluster.
+
+use clap::{Args, ValueEnum};
+use kube::{
+    Config,
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
+};
+use thiserror::Error;
+
+/// The classic flags of an operator.
+///
+/// ```
+/// use clap::Parser;
+/// use kubewright_controller::flags::ManagerFlags;
+///
+/// #[derive(Parser)]
+/// struct Args {
+///     #[command(flatten)]
+///     manager: ManagerFlags,
+///     #[arg(long, default_value_t = 3)]
+///     apples: u32,
+/// }
+///
+/// let args = Args::parse_from(["shop", "--leader-elect", "--metrics-bind-address=0"]);
+/// assert!(args.manager.leader_elect);
+/// assert_eq!(args.manager.metrics_bind_address(), None);
+/// assert_eq!(args.apples, 3);
+/// ```
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub struct ManagerFlags {
+    /// The address the metrics endpoint binds to. "0" turns it off.
+    #[arg(long, value_name = "ADDRESS", default_value = ":8080")]
+    pub metrics_bind_address: String,
+    /// The address the probe endpoint binds to. "0" turns it off.
+    #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
+    pub health_probe_bind_address: String,
+    /// Elect a leader, so that only one of several replicas works.
+    #[arg(long)]
+    pub leader_elect: bool,
+    /// The name of the Lease that the leader holds.
+    #[arg(long, value_name = "NAME")]
+    pub leader_election_id: Option<String>,
+    /// The namespace of the Lease. By default the one the program runs in.
+    #[arg(long, value_name = "NAMESPACE")]
+    pub leader_election_namespace: Option<String>,
+    /// A kubeconfig file. By default the environment's, or that of the cluster the program runs in.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<std::path::PathBuf>,
+    /// The context of the kubeconfig file.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// The namespace to work in. By default all.
+    #[arg(long, short, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// What is logged: error, warn, info, debug, trace, or directives by module.
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub log_level: String,
+    /// How it is logged.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+}
+
+/// How lines of a log look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON document a line.
+    Json,
+}
+
+/// Why the cluster was not found.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// The kubeconfig cannot be used.
+    #[error(transparent)]
+    Kubeconfig(#[from] KubeconfigError),
+    /// There is none, and the program does not run in a cluster.
+    #[error(transparent)]
+    Infer(#[from] kube::config::InferConfigError),
+}
+
+impl ManagerFlags {
+    /// Where metrics are served: `:8080` means all addresses. `None`: they are not.
+    pub fn metrics_bind_address(&self) -> Option<String> {
+        bind_address(&self.metrics_bind_address)
+    }
+
+    /// Where health is served: `:8081` means all addresses. `None`: it is not.
+    pub fn health_probe_bind_address(&self) -> Option<String> {
+        bind_address(&self.health_probe_bind_address)
+    }
+
+    /// The cluster that the flags name.
+    pub async fn config(&self) -> Result<Config, ConfigError> {
+        let options = KubeConfigOptions {
+            context: self.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        Ok(match &self.kubeconfig {
+            Some(path) => {
+                let kubeconfig = Kubeconfig::read_from(path)?;
+                Config::from_custom_kubeconfig(kubeconfig, &options).await?
+            }
+            None if self.context.is_some() => Config::from_kubeconfig(&options).await?,
+            None => Config::infer().await?,
+        })
+    }
+}
+
+/// An address as `tokio` binds it: a missing host means all.
+fn bind_address(flag: &str) -> Option<String> {
+    match flag {
+        "0" | "" => None,
+        _ if flag.starts_with(':') => Some(format!("[::]{flag}")),
+        _ => Some(flag.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        flags: ManagerFlags,
+    }
+
+    fn parsed(args: &[&str]) -> ManagerFlags {
+        let args = ["shop"].iter().chain(args);
+        Program::try_parse_from(args).unwrap().flags
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_classic_scaffold() {
+        let flags = parsed(&[]);
+        assert_eq!(flags.metrics_bind_address().as_deref(), Some("[::]:8080"));
+        assert_eq!(flags.health_probe_bind_address().as_deref(), Some("[::]:8081"));
+        assert!(!flags.leader_elect);
+        assert_eq!(flags.log_level, "info");
+        assert_eq!(flags.log_format, LogFormat::Text);
+        assert_eq!(flags.namespace, None);
+    }
+
+    #[test]
+    fn every_flag_is_understood() {
+        let flags = parsed(&[
+            "--metrics-bind-address=127.0.0.1:1",
+            "--health-probe-bind-address",
+            "0",
+            "--leader-elect",
+            "--leader-election-id=shop.example.com",
+            "--leader-election-namespace=shop",
+            "--kubeconfig=k",
+            "--context=c",
+            "--namespace=n",
+            "--log-level=debug",
+            "--log-format=json",
+        ]);
+        assert_eq!(flags.metrics_bind_address().as_deref(), Some("127.0.0.1:1"));
+        assert_eq!(flags.health_probe_bind_address(), None);
+        assert!(flags.leader_elect);
+        assert_eq!(flags.leader_election_id.as_deref(), Some("shop.example.com"));
+        assert_eq!(flags.leader_election_namespace.as_deref(), Some("shop"));
+        assert_eq!(flags.context.as_deref(), Some("c"));
+        assert_eq!(flags.namespace.as_deref(), Some("n"));
+        assert_eq!(flags.log_format, LogFormat::Json);
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_is_not_there_is_an_error() {
+        let flags = parsed(&["--kubeconfig=/no/such/file"]);
+        let error = flags.config().await.unwrap_err();
+        assert!(matches!(error, ConfigError::Kubeconfig(_)), "{error}");
+    }
+}

@@ -1,0 +1,232 @@
+//! [`Checks`]: named checks behind `/healthz` and `/readyz`.
+//!
+//! Answers are those of controller-runtime and of the API server: `ok`, or one line for each check when something failed or
+//! `?verbose` is asked for; `?exclude=name` leaves a check out; `/healthz/name` runs one. Why a check failed is said on its own
+//! path only.
+
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+
+use parking_lot::RwLock;
+
+/// Why a check failed.
+pub type CheckError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Something that is in order or not.
+#[async_trait::async_trait]
+pub trait Check: Send + Sync {
+    /// Looks.
+    async fn check(&self) -> Result<(), CheckError>;
+}
+
+/// A check that is always in order.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ping;
+
+/// Checks by name. Clones share them; checks may be added and removed at any time.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use kubewright_controller::health::{Checks, Ping};
+///
+/// let checks = Checks::new();
+/// checks.add("ping", Ping);
+/// checks.add("stock", || Err("no apples".into()));
+/// let report = checks.report("", "verbose").await;
+/// assert_eq!(report.status, 500);
+/// assert_eq!(report.body, "[+]ping ok\n[-]stock failed: reason withheld\nhealthz check failed\n");
+/// assert_eq!(checks.report("stock", "").await.body, "internal server error: no apples\n");
+/// # });
+/// ```
+#[derive(Clone, Default)]
+pub struct Checks(Arc<RwLock<BTreeMap<String, Arc<dyn Check>>>>);
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// 200, 404 or 500.
+    pub status: u16,
+    /// The text.
+    pub body: String,
+}
+
+#[async_trait::async_trait]
+impl Check for Ping {
+    async fn check(&self) -> Result<(), CheckError> {
+        Ok(())
+    }
+}
+
+#[async_trait::async_trait]
+impl<F> Check for F
+where
+    F: Fn() -> Result<(), CheckError> + Send + Sync,
+{
+    async fn check(&self) -> Result<(), CheckError> {
+        self()
+    }
+}
+
+impl Checks {
+    /// Without any: all is well.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a check, in place of one of the same name.
+    pub fn add(&self, name: impl Into<String>, check: impl Check + 'static) {
+        self.0.write().insert(name.into(), Arc::new(check));
+    }
+
+    /// Removes a check.
+    pub fn remove(&self, name: &str) {
+        self.0.write().remove(name);
+    }
+
+    /// The answer to a request: the path below the endpoint, without slashes, and the query.
+    pub async fn report(&self, name: &str, query: &str) -> Report {
+        let checks = self.0.read().clone();
+        if name.is_empty() {
+            return all(&checks, query).await;
+        }
+        let result = match checks.get(name) {
+            Some(check) => check.check().await,
+            None if checks.is_empty() && name == "ping" => Ok(()),
+            None => return Report::new(404, "404 page not found\n"),
+        };
+        match result {
+            Ok(()) => Report::new(200, "ok"),
+            Err(e) => Report::new(500, format!("internal server error: {e}\n")),
+        }
+    }
+}
+
+async fn all(checks: &BTreeMap<String, Arc<dyn Check>>, query: &str) -> Report {
+    let mut excluded = values(query, "exclude");
+    let verbose = !values(query, "verbose").is_empty();
+    let mut failed = false;
+    let mut text = String::new();
+    for (name, check) in checks {
+        if excluded.contains(name) {
+            excluded.retain(|excluded| excluded != name);
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "[+]{name} excluded: ok");
+        } else if let Err(e) = check.check().await {
+            tracing::debug!(check = name, "health check failed: {e}");
+            failed = true;
+            let _ = writeln!(text, "[-]{name} failed: reason withheld");
+        } else {
+            let _ = writeln!(text, "[+]{name} ok");
+        }
+    }
+    if !failed && !verbose {
+        return Report::new(200, "ok");
+    }
+    if checks.is_empty() {
+        text.push_str("[+]ping ok\n");
+    }
+    if !excluded.is_empty() {
+        let names: Vec<_> = excluded.iter().map(|name| format!("{name:?}")).collect();
+        let names = names.join(",");
+        let _ = writeln!(
+            text,
+            "warn: some health checks cannot be excluded: no matches for {names}"
+        );
+    }
+    let (status, end) = if failed {
+        (500, "failed")
+    } else {
+        (200, "passed")
+    };
+    let _ = writeln!(text, "healthz check {end}");
+    Report::new(status, text)
+}
+
+/// The values of a parameter of a query, each once.
+fn values(query: &str, name: &str) -> Vec<String> {
+    let mut values: Vec<String> = Vec::new();
+    for pair in query.split('&') {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let value = value.replace('+', " ");
+        let value = percent_encoding::percent_decode_str(&value).decode_utf8_lossy();
+        if key == name && !values.iter().any(|v| *v == value) {
+            values.push(value.into_owned());
+        }
+    }
+    values
+}
+
+impl Report {
+    fn new(status: u16, body: impl Into<String>) -> Self {
+        Self {
+            status,
+            body: body.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some() -> Checks {
+        let checks = Checks::new();
+        checks.add("b", || Err("secret".into()));
+        checks.add("a", Ping);
+        checks
+    }
+
+    async fn said(checks: &Checks, name: &str, query: &str) -> (u16, String) {
+        let report = checks.report(name, query).await;
+        (report.status, report.body)
+    }
+
+    #[tokio::test]
+    async fn without_checks_all_is_well() {
+        let checks = Checks::new();
+        assert_eq!(said(&checks, "", "").await, (200, "ok".into()));
+        assert_eq!(said(&checks, "ping", "").await, (200, "ok".into()));
+        assert_eq!(
+            said(&checks, "", "verbose").await,
+            (200, "[+]ping ok\nhealthz check passed\n".into())
+        );
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_named_and_its_reason_withheld() {
+        assert_eq!(
+            said(&some(), "", "").await,
+            (500, "[+]a ok\n[-]b failed: reason withheld\nhealthz check failed\n".into())
+        );
+    }
+
+    #[tokio::test]
+    async fn an_excluded_check_does_not_count() {
+        assert_eq!(said(&some(), "", "exclude=b").await, (200, "ok".into()));
+        assert_eq!(
+            said(&some(), "", "exclude=b&verbose=1&exclude=x%20y").await,
+            (
+                200,
+                "[+]a ok\n[+]b excluded: ok\n\
+                 warn: some health checks cannot be excluded: no matches for \"x y\"\n\
+                 healthz check passed\n"
+                    .into()
+            )
+        );
+    }
+
+    #[tokio::test]
+    async fn one_check_says_why_it_failed() {
+        let checks = some();
+        assert_eq!(said(&checks, "a", "").await, (200, "ok".into()));
+        assert_eq!(
+            said(&checks, "b", "").await,
+            (500, "internal server error: secret\n".into())
+        );
+        assert_eq!(
+            said(&checks, "c", "").await,
+            (404, "404 page not found\n".into())
+        );
+        checks.remove("b");
+        assert_eq!(said(&checks, "", "").await, (200, "ok".into()));
+    }
+}

@@ -1,0 +1,466 @@
+//! [`LeaderElector`]: waits for the Lease, leads, gives it back.
+
+use std::{fmt, pin::pin, sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use kube::{Client, Resource};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until, timeout_at},
+};
+
+use super::{
+    config::{ConfigError, ElectionConfig},
+    fence::{Fence, LeaderToken},
+    health::LeaderHealth,
+    lease_watch::LeaseWatch,
+    lock::LeaseLock,
+    record::{self, Observed},
+};
+use crate::{
+    events::{EventType, Recorder},
+    metrics::ElectionMetrics,
+};
+
+/// A candidate for a Lease. See the [module](super).
+pub struct LeaderElector {
+    config: ElectionConfig,
+    lock: LeaseLock,
+    fence: Fence,
+    leadership: watch::Sender<Leadership>,
+    recorder: Option<Recorder>,
+    metrics: Option<ElectionMetrics>,
+    clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    /// The record, and when it changed.
+    observed: Option<Observed>,
+    /// The Lease as it was last read or written.
+    lease: Option<Lease>,
+    /// A try has begun and not ended. Stays so if it is dropped.
+    trying: bool,
+}
+
+/// Who leads, as far as this candidate knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leadership {
+    /// The identity of the holder. Empty: nobody, or not known yet.
+    pub holder: String,
+    /// Whether it is this candidate.
+    pub leading: bool,
+}
+
+/// How an election ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome<T> {
+    /// It was asked to stop before it led.
+    NeverLed,
+    /// The work ended while the lease was held: by itself, or because it was asked to. This is what it gave.
+    Finished(T),
+    /// The lease is lost. Work that had not ended when it expired was dropped.
+    Lost,
+}
+
+/// What a try to take or renew the lease came to.
+#[derive(Debug, PartialEq)]
+enum Attempt {
+    /// The lease is held.
+    Held,
+    /// Another holds it.
+    Taken,
+    /// Nothing is known: the server refused or did not answer.
+    Failed,
+}
+
+/// Closes the fence when a leadership ends, however it ends.
+struct Term<'a> {
+    fence: &'a Fence,
+    leadership: &'a watch::Sender<Leadership>,
+    metrics: Option<&'a ElectionMetrics>,
+    name: &'a str,
+}
+
+impl LeaderElector {
+    /// A candidate. `client` must not be guarded by this election.
+    pub fn new(client: Client, config: ElectionConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        Ok(Self {
+            lock: LeaseLock::new(client, &config),
+            config,
+            fence: Fence::closed(),
+            leadership: watch::Sender::new(Leadership::default()),
+            recorder: None,
+            metrics: None,
+            clock: Arc::new(Timestamp::now),
+            observed: None,
+            lease: None,
+            trying: false,
+        })
+    }
+
+    /// Records changes of leadership as events about the Lease (LE-34).
+    #[must_use]
+    pub fn recorder(mut self, recorder: Recorder) -> Self {
+        self.recorder = Some(recorder);
+        self
+    }
+
+    /// Counts there.
+    #[must_use]
+    pub fn metrics(mut self, metrics: ElectionMetrics) -> Self {
+        metrics.set_leading(&self.config.name, false);
+        self.metrics = Some(metrics);
+        self
+    }
+
+    /// Another clock for the times that are written into the Lease. Nothing depends on it.
+    #[must_use]
+    pub fn wall_clock(mut self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// The fence that is open while this candidate leads. Clients may be guarded by it before the election begins.
+    pub fn fence(&self) -> Fence {
+        self.fence.clone()
+    }
+
+    /// Who leads, and each change of it (LE-33).
+    pub fn leadership(&self) -> watch::Receiver<Leadership> {
+        self.leadership.subscribe()
+    }
+
+    /// A health check with that tolerance beyond the lease.
+    pub fn health(&self, tolerance: Duration) -> LeaderHealth {
+        LeaderHealth::new(self.fence.clone(), &self.config, tolerance)
+    }
+
+    /// What it was made with.
+    pub fn config(&self) -> &ElectionConfig {
+        &self.config
+    }
+
+    /// Waits for the lease, works while it is held, and gives it back when the work has ended.
+    ///
+    /// When `shutdown` comes, the work is told through its [`LeaderToken`] and goes on, with the lease renewed, until it has
+    /// ended. When the lease is lost, the fence is closed at once, the work is told, and what has not ended when the lease
+    /// expires is dropped. Tasks that the work spawned are its own to end; the fence stops their writes.
+    pub async fn run<F, W>(
+        mut self,
+        shutdown: impl Future<Output = ()>,
+        lead: F,
+    ) -> Outcome<W::Output>
+    where
+        F: FnOnce(LeaderToken) -> W,
+        W: Future,
+    {
+        let mut shutdown = pin!(shutdown);
+        let mut lease_watch =
+            LeaseWatch::new(self.lock.api().clone(), self.lock.name(), self.config.watch);
+        let acquired = tokio::select! {
+            biased;
+            () = &mut shutdown => None,
+            at = self.acquire(&mut lease_watch) => Some(at),
+        };
+        let Some(renewed) = acquired else {
+            // A request that was under way may have taken it.
+            if self.config.release_on_cancel && self.trying {
+                self.release().await;
+            }
+            return Outcome::NeverLed;
+        };
+        lease_watch.reset();
+
+        let deadline = self.config.renew_deadline;
+        let fence = self
+            .fence
+            .begin(renewed, deadline, self.config.recorded_duration());
+        let (stop, stopped) = watch::channel(false);
+        let (election_fence, leadership) = (self.fence.clone(), self.leadership.clone());
+        let (metrics, name) = (self.metrics.clone(), self.config.name.clone());
+        let term = Term::begin(&election_fence, &leadership, metrics.as_ref(), &name, &self.config);
+        self.record("became leader");
+        tracing::info!(lease = name, identity = self.config.identity, "became leader");
+
+        let mut work = Box::pin(lead(LeaderToken::new(fence, stopped)));
+        let finished = {
+            let mut renewing = pin!(self.renew(&mut lease_watch, renewed));
+            let mut asked = false;
+            loop {
+                tokio::select! {
+                    biased;
+                    () = &mut renewing => break None,
+                    output = &mut work => break Some(output),
+                    () = &mut shutdown, if !asked => {
+                        asked = true;
+                        stop.send_replace(true);
+                    }
+                }
+            }
+        };
+        drop(term);
+        stop.send_replace(true);
+        let outcome = match finished {
+            Some(output) => Outcome::Finished(output),
+            None => {
+                tracing::warn!(lease = name, "the lease is lost");
+                tokio::select! {
+                    biased;
+                    () = self.fence.wait_expired() => {}
+                    _ = &mut work => {}
+                }
+                Outcome::Lost
+            }
+        };
+        drop(work);
+        // Who lost the lease touches it no more; it runs out by itself.
+        if self.config.release_on_cancel && !matches!(outcome, Outcome::Lost) {
+            tokio::select! {
+                biased;
+                () = self.fence.wait_expired() => {}
+                () = self.fence.wait_quiet() => self.release().await,
+            }
+        }
+        self.record("stopped leading");
+        tracing::info!(lease = name, identity = self.config.identity, "stopped leading");
+        outcome
+    }
+
+    /// Waits until the lease is taken. Gives when the request began that took it.
+    async fn acquire(&mut self, lease_watch: &mut LeaseWatch) -> Instant {
+        loop {
+            let began = Instant::now();
+            if self.acquire_or_renew().await == Attempt::Held {
+                return began;
+            }
+            let retry = Instant::now() + self.config.candidate_pause();
+            // As soon as it can be taken, if that is known.
+            let expires = self.observed.as_ref().map(Observed::expires);
+            let wake = expires
+                .filter(|at| *at > Instant::now())
+                .map_or(retry, |at| at.min(retry));
+            let (observed, leadership) = (&mut self.observed, &self.leadership);
+            let freed = lease_watch.until(|spec| {
+                let Some(spec) = spec else { return true };
+                note(observed, leadership, spec);
+                record::holder(spec).is_empty()
+            });
+            tokio::select! {
+                () = freed => {}
+                () = sleep_until(wake) => {}
+            }
+        }
+    }
+
+    /// Renews until it cannot. The deadline counts from when the last renewal began that succeeded.
+    async fn renew(&mut self, lease_watch: &mut LeaseWatch, acquired: Instant) {
+        let (limit, expiry) = (self.config.renew_deadline, self.config.recorded_duration());
+        let mut renewed = acquired;
+        let mut tried = acquired;
+        loop {
+            let deadline = renewed + limit;
+            let identity = &self.config.identity;
+            let disturbed =
+                lease_watch.until(|spec| spec.is_none_or(|spec| record::holder(spec) != identity));
+            tokio::select! {
+                () = sleep_until((tried + self.config.retry_period).min(deadline)) => {}
+                () = disturbed => {}
+            }
+            tried = Instant::now();
+            if tried >= deadline {
+                return;
+            }
+            match timeout_at(deadline, self.acquire_or_renew()).await {
+                Ok(Attempt::Held) => {
+                    renewed = tried;
+                    self.fence.extend(renewed, limit, expiry);
+                }
+                Ok(Attempt::Taken) => return,
+                Ok(Attempt::Failed) | Err(_) => {}
+            }
+        }
+    }
+
+    async fn acquire_or_renew(&mut self) -> Attempt {
+        self.trying = true;
+        let attempt = self.attempt().await;
+        self.trying = false;
+        attempt
+    }
+
+    /// One try (LE-21).
+    async fn attempt(&mut self) -> Attempt {
+        let now = Instant::now();
+        let leading = self.fence.held().is_open();
+        let identity = self.config.identity.clone();
+        if let (Some(observed), Some(lease)) = (&self.observed, &self.lease)
+            && observed.holder() == identity
+            && observed.is_held(now)
+        {
+            let spec = self.next(Some(observed.spec()));
+            match self.lock.update(lease, spec).await {
+                Ok(lease) => return self.holds(lease),
+                Err(e) => tracing::debug!(lease = self.config.name, "cannot renew at once: {e}"),
+            }
+        }
+        let lease = match self.lock.get().await {
+            Ok(Some(lease)) => lease,
+            Ok(None) => {
+                return match self.lock.create(self.next(None)).await {
+                    Ok(lease) => self.holds(lease),
+                    Err(e) => self.failed("create", &e),
+                };
+            }
+            Err(e) => return self.failed("read", &e),
+        };
+        let spec = lease.spec.clone().unwrap_or_default();
+        note(&mut self.observed, &self.leadership, &spec);
+        self.lease = Some(lease.clone());
+        let holder = record::holder(&spec);
+        if !holder.is_empty() && holder != identity {
+            let held = self.observed.as_ref().is_some_and(|o| o.is_held(Instant::now()));
+            // Who led and finds another in the record was deposed, and does not fight for it.
+            if held || leading {
+                return Attempt::Taken;
+            }
+        }
+        if holder == identity
+            && let Some(metrics) = &self.metrics
+        {
+            metrics.slow_path(&self.config.name);
+        }
+        match self.lock.update(&lease, self.next(Some(&spec))).await {
+            Ok(lease) => self.holds(lease),
+            Err(e) => self.failed("update", &e),
+        }
+    }
+
+    /// Empties the record, if it is still ours (LE-32). What does not work within the deadline is left to expire.
+    async fn release(&mut self) {
+        let give_back = async {
+            loop {
+                let lease = match self.lock.get().await {
+                    Ok(Some(lease)) => lease,
+                    Ok(None) => return,
+                    Err(e) => {
+                        tracing::warn!(lease = self.config.name, "cannot release the lease: {e}");
+                        return;
+                    }
+                };
+                let spec = lease.spec.clone().unwrap_or_default();
+                if record::holder(&spec) != self.config.identity {
+                    return;
+                }
+                let free = record::released(&spec, (self.clock)());
+                match self.lock.update(&lease, free).await {
+                    Ok(_) => return,
+                    Err(e) if e.is_conflict() => {}
+                    Err(e) => {
+                        tracing::warn!(lease = self.config.name, "cannot release the lease: {e}");
+                        return;
+                    }
+                }
+            }
+        };
+        // Past the deadline the lease runs out by itself.
+        let _ = tokio::time::timeout(self.config.renew_deadline, give_back).await;
+        let holder = String::new();
+        self.leadership.send_if_modified(|now| {
+            let ours = now.holder == self.config.identity;
+            if ours {
+                now.holder = holder;
+            }
+            ours
+        });
+    }
+
+    fn next(&self, before: Option<&LeaseSpec>) -> LeaseSpec {
+        let duration = self.config.lease_duration;
+        record::held(before, &self.config.identity, duration, (self.clock)())
+    }
+
+    fn holds(&mut self, lease: Lease) -> Attempt {
+        let spec = lease.spec.clone().unwrap_or_default();
+        note(&mut self.observed, &self.leadership, &spec);
+        self.lease = Some(lease);
+        Attempt::Held
+    }
+
+    fn failed(&self, what: &str, error: &dyn fmt::Display) -> Attempt {
+        tracing::warn!(lease = self.config.name, "cannot {what} the lease: {error}");
+        Attempt::Failed
+    }
+
+    fn record(&self, what: &str) {
+        if let (Some(recorder), Some(lease)) = (&self.recorder, &self.lease) {
+            let note = format!("{} {what}", self.config.identity);
+            let about = lease.object_ref(&());
+            recorder.event_about(about, EventType::Normal, "LeaderElection", note);
+        }
+    }
+}
+
+impl<'a> Term<'a> {
+    fn begin(
+        fence: &'a Fence,
+        leadership: &'a watch::Sender<Leadership>,
+        metrics: Option<&'a ElectionMetrics>,
+        name: &'a str,
+        config: &ElectionConfig,
+    ) -> Self {
+        leadership.send_replace(Leadership {
+            holder: config.identity.clone(),
+            leading: true,
+        });
+        if let Some(metrics) = metrics {
+            metrics.set_leading(name, true);
+        }
+        Self {
+            fence,
+            leadership,
+            metrics,
+            name,
+        }
+    }
+}
+
+impl Drop for Term<'_> {
+    fn drop(&mut self) {
+        self.fence.close();
+        self.leadership.send_modify(|now| now.leading = false);
+        if let Some(metrics) = self.metrics {
+            metrics.set_leading(self.name, false);
+        }
+    }
+}
+
+impl fmt::Debug for LeaderElector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeaderElector")
+            .field("config", &self.config)
+            .field("leadership", &*self.leadership.borrow())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Sees a record, and tells who holds the lease.
+fn note(
+    observed: &mut Option<Observed>,
+    leadership: &watch::Sender<Leadership>,
+    spec: &LeaseSpec,
+) {
+    let now = Instant::now();
+    match observed {
+        Some(observed) => {
+            observed.see(spec, now);
+        }
+        None => *observed = Some(Observed::new(spec.clone(), now)),
+    }
+    let holder = record::holder(spec);
+    leadership.send_if_modified(|now| {
+        let changed = now.holder != holder;
+        if changed {
+            now.holder = holder.to_owned();
+        }
+        changed
+    });
+}

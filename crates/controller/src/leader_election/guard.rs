@@ -1,0 +1,122 @@
+//! [`FenceLayer`]: no write passes a closed fence.
+//!
+//! A write is whatever may change something: every method but GET, HEAD and OPTIONS, and requests of any method that are
+//! handed on to a container or a node (`exec`, `attach`, `portforward`, `proxy`). Reviews of access and of tokens store
+//! nothing and pass.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use http::{Method, Request, Response};
+use kube::client::Body;
+use kubewright_client::policy::BoxError;
+use tower::{Layer, Service};
+
+use super::fence::{Fence, NotLeader};
+
+/// Refuses writes with [`NotLeader`] while the fence is closed.
+#[derive(Clone, Debug)]
+pub struct FenceLayer(Fence);
+
+/// What [`FenceLayer`] makes of a service.
+#[derive(Clone, Debug)]
+pub struct FenceService<S> {
+    inner: S,
+    fence: Fence,
+}
+
+impl FenceLayer {
+    /// Guards by that fence.
+    pub fn new(fence: Fence) -> Self {
+        Self(fence)
+    }
+}
+
+impl<S> Layer<S> for FenceLayer {
+    type Service = FenceService<S>;
+
+    fn layer(&self, inner: S) -> FenceService<S> {
+        FenceService {
+            inner,
+            fence: self.0.clone(),
+        }
+    }
+}
+
+impl<S> Service<Request<Body>> for FenceService<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>>,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        if !is_write(&request) {
+            let answer = self.inner.call(request);
+            return Box::pin(async move { answer.await.map_err(Into::into) });
+        }
+        if let Err(refused) = self.fence.check() {
+            return Box::pin(std::future::ready(Err(refused.into())));
+        }
+        let fence = self.fence.current();
+        let write = fence.enter();
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let _under_way = write;
+            // Again, in the very poll that sends: time may have passed since.
+            fence.check()?;
+            tokio::select! {
+                biased;
+                () = fence.wait_expired() => Err(NotLeader.into()),
+                answer = answer => answer.map_err(Into::into),
+            }
+        })
+    }
+}
+
+fn is_write<B>(request: &Request<B>) -> bool {
+    let path = request.uri().path();
+    let handed_on = path
+        .split('/')
+        .any(|segment| matches!(segment, "exec" | "attach" | "portforward" | "proxy"));
+    if handed_on {
+        return true;
+    }
+    if [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method()) {
+        return false;
+    }
+    !(path.starts_with("/apis/authorization.k8s.io/")
+        || path.starts_with("/apis/authentication.k8s.io/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_may_change_something_is_a_write() {
+        for (method, path, write) in [
+            ("GET", "/api/v1/namespaces/a/pods", false),
+            ("POST", "/api/v1/namespaces/a/pods", true),
+            ("PUT", "/api/v1/namespaces/a/pods/b/status", true),
+            ("PATCH", "/apis/apps/v1/namespaces/a/deployments/b", true),
+            ("DELETE", "/api/v1/namespaces/a/pods", true),
+            ("GET", "/api/v1/namespaces/a/pods/b/exec", true),
+            ("GET", "/api/v1/namespaces/a/pods/b/log", false),
+            ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", false),
+            ("POST", "/api/v1/namespaces/a/serviceaccounts/b/token", true),
+        ] {
+            let request = Request::builder().method(method).uri(path).body(()).unwrap();
+            assert_eq!(is_write(&request), write, "{method} {path}");
+        }
+    }
+}

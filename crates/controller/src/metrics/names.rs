@@ -1,0 +1,220 @@
+//! The metrics of controllers and of leader election, under the names that dashboards know from controller-runtime.
+
+use super::{
+    CounterVec, GaugeVec, HistogramVec, Registry,
+    family::{Counter, Gauge, Histogram},
+};
+
+/// Upper bounds of the time that a reconcile takes, in seconds.
+const RECONCILE_SECONDS: [f64; 40] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
+    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
+    25.0, 30.0, 40.0, 50.0, 60.0,
+];
+
+/// How a reconcile ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReconcileResult {
+    /// Nothing more to do.
+    Success,
+    /// It failed.
+    Error,
+    /// Again, with backoff.
+    Requeue,
+    /// Again, after a time that it named.
+    RequeueAfter,
+}
+
+/// What one controller counts. All are present from the beginning, so that a rate can be taken of the first.
+#[derive(Clone, Debug)]
+pub struct ControllerMetrics {
+    results: [Counter; 4],
+    /// `controller_runtime_reconcile_errors_total`
+    pub errors: Counter,
+    /// `controller_runtime_terminal_reconcile_errors_total`
+    pub terminal_errors: Counter,
+    /// `controller_runtime_reconcile_panics_total`
+    pub panics: Counter,
+    /// `controller_runtime_reconcile_timeouts_total`
+    pub timeouts: Counter,
+    /// `controller_runtime_reconcile_time_seconds`
+    pub time: Histogram,
+    /// `controller_runtime_max_concurrent_reconciles`
+    pub max_concurrent: Gauge,
+    /// `controller_runtime_active_workers`
+    pub active_workers: Gauge,
+}
+
+/// The families of which each controller has a member.
+#[derive(Clone, Debug)]
+pub struct ControllerFamilies {
+    total: CounterVec<2>,
+    errors: CounterVec<1>,
+    terminal_errors: CounterVec<1>,
+    panics: CounterVec<1>,
+    timeouts: CounterVec<1>,
+    time: HistogramVec<1>,
+    max_concurrent: GaugeVec<1>,
+    active_workers: GaugeVec<1>,
+}
+
+/// What an election counts (LE-36).
+#[derive(Clone, Debug)]
+pub struct ElectionMetrics {
+    leading: GaugeVec<1>,
+    slow_path: CounterVec<1>,
+}
+
+impl ReconcileResult {
+    const ALL: [Self; 4] = [Self::Success, Self::Error, Self::Requeue, Self::RequeueAfter];
+
+    /// The value of the label `result`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Error => "error",
+            Self::Requeue => "requeue",
+            Self::RequeueAfter => "requeue_after",
+        }
+    }
+}
+
+impl ControllerFamilies {
+    /// Made, and added to a registry. Once for each registry.
+    pub fn register(registry: &Registry) -> Self {
+        let by = ["controller"];
+        let families = Self {
+            total: CounterVec::new(
+                "controller_runtime_reconcile_total",
+                "Total number of reconciliations per controller",
+                ["controller", "result"],
+            ),
+            errors: CounterVec::new(
+                "controller_runtime_reconcile_errors_total",
+                "Total number of reconciliation errors per controller",
+                by,
+            ),
+            terminal_errors: CounterVec::new(
+                "controller_runtime_terminal_reconcile_errors_total",
+                "Total number of terminal reconciliation errors per controller",
+                by,
+            ),
+            panics: CounterVec::new(
+                "controller_runtime_reconcile_panics_total",
+                "Total number of reconciliation panics per controller",
+                by,
+            ),
+            timeouts: CounterVec::new(
+                "controller_runtime_reconcile_timeouts_total",
+                "Total number of reconciliation timeouts per controller",
+                by,
+            ),
+            time: HistogramVec::new(
+                "controller_runtime_reconcile_time_seconds",
+                "Length of time per reconciliation per controller",
+                by,
+                &RECONCILE_SECONDS,
+            ),
+            max_concurrent: GaugeVec::new(
+                "controller_runtime_max_concurrent_reconciles",
+                "Maximum number of concurrent reconciles per controller",
+                by,
+            ),
+            active_workers: GaugeVec::new(
+                "controller_runtime_active_workers",
+                "Number of currently used workers per controller",
+                by,
+            ),
+        };
+        registry.register(families.total.clone());
+        registry.register(families.errors.clone());
+        registry.register(families.terminal_errors.clone());
+        registry.register(families.panics.clone());
+        registry.register(families.timeouts.clone());
+        registry.register(families.time.clone());
+        registry.register(families.max_concurrent.clone());
+        registry.register(families.active_workers.clone());
+        families
+    }
+
+    /// What the controller of that name counts.
+    pub fn controller(&self, name: &str) -> ControllerMetrics {
+        ControllerMetrics {
+            results: ReconcileResult::ALL.map(|result| self.total.with([name, result.as_str()])),
+            errors: self.errors.with([name]),
+            terminal_errors: self.terminal_errors.with([name]),
+            panics: self.panics.with([name]),
+            timeouts: self.timeouts.with([name]),
+            time: self.time.with([name]),
+            max_concurrent: self.max_concurrent.with([name]),
+            active_workers: self.active_workers.with([name]),
+        }
+    }
+}
+
+impl ControllerMetrics {
+    /// `controller_runtime_reconcile_total` with that result.
+    pub fn results(&self, result: ReconcileResult) -> &Counter {
+        let [success, error, requeue, requeue_after] = &self.results;
+        match result {
+            ReconcileResult::Success => success,
+            ReconcileResult::Error => error,
+            ReconcileResult::Requeue => requeue,
+            ReconcileResult::RequeueAfter => requeue_after,
+        }
+    }
+}
+
+impl ElectionMetrics {
+    /// Made, and added to a registry. Once for each registry.
+    pub fn register(registry: &Registry) -> Self {
+        let metrics = Self {
+            leading: GaugeVec::new(
+                "leader_election_master_status",
+                "Whether this process is the leader of the lease: 1 if it is, 0 if not",
+                ["name"],
+            ),
+            slow_path: CounterVec::new(
+                "leader_election_slowpath_total",
+                "How often the lease had to be read before it was renewed",
+                ["name"],
+            ),
+        };
+        registry.register(metrics.leading.clone());
+        registry.register(metrics.slow_path.clone());
+        metrics
+    }
+
+    pub(crate) fn set_leading(&self, name: &str, leading: bool) {
+        self.leading.with([name]).set(leading.into());
+    }
+
+    pub(crate) fn slow_path(&self, name: &str) {
+        self.slow_path.with([name]).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_controllers_metrics_are_there_before_anything_happens() {
+        let registry = Registry::new();
+        let families = ControllerFamilies::register(&registry);
+        let shop = families.controller("shop");
+        shop.results(ReconcileResult::RequeueAfter).inc();
+        shop.time.observe(0.2);
+        let text = registry.encode();
+        for line in [
+            "controller_runtime_reconcile_total{controller=\"shop\",result=\"requeue_after\"} 1",
+            "controller_runtime_reconcile_total{controller=\"shop\",result=\"success\"} 0",
+            "controller_runtime_reconcile_time_seconds_bucket{controller=\"shop\",le=\"0.15\"} 0",
+            "controller_runtime_reconcile_time_seconds_bucket{controller=\"shop\",le=\"0.2\"} 1",
+            "controller_runtime_active_workers{controller=\"shop\"} 0",
+            "# TYPE controller_runtime_reconcile_panics_total counter",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
+        }
+    }
+}

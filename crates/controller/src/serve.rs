@@ -1,0 +1,261 @@
+//! The small HTTP server of a program: health, metrics, debugging.
+//!
+//! It takes a listener and a shutdown future; it never binds, and never ends by itself. Only GET and HEAD are answered;
+//! bodies are not read. Requests have 32 s for their head, connections may idle for as long, and there are never more than
+//! [`MAX_CONNECTIONS`].
+
+use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+};
+use tokio::{net::TcpListener, sync::Semaphore};
+
+use crate::{
+    health::Checks,
+    metrics::{self, Registry},
+};
+
+/// How many connections are served at once. Further ones wait.
+pub const MAX_CONNECTIONS: usize = 256;
+
+/// How long the head of a request may take, and a connection idle.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(32);
+
+/// How long requests under way have to end at shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A pause after the system could not accept a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What is served where.
+///
+/// ```
+/// use kubewright_controller::{health::Checks, metrics::Registry, serve::Routes};
+///
+/// let probes = Routes::new().health(Checks::new(), Checks::new());
+/// let metrics = Routes::new()
+///     .metrics(Registry::new())
+///     .debug("/debug/controllers", || serde_json::json!({"shop": {"queued": 0}}));
+/// # let _ = (probes, metrics);
+/// ```
+#[derive(Clone, Default)]
+pub struct Routes(Vec<(String, Route)>);
+
+#[derive(Clone)]
+enum Route {
+    /// The path and one segment below.
+    Checks(Checks),
+    Metrics(Registry),
+    Json(Arc<dyn Fn() -> serde_json::Value + Send + Sync>),
+}
+
+/// Serves until shutdown, then lets requests under way end.
+pub async fn serve(listener: TcpListener, routes: Routes, shutdown: impl Future<Output = ()>) {
+    let mut shutdown = pin!(shutdown);
+    let routes = Arc::new(routes);
+    let graceful = GracefulShutdown::new();
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let accepted = tokio::select! {
+            () = &mut shutdown => break,
+            accepted = async {
+                // The semaphore is never closed.
+                let slot = slots.clone().acquire_owned().await.ok();
+                (listener.accept().await, slot)
+            } => accepted,
+        };
+        let (stream, slot) = match accepted {
+            (Ok((stream, _)), slot) => (stream, slot),
+            (Err(e), _) => {
+                tracing::warn!("cannot accept a connection: {e}");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let routes = routes.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            let routes = routes.clone();
+            async move { Ok::<_, Infallible>(routes.answer(&request).await) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_TIMEOUT)
+            .serve_connection(TokioIo::new(stream), service);
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            if let Err(e) = connection.await {
+                tracing::debug!("a connection ended: {e}");
+            }
+            drop(slot);
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown())
+        .await
+        .is_err()
+    {
+        tracing::warn!("requests were still under way when the server stopped");
+    }
+}
+
+impl Routes {
+    /// Nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// `/healthz` and `/readyz`.
+    #[must_use]
+    pub fn health(self, healthz: Checks, readyz: Checks) -> Self {
+        self.checks("/healthz", healthz).checks("/readyz", readyz)
+    }
+
+    /// Checks on another path.
+    #[must_use]
+    pub fn checks(self, path: &str, checks: Checks) -> Self {
+        self.with(path, Route::Checks(checks))
+    }
+
+    /// `/metrics`.
+    #[must_use]
+    pub fn metrics(self, registry: Registry) -> Self {
+        self.with("/metrics", Route::Metrics(registry))
+    }
+
+    /// A JSON document, made for each request.
+    #[must_use]
+    pub fn debug(
+        self,
+        path: &str,
+        document: impl Fn() -> serde_json::Value + Send + Sync + 'static,
+    ) -> Self {
+        self.with(path, Route::Json(Arc::new(document)))
+    }
+
+    fn with(mut self, path: &str, route: Route) -> Self {
+        self.0.push((path.trim_end_matches('/').to_owned(), route));
+        self
+    }
+
+    /// The answer to a request. Its body is not looked at.
+    pub async fn answer<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
+        if ![Method::GET, Method::HEAD].contains(request.method()) {
+            return text(StatusCode::METHOD_NOT_ALLOWED, "405 method not allowed\n");
+        }
+        let path = request.uri().path().trim_end_matches('/');
+        let query = request.uri().query().unwrap_or("");
+        for (at, route) in &self.0 {
+            let Some(below) = path.strip_prefix(at.as_str()) else {
+                continue;
+            };
+            match route {
+                Route::Checks(checks) if below.is_empty() || below.starts_with('/') => {
+                    let name = below.trim_start_matches('/');
+                    let report = checks.report(name, query).await;
+                    let status = StatusCode::from_u16(report.status);
+                    return text(
+                        status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+                        report.body,
+                    );
+                }
+                Route::Metrics(registry) if below.is_empty() => {
+                    return typed(StatusCode::OK, metrics::CONTENT_TYPE, registry.encode());
+                }
+                Route::Json(document) if below.is_empty() => {
+                    let mut body = document().to_string();
+                    body.push('\n');
+                    return typed(StatusCode::OK, "application/json", body);
+                }
+                _ => {}
+            }
+        }
+        text(StatusCode::NOT_FOUND, "404 page not found\n")
+    }
+}
+
+fn text(status: StatusCode, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    typed(status, "text/plain; charset=utf-8", body)
+}
+
+fn typed(
+    status: StatusCode,
+    content_type: &'static str,
+    body: impl Into<Bytes>,
+) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    let nosniff = HeaderValue::from_static("nosniff");
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpStream,
+        sync::oneshot,
+    };
+
+    use super::*;
+    use crate::metrics::CounterVec;
+
+    #[tokio::test]
+    async fn everything_is_served_on_a_socket_until_shutdown() {
+        let registry = Registry::new();
+        let sold = CounterVec::new("sold_total", "What was sold", []);
+        registry.register(sold.clone());
+        sold.with([]).inc();
+        let ready = Checks::new();
+        ready.add("cache", || Err("not synced".into()));
+        let routes = Routes::new()
+            .health(Checks::new(), ready)
+            .metrics(registry)
+            .debug("/debug/controllers", || serde_json::json!({"shop": 1}));
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let server = tokio::spawn(serve(listener, routes, async {
+            let _ = stopped.await;
+        }));
+        let ask = async |line: &str| {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let request = format!("{line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            (head.to_lowercase(), body.to_owned())
+        };
+
+        let (head, body) = ask("GET /healthz").await;
+        assert!(head.starts_with("http/1.1 200"), "{head}");
+        assert_eq!(body, "ok");
+        let (head, body) = ask("GET /readyz/").await;
+        assert!(head.starts_with("http/1.1 500"), "{head}");
+        assert_eq!(body, "[-]cache failed: reason withheld\nhealthz check failed\n");
+        assert_eq!(ask("GET /readyz?exclude=cache").await.1, "ok");
+        let (head, body) = ask("GET /metrics").await;
+        assert!(head.contains("text/plain; version=0.0.4"), "{head}");
+        assert!(body.ends_with("\nsold_total 1\n"), "{body}");
+        let (head, body) = ask("GET /debug/controllers").await;
+        assert!(head.contains("application/json"), "{head}");
+        assert_eq!(body, "{\"shop\":1}\n");
+        assert!(ask("GET /healthzz").await.0.starts_with("http/1.1 404"));
+        assert!(ask("POST /healthz").await.0.starts_with("http/1.1 405"));
+
+        stop.send(()).unwrap();
+        server.await.unwrap();
+        assert!(TcpStream::connect(address).await.is_err());
+    }
+}

@@ -1,0 +1,135 @@
+//! [`Backoff`]: steps that grow, as `wait.Backoff` of apimachinery counts them.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::WaitError;
+
+/// How long to wait between tries, and how often.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Backoff {
+    /// The next step.
+    pub duration: Duration,
+    /// What it is multiplied by after each step. Zero leaves it.
+    pub factor: f64,
+    /// Up to this part of a step is added to it, by chance.
+    pub jitter: f64,
+    /// How many steps there are. After the last, [`step`](Self::step) grows no more.
+    pub steps: u32,
+    /// No step is longer, jitter aside. Reaching it ends the steps.
+    pub cap: Option<Duration>,
+}
+
+/// Tries until there is something, as often as there are steps, and waits in between. An error ends it.
+pub async fn exponential_backoff<T, E>(
+    mut backoff: Backoff,
+    mut ask: impl AsyncFnMut() -> Result<Option<T>, E>,
+) -> Result<T, WaitError<E>> {
+    while backoff.steps > 0 {
+        if let Some(done) = ask().await? {
+            return Ok(done);
+        }
+        if backoff.steps == 1 {
+            break;
+        }
+        sleep(backoff.step()).await;
+    }
+    Err(WaitError::Timeout)
+}
+
+impl Backoff {
+    /// The next step. Takes one from the steps that are left.
+    pub fn step(&mut self) -> Duration {
+        let step = jittered(self.duration, self.jitter);
+        if self.steps == 0 {
+            return step;
+        }
+        self.steps -= 1;
+        if self.factor != 0.0 {
+            let next = self.duration.as_secs_f64() * self.factor;
+            let next = Duration::try_from_secs_f64(next).unwrap_or(Duration::MAX);
+            match self.cap.filter(|cap| !cap.is_zero() && next > *cap) {
+                Some(cap) => {
+                    self.duration = cap;
+                    self.steps = 0;
+                }
+                None => self.duration = next,
+            }
+        }
+        step
+    }
+}
+
+fn jittered(duration: Duration, factor: f64) -> Duration {
+    if factor <= 0.0 {
+        return duration;
+    }
+    let seconds = duration.as_secs_f64() * (1.0 + rand::random::<f64>() * factor);
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn backoff(steps: u32, cap: Option<u64>) -> Backoff {
+        Backoff {
+            duration: Duration::from_secs(1),
+            factor: 2.0,
+            jitter: 0.0,
+            steps,
+            cap: cap.map(Duration::from_secs),
+        }
+    }
+
+    fn steps(mut backoff: Backoff, n: usize) -> Vec<u64> {
+        (0..n).map(|_| backoff.step().as_secs()).collect()
+    }
+
+    #[test]
+    fn steps_grow_until_there_are_none_left() {
+        assert_eq!(steps(backoff(3, None), 5), [1, 2, 4, 8, 8]);
+        assert_eq!(steps(backoff(10, Some(5)), 5), [1, 2, 4, 5, 5]);
+        let still = Backoff {
+            factor: 0.0,
+            ..backoff(2, None)
+        };
+        assert_eq!(steps(still, 3), [1, 1, 1]);
+    }
+
+    #[test]
+    fn reaching_the_cap_ends_the_steps() {
+        let mut capped = backoff(10, Some(3));
+        capped.step();
+        capped.step();
+        assert_eq!(capped.steps, 0);
+    }
+
+    #[test]
+    fn jitter_only_adds() {
+        let mut spread = Backoff {
+            jitter: 0.5,
+            factor: 1.0,
+            ..backoff(1000, None)
+        };
+        for _ in 0..1000 {
+            let step = spread.step().as_secs_f64();
+            assert!((1.0..1.5).contains(&step), "{step}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tries_are_as_many_as_steps() {
+        let start = Instant::now();
+        let mut tries = 0;
+        let tried = exponential_backoff(backoff(4, None), async || {
+            tries += 1;
+            Ok::<Option<()>, &str>(None)
+        });
+        assert_eq!(tried.await, Err(WaitError::Timeout));
+        assert_eq!((tries, start.elapsed().as_secs()), (4, 1 + 2 + 4));
+    }
+}

@@ -1,0 +1,8 @@
+//! The crate on the embedded server.
+
+mod events;
+mod fence;
+mod go_holder;
+mod leader_election;
+mod link;
+mod objects;

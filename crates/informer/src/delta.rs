@@ -1,0 +1,229 @@
+//! [`Delta`] and [`DeltaQueue`]: what a reflector saw, in the order it saw it.
+//!
+//! The queue keeps the stream's order. A relist is one [`Delta::Replaced`] with all objects, a resync is one
+//! [`Delta::Sync`], a bookmark keeps its place too. The queue is bounded: whoever pushes waits when it is full, and that is
+//! what slows a watch down when nobody keeps up with it.
+//!
+//! With [`DeltaQueue::coalescing`] an earlier change of an object that nobody has popped is merged into a later one, which
+//! stands where it came: revisions still only rise. A relist or resync is a barrier that nothing moves across.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::key::Key;
+use crate::object::StoredObject;
+
+/// One thing a reflector saw.
+#[derive(Clone, Debug)]
+pub enum Delta {
+    /// An object that is new to the watch.
+    Added(Arc<StoredObject>),
+    /// An object that has changed.
+    Updated(Arc<StoredObject>),
+    /// An object that is gone, in its last state.
+    Deleted(Arc<StoredObject>),
+    /// All objects there are, at one revision.
+    Replaced {
+        /// The objects.
+        objects: Vec<Arc<StoredObject>>,
+        /// The revision.
+        resource_version: String,
+    },
+    /// Progress without a change.
+    Bookmark {
+        /// The revision.
+        resource_version: String,
+    },
+    /// Everything that is cached is to be shown to these subscribers again.
+    Sync {
+        /// Who asked for it.
+        subscribers: Vec<u64>,
+    },
+}
+
+/// A [`Delta`] and the stream it came from. An informer over several namespaces has several streams.
+#[derive(Clone, Debug)]
+pub struct Sourced {
+    /// Which stream.
+    pub source: usize,
+    /// What it brought.
+    pub delta: Delta,
+}
+
+/// What a reflector saw and nobody has taken yet. Clones share it.
+#[derive(Clone)]
+pub struct DeltaQueue(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    capacity: usize,
+    coalesce: bool,
+    pushed: Notify,
+    popped: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// What was merged into a later delta leaves a gap.
+    deltas: VecDeque<Option<Sourced>>,
+    /// Deltas that are no gaps.
+    count: usize,
+    /// Where the pending change of an object is, counted from the first delta ever; only if changes coalesce.
+    pending: HashMap<(usize, Key), u64>,
+    /// How many places were taken, gaps included.
+    taken: u64,
+    closed: bool,
+}
+
+/// How many deltas wait at most.
+pub const CAPACITY: usize = 2000;
+
+impl DeltaQueue {
+    /// A queue that keeps every change.
+    pub fn new(capacity: usize) -> Self {
+        Self::with(capacity, false)
+    }
+
+    /// A queue that keeps the newest change of each object.
+    pub fn coalescing(capacity: usize) -> Self {
+        Self::with(capacity, true)
+    }
+
+    fn with(capacity: usize, coalesce: bool) -> Self {
+        Self(Arc::new(Shared {
+            state: Mutex::default(),
+            capacity: capacity.max(1),
+            coalesce,
+            pushed: Notify::new(),
+            popped: Notify::new(),
+        }))
+    }
+
+    /// Appends a delta, waiting for room.
+    pub async fn push(&self, source: usize, delta: Delta) {
+        self.push_all(source, &mut vec![delta]).await;
+    }
+
+    /// Appends deltas, waiting for room as often as needed, and leaves `deltas` empty. After [`close`](Self::close) they
+    /// are dropped.
+    pub async fn push_all(&self, source: usize, deltas: &mut Vec<Delta>) {
+        let mut deltas = deltas.drain(..).peekable();
+        while deltas.peek().is_some() {
+            let room = self.0.popped.notified();
+            let full = {
+                let mut state = self.0.state.lock();
+                while !state.closed && state.count < self.0.capacity {
+                    let Some(delta) = deltas.next() else {
+                        break;
+                    };
+                    state.append(Sourced { source, delta }, self.0.coalesce);
+                }
+                !state.closed && deltas.peek().is_some()
+            };
+            self.0.pushed.notify_one();
+            if full {
+                room.await;
+            } else if self.is_closed() {
+                return;
+            }
+        }
+    }
+
+    /// Takes up to `most` deltas, waiting for the first. `None` once the queue is closed and empty.
+    pub async fn pop(&self, most: usize) -> Option<Vec<Sourced>> {
+        loop {
+            let pushed = self.0.pushed.notified();
+            {
+                let mut state = self.0.state.lock();
+                if state.count > 0 {
+                    let taken = state.take(most.max(1));
+                    if self.0.coalesce {
+                        let end = state.taken;
+                        state.pending.retain(|_, at| *at >= end);
+                    }
+                    drop(state);
+                    self.0.popped.notify_waiters();
+                    return Some(taken);
+                }
+                if state.closed {
+                    return None;
+                }
+            }
+            pushed.await;
+        }
+    }
+
+    /// How many deltas wait.
+    pub fn len(&self) -> usize {
+        self.0.state.lock().count
+    }
+
+    /// Whether no delta waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes no more deltas. What is queued can still be popped.
+    pub fn close(&self) {
+        self.0.state.lock().closed = true;
+        self.0.pushed.notify_one();
+        self.0.popped.notify_waiters();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.0.state.lock().closed
+    }
+}
+
+impl State {
+    fn append(&mut self, mut new: Sourced, coalesce: bool) {
+        if coalesce {
+            let key = match &new.delta {
+                Delta::Added(object) | Delta::Updated(object) | Delta::Deleted(object) => {
+                    Some((new.source, object.key().clone()))
+                }
+                Delta::Bookmark { .. } => None,
+                Delta::Replaced { .. } | Delta::Sync { .. } => {
+                    self.pending.clear();
+                    None
+                }
+            };
+            if let Some(key) = key {
+                let place = self.taken + self.deltas.len() as u64;
+                let earlier = self.pending.insert(key, place);
+                let earlier = earlier.and_then(|at| usize::try_from(at - self.taken).ok());
+                if let Some(old) = earlier.and_then(|at| self.deltas.get_mut(at)?.take()) {
+                    self.count -= 1;
+                    new.delta = merged(&old.delta, new.delta);
+                }
+            }
+        }
+        self.count += 1;
+        self.deltas.push_back(Some(new));
+    }
+
+    fn take(&mut self, most: usize) -> Vec<Sourced> {
+        let mut taken = Vec::with_capacity(most.min(self.count));
+        while taken.len() < most {
+            let Some(place) = self.deltas.pop_front() else {
+                break;
+            };
+            self.taken += 1;
+            taken.extend(place);
+        }
+        self.count -= taken.len();
+        taken
+    }
+}
+
+/// One change in place of two.
+fn merged(old: &Delta, new: Delta) -> Delta {
+    match (old, new) {
+        (Delta::Added(_), Delta::Updated(object)) => Delta::Added(object),
+        (Delta::Deleted(_), Delta::Added(object)) => Delta::Updated(object),
+        (_, new) => new,
+    }
+}

@@ -1,0 +1,153 @@
+//! The events that all readers share: a list that grows at one end and is freed at the other.
+//!
+//! Each reader has a [`Cursor`] at its own place; what lies behind the slowest one is freed by itself. Telling a hundred
+//! readers costs as much as telling one.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::event::AnyEvent;
+use crate::object::StoredObject;
+
+/// What is told at once.
+pub(crate) enum Entry {
+    /// Changes, for everybody.
+    Changes(Vec<AnyEvent>),
+    /// Objects that are shown again to some.
+    Shown {
+        objects: Vec<Arc<StoredObject>>,
+        cause: super::Cause,
+        to: Vec<u64>,
+    },
+    /// The cache has been filled for the first time.
+    Synced,
+}
+
+/// The shared events.
+pub(crate) struct Log {
+    tail: Mutex<Arc<Node>>,
+    /// How many events there were.
+    count: AtomicU64,
+    closed: AtomicBool,
+    pub(crate) grown: Notify,
+}
+
+/// A reader's place in the log.
+pub(crate) struct Cursor {
+    node: Arc<Node>,
+    within: usize,
+}
+
+struct Node {
+    entry: Entry,
+    /// How many events there were up to the end of this node.
+    count: u64,
+    next: OnceLock<Arc<Node>>,
+}
+
+impl Entry {
+    fn len(&self) -> usize {
+        match self {
+            Self::Changes(events) => events.len(),
+            Self::Shown { objects, .. } => objects.len(),
+            Self::Synced => 0,
+        }
+    }
+}
+
+impl Log {
+    pub(crate) fn new() -> Self {
+        Self {
+            tail: Mutex::new(Arc::new(Node {
+                entry: Entry::Changes(Vec::new()),
+                count: 0,
+                next: OnceLock::new(),
+            })),
+            count: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            grown: Notify::new(),
+        }
+    }
+
+    pub(crate) fn append(&self, entry: Entry) {
+        let mut tail = self.tail.lock();
+        let count = tail.count + entry.len() as u64;
+        let node = Arc::new(Node {
+            entry,
+            count,
+            next: OnceLock::new(),
+        });
+        let _ = tail.next.set(node.clone());
+        *tail = node;
+        self.count.store(count, Ordering::Release);
+        drop(tail);
+        self.grown.notify_waiters();
+    }
+
+    /// A place behind everything that was told.
+    pub(crate) fn end(&self) -> Cursor {
+        let node = self.tail.lock().clone();
+        Cursor {
+            within: node.entry.len(),
+            node,
+        }
+    }
+
+    /// How many events there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Nothing more will be told.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.grown.notify_waiters();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+}
+
+impl Cursor {
+    /// The entry the cursor is in, and the place within it; the cursor then moves by one. `None` at the end of the entry.
+    pub(crate) fn step(&mut self) -> Option<(&Entry, usize)> {
+        let within = self.within;
+        if within >= self.node.entry.len() {
+            return None;
+        }
+        self.within += 1;
+        Some((&self.node.entry, within))
+    }
+
+    /// Moves to the next entry, if there is one, and shows it.
+    pub(crate) fn advance(&mut self) -> Option<&Entry> {
+        let next = self.node.next.get()?.clone();
+        self.node = next;
+        self.within = 0;
+        Some(&self.node.entry)
+    }
+
+    /// Passes over the rest of the entry.
+    pub(crate) fn skip(&mut self) {
+        self.within = self.node.entry.len();
+    }
+
+    /// How many events were told before this place.
+    pub(crate) fn position(&self) -> u64 {
+        self.node.count - (self.node.entry.len() - self.within) as u64
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // One by one, not one within the other: a reader may be a million entries behind.
+        let mut next = self.next.take();
+        while let Some(mut node) = next.and_then(Arc::into_inner) {
+            next = node.next.take();
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! [`Subscription`]: the events of one reader, at its own pace.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::coalesced::{Coalesced, Popped};
+use super::event::{AnyEvent, Cause, Event};
+use super::log::{Cursor, Entry};
+use crate::informer::core::{Lease, Processor};
+use crate::object::{Cached, StoredObject};
+
+/// What happens when a reader does not keep up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Buffer {
+    /// Every event waits for it; memory grows with what it has not read.
+    #[default]
+    Unbounded,
+    /// That many events wait for it; then the watch is read no further until it has caught up.
+    Bounded(usize),
+    /// One event for each object waits for it; later ones are merged into it.
+    Coalesce,
+}
+
+/// How a reader is told.
+#[derive(Clone, Debug, Default)]
+pub struct SubscribeOptions {
+    /// What happens when it does not keep up.
+    pub buffer: Buffer,
+    /// How often everything is shown again; never unless said. Less than a second is a second.
+    pub resync: Option<Duration>,
+    /// Its name in metrics and logs.
+    pub name: Option<String>,
+}
+
+/// The events of one reader. Dropped, it is told nothing more.
+pub struct Subscription<K> {
+    source: Source,
+    state: Arc<SubscriberState>,
+    lease: Arc<Lease>,
+    kind: PhantomData<fn() -> K>,
+}
+
+/// What the informer knows of a reader.
+pub(crate) struct SubscriberState {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) buffer: Buffer,
+    pub(crate) resync: Option<Duration>,
+    /// How many events of the log it has taken.
+    taken: AtomicU64,
+    /// How many objects of its replay it has not taken.
+    replay: AtomicU64,
+    closed: AtomicBool,
+    synced: watch::Sender<bool>,
+    pub(crate) coalesced: Option<Coalesced>,
+}
+
+enum Source {
+    Log {
+        replay: std::vec::IntoIter<Arc<StoredObject>>,
+        /// The informer had synced when the reader came.
+        born_synced: bool,
+        cursor: Cursor,
+    },
+    Coalesced {
+        replaying: bool,
+    },
+}
+
+impl SubscribeOptions {
+    /// What happens when the reader does not keep up.
+    #[must_use]
+    pub fn buffer(mut self, buffer: Buffer) -> Self {
+        self.buffer = buffer;
+        self
+    }
+
+    /// Shows everything again that often.
+    #[must_use]
+    pub fn resync(mut self, every: Duration) -> Self {
+        self.resync = Some(every);
+        self
+    }
+
+    /// The reader's name in metrics and logs.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+}
+
+impl<K> Subscription<K> {
+    pub(crate) fn new(
+        state: Arc<SubscriberState>,
+        lease: Arc<Lease>,
+        replay: Vec<Arc<StoredObject>>,
+        born_synced: bool,
+        cursor: Cursor,
+    ) -> Self {
+        let source = match &state.coalesced {
+            Some(_) => Source::Coalesced { replaying: true },
+            None => {
+                state.replay.store(replay.len() as u64, Ordering::Release);
+                state.taken.store(cursor.position(), Ordering::Release);
+                Source::Log {
+                    replay: replay.into_iter(),
+                    born_synced,
+                    cursor,
+                }
+            }
+        };
+        Self {
+            source,
+            state,
+            lease,
+            kind: PhantomData,
+        }
+    }
+
+    /// The next event, waiting for it. `None` once the informer has stopped. Asking for the next event says that the one
+    /// before has been dealt with. Safe to cancel.
+    pub async fn next(&mut self) -> Option<Event<K>> {
+        loop {
+            match self.try_next() {
+                Popped::Event(event) => return Some(event.seen_as()),
+                Popped::Closed => return None,
+                Popped::Nothing => {}
+            }
+            let (state, processor) = (self.state.clone(), self.lease.processor().clone());
+            let grown = match &state.coalesced {
+                Some(queue) => &queue.grown,
+                None => &processor.log.grown,
+            };
+            let grown = grown.notified();
+            tokio::pin!(grown);
+            // From here on nothing is missed; what came before is taken first.
+            grown.as_mut().enable();
+            match self.try_next() {
+                Popped::Event(event) => return Some(event.seen_as()),
+                Popped::Closed => return None,
+                Popped::Nothing => grown.await,
+            }
+        }
+    }
+
+    /// The next event, if there is one already.
+    pub fn try_next_event(&mut self) -> Option<Event<K>> {
+        match self.try_next() {
+            Popped::Event(event) => Some(event.seen_as()),
+            Popped::Nothing | Popped::Closed => None,
+        }
+    }
+
+    /// Whether the cache has been filled, and all that filled it was read and dealt with.
+    pub fn has_synced(&self) -> bool {
+        *self.state.synced.borrow()
+    }
+
+    /// How many events wait.
+    pub fn depth(&self) -> u64 {
+        self.state.depth(self.lease.processor())
+    }
+
+    pub(crate) fn state(&self) -> &Arc<SubscriberState> {
+        &self.state
+    }
+
+    fn try_next(&mut self) -> Popped {
+        let state = &self.state;
+        match &mut self.source {
+            Source::Coalesced { replaying } => {
+                let Some(queue) = &state.coalesced else {
+                    return Popped::Closed;
+                };
+                if *replaying && queue.is_synced() {
+                    *replaying = false;
+                    state.synced.send_replace(true);
+                }
+                queue.pop()
+            }
+            Source::Log {
+                replay,
+                born_synced,
+                cursor,
+            } => {
+                if let Some(object) = replay.next() {
+                    state.replay.store(replay.len() as u64, Ordering::Release);
+                    return Popped::Event(initial(object));
+                }
+                if *born_synced {
+                    *born_synced = false;
+                    state.synced.send_replace(true);
+                }
+                let popped = from_log(cursor, state);
+                state.taken.store(cursor.position(), Ordering::Release);
+                if state.buffer != Buffer::Unbounded {
+                    self.lease.processor().read.notify_waiters();
+                }
+                match popped {
+                    Some(event) => Popped::Event(event),
+                    None if self.lease.processor().log.is_closed() => Popped::Closed,
+                    None => Popped::Nothing,
+                }
+            }
+        }
+    }
+}
+
+impl<K> Drop for Subscription<K> {
+    fn drop(&mut self) {
+        self.state.closed.store(true, Ordering::Release);
+        self.lease.processor().forget(self.state.id);
+    }
+}
+
+impl SubscriberState {
+    pub(crate) fn new(id: u64, options: SubscribeOptions) -> Self {
+        Self {
+            id,
+            name: options.name.unwrap_or_else(|| format!("handler-{id}")),
+            buffer: options.buffer,
+            resync: options
+                .resync
+                .map(|every| every.max(Duration::from_secs(1))),
+            taken: AtomicU64::new(0),
+            replay: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            synced: watch::Sender::new(false),
+            coalesced: (options.buffer == Buffer::Coalesce).then(Coalesced::default),
+        }
+    }
+
+    pub(crate) fn depth(&self, processor: &Processor) -> u64 {
+        match &self.coalesced {
+            Some(queue) => queue.len() as u64,
+            None => {
+                let behind = processor
+                    .log
+                    .count()
+                    .saturating_sub(self.taken.load(Ordering::Acquire));
+                behind + self.replay.load(Ordering::Acquire)
+            }
+        }
+    }
+
+    /// Whether the watch must wait for this reader.
+    pub(crate) fn is_over_its_bound(&self, processor: &Processor) -> bool {
+        match self.buffer {
+            Buffer::Bounded(most) => {
+                !self.closed.load(Ordering::Acquire) && self.depth(processor) >= most.max(1) as u64
+            }
+            Buffer::Unbounded | Buffer::Coalesce => false,
+        }
+    }
+
+    pub(crate) fn synced(&self) -> watch::Receiver<bool> {
+        self.synced.subscribe()
+    }
+}
+
+/// An object that is there when a reader begins.
+pub(crate) fn initial(object: Arc<StoredObject>) -> AnyEvent {
+    Event::Added {
+        object: Cached::new(object),
+        initial: true,
+    }
+}
+
+fn from_log(cursor: &mut Cursor, state: &SubscriberState) -> Option<AnyEvent> {
+    loop {
+        match cursor.step() {
+            Some((Entry::Changes(events), at)) => return Some(events[at].clone()),
+            Some((Entry::Shown { objects, cause, .. }, at)) => {
+                return Some(shown(&objects[at], *cause));
+            }
+            Some((Entry::Synced, _)) | None => {}
+        }
+        match cursor.advance()? {
+            Entry::Synced => {
+                state.synced.send_replace(true);
+            }
+            Entry::Shown { to, .. } if !to.contains(&state.id) => cursor.skip(),
+            Entry::Shown { .. } | Entry::Changes(_) => {}
+        }
+    }
+}
+
+/// An object that is shown again.
+pub(crate) fn shown(object: &Arc<StoredObject>, cause: Cause) -> AnyEvent {
+    Event::Updated {
+        old: Cached::new(object.clone()),
+        new: Cached::new(object.clone()),
+        cause,
+    }
+}

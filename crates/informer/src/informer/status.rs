@@ -1,0 +1,41 @@
+//! [`NotSynced`]: why a cache is not filled.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kube::core::ApiResource;
+
+use crate::reflector::ReflectorError;
+
+/// Why a cache is not filled.
+#[derive(Clone, Debug)]
+pub struct NotSynced {
+    /// Of which resource.
+    pub resource: ApiResource,
+    /// What the last attempt failed with. `None` if nothing has failed so far.
+    pub reason: Option<Arc<ReflectorError>>,
+    /// The informer was not started, or has stopped.
+    pub stopped: bool,
+}
+
+impl fmt::Display for NotSynced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let resource = name(&self.resource);
+        match (&self.reason, self.stopped) {
+            (Some(reason), _) => write!(f, "{resource} not synced: {reason}"),
+            (None, true) => write!(f, "{resource} not synced: the informer does not run"),
+            (None, false) => write!(f, "{resource} not synced: no answer yet"),
+        }
+    }
+}
+
+impl std::error::Error for NotSynced {}
+
+/// `pods`, `deployments.apps`.
+pub(crate) fn name(resource: &ApiResource) -> String {
+    if resource.group.is_empty() {
+        resource.plural.clone()
+    } else {
+        format!("{}.{}", resource.plural, resource.group)
+    }
+}

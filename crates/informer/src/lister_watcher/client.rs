@@ -1,0 +1,140 @@
+//! [`KubeListerWatcher`]: a cluster, or the embedded server, through [`kube::Client`].
+
+use futures_util::future::BoxFuture;
+use kube::core::ApiResource;
+use kubewright_client::stream::{ByteStream, OpenError, open};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::{ListRequest, ListerWatcher, WatchRequest};
+
+/// Which objects of a resource, and how much of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Selection {
+    /// `app=web,tier!=db`.
+    pub labels: Option<String>,
+    /// `spec.nodeName=n1`.
+    pub fields: Option<String>,
+    /// How much of them.
+    pub projection: Projection,
+}
+
+/// How much of each object is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Projection {
+    /// All of it.
+    #[default]
+    Whole,
+    /// The metadata.
+    Metadata,
+}
+
+/// Lists and watches through a [`kube::Client`].
+#[derive(Clone)]
+pub struct KubeListerWatcher {
+    client: kube::Client,
+    path: String,
+    selection: Selection,
+}
+
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+impl KubeListerWatcher {
+    /// The objects of a resource, in one namespace or in all of them.
+    pub fn new(
+        client: kube::Client,
+        resource: &ApiResource,
+        namespace: Option<&str>,
+        selection: Selection,
+    ) -> Self {
+        let root = if resource.group.is_empty() {
+            "/api"
+        } else {
+            "/apis"
+        };
+        let namespace = namespace
+            .map(|namespace| format!("/namespaces/{}", utf8_percent_encode(namespace, QUERY)))
+            .unwrap_or_default();
+        Self {
+            client,
+            path: format!(
+                "{root}/{}{namespace}/{}",
+                resource.api_version, resource.plural
+            ),
+            selection,
+        }
+    }
+
+    fn accept(&self, list: bool) -> &'static str {
+        match (self.selection.projection, list) {
+            (Projection::Whole, _) => "application/json",
+            (Projection::Metadata, true) => {
+                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+            }
+            (Projection::Metadata, false) => {
+                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+            }
+        }
+    }
+
+    fn path<'a>(&'a self, parameters: impl IntoIterator<Item = (&'a str, String)>) -> String {
+        let selectors = [
+            ("labelSelector", self.selection.labels.clone()),
+            ("fieldSelector", self.selection.fields.clone()),
+        ];
+        let selectors = selectors
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        let mut path = self.path.clone();
+        let mut separator = '?';
+        for (name, value) in parameters.into_iter().chain(selectors) {
+            if value.is_empty() {
+                continue;
+            }
+            path.push(separator);
+            path.push_str(name);
+            path.push('=');
+            path.extend(utf8_percent_encode(&value, QUERY));
+            separator = '&';
+        }
+        path
+    }
+}
+
+impl ListerWatcher for KubeListerWatcher {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ByteStream, OpenError>> {
+        Box::pin(async move {
+            let path = self.path([
+                ("resourceVersion", request.resource_version),
+                (
+                    "limit",
+                    request.limit.map(|n| n.to_string()).unwrap_or_default(),
+                ),
+                ("continue", request.continue_token),
+            ]);
+            open(&self.client, &path, self.accept(true)).await
+        })
+    }
+
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<ByteStream, OpenError>> {
+        Box::pin(async move {
+            let initial = if request.send_initial_events {
+                ("true".to_owned(), "NotOlderThan".to_owned())
+            } else {
+                Default::default()
+            };
+            let path = self.path([
+                ("watch", "true".to_owned()),
+                ("allowWatchBookmarks", "true".to_owned()),
+                ("resourceVersion", request.resource_version),
+                ("timeoutSeconds", request.timeout.as_secs().to_string()),
+                ("sendInitialEvents", initial.0),
+                ("resourceVersionMatch", initial.1),
+            ]);
+            open(&self.client, &path, self.accept(false)).await
+        })
+    }
+}

@@ -1,0 +1,198 @@
+//! The reflector's loop: fill, watch, wait, again.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use kubewright_client::stream::{ByteStream, OpenError};
+use tokio::time::{Duration, Instant};
+
+use super::backoff::Backoff;
+use super::config::ReflectorConfig;
+use super::error::ReflectorError;
+use super::monitor::Monitor;
+use crate::delta::DeltaQueue;
+use crate::lister_watcher::ListerWatcher;
+use crate::metrics::{RelistCause, count};
+use crate::object::{Ingest, StoredObject};
+use crate::store::Indexer;
+
+/// Keeps up with one resource and pushes what it sees to a [`DeltaQueue`].
+pub struct Reflector {
+    pub(super) source: usize,
+    pub(super) lister_watcher: Arc<dyn ListerWatcher>,
+    pub(super) config: ReflectorConfig,
+    pub(super) ingest: Ingest,
+    pub(super) queue: DeltaQueue,
+    pub(super) monitor: Arc<Monitor>,
+    /// Objects that are there already are not copied again.
+    pub(super) known: Option<Arc<Indexer>>,
+    pub(super) backoff: Backoff,
+    /// The revision to go on from.
+    pub(super) last_version: Option<String>,
+    /// The server does not have that revision, or not any more.
+    pub(super) last_version_unavailable: bool,
+    /// A list of anything at hand came in pages: the server has no cache for this resource.
+    pub(super) paginated: bool,
+    /// The server does not mark the end of the initial events.
+    pub(super) no_watch_list: bool,
+    pub(super) relist_cause: RelistCause,
+    /// When 500s began, and the last of them.
+    pub(super) internal_errors: Option<(Instant, Instant)>,
+}
+
+impl Reflector {
+    /// A reflector that has seen nothing yet.
+    pub fn new(
+        lister_watcher: Arc<dyn ListerWatcher>,
+        ingest: Ingest,
+        queue: DeltaQueue,
+        config: ReflectorConfig,
+    ) -> Self {
+        Self {
+            source: 0,
+            backoff: Backoff::new(config.backoff),
+            lister_watcher,
+            config,
+            ingest,
+            queue,
+            monitor: Monitor::new(1, None),
+            known: None,
+            last_version: None,
+            last_version_unavailable: false,
+            paginated: false,
+            no_watch_list: false,
+            relist_cause: RelistCause::Initial,
+            internal_errors: None,
+        }
+    }
+
+    /// Marks what it pushes as coming from that stream, and tells `monitor` how it fares.
+    #[must_use]
+    pub fn with_monitor(mut self, source: usize, monitor: Arc<Monitor>) -> Self {
+        self.source = source;
+        self.monitor = monitor;
+        self
+    }
+
+    /// Shares with the cache the objects that it has already.
+    #[must_use]
+    pub fn with_known(mut self, known: Arc<Indexer>) -> Self {
+        self.known = Some(known);
+        self
+    }
+
+    /// Who is told how it fares.
+    pub fn monitor(&self) -> &Arc<Monitor> {
+        &self.monitor
+    }
+
+    /// Keeps up until it is dropped.
+    pub async fn run(mut self) {
+        loop {
+            let error = self.fill_and_watch().await;
+            self.relist_cause = error.relist_cause();
+            let wait = self.next_delay(&error);
+            self.monitor.failed(self.source, error);
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// One cycle; it ends only by an error, after which everything is listed again.
+    async fn fill_and_watch(&mut self) -> ReflectorError {
+        let mut stream = None;
+        if self.config.watch_list
+            && !self.no_watch_list
+            && self.lister_watcher.supports_watch_list()
+        {
+            match self.watch_list().await {
+                Ok(open) => stream = Some(open),
+                Err(error) => {
+                    tracing::debug!(%error, "no watch with initial events; a list instead");
+                    count(&self.monitor.metrics.watch_list_fallbacks);
+                }
+            }
+        }
+        if stream.is_none()
+            && let Err(error) = self.list().await
+        {
+            return error;
+        }
+        self.watch(stream).await
+    }
+
+    /// Waits before another attempt at the same thing.
+    pub(super) async fn back_off(&mut self, error: &ReflectorError) {
+        let wait = self.next_delay(error);
+        tokio::time::sleep(wait).await;
+    }
+
+    fn next_delay(&mut self, error: &ReflectorError) -> Duration {
+        count(&self.monitor.metrics.backoffs);
+        let delay = self.backoff.delay();
+        delay.max(error.retry_after().unwrap_or_default())
+    }
+
+    /// How long the next watch lasts.
+    pub(super) fn watch_timeout(&mut self) -> Duration {
+        let least = self
+            .config
+            .watch_timeout
+            .max(super::config::MIN_WATCH_TIMEOUT);
+        self.backoff.spread(least)
+    }
+
+    /// An object from the stream; `None` if it cannot be cached, which is reported.
+    pub(super) fn object(&self, json: &[u8]) -> Option<Arc<StoredObject>> {
+        let object = match &self.known {
+            Some(known) => self.ingest.object_unless_known(json, &**known),
+            None => self.ingest.object(json),
+        };
+        object
+            .map_err(|rejected| self.monitor.rejected(rejected))
+            .ok()
+    }
+
+    /// The server has been seen at that revision.
+    pub(super) fn reached(&mut self, version: &str) {
+        if let Some(last) = &mut self.last_version {
+            last.clear();
+            last.push_str(version);
+        } else {
+            self.last_version = Some(version.to_owned());
+        }
+    }
+
+    /// Opens a stream, unless the answer takes too long.
+    pub(super) async fn within_stall<T>(
+        stall: Duration,
+        answer: impl Future<Output = Result<T, OpenError>>,
+    ) -> Result<T, ReflectorError> {
+        match tokio::time::timeout(stall, answer).await {
+            Ok(answer) => Ok(answer?),
+            Err(_) => Err(ReflectorError::Stalled(stall)),
+        }
+    }
+
+    /// The next chunk of a list. `None` at its end.
+    pub(super) async fn chunk(
+        &self,
+        stream: &mut ByteStream,
+    ) -> Result<Option<bytes::Bytes>, ReflectorError> {
+        let stall = self.config.stall;
+        match tokio::time::timeout(stall, stream.next()).await {
+            Err(_) => Err(ReflectorError::Stalled(stall)),
+            Ok(None) => Ok(None),
+            Ok(Some(Ok(chunk))) => {
+                let metrics = &self.monitor.metrics;
+                metrics
+                    .received_bytes
+                    .fetch_add(chunk.len() as u64, std::sync::atomic::Ordering::Relaxed);
+                Ok(Some(chunk))
+            }
+            Ok(Some(Err(error))) => Err(ReflectorError::Transport {
+                error,
+                connection_refused: false,
+            }),
+        }
+    }
+}

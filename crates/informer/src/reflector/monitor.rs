@@ -1,0 +1,93 @@
+//! [`Monitor`]: who is told how a reflector fares.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::error::ReflectorError;
+use crate::metrics::{Metrics, count};
+use crate::object::Rejected;
+
+/// Counts, and remembers the last error of each reflector until things go well again.
+pub struct Monitor {
+    pub(crate) metrics: Metrics,
+    errors: watch::Sender<Vec<Option<Arc<ReflectorError>>>>,
+    last_rejected: Mutex<Option<Rejected>>,
+    last_sign: Mutex<Option<Instant>>,
+    on_error: Option<ErrorHandler>,
+}
+
+/// Is told of every error that ends a list or a watch. It must be quick.
+pub type ErrorHandler = Arc<dyn Fn(&ReflectorError) + Send + Sync>;
+
+impl Monitor {
+    /// For that many reflectors.
+    pub fn new(reflectors: usize, on_error: Option<ErrorHandler>) -> Arc<Self> {
+        Arc::new(Self {
+            metrics: Metrics::default(),
+            errors: watch::Sender::new(vec![None; reflectors]),
+            last_rejected: Mutex::new(None),
+            last_sign: Mutex::new(None),
+            on_error,
+        })
+    }
+
+    /// What is wrong at the moment; nothing if things go well.
+    pub fn error(&self) -> Option<Arc<ReflectorError>> {
+        self.errors.borrow().iter().flatten().next().cloned()
+    }
+
+    /// The last object that could not be cached, and why.
+    pub fn last_rejected(&self) -> Option<Rejected> {
+        self.last_rejected.lock().clone()
+    }
+
+    pub(crate) fn quiet_millis(&self) -> Option<u64> {
+        let last = (*self.last_sign.lock())?;
+        u64::try_from(last.elapsed().as_millis()).ok()
+    }
+
+    pub(crate) fn changes(&self) -> watch::Receiver<Vec<Option<Arc<ReflectorError>>>> {
+        self.errors.subscribe()
+    }
+
+    pub(super) fn failed(&self, source: usize, error: ReflectorError) {
+        count(&self.metrics.errors);
+        match &error {
+            error if error.is_expired() => tracing::info!(%error, "the revision is gone"),
+            error => tracing::warn!(%error, "a list or watch failed"),
+        }
+        if let Some(on_error) = &self.on_error {
+            on_error(&error);
+        }
+        self.errors.send_modify(|errors| {
+            if let Some(slot) = errors.get_mut(source) {
+                *slot = Some(Arc::new(error));
+            }
+        });
+    }
+
+    pub(super) fn healthy(&self, source: usize) {
+        self.errors.send_if_modified(|errors| {
+            errors
+                .get_mut(source)
+                .is_some_and(|slot| slot.take().is_some())
+        });
+    }
+
+    pub(super) fn sign_of_life(&self) {
+        *self.last_sign.lock() = Some(Instant::now());
+    }
+
+    pub(super) fn rejected(&self, rejected: Rejected) {
+        count(&self.metrics.rejected);
+        tracing::warn!(
+            object = rejected.what,
+            why = rejected.why,
+            "an object cannot be cached"
+        );
+        *self.last_rejected.lock() = Some(rejected);
+    }
+}

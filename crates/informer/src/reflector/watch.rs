@@ -1,0 +1,241 @@
+//! Following: resume, bookmarks, silence, the ways a watch ends.
+
+use std::sync::atomic::Ordering;
+
+use futures_util::StreamExt;
+use kube::core::Status;
+use kubewright_client::stream::{ByteStream, EventType, WatchDecoder, WatchFrame};
+use tokio::time::{Duration, Instant};
+
+use super::cycle::Reflector;
+use super::error::ReflectorError;
+use crate::delta::Delta;
+use crate::lister_watcher::WatchRequest;
+use crate::metrics::count;
+use crate::object::spans::Layout;
+
+/// A watch that is under way.
+pub(super) struct OpenWatch {
+    pub(super) stream: ByteStream,
+    pub(super) decoder: WatchDecoder,
+    pub(super) opened: Instant,
+    pub(super) events: u64,
+}
+
+/// How a watch ended.
+enum End {
+    /// The server closed it, or the connection broke: go on from the last revision.
+    Closed,
+    /// By an error.
+    Failed(ReflectorError),
+}
+
+/// A watch that ends sooner and brought nothing makes no sense.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// So many watches in a row that end sooner, and it is time to wait.
+const SHORT_IN_A_ROW: u32 = 3;
+
+/// Errors with code 500 so far apart have nothing to do with each other.
+const INTERNAL_ERRORS_APART: Duration = Duration::from_secs(60);
+
+impl Reflector {
+    /// Follows the changes until everything has to be listed again.
+    pub(super) async fn watch(&mut self, mut handed_over: Option<OpenWatch>) -> ReflectorError {
+        let mut short = 0;
+        loop {
+            let mut watch = match handed_over.take() {
+                Some(watch) => watch,
+                None => match self.open_watch().await {
+                    Ok(watch) => watch,
+                    Err(error) if error.is_passing() => {
+                        self.back_off(&error).await;
+                        continue;
+                    }
+                    Err(error) => return error,
+                },
+            };
+            self.monitor.healthy(self.source);
+            let end = self.follow(&mut watch).await;
+            match end {
+                End::Closed if watch.opened.elapsed() >= SHORT => short = 0,
+                End::Closed if watch.events == 0 => return ReflectorError::VeryShortWatch,
+                End::Closed => {
+                    short += 1;
+                    if short >= SHORT_IN_A_ROW {
+                        self.back_off(&ReflectorError::VeryShortWatch).await;
+                    }
+                }
+                End::Failed(error) if error.is_too_many_requests() => self.back_off(&error).await,
+                End::Failed(error) if error.is_internal() && self.may_retry_internal() => {}
+                End::Failed(error) => return error,
+            }
+        }
+    }
+
+    async fn open_watch(&mut self) -> Result<OpenWatch, ReflectorError> {
+        let request = WatchRequest {
+            resource_version: self.last_version.clone().unwrap_or_default(),
+            send_initial_events: false,
+            timeout: self.watch_timeout(),
+        };
+        self.open(request).await
+    }
+
+    pub(super) async fn open(&self, request: WatchRequest) -> Result<OpenWatch, ReflectorError> {
+        count(&self.monitor.metrics.watches);
+        let opened = Instant::now();
+        let watch = self.lister_watcher.watch(request);
+        let stream = Self::within_stall(self.config.stall, watch).await?;
+        Ok(OpenWatch {
+            stream,
+            decoder: WatchDecoder::default(),
+            opened,
+            events: 0,
+        })
+    }
+
+    /// Reads a watch to its end, and pushes what it brings chunk by chunk.
+    async fn follow(&mut self, watch: &mut OpenWatch) -> End {
+        let mut deltas = Vec::new();
+        loop {
+            let end = self.take_all(watch, &mut deltas);
+            self.queue.push_all(self.source, &mut deltas).await;
+            if let Some(error) = end {
+                return End::Failed(error);
+            }
+            match tokio::time::timeout(self.config.silence, watch.stream.next()).await {
+                Err(_) => {
+                    count(&self.monitor.metrics.silent_watches);
+                    tracing::info!(silence = ?self.config.silence, "a watch went silent");
+                    return End::Closed;
+                }
+                Ok(None) => return End::Closed,
+                Ok(Some(Err(error))) => {
+                    count(&self.monitor.metrics.broken_streams);
+                    tracing::debug!(%error, "a watch broke off");
+                    return End::Closed;
+                }
+                Ok(Some(Ok(chunk))) => {
+                    self.received(&chunk);
+                    watch.decoder.push(chunk);
+                }
+            }
+        }
+    }
+
+    pub(super) fn received(&self, chunk: &[u8]) {
+        let metrics = &self.monitor.metrics;
+        metrics
+            .received_bytes
+            .fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        self.monitor.sign_of_life();
+    }
+
+    /// The events that have arrived whole.
+    fn take_all(
+        &mut self,
+        watch: &mut OpenWatch,
+        deltas: &mut Vec<Delta>,
+    ) -> Option<ReflectorError> {
+        loop {
+            let frame = match watch.decoder.next() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return None,
+                Err(error) => return Some(error.into()),
+            };
+            watch.events += 1;
+            count(&self.monitor.metrics.events);
+            if let Err(error) = self.take(frame, deltas) {
+                return Some(error);
+            }
+        }
+    }
+
+    fn take(&mut self, frame: WatchFrame, deltas: &mut Vec<Delta>) -> Result<(), ReflectorError> {
+        let make = match frame.event {
+            EventType::Added => Delta::Added,
+            EventType::Modified => Delta::Updated,
+            EventType::Deleted => Delta::Deleted,
+            EventType::Bookmark => {
+                count(&self.monitor.metrics.bookmarks);
+                if let Some(Bookmark { version, .. }) = Bookmark::read(&frame.object) {
+                    self.reached(&version);
+                    deltas.push(Delta::Bookmark {
+                        resource_version: version,
+                    });
+                }
+                return Ok(());
+            }
+            EventType::Error => return Err(error_event(&frame.object)),
+        };
+        // What cannot be cached does not move the revision either.
+        if let Some(object) = self.object(&frame.object) {
+            if !object.resource_version().is_empty() {
+                self.reached(object.resource_version());
+            }
+            deltas.push(make(object));
+        }
+        Ok(())
+    }
+
+    /// Whether a 500 at the end of a watch is still within the time in which it causes no list.
+    fn may_retry_internal(&mut self) -> bool {
+        let most = self.config.internal_error_retry;
+        if most.is_zero() {
+            return false;
+        }
+        let now = Instant::now();
+        let began = match self.internal_errors {
+            Some((began, last)) if now - last < INTERNAL_ERRORS_APART => began,
+            _ => now,
+        };
+        let retry = now - began <= most;
+        self.internal_errors = retry.then_some((began, now));
+        retry
+    }
+}
+
+/// What a bookmark says.
+pub(super) struct Bookmark {
+    pub(super) version: String,
+    /// It marks the end of the initial events.
+    pub(super) ends_initial_events: bool,
+}
+
+impl Bookmark {
+    pub(super) fn read(json: &[u8]) -> Option<Self> {
+        const MARK: &[u8] = b"k8s.io/initial-events-end";
+        use kubewright_client::stream::scan::{ObjectReader, text};
+        let layout = Layout::read(json, true).ok()?;
+        let version = text(layout.spans.resource_version.within(json, &layout))?;
+        if version.is_empty() {
+            return None;
+        }
+        let mut ends_initial_events = false;
+        let annotations = layout.spans.annotations.within(json, &layout);
+        if let Ok(mut reader) = ObjectReader::new(annotations, 0) {
+            while let Ok(Some(key)) = reader.next_key() {
+                let Ok(value) = reader.skip() else {
+                    break;
+                };
+                ends_initial_events |= key == MARK && &annotations[value] == b"\"true\"";
+            }
+        }
+        Some(Self {
+            version: version.into_owned(),
+            ends_initial_events,
+        })
+    }
+}
+
+/// The error that an event of type ERROR stands for.
+pub(super) fn error_event(json: &[u8]) -> ReflectorError {
+    let status = serde_json::from_slice::<Status>(json).unwrap_or_else(|error| {
+        Status::failure(&format!("an undecodable status: {error}"), "InternalError").with_code(500)
+    });
+    ReflectorError::Refused {
+        status: Box::new(status),
+        retry_after: None,
+    }
+}

@@ -1,0 +1,374 @@
+//! Readers: when they come, what they are told, how far they may fall behind.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use kube::core::DynamicObject;
+use kubewright_informer::{Buffer, Cause, Event, InformerConfig, SharedInformer, SubscribeOptions};
+use parking_lot::Mutex;
+
+use crate::history::History;
+use crate::simulated::{Fault, Server, config, converged, expired, widgets};
+
+fn options() -> SubscribeOptions {
+    SubscribeOptions::default()
+}
+
+fn filled(count: usize) -> Server {
+    let server = Server::new(3);
+    (0..count).for_each(|i| server.put(&format!("w{i}")));
+    server
+}
+
+async fn settle() {
+    tokio::time::sleep(Duration::from_millis(10)).await;
+}
+
+// SI-40, SI-41
+#[tokio::test(start_paused = true)]
+async fn a_late_handler_is_shown_everything_once() {
+    let server = filled(20);
+    let (informer, history, _first) = server.informer(config());
+    converged(&server, &informer, &history).await;
+    server.put("w3");
+    server.delete("w4");
+    converged(&server, &informer, &history).await;
+    let (late, registration) = History::of(&informer, options());
+    assert!(!registration.has_synced());
+    server.put("w5");
+    assert!(registration.synced().await);
+    converged(&server, &informer, &late).await;
+    assert_eq!(
+        late.told()
+            .iter()
+            .filter(|l| l.contains("(initial)"))
+            .count(),
+        19
+    );
+    late.assert_consistent();
+}
+
+// SI-1
+#[tokio::test(start_paused = true)]
+async fn handlers_come_and_go_while_things_change() {
+    let server = filled(30);
+    let (informer, history, _first) = server.informer(config());
+    let mut others = Vec::new();
+    for i in 0..60 {
+        server.put(&format!("w{}", i % 37));
+        if i % 3 == 0 {
+            server.delete(&format!("w{}", i % 11));
+        }
+        let buffer = [Buffer::Unbounded, Buffer::Bounded(2), Buffer::Coalesce][i % 3];
+        others.push(History::of(&informer, options().buffer(buffer)));
+        if i % 5 == 4 {
+            let (history, registration) = others.remove(0);
+            registration.shut_down().await;
+            history.assert_consistent();
+        }
+        tokio::time::sleep(Duration::from_millis(7 * (i as u64 % 4))).await;
+    }
+    converged(&server, &informer, &history).await;
+    for (history, registration) in &others {
+        converged(&server, &informer, history).await;
+        assert!(registration.has_synced());
+        assert_eq!(registration.depth(), 0);
+    }
+}
+
+// SI-50
+#[tokio::test(start_paused = true)]
+async fn a_handler_has_synced_when_it_has_dealt_with_the_first_list() {
+    for buffer in [Buffer::Unbounded, Buffer::Bounded(4), Buffer::Coalesce] {
+        let server = filled(10);
+        let informer = SharedInformer::<DynamicObject>::new(
+            widgets(),
+            vec![Arc::new(server.clone())],
+            config(),
+        );
+        let mut subscription = informer.subscribe(options().buffer(buffer));
+        informer.start();
+        for _ in 0..10 {
+            assert!(subscription.next().await.is_some());
+            assert!(!subscription.has_synced(), "{buffer:?}");
+        }
+        assert!(informer.has_synced());
+        // Asking for more says that the tenth was dealt with.
+        let more = tokio::time::timeout(Duration::from_secs(1), subscription.next()).await;
+        assert!(more.is_err());
+        assert!(subscription.has_synced(), "{buffer:?}");
+    }
+}
+
+// Q-2
+#[tokio::test(start_paused = true)]
+async fn an_empty_list_syncs_too() {
+    let server = filled(0);
+    let (informer, _history, registration) = server.informer(config());
+    informer
+        .wait_for_sync(Duration::from_secs(5))
+        .await
+        .unwrap();
+    assert!(registration.synced().await);
+}
+
+// SI-51, SI-52
+#[tokio::test(start_paused = true)]
+async fn a_removed_handler_is_told_nothing_more() {
+    let server = filled(3);
+    let (informer, history, _kept) = server.informer(config());
+    converged(&server, &informer, &history).await;
+    let (removed, registration) = History::of(&informer, options());
+    registration.synced().await;
+    registration.remove();
+    registration.remove();
+    registration.shut_down().await;
+    server.put("w1");
+    converged(&server, &informer, &history).await;
+    assert_eq!(removed.told().len(), 3);
+    assert_eq!(informer.metrics().handlers.len(), 1);
+}
+
+// SI-31
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_contained_and_reported() {
+    let server = filled(5);
+    let (informer, history, _other) = server.informer(config());
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let registration = informer.add_handler_with(
+        options().name("clumsy"),
+        move |event: Event<DynamicObject>| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            assert!(event.key().name() != "w2", "not this one");
+        },
+    );
+    assert!(registration.synced().await);
+    converged(&server, &informer, &history).await;
+    assert_eq!(calls.load(Ordering::SeqCst), 5);
+    let panic = informer.last_panic().unwrap();
+    assert_eq!(
+        (&*panic.handler, &*panic.key, &*panic.message),
+        ("clumsy", "ns/w2", "not this one")
+    );
+    assert_eq!(informer.metrics().handler_panics, 1);
+}
+
+// SI-10, SI-13, 6.4
+#[tokio::test(start_paused = true)]
+async fn a_resync_shows_everything_to_those_who_asked() {
+    let server = filled(4);
+    let (informer, history, _handler) = server.informer(config());
+    let every = Duration::from_secs(30);
+    let (resynced, _registration) = History::of(&informer, options().resync(every));
+    // Less than a second is a second.
+    let (hasty, _hasty) = History::of(&informer, options().resync(Duration::from_millis(1)));
+    converged(&server, &informer, &history).await;
+    tokio::time::sleep(Duration::from_secs(95)).await;
+    let resyncs = |h: &History| h.told().iter().filter(|l| l.ends_with("Resync")).count();
+    assert_eq!(resyncs(&resynced), 3 * 4);
+    assert!(
+        (90 * 4..=96 * 4).contains(&resyncs(&hasty)),
+        "{}",
+        resyncs(&hasty)
+    );
+    assert_eq!(resyncs(&history), 0);
+    resynced.assert_consistent();
+    hasty.assert_consistent();
+    assert_eq!(server.lists().len(), 0);
+    assert_eq!(server.watches().len(), 1);
+}
+
+// SI-20
+#[tokio::test(start_paused = true)]
+async fn a_relist_tells_what_changed_and_shows_the_rest_to_those_who_resync() {
+    let server = filled(4);
+    let (informer, history, _handler) = server.informer(config());
+    let (resynced, _registration) =
+        History::of(&informer, options().resync(Duration::from_secs(86_400)));
+    converged(&server, &informer, &history).await;
+    let before = history.told().len();
+    server.fail_watches([Fault::Refuse(expired())]);
+    server.disconnect();
+    server.put("w1");
+    converged(&server, &informer, &history).await;
+    converged(&server, &informer, &resynced).await;
+    assert_eq!(history.told().len(), before + 1);
+    assert_eq!(
+        resynced
+            .told()
+            .iter()
+            .filter(|l| l.ends_with("Relist"))
+            .count(),
+        3
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bounded_reader_holds_up_the_watch_and_nothing_is_lost() {
+    let server = filled(2);
+    let informer =
+        SharedInformer::<DynamicObject>::new(widgets(), vec![Arc::new(server.clone())], config());
+    let history = History::default();
+    let mut slow = informer.subscribe(options().buffer(Buffer::Bounded(10)));
+    informer.start();
+    for i in 0..6000 {
+        server.put(&format!("w{}", i % 50));
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    // A batch is applied as a whole, so the bound is passed once by at most a batch.
+    assert!(slow.depth() <= 1010, "{}", slow.depth());
+    let queued = informer.metrics().queued;
+    assert!(queued <= 2000, "{queued}");
+    while history.model() != server.model() {
+        let event = tokio::time::timeout(Duration::from_secs(600), slow.next()).await;
+        history.record(&event.expect("an event").expect("a running informer"));
+    }
+    history.assert_consistent();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_coalescing_reader_never_has_more_than_one_event_an_object() {
+    let server = filled(5);
+    let informer =
+        SharedInformer::<DynamicObject>::new(widgets(), vec![Arc::new(server.clone())], config());
+    let mut slow = informer.subscribe(options().buffer(Buffer::Coalesce));
+    let history = History::default();
+    informer.start();
+    informer
+        .wait_for_sync(Duration::from_secs(5))
+        .await
+        .unwrap();
+    while !slow.has_synced() {
+        if let Ok(event) = tokio::time::timeout(Duration::from_secs(1), slow.next()).await {
+            history.record(&event.unwrap());
+        }
+    }
+    for round in 0..300 {
+        server.put(&format!("w{}", round % 5));
+        if round % 7 == 0 {
+            server.delete(&format!("w{}", round % 5));
+        }
+        if round % 11 == 0 {
+            server.recreate(&format!("w{}", round % 5));
+        }
+    }
+    informer
+        .wait_for(&server.version().to_string())
+        .await
+        .unwrap();
+    assert!(slow.depth() <= 5, "{}", slow.depth());
+    while let Ok(Some(event)) = tokio::time::timeout(Duration::from_secs(1), slow.next()).await {
+        history.record(&event);
+    }
+    assert_eq!(history.model(), server.model());
+    history.assert_consistent();
+}
+
+// K-5
+#[tokio::test(start_paused = true)]
+async fn another_uid_under_the_same_name_is_told_as_such() {
+    let server = filled(1);
+    let (informer, history, _handler) = server.informer(config());
+    converged(&server, &informer, &history).await;
+    server.recreate("w0");
+    converged(&server, &informer, &history).await;
+    assert!(history.told().last().unwrap().ends_with("Recreated"));
+}
+
+// SI-1, 6.1: the cache has changed when a handler is told.
+#[tokio::test(start_paused = true)]
+async fn the_cache_is_ahead_of_its_readers() {
+    let server = filled(3);
+    let informer =
+        SharedInformer::<DynamicObject>::new(widgets(), vec![Arc::new(server.clone())], config());
+    let lister = informer.lister();
+    let wrong = Arc::new(Mutex::new(Vec::new()));
+    let noted = wrong.clone();
+    let _handler = informer.add_handler(move |event: Event<DynamicObject>| {
+        let cached = lister.cached(event.key());
+        let there = !matches!(event, Event::Deleted { .. });
+        if cached.is_some() != there {
+            noted.lock().push(format!("{event:?}"));
+        }
+    });
+    informer.start();
+    informer
+        .wait_for_sync(Duration::from_secs(5))
+        .await
+        .unwrap();
+    for i in 0..10 {
+        server.put(&format!("x{i}"));
+        settle().await;
+        server.delete(&format!("x{i}"));
+        settle().await;
+    }
+    assert!(wrong.lock().is_empty(), "{:?}", wrong.lock());
+}
+
+// CT-3
+#[test]
+fn a_filter_turns_updates_into_what_they_mean() {
+    use kubewright_informer::Cached;
+    use kubewright_informer::object::{Compression, Ingest, ObjectKind};
+    let ingest = Ingest::new(ObjectKind::new(widgets(), Compression::None));
+    let object = |app: &str| {
+        let json = format!(r#"{{"metadata":{{"name":"a","labels":{{"app":"{app}"}}}}}}"#);
+        Cached::<DynamicObject>::new(ingest.object(json.as_bytes()).unwrap())
+    };
+    let passes = |o: &Cached<DynamicObject>| o.label("app").as_deref() == Some("in");
+    let update = |old, new| Event::Updated {
+        old: object(old),
+        new: object(new),
+        cause: Cause::Change,
+    };
+    assert!(matches!(
+        update("in", "in").filtered(passes),
+        Some(Event::Updated { .. })
+    ));
+    assert!(matches!(
+        update("out", "in").filtered(passes),
+        Some(Event::Added { initial: false, .. })
+    ));
+    assert!(matches!(
+        update("in", "out").filtered(passes),
+        Some(Event::Deleted { .. })
+    ));
+    assert!(update("out", "out").filtered(passes).is_none());
+}
+
+// SI-2, SI-3
+#[tokio::test(start_paused = true)]
+async fn a_stopped_informer_ends_its_readers_and_does_not_start_again() {
+    let server = filled(2);
+    let (informer, history, _handler) = server.informer(config());
+    converged(&server, &informer, &history).await;
+    let mut subscription = informer.subscribe(options());
+    informer.stop();
+    while subscription.next().await.is_some() {}
+    informer.start();
+    assert!(informer.is_stopped());
+    let mut late = informer.subscribe(options());
+    assert!(late.next().await.is_some());
+    assert!(late.next().await.is_some());
+    assert!(late.next().await.is_none());
+    assert!(informer.wait_for("999999").await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_user_ends_the_watch() {
+    let server = filled(2);
+    let (informer, history, handler) = server.informer(InformerConfig::default());
+    converged(&server, &informer, &history).await;
+    drop(informer);
+    server.put("w9");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    // The handler is a user.
+    assert_eq!(history.model(), server.model());
+    handler.shut_down().await;
+    let watches = server.watches().len();
+    server.disconnect();
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(server.watches().len(), watches);
+}

@@ -1,0 +1,155 @@
+//! How does a control loop work inside?
+//!
+//! The classic one, by hand: an informer puts keys into a work queue, workers take them out, read the cache and write what
+//! is missing. Here every config map that asks for it (`copy-to: NAME`) is copied.
+//!
+//! Without arguments it runs on a server in this process and ends when all is done; with `--context` on a cluster of your
+//! kubeconfig, until you stop it.
+//!
+//! ```text
+//! cargo run -p informer_workqueue
+//! cargo run -p informer_workqueue -- --context kind-kind
+//! ```
+
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use clap::Parser;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::config::KubeConfigOptions;
+use kubewright_informer::{
+    Buffer, Event, Key, Lister, SharedInformer, SharedInformerFactory, SubscribeOptions,
+};
+use kubewright_testing::TestCluster;
+use kubewright_workqueue::WorkQueue;
+
+/// Copies config maps.
+#[derive(Parser)]
+struct Arguments {
+    /// A context of your kubeconfig. A server in this process unless given.
+    #[arg(long)]
+    context: Option<String>,
+}
+
+const WORKERS: usize = 2;
+const COPY_TO: &str = "copy-to";
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let Some(context) = arguments.context else {
+        let cluster = TestCluster::start().await;
+        let copied = make_maps(cluster.client()).await?;
+        return run(cluster.client(), copied_all(copied)).await;
+    };
+    let options = KubeConfigOptions {
+        context: Some(context),
+        ..KubeConfigOptions::default()
+    };
+    let config = kube::Config::from_kubeconfig(&options).await?;
+    run(Client::try_from(config)?, async |_| {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+    .await
+}
+
+/// Runs the loop until `done` says so.
+async fn run(
+    client: Client,
+    done: impl AsyncFnOnce(SharedInformer<ConfigMap>),
+) -> anyhow::Result<()> {
+    let queue = WorkQueue::<Key>::new();
+    let factory = SharedInformerFactory::new(client.clone());
+    let maps = factory.informer::<ConfigMap>();
+    // A reconciler needs keys only: one event for each object may wait, no more.
+    let enqueue = queue.clone();
+    let _handler = maps.add_handler_with(
+        SubscribeOptions::default().buffer(Buffer::Coalesce),
+        move |event: Event<ConfigMap>| enqueue.add(event.key().clone()),
+    );
+    factory.start();
+    let report = factory.wait_for_sync(Duration::from_secs(30)).await;
+    ensure!(report.is_synced(), "{report}");
+
+    let workers: Vec<_> = (0..WORKERS)
+        .map(|_| tokio::spawn(work(queue.clone(), maps.lister(), client.clone())))
+        .collect();
+    done(maps).await;
+    queue.shut_down_with_drain().await;
+    for worker in workers {
+        worker.await?;
+    }
+    factory.shutdown().await;
+    Ok(())
+}
+
+/// One worker: a key, its reconciliation, and again later if that failed.
+async fn work(queue: WorkQueue<Key>, lister: Lister<ConfigMap>, client: Client) {
+    while let Some(item) = queue.get().await {
+        match reconcile(item.key(), &lister, &client).await {
+            Ok(()) => queue.forget(item.key()),
+            Err(error) => {
+                eprintln!("{}: {error:#}", item.key());
+                queue.add_rate_limited(item.key().clone());
+            }
+        }
+    }
+}
+
+/// Makes the copy of a map what the map asks for.
+async fn reconcile(key: &Key, lister: &Lister<ConfigMap>, client: &Client) -> anyhow::Result<()> {
+    let Some(map) = lister.get_key(key)? else {
+        return Ok(());
+    };
+    let Some(target) = map.data.as_ref().and_then(|data| data.get(COPY_TO)) else {
+        return Ok(());
+    };
+    let namespace = key.namespace().context("a map without a namespace")?;
+    let copy = lister.namespace(namespace).get(target)?;
+    let mut data = map.data.clone().unwrap_or_default();
+    data.remove(COPY_TO);
+    if copy.is_some_and(|copy| copy.data.as_ref() == Some(&data)) {
+        return Ok(());
+    }
+    let apply = serde_json::json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": target}, "data": data,
+    });
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+    let parameters = PatchParams::apply("copier").force();
+    maps.patch(target, &parameters, &Patch::Apply(apply))
+        .await?;
+    println!("{key} copied to {target}");
+    Ok(())
+}
+
+/// Some maps that ask to be copied. How many.
+async fn make_maps(client: Client) -> anyhow::Result<usize> {
+    let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    for i in 0..5 {
+        let mut map = ConfigMap::default();
+        map.metadata.name = Some(format!("map-{i}"));
+        let data = [(COPY_TO, format!("copy-{i}")), ("number", i.to_string())];
+        map.data = Some(data.map(|(key, value)| (key.to_owned(), value)).into());
+        maps.create(&PostParams::default(), &map).await?;
+    }
+    Ok(5)
+}
+
+/// Waits until that many copies are in the cache.
+fn copied_all(copies: usize) -> impl AsyncFnOnce(SharedInformer<ConfigMap>) {
+    async move |maps: SharedInformer<ConfigMap>| {
+        let mut events = maps.subscribe(SubscribeOptions::default());
+        let mut seen = 0;
+        while seen < copies {
+            match events.next().await {
+                Some(Event::Added { object, .. }) if object.name().starts_with("copy-") => {
+                    seen += 1
+                }
+                Some(_) => {}
+                None => return,
+            }
+        }
+    }
+}
