@@ -81,6 +81,40 @@ pub(crate) fn config_map_named(name: &str, value_bytes: usize) -> String {
     )
 }
 
+/// A Deployment of about 4 KB with a hole for its number: three containers with probes, resources, mounts and variables.
+pub(crate) fn deployment() -> String {
+    let container = |name: &str, port: u16| {
+        let variables: Vec<String> = (0..6)
+            .map(|i| format!(r#"{{"name":"SETTING_{i}","value":"{name}-value-{i}"}}"#))
+            .collect();
+        format!(
+            r#"{{"name":"{name}","image":"registry.example.com/team/{name}:v1.2.3","args":["--listen=:{port}","--log-level=info"],
+            "ports":[{{"name":"http-{port}","containerPort":{port}}}],"env":[{}],
+            "resources":{{"requests":{{"cpu":"100m","memory":"128Mi"}},"limits":{{"cpu":"500m","memory":"256Mi"}}}},
+            "livenessProbe":{{"httpGet":{{"path":"/healthz","port":{port}}},"periodSeconds":20}},
+            "readinessProbe":{{"httpGet":{{"path":"/readyz","port":{port}}},"initialDelaySeconds":3}},
+            "volumeMounts":[{{"name":"config","mountPath":"/etc/config"}},{{"name":"scratch","mountPath":"/scratch"}}],
+            "securityContext":{{"allowPrivilegeEscalation":false,"readOnlyRootFilesystem":true,"capabilities":{{"drop":["ALL"]}}}}}}"#,
+            variables.join(",")
+        )
+    };
+    let containers = [("web", 8080), ("proxy", 8443), ("metrics", 9090)];
+    let containers: Vec<String> = containers
+        .iter()
+        .map(|(name, port)| container(name, *port))
+        .collect();
+    let labels = r#""app.kubernetes.io/name":"web","app.kubernetes.io/part-of":"shop""#;
+    format!(
+        r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"web-{HOLE}","labels":{{{labels}}}}},
+        "spec":{{"replicas":3,"selector":{{"matchLabels":{{{labels}}}}},
+        "template":{{"metadata":{{"labels":{{{labels}}},"annotations":{{"prometheus.io/scrape":"true"}}}},
+        "spec":{{"containers":[{}],"volumes":[{{"name":"config","configMap":{{"name":"web"}}}},{{"name":"scratch","emptyDir":{{}}}}],
+        "serviceAccountName":"web","topologySpreadConstraints":[{{"maxSkew":1,"topologyKey":"kubernetes.io/hostname",
+        "whenUnsatisfiable":"ScheduleAnyway","labelSelector":{{"matchLabels":{{{labels}}}}}}}]}}}}}}}}"#,
+        containers.join(",")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

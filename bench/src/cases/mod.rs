@@ -1,9 +1,11 @@
 //! The pieces of work, one file each: what is done, and what is measured.
 
 mod create;
+mod deployments;
 mod get;
 mod growth;
 mod list;
+mod openapi;
 mod start;
 mod watch;
 
@@ -28,20 +30,24 @@ use crate::{
 pub(crate) enum Case {
     Start,
     Create,
+    Deployments,
     Get,
     List,
     Watch,
+    Openapi,
     Growth,
     Informer,
 }
 
 impl Case {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Start,
         Self::Create,
+        Self::Deployments,
         Self::Get,
         Self::List,
         Self::Watch,
+        Self::Openapi,
         Self::Growth,
         Self::Informer,
     ];
@@ -51,9 +57,11 @@ impl Case {
         match self {
             Self::Start => "start: from nothing to ready, and at rest",
             Self::Create => "create: small ConfigMaps over 32 connections",
+            Self::Deployments => "deployments: 4 KB each over 32 connections",
             Self::Get => "get: one of 1,000 ConfigMaps over 32 connections",
             Self::List => "list: 49 MB in one answer",
             Self::Watch => "watch: one write, 1,000 watchers",
+            Self::Openapi => "openapi: documents made when they are first asked for",
             Self::Growth => "growth: the same operations with few and with many objects",
             Self::Informer => "informer: a cache of pods from a replayed server",
         }
@@ -78,7 +86,8 @@ pub(crate) fn run(
         Case::Start => return start::run(settings, peer, report),
         Case::Growth => return growth::run(settings, report),
         Case::Informer => return crate::informer::run(report, settings.largest < 100_000),
-        Case::Create | Case::Get | Case::List | Case::Watch => {}
+        Case::Create | Case::Deployments | Case::Get | Case::List | Case::Watch | Case::Openapi => {
+        }
     }
     let server = Server::start(&settings.server)?;
     on_one_thread(work(case, settings, &server.endpoint, Whose::Ours, report))?;
@@ -106,9 +115,11 @@ async fn work(
     let name = &namespace.name;
     let created = match case {
         Case::Create => create::run(settings, endpoint, name, whose, report).await?,
+        Case::Deployments => deployments::run(settings, endpoint, name, whose, report).await?,
         Case::Get => get::run(settings, endpoint, name, whose, report).await?,
         Case::List => list::run(endpoint, name, whose, report).await?,
         Case::Watch => watch::run(endpoint, name, whose, report).await?,
+        Case::Openapi => openapi::run(endpoint, whose, report).await?,
         Case::Start | Case::Growth | Case::Informer => 0,
     };
     // Ours is thrown away as a whole.

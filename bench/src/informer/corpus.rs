@@ -2,8 +2,20 @@
 
 use std::fmt::Write as _;
 
-/// The JSON of a pod, as a list of the server has it, at a revision.
+/// The JSON of a pod as a watch has it, with its kind.
+pub(super) fn watched_pod(i: u64, version: u64, out: &mut String) {
+    out.push_str(r#"{"kind":"Pod","apiVersion":"v1","#);
+    body(i, version, out);
+}
+
+/// The JSON of a pod as a list has it.
 pub(super) fn pod(i: u64, version: u64, out: &mut String) {
+    out.push('{');
+    body(i, version, out);
+}
+
+/// What follows the opening bracket.
+fn body(i: u64, version: u64, out: &mut String) {
     let hash = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let app = i % 200;
     let namespace = i % 50;
@@ -17,7 +29,7 @@ pub(super) fn pod(i: u64, version: u64, out: &mut String) {
     );
     let _ = write!(
         out,
-        r#"{{"metadata":{{"name":"web-{app}-{suffix:08x}-{i:06}","generateName":"web-{app}-{suffix:08x}-","namespace":"team-{namespace}","uid":"{uid}","resourceVersion":"{version}","creationTimestamp":"2026-03-01T10:{m:02}:{s:02}Z","labels":{{"app.kubernetes.io/name":"web-{app}","app.kubernetes.io/instance":"web-{app}-{namespace}","app.kubernetes.io/version":"1.{app}.3","pod-template-hash":"{suffix:08x}","team":"team-{namespace}","tier":"frontend"}},"annotations":{{"prometheus.io/scrape":"true","prometheus.io/port":"9090","checksum/config":"{hash:016x}{hash:016x}{hash:016x}{hash:016x}"}},"ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-{app}-{suffix:08x}","uid":"{uid}","controller":true,"blockOwnerDeletion":true}}],"managedFields":["#,
+        r#""metadata":{{"name":"web-{app}-{suffix:08x}-{i:06}","generateName":"web-{app}-{suffix:08x}-","namespace":"team-{namespace}","uid":"{uid}","resourceVersion":"{version}","creationTimestamp":"2026-03-01T10:{m:02}:{s:02}Z","labels":{{"app.kubernetes.io/name":"web-{app}","app.kubernetes.io/instance":"web-{app}-{namespace}","app.kubernetes.io/version":"1.{app}.3","pod-template-hash":"{suffix:08x}","team":"team-{namespace}","tier":"frontend"}},"annotations":{{"prometheus.io/scrape":"true","prometheus.io/port":"9090","checksum/config":"{hash:016x}{hash:016x}{hash:016x}{hash:016x}"}},"ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-{app}-{suffix:08x}","uid":"{uid}","controller":true,"blockOwnerDeletion":true}}],"managedFields":["#,
         suffix = (app * 2_654_435_761) & 0xffff_ffff,
         m = i / 60 % 60,
         s = i % 60,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::corpus::pod;
+use super::corpus::{pod, watched_pod};
 
 const CHUNK: usize = 64 << 10;
 
@@ -50,7 +50,7 @@ fn talk(connection: &TcpStream, relisted: &AtomicBool) -> std::io::Result<()> {
             list(&mut body, pods)?;
         } else if path.contains("sendInitialEvents") {
             for i in 0..pods {
-                body.frame("ADDED", |text| pod(i, 1000 + i, text))?;
+                body.frame("ADDED", |text| watched_pod(i, 1000 + i, text))?;
             }
             body.frame("BOOKMARK", |text| text.push_str(&bookmark(1_000_000, true)))?;
             body.flush()?;
@@ -62,7 +62,7 @@ fn talk(connection: &TcpStream, relisted: &AtomicBool) -> std::io::Result<()> {
         } else {
             for i in 0..events {
                 let which = i.wrapping_mul(7919) % pods;
-                body.frame("MODIFIED", |text| pod(which, 2_000_000 + i, text))?;
+                body.frame("MODIFIED", |text| watched_pod(which, 2_000_000 + i, text))?;
             }
             if events > 0 {
                 body.frame("BOOKMARK", |text| {

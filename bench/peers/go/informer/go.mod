@@ -1,4 +1,4 @@
-module kubewright/bench/informer
+module kubewright.dev/bench/informer
 
 go 1.26.0
 

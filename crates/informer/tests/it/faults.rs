@@ -49,7 +49,7 @@ async fn survives(name: &str, before: impl Fn(&Server), during: impl Fn(&Server)
 }
 
 fn cuts() -> impl Iterator<Item = usize> {
-    (0..1200).step_by(67)
+    (0..1200).step_by(113)
 }
 
 #[tokio::test(start_paused = true)]
