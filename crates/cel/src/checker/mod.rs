@@ -285,7 +285,7 @@ impl Checker<'_> {
             self.check(element);
             let optional = optional.get(at).copied().unwrap_or(false);
             let element_type = self.unwrap_optional(element.id, optional);
-            of = Some(self.join(element.id, of, element_type));
+            of = Some(self.join(of, element_type));
         }
         Type::list(of.unwrap_or_else(|| self.substitution.fresh()))
     }
@@ -295,10 +295,10 @@ impl Checker<'_> {
         for entry in entries {
             self.check(&mut entry.key);
             let key = self.type_of(entry.key.id);
-            keys = Some(self.join(entry.key.id, keys, key));
+            keys = Some(self.join(keys, key));
             self.check(&mut entry.value);
             let value = self.unwrap_optional(entry.value.id, entry.optional);
-            values = Some(self.join(entry.value.id, values, value));
+            values = Some(self.join(values, value));
         }
         let key = keys.unwrap_or_else(|| self.substitution.fresh());
         let value = values.unwrap_or_else(|| self.substitution.fresh());
@@ -325,13 +325,12 @@ impl Checker<'_> {
         }
     }
 
-    fn join(&mut self, id: ExprId, so_far: Option<Type>, next: Type) -> Type {
+    fn join(&mut self, so_far: Option<Type>, next: Type) -> Type {
         let Some(so_far) = so_far else { return next };
         if self.substitution.assign(&so_far, &next) {
             return unify::most_general(&so_far, &next);
         }
         // Whether a mixture is meant is decided when all types are known.
-        let _ = id;
         Type::Dyn
     }
 

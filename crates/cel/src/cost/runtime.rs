@@ -188,6 +188,11 @@ impl CallCost {
         }
     }
 
+    /// Whether the cost is known only with the result. All else is charged before the call is made.
+    pub(crate) fn needs_result(self) -> bool {
+        matches!(self, Self::ResultTwice | Self::ResultList)
+    }
+
     /// Whether what is in an optional counts. The language's own functions look into it, the others do not.
     fn unwraps(self) -> bool {
         matches!(

@@ -181,14 +181,9 @@ fn identity<'a>(args: &[Value<'a>]) -> EvalResult<'a> {
 /// The error of a conversion that is not possible.
 fn impossible<'a>(args: &[Value<'a>], to: Type) -> EvalResult<'a> {
     let from = args.first().map_or("error", Value::type_name);
-    let short = |name: &str| match name {
-        "google.protobuf.Timestamp" => "google.protobuf.Timestamp".to_owned(),
-        name => name.to_owned(),
-    };
     Err(EvalError::new(format!(
-        "type conversion error from '{}' to '{}'",
-        short(from),
-        short(to.name())
+        "type conversion error from '{from}' to '{}'",
+        to.name()
     )))
 }
 

@@ -19,7 +19,7 @@ pub struct NamedFormat {
 }
 
 /// The formats by the names of their functions.
-pub(crate) const FORMATS: [(&str, NamedFormat); 13] = [
+static FORMATS: [(&str, NamedFormat); 13] = [
     (
         "dns1123Label",
         NamedFormat {
@@ -126,9 +126,6 @@ pub(crate) const FORMATS: [(&str, NamedFormat); 13] = [
     ),
 ];
 
-/// The same, to be borrowed for ever.
-static ALL: [(&str, NamedFormat); 13] = FORMATS;
-
 pub(super) fn declare(r: &mut Registry) {
     r.member(
         "validate",
@@ -165,7 +162,7 @@ pub(super) fn declare(r: &mut Registry) {
 }
 
 fn constant<'a>(at: usize) -> EvalResult<'a> {
-    match ALL.get(at) {
+    match FORMATS.get(at) {
         Some((_, format)) => Ok(Value::Format(format)),
         None => no_such_overload(),
     }
@@ -175,7 +172,7 @@ fn named<'a>(args: &[Value<'a>]) -> EvalResult<'a> {
     let [Value::String(name)] = args else {
         return no_such_overload();
     };
-    let format = ALL.iter().find(|(known, _)| known == &&**name);
+    let format = FORMATS.iter().find(|(known, _)| known == &&**name);
     Ok(match format {
         Some((_, format)) => Value::some(Value::Format(format)),
         None => Value::none(),

@@ -196,6 +196,11 @@ impl<'a> Machine<'a> {
             }
         }
         let count = call.args.len().min(2);
+        let known = !call.cost.needs_result();
+        if known {
+            let cost = call.cost.count(&args[..count], &Ok(Value::Null));
+            self.charge(cost)?;
+        }
         let result = match &args {
             [Err(error), _] => Err(error.clone()),
             [Ok(_), Err(error)] if count == 2 => Err(error.clone()),
@@ -205,10 +210,10 @@ impl<'a> Machine<'a> {
             }
             _ => Err(EvalError::NO_SUCH_OVERLOAD),
         };
-        let cost = match call.cost {
-            CallCost::One => 1,
-            cost => cost.count(&args[..count], &result),
-        };
+        if known {
+            return result;
+        }
+        let cost = call.cost.count(&args[..count], &result);
         self.finish(cost, result)
     }
 
@@ -232,12 +237,19 @@ impl<'a> Machine<'a> {
                 }
             }
         }
-        let result = match &failed {
-            Some(error) => Err(error.clone()),
+        let mut args: Vec<EvalResult<'a>> = values.iter().cloned().map(Ok).collect();
+        args.extend(failed.clone().map(Err));
+        let known = !cost.needs_result();
+        if known {
+            self.charge(cost.count(&args, &Ok(Value::Null)))?;
+        }
+        let result = match failed {
+            Some(error) => Err(error),
             None => run(&values),
         };
-        let mut args: Vec<EvalResult<'a>> = values.into_iter().map(Ok).collect();
-        args.extend(failed.map(Err));
+        if known {
+            return result;
+        }
         let cost = cost.count(&args, &result);
         self.finish(cost, result)
     }

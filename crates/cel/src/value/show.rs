@@ -71,19 +71,10 @@ impl fmt::Display for Value<'_> {
 }
 
 /// Seconds as a decimal number: `5400s`, `0.001s`.
-pub(crate) fn duration(nanos: i64) -> String {
-    let seconds = nanos as f64 / 1e9;
-    format!(
-        "{}s",
-        go_text::float_plain(exact_seconds(nanos).unwrap_or(seconds))
-    )
-}
-
-/// Go adds whole seconds and the fraction as floats.
-fn exact_seconds(nanos: i64) -> Option<f64> {
-    let whole = nanos / 1_000_000_000;
-    let rest = nanos % 1_000_000_000;
-    Some(whole as f64 + rest as f64 / 1e9)
+fn duration(nanos: i64) -> String {
+    // Whole seconds and the fraction are added as floats, as in Go.
+    let seconds = (nanos / 1_000_000_000) as f64 + (nanos % 1_000_000_000) as f64 / 1e9;
+    format!("{}s", go_text::float_plain(seconds))
 }
 
 fn double(number: f64) -> String {
