@@ -22,6 +22,11 @@ pub trait Schema: Copy {
     /// The value that stands in for a key field which an item leaves out, such as `"TCP"` for `protocol`. Asked of a
     /// [`Shape::List`] that merges by key.
     fn key_default(&self, key: &str) -> Option<Value>;
+
+    /// Values of the type were made by a decoder that enforces it, so that checking them again finds nothing.
+    fn is_enforced(&self) -> bool {
+        false
+    }
 }
 
 /// The kind of a value, and how it merges.

@@ -59,6 +59,8 @@ pub fn decode_typed(node: Node<'_>, ty: &'static StructType) -> Result<Typed, Ty
 /// Decodes a value that was changed in memory, by a patch say. Equal to printing it and decoding the text.
 pub fn normalize_typed(value: Value, ty: &'static StructType) -> Result<Value, TypeError> {
     let mut decoder = Decoder::new(ty, false);
+    let mut value = value;
+    canonical::complete(&mut value, ty);
     if canonical::is_canonical(&value, ty, decoder.keep_empty) {
         return Ok(value);
     }

@@ -183,6 +183,10 @@ impl<'a> Schema for TypeSchema<'a> {
         }
     }
 
+    fn is_enforced(&self) -> bool {
+        matches!(self, Self::Object(_))
+    }
+
     fn field(&self, name: &str) -> Option<Self> {
         if let Self::Declared(schema, whole) = *self {
             return Self::declared_field(schema, whole, name);

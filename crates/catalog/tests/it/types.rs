@@ -111,6 +111,7 @@ fn protobuf_numbers_are_unique_within_a_message() {
 #[test]
 fn only_type_meta_and_json_only_types_lack_protobuf_numbers() {
     let json_only = [
+        "Info",
         "Table",
         "TableColumnDefinition",
         "TableRow",

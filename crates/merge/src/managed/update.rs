@@ -51,9 +51,12 @@ pub(super) fn track<S: Schema>(
     now: Timestamp,
 ) -> Result<(), UpdateError> {
     let schema = endpoint.schema;
-    // What an empty object encodes to fits its type.
-    let live_to_check = is_stored(live).then_some(("live", live));
-    for (which, object) in [("new", new)].into_iter().chain(live_to_check) {
+    // What an empty object encodes to fits its type, too.
+    let to_check = [("new", new, true), ("live", live, is_stored(live))];
+    for (which, object, _) in to_check
+        .into_iter()
+        .filter(|(_, _, doubtful)| *doubtful && !schema.is_enforced())
+    {
         typed::validate(schema, object, Duplicates::Allowed).map_err(|e| {
             UpdateError(format!(
                 "failed to convert {which} object ({}) to smd typed: {e}",

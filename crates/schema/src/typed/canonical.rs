@@ -25,6 +25,16 @@ pub(super) fn is_canonical(value: &Value, ty: &'static StructType, keep_empty: b
     }
 }
 
+/// Adds the fields that are always written and are missing: strategies clear a whole `status` by removing it.
+pub(super) fn complete(value: &mut Value, ty: &'static StructType) {
+    let Value::Object(map) = value else { return };
+    for field in ty.fields.iter().filter(|f| zero::written_when_absent(f)) {
+        if !map.contains_key(field.json) {
+            map.insert(field.json.to_owned(), zero::of(&field.ty));
+        }
+    }
+}
+
 struct Check {
     keep_empty: bool,
 }

@@ -87,15 +87,14 @@ pub(super) fn validate_container(
     );
     let escalation = &context["allowPrivilegeEscalation"];
     if escalation.is_set() && !escalation.flag() {
-        let text = internal_form(context);
         if context["privileged"].flag() {
             let message = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
-            errors.push(field::invalid_raw(path, text.clone(), message));
+            errors.push(field::invalid_raw(path, internal_form(context), message));
         }
         for capability in context["capabilities"]["add"].items() {
             if capability == "CAP_SYS_ADMIN" {
                 let message = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN";
-                errors.push(field::invalid_raw(path, text.clone(), message));
+                errors.push(field::invalid_raw(path, internal_form(context), message));
             }
         }
     }
