@@ -1,6 +1,6 @@
 //! Layers: a crate is built on crates of lower layers only.
 //!
-//! Within the lowest layer, and for the crate that gathers all others, the edges are listed one by one.
+//! Within a layer, and for the crate that gathers all others, the edges are listed one by one.
 
 use super::Finding;
 use super::tree::Tree;
@@ -35,13 +35,14 @@ const LAYERS: [(u8, &[&str]); 5] = [
     (4, &["testing", "cli", "scaffold", "kubewright"]),
 ];
 
-/// What the crates of layer 0 may use of each other.
-const LOWEST: [(&str, &[&str]); 5] = [
+/// What the crates of one layer may use of each other.
+const WITHIN: [(&str, &[&str]); 6] = [
     ("catalog", &["machinery"]),
     ("cel", &["machinery"]),
     ("schema", &["machinery", "catalog", "cel"]),
     ("builtins", &["machinery", "catalog", "cel", "schema"]),
     ("protobuf", &["machinery", "catalog"]),
+    ("controller", &["informer", "workqueue"]),
 ];
 
 /// The crate that shows all others, those of its own layer too.
@@ -98,16 +99,17 @@ fn objection(user: &str, used: &str) -> Option<String> {
     let (Some(above), Some(below)) = (layer(user), layer(used)) else {
         return None;
     };
-    if above == 0 && below == 0 {
-        let listed = LOWEST
+    let listed = above == below
+        && WITHIN
             .iter()
             .any(|(name, uses)| *name == user && uses.contains(&used));
+    if above == 0 && below == 0 {
         return (!listed).then(|| {
-            format!("`{user}` must not use `{used}`: not an edge of layer 0, see LOWEST")
+            format!("`{user}` must not use `{used}`: not an edge of layer 0, see WITHIN")
         });
     }
     let gathered = user == GATHERS_ALL && below <= above;
-    (below >= above && !gathered).then(|| {
+    (below >= above && !gathered && !listed).then(|| {
         format!(
             "`{user}` (layer {above}) must not use `{used}` (layer {below}): move what they share \
              to a lower layer"
@@ -156,6 +158,13 @@ mod tests {
         assert!(!allowed("merge", "machinery"));
         assert!(!allowed("machinery", "catalog"));
         assert!(!allowed("schema", "merge"));
+    }
+
+    #[test]
+    fn the_controller_runtime_stands_on_its_parts() {
+        assert!(allowed("controller", "informer"));
+        assert!(!allowed("informer", "controller"));
+        assert!(!allowed("workqueue", "informer"));
     }
 
     #[test]
