@@ -11,6 +11,10 @@ use std::hint::black_box;
 use std::time::Instant;
 use types::{CONFIG_MAP, DEPLOYMENT, Kind, Type, deployment, empty_deployment};
 
+/// The allocator of the `kubewright` tool.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Runs `work` on fresh input in small batches and prints the time of the fastest one, so that a busy machine does not
 /// show. The making of the input is not counted.
 fn measure<I>(name: &str, input: impl Fn() -> I, mut work: impl FnMut(I)) {
