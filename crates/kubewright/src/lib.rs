@@ -7,7 +7,9 @@
 //! | always | [`machinery`] | names, selectors, quantities, validation, `Status` |
 //! | always | [`catalog`], [`builtins`] | facts, defaults and rules of the built-in kinds |
 //! | always | [`schema`], [`merge`], [`protobuf`] | decoding by type, patches and server-side apply, the wire form |
+//! | always | [`cel`] | expressions: parser, type checker, costs, evaluation |
 //! | `server` (default) | `apiserver`, `controlplane`, `store` | API servers, the control plane, storage |
+//! | `controller` | `client`, `informer`, `workqueue`, `controller` | what controllers are made of |
 //! | `testing` | `testing` | a cluster for tests |
 //!
 //! ```
@@ -20,6 +22,7 @@
 
 pub use kubewright_builtins as builtins;
 pub use kubewright_catalog as catalog;
+pub use kubewright_cel as cel;
 pub use kubewright_machinery as machinery;
 pub use kubewright_merge as merge;
 pub use kubewright_protobuf as protobuf;
@@ -27,9 +30,17 @@ pub use kubewright_schema as schema;
 
 #[cfg(feature = "server")]
 pub use kubewright_apiserver as apiserver;
+#[cfg(feature = "controller")]
+pub use kubewright_client as client;
+#[cfg(feature = "controller")]
+pub use kubewright_controller as controller;
 #[cfg(feature = "server")]
 pub use kubewright_controlplane as controlplane;
+#[cfg(feature = "controller")]
+pub use kubewright_informer as informer;
 #[cfg(feature = "server")]
 pub use kubewright_store as store;
 #[cfg(feature = "testing")]
 pub use kubewright_testing as testing;
+#[cfg(feature = "controller")]
+pub use kubewright_workqueue as workqueue;

@@ -25,8 +25,9 @@ pub(super) fn object(
     dialect: Dialect,
     descriptions: &dyn Descriptions,
 ) -> Value {
-    let mut schema = match resource.openapi.as_deref() {
-        Some(Value::Object(declared)) => declared.clone(),
+    let declared = resource.openapi.as_deref().map(serde_json::from_str);
+    let mut schema = match declared {
+        Some(Ok(Value::Object(declared))) => declared,
         _ => declared_nothing(),
     };
     let open = schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));

@@ -14,7 +14,7 @@ fn comets() -> Resource {
     let kind = GroupVersionKind::new("sky.example.com", "v1", "Comet");
     let store = Arc::new(MemoryStore::new());
     let mut resource = Resource::stored(kind, "comets", true, store, Arc::new(Plain));
-    resource.openapi = Some(Arc::new(json!({
+    let schema = json!({
         "type": "object",
         "description": "A comet.",
         "properties": {
@@ -25,7 +25,8 @@ fn comets() -> Resource {
             }},
             "metadata": {"type": "string"},
         },
-    })));
+    });
+    resource.openapi = Some(schema.to_string().into());
     resource.subresources.push(Subresource {
         name: "scale".into(),
         kind: SubresourceKind::Other(
@@ -216,7 +217,7 @@ fn the_hash_changes_with_the_content_and_with_nothing_else() {
     let (one, same) = (openapi(vec![comets()]), openapi(vec![comets()]));
     assert_eq!(hash(&one, name), hash(&same, name));
     let mut changed = comets();
-    changed.openapi = Some(Arc::new(json!({"type": "object"})));
+    changed.openapi = Some(json!({"type": "object"}).to_string().into());
     let other = openapi(vec![changed]);
     assert_ne!(hash(&one, name), hash(&other, name));
     assert_eq!(hash(&one, "version"), hash(&other, "version"));

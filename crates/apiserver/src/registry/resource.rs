@@ -96,8 +96,9 @@ pub struct Resource {
     pub deprecation: Option<String>,
     /// The kind was declared by a definition; what that changes.
     pub custom: Option<Arc<dyn Custom>>,
-    /// The schema of the objects, as OpenAPI v3, where `shape` does not tell it. `None`: any fields.
-    pub openapi: Option<Arc<Value>>,
+    /// The schema of the objects, as OpenAPI v3 in JSON, where `shape` does not tell it. `None`: any fields. It is kept as
+    /// text: there may be many, and few are asked for.
+    pub openapi: Option<Arc<str>>,
 }
 
 /// Fills in the defaults of a kind.

@@ -61,14 +61,9 @@ impl Document<'_> {
         if let Some(problem) = first {
             problems.push_first(problem);
         }
-        if given.group_kind() == kind.group_kind() {
-            let track = self.validation != FieldValidation::Ignore;
-            let unknown = self
-                .custom
-                .conform(&mut object, track)
-                .map_err(|e| refuse(&e))?;
-            add_unknown(&mut problems, unknown);
-        }
+        let track = self.validation != FieldValidation::Ignore;
+        let unknown = self.custom.conform(&mut object, track);
+        add_unknown(&mut problems, unknown.map_err(|e| refuse(&e))?);
         judge(cx, kind, &problems, self.validation)?;
         if given.group_version() != kind.group_version() {
             return Err(status::bad_request(format!(
@@ -83,22 +78,14 @@ impl Document<'_> {
 
 /// Brings a patched object back into shape. The error is the text of a refusal.
 pub(super) fn conform_patched(
-    kind: &GroupVersionKind,
     custom: &dyn Custom,
     object: &mut Value,
     problems: &mut Problems,
 ) -> Result<(), String> {
-    let given = object["kind"].as_str().unwrap_or_default();
-    if given.is_empty() {
+    if object["kind"].as_str().unwrap_or_default().is_empty() {
         return Err(kind_missing(&object.to_string()));
     }
-    let group = object["apiVersion"]
-        .as_str()
-        .unwrap_or_default()
-        .split_once('/');
-    if given == kind.kind && group.is_some_and(|(group, _)| group == kind.group) {
-        add_unknown(problems, custom.conform(object, true)?);
-    }
+    add_unknown(problems, custom.conform(object, true)?);
     Ok(())
 }
 

@@ -262,13 +262,8 @@ impl Patched<'_> {
     ) -> Result<Value, Status> {
         let text = patched.to_string();
         let mut problems = self.patch.problems().clone();
-        custom::conform_patched(
-            self.target.body_type().0,
-            custom,
-            &mut patched,
-            &mut problems,
-        )
-        .map_err(|e| invalid_patch_text(&text, &e))?;
+        custom::conform_patched(custom, &mut patched, &mut problems)
+            .map_err(|e| invalid_patch_text(&text, &e))?;
         self.judge(cx, &Value::String(text), &problems)?;
         Ok(patched)
     }

@@ -62,8 +62,9 @@ fn the_schema_of_one_version_is_called_validation() {
         ]
     );
     let mut crd = property(json!({}));
-    crd["spec"]["versions"][1] = json!({"name": "v2", "served": true, "storage": false,
+    let second = json!({"name": "v2", "served": true, "storage": false,
         "schema": {"openAPIV3Schema": {"type": "object"}}});
+    crd["spec"]["versions"].as_array_mut().unwrap().push(second);
     assert_eq!(
         errors(&crd),
         [

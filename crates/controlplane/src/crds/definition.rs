@@ -39,8 +39,8 @@ pub(super) struct Version {
     pub(super) name: String,
     pub(super) served: bool,
     pub(super) schema: Arc<Structural>,
-    /// The schema as it was written.
-    pub(super) document: Value,
+    /// The schema as it was written, in JSON.
+    pub(super) document: Arc<str>,
     pub(super) has_status: bool,
     pub(super) scale: Option<Scale>,
     pub(super) columns: Vec<Column>,
@@ -142,17 +142,18 @@ impl Definition {
 
 impl Version {
     fn read(version: &Value) -> Result<Self, CompileError> {
-        let document = version["schema"]["openAPIV3Schema"].clone();
+        let schema = &version["schema"]["openAPIV3Schema"];
+        let document: Arc<str> = schema.to_string().into();
         let name = text(version, "name");
         let mut hasher = DefaultHasher::new();
-        (&name, document.to_string()).hash(&mut hasher);
+        (&name, &document).hash(&mut hasher);
         let subresources = &version["subresources"];
         let scale = &subresources["scale"];
         let columns = version["additionalPrinterColumns"].as_array();
         let selectable = version["selectableFields"].as_array();
         Ok(Self {
             served: flag(version, "served"),
-            schema: Arc::new(Structural::compile(&document)?),
+            schema: Arc::new(Structural::compile(schema)?),
             has_status: !subresources["status"].is_null(),
             scale: (!scale.is_null()).then(|| Scale {
                 spec_replicas: text(scale, "specReplicasPath"),

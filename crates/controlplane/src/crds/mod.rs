@@ -51,7 +51,7 @@ use kubewright_machinery::{
     version::compare_kube_versions,
 };
 use kubewright_store::{Range, Store};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::kinds::{Environment, collection, selectable_of};
@@ -203,18 +203,13 @@ impl Definitions {
             taken.add(&entry.accepted);
         }
         let sound = webhook::ca_bundle_is_sound(&crd["spec"]["conversion"]);
-        let now = || rfc3339(self.environment.clock.now());
-        crd = self
-            .amend(name, crd, &|crd| {
-                conditions::accept_names(crd, &taken, &now())
-            })
-            .await?;
-        crd = self
-            .amend(name, crd, &|crd| conditions::establish(crd, sound, &now()))
-            .await?;
-        crd = self
-            .amend(name, crd, &|crd| conditions::approve(crd, &now()))
-            .await?;
+        let now = rfc3339(self.environment.clock.now());
+        let judge = |crd: &mut Value| {
+            let accepted = conditions::accept_names(crd, &taken, &now);
+            let established = conditions::establish(crd, sound, &now);
+            conditions::approve(crd, &now) || established || accepted
+        };
+        crd = self.amend(name, crd, &judge).await?;
         let accepted = Names::read(&crd["status"]["acceptedNames"]);
         let source = Source {
             uid: crd["metadata"]["uid"]
@@ -272,7 +267,7 @@ impl Definitions {
         crd: Value,
         change: &(dyn Fn(&mut Value) -> bool + Send + Sync),
     ) -> Result<Value, Status> {
-        if !change(&mut crd.clone()) {
+        if !change(&mut without_schemas(&crd)) {
             return Ok(crd);
         }
         let now = self.environment.clock.now().as_second();
@@ -322,6 +317,19 @@ impl Definitions {
     }
 }
 
+/// A definition as far as its status depends on it. Schemas are large, and copies of them slow.
+fn without_schemas(crd: &Value) -> Value {
+    let spec = &crd["spec"];
+    json!({
+        "metadata": {
+            "annotations": crd["metadata"]["annotations"],
+            "finalizers": crd["metadata"]["finalizers"],
+        },
+        "spec": {"group": spec["group"], "names": spec["names"]},
+        "status": crd["status"],
+    })
+}
+
 /// The resources that are always there, then the declared ones: groups by name, versions by their age.
 fn assemble(built_in: &[Arc<Resource>], installed: &BTreeMap<String, Installed>) -> Registry {
     let mut builder = RegistryBuilder::default();
@@ -333,7 +341,10 @@ fn assemble(built_in: &[Arc<Resource>], installed: &BTreeMap<String, Installed>)
         let (x, y) = (&a.group_version, &b.group_version);
         x.group
             .cmp(&y.group)
-            .then_with(|| compare_kube_versions(&y.version, &x.version))
+            .then_with(|| match x.version == y.version {
+                true => std::cmp::Ordering::Equal,
+                false => compare_kube_versions(&y.version, &x.version),
+            })
             .then_with(|| a.plural.cmp(&b.plural))
     });
     for resource in declared {

@@ -16,7 +16,7 @@ use kubewright_catalog::generated::autoscaling_v1::SCALE;
 use kubewright_machinery::gvk::{GroupResource, GroupVersionKind};
 use kubewright_schema::structural::{
     Structural,
-    coerce::{Passage, conform},
+    coerce::{Passage, conform, conform_metadata},
     default::apply_defaults,
 };
 use ring::digest::{SHA256, digest};
@@ -75,6 +75,8 @@ struct Parts<'a> {
 
 /// What is known about a declared kind.
 struct Declared {
+    group: String,
+    kind: String,
     list_kind: String,
     schema: Arc<Structural>,
 }
@@ -89,6 +91,11 @@ impl Custom for Declared {
             track,
             drop_invalid: false,
         };
+        let version = object["apiVersion"].as_str().unwrap_or_default();
+        let group = version.split_once('/').map_or("", |(group, _)| group);
+        if object["kind"] != self.kind || group != self.group {
+            return conform_metadata(object, passage);
+        }
         conform(object, &self.schema, passage)
     }
 }
@@ -118,8 +125,10 @@ impl Parts<'_> {
         resource.patches = PatchTypes::WithApply;
         resource.clock = clock.clone();
         resource.deprecation = version.deprecation.clone();
-        resource.openapi = Some(Arc::new(version.document.clone()));
+        resource.openapi = Some(version.document.clone());
         resource.custom = Some(Arc::new(Declared {
+            group: definition.group.clone(),
+            kind: names.kind.clone(),
             list_kind: names.list_kind.clone(),
             schema: version.schema.clone(),
         }));

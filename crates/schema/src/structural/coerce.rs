@@ -28,14 +28,8 @@ pub fn conform(
     schema: &Structural,
     passage: Passage,
 ) -> Result<Vec<String>, String> {
-    let mut unknown = Vec::new();
-    let metadata = match object.get_mut("metadata").map(Value::take) {
-        None => None,
-        Some(metadata) => {
-            let decoded = decode_metadata(metadata, "metadata", passage, &mut unknown);
-            Some(decoded.map_err(|e| e.to_string())?)
-        }
-    };
+    let mut unknown = conform_metadata(object, passage)?;
+    let metadata = object.get_mut("metadata").map(Value::take);
     prune(object, schema, passage.track.then_some(&mut unknown));
     prune_nulls(object, schema);
     if schema.has_embedded {
@@ -47,6 +41,16 @@ pub fn conform(
     }
     if let (Some(metadata), Some(fields)) = (metadata, object.as_object_mut()) {
         fields.insert("metadata".into(), metadata);
+    }
+    Ok(unknown)
+}
+
+/// Gives the metadata of an object its type, and leaves all else alone: what becomes of objects of another kind.
+pub fn conform_metadata(object: &mut Value, passage: Passage) -> Result<Vec<String>, String> {
+    let mut unknown = Vec::new();
+    if let Some(metadata) = object.get_mut("metadata") {
+        let decoded = decode_metadata(metadata.take(), "metadata", passage, &mut unknown);
+        *metadata = decoded.map_err(|e| e.to_string())?;
     }
     Ok(unknown)
 }

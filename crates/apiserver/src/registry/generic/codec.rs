@@ -29,7 +29,7 @@ pub trait Converter: Send + Sync {
     /// Stored to served, all of them, in order.
     async fn to_served(&self, objects: Vec<Value>) -> Result<Vec<Value>, Status>;
 
-    /// What an object that is written now is marked with; 0 is no mark.
+    /// What an object that is written now is marked with; 0 is no mark. What is marked is stored as it is served.
     fn mark(&self) -> u64 {
         0
     }
@@ -54,7 +54,10 @@ impl Generic {
             None => encode(object),
             Some(converter) => {
                 summary.mark = converter.mark();
-                encode(&converter.to_stored(object.clone()).await?)
+                match summary.mark {
+                    0 => encode(&converter.to_stored(object.clone()).await?),
+                    _ => encode(object),
+                }
             }
         };
         Ok(Payload {

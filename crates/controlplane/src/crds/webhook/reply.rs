@@ -26,10 +26,10 @@ pub(super) fn converted_objects(
             text("kind")
         ));
     }
-    let response = review["response"].take();
-    if response.is_null() {
+    let response = review.get_mut("response").map(Value::take);
+    let Some(response) = response.filter(|response| !response.is_null()) else {
         return Err("no response provided".into());
-    }
+    };
     let given = response["uid"].as_str().unwrap_or_default();
     if strict && given != uid {
         return Err(format!(

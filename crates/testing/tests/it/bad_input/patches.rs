@@ -242,3 +242,29 @@ async fn what_a_patch_leaves_must_be_of_the_type() {
     }
     target.unharmed().await;
 }
+
+#[tokio::test]
+async fn ten_thousand_managers_come_down_to_those_who_own_something() {
+    let target = Target::new().await;
+    for operation in ["Update", "Apply"] {
+        let entries: Vec<Value> = (0..10_000)
+            .map(|i| {
+                json!({
+                    "manager": format!("m{i}"), "operation": operation, "apiVersion": "v1",
+                    "time": "2020-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:value": {}}},
+                })
+            })
+            .collect();
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "many", "managedFields": entries}, "data": {"value": "2"},
+        });
+        // A dry run, so that the cluster comes through unchanged. Nobody owned the value before it was there.
+        let path = format!("{MAPS}?dryRun=All&fieldManager=me");
+        let made = target.http.post(&path, map).await.ok();
+        let managers = made["metadata"]["managedFields"].as_array().unwrap();
+        let names: Vec<_> = managers.iter().map(|m| m["manager"].as_str()).collect();
+        assert_eq!(names, [Some("me")], "{operation}");
+    }
+    target.unharmed().await;
+}

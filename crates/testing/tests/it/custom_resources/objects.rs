@@ -332,3 +332,14 @@ async fn a_body_of_another_kind_is_judged_with_the_object() {
         "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in '{\"metadata\":{\"name\":\"x\"}}' ({\"metadata\":{\"name\":\"x\"}})",
     );
 }
+
+#[tokio::test]
+async fn metadata_is_read_by_its_type_whatever_the_kind() {
+    let (_cluster, http) = cluster(simple(json!({}))).await;
+    for kind in ["Widget", "Gadget"] {
+        let object = json!({"apiVersion": "example.com/v1", "kind": kind, "metadata": "x"});
+        let status = http.post(WIDGETS, object).await.refused(400);
+        let text = "json: cannot unmarshal string into Go value of type v1.ObjectMeta";
+        assert!(status["message"].as_str().unwrap().ends_with(text));
+    }
+}
