@@ -44,7 +44,8 @@ pub fn set_status_condition_at(
 ) -> bool {
     if condition.last_transition_time == Time(Timestamp::UNIX_EPOCH) {
         // Times of this kind have whole seconds on the wire.
-        condition.last_transition_time = Time(Timestamp::from_second(now.as_second()).unwrap_or(now));
+        condition.last_transition_time =
+            Time(Timestamp::from_second(now.as_second()).unwrap_or(now));
     }
     let Some(existing) = conditions.iter_mut().find(|c| c.type_ == condition.type_) else {
         conditions.push(condition);
@@ -66,7 +67,10 @@ pub fn remove_status_condition(conditions: &mut Vec<Condition>, type_: &str) -> 
 }
 
 /// The condition of that type.
-pub fn find_status_condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
+pub fn find_status_condition<'a>(
+    conditions: &'a [Condition],
+    type_: &str,
+) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.type_ == type_)
 }
 
@@ -100,13 +104,29 @@ mod tests {
     #[test]
     fn only_a_change_of_status_is_a_transition() {
         let mut all = Vec::new();
-        assert!(set_status_condition_at(&mut all, ready("True", "A"), at(10)));
+        assert!(set_status_condition_at(
+            &mut all,
+            ready("True", "A"),
+            at(10)
+        ));
         assert_eq!(all[0].last_transition_time.0, at(10));
-        assert!(set_status_condition_at(&mut all, ready("True", "B"), at(20)));
+        assert!(set_status_condition_at(
+            &mut all,
+            ready("True", "B"),
+            at(20)
+        ));
         assert_eq!(all[0].reason, "B");
         assert_eq!(all[0].last_transition_time.0, at(10));
-        assert!(!set_status_condition_at(&mut all, ready("True", "B"), at(30)));
-        assert!(set_status_condition_at(&mut all, ready("False", "B"), at(40)));
+        assert!(!set_status_condition_at(
+            &mut all,
+            ready("True", "B"),
+            at(30)
+        ));
+        assert!(set_status_condition_at(
+            &mut all,
+            ready("False", "B"),
+            at(40)
+        ));
         assert_eq!(all[0].last_transition_time.0, at(40));
         assert!(is_status_condition_false(&all, "Ready"));
         assert!(!is_status_condition_true(&all, "Ready"));

@@ -167,7 +167,8 @@ fn take_status(object: &mut Value) -> Option<Value> {
 }
 
 fn difference(before: &Value, after: &Value) -> Result<Value, Error> {
-    kubewright_merge::merge_patch::diff(before, after).map_err(|e| Error::Compare(e.to_string().into()))
+    kubewright_merge::merge_patch::diff(before, after)
+        .map_err(|e| Error::Compare(e.to_string().into()))
 }
 
 impl Mutation for () {

@@ -239,7 +239,9 @@ where
         tries -= 1;
         match patched {
             // The last finalizer of an object that is being deleted takes it along; the answer shows what it was.
-            Ok(left) if left.meta().deletion_timestamp.is_some() && left.finalizers().is_empty() => {
+            Ok(left)
+                if left.meta().deletion_timestamp.is_some() && left.finalizers().is_empty() =>
+            {
                 return Ok(None);
             }
             Ok(written) => return Ok(Some(written)),
@@ -256,7 +258,9 @@ where
 
 impl<K> fmt::Debug for Finalizers<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+        f.debug_list()
+            .entries(self.0.iter().map(|(name, _)| name))
+            .finish()
     }
 }
 

@@ -141,7 +141,10 @@ mod tests {
     fn the_defaults_are_those_of_the_classic_scaffold() {
         let flags = parsed(&[]);
         assert_eq!(flags.metrics_bind_address().as_deref(), Some("[::]:8080"));
-        assert_eq!(flags.health_probe_bind_address().as_deref(), Some("[::]:8081"));
+        assert_eq!(
+            flags.health_probe_bind_address().as_deref(),
+            Some("[::]:8081")
+        );
         assert!(!flags.leader_elect);
         assert_eq!(flags.log_level, "info");
         assert_eq!(flags.log_format, LogFormat::Text);
@@ -166,7 +169,10 @@ mod tests {
         assert_eq!(flags.metrics_bind_address().as_deref(), Some("127.0.0.1:1"));
         assert_eq!(flags.health_probe_bind_address(), None);
         assert!(flags.leader_elect);
-        assert_eq!(flags.leader_election_id.as_deref(), Some("shop.example.com"));
+        assert_eq!(
+            flags.leader_election_id.as_deref(),
+            Some("shop.example.com")
+        );
         assert_eq!(flags.leader_election_namespace.as_deref(), Some("shop"));
         assert_eq!(flags.context.as_deref(), Some("c"));
         assert_eq!(flags.namespace.as_deref(), Some("n"));

@@ -195,7 +195,10 @@ mod tests {
     async fn a_failure_is_named_and_its_reason_withheld() {
         assert_eq!(
             said(&some(), "", "").await,
-            (500, "[+]a ok\n[-]b failed: reason withheld\nhealthz check failed\n".into())
+            (
+                500,
+                "[+]a ok\n[-]b failed: reason withheld\nhealthz check failed\n".into()
+            )
         );
     }
 

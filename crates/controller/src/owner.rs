@@ -11,7 +11,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum OwnerError {
     /// Nothing without a namespace can be owned by something in one.
-    #[error("cluster-scoped resource must not have a namespace-scoped owner, owner's namespace {0}")]
+    #[error(
+        "cluster-scoped resource must not have a namespace-scoped owner, owner's namespace {0}"
+    )]
     ClusterScoped(String),
     /// Owner and object are in different namespaces.
     #[error(

@@ -243,7 +243,10 @@ mod tests {
         assert_eq!(body, "ok");
         let (head, body) = ask("GET /readyz/").await;
         assert!(head.starts_with("http/1.1 500"), "{head}");
-        assert_eq!(body, "[-]cache failed: reason withheld\nhealthz check failed\n");
+        assert_eq!(
+            body,
+            "[-]cache failed: reason withheld\nhealthz check failed\n"
+        );
         assert_eq!(ask("GET /readyz?exclude=cache").await.1, "ok");
         let (head, body) = ask("GET /metrics").await;
         assert!(head.contains("text/plain; version=0.0.4"), "{head}");

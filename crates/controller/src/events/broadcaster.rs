@@ -213,7 +213,9 @@ impl Writer {
             let pause = if attempt == 1 {
                 self.options.pause.mul_f64(rand::random::<f64>())
             } else {
-                self.options.pause.mul_f64(1.0 + 0.25 * rand::random::<f64>())
+                self.options
+                    .pause
+                    .mul_f64(1.0 + 0.25 * rand::random::<f64>())
             };
             tracing::debug!("an event could not be written, trying again in {pause:?}: {error}");
             tokio::select! {

@@ -96,11 +96,7 @@ impl Default for SpamLimit {
 }
 
 impl Correlator {
-    pub(super) fn new(
-        aggregation: Aggregation,
-        limit: Option<SpamLimit>,
-        capacity: usize,
-    ) -> Self {
+    pub(super) fn new(aggregation: Aggregation, limit: Option<SpamLimit>, capacity: usize) -> Self {
         Self {
             aggregation,
             spam: SpamFilter::new(limit, capacity),
@@ -180,10 +176,12 @@ impl SpamFilter {
     pub(super) fn admits(&mut self, occurrence: &Occurrence, now: Instant) -> bool {
         let Some(limit) = self.limit else { return true };
         let burst = f64::from(limit.burst);
-        let budget = self.budgets.get_or_insert_with(&spam_key(occurrence), || Budget {
-            tokens: burst,
-            filled: now,
-        });
+        let budget = self
+            .budgets
+            .get_or_insert_with(&spam_key(occurrence), || Budget {
+                tokens: burst,
+                filled: now,
+            });
         let refill = limit.refill.as_secs_f64();
         let passed = now.duration_since(budget.filled).as_secs_f64();
         if refill > 0.0 {

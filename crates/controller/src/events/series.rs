@@ -89,7 +89,10 @@ impl SeriesCache {
     /// All series that go on.
     pub(super) fn refresh(&self) -> Vec<Event> {
         let events = self.0.values().map(|entry| &entry.event);
-        events.filter(|event| event.series.is_some()).cloned().collect()
+        events
+            .filter(|event| event.series.is_some())
+            .cloned()
+            .collect()
     }
 
     /// Forgets what is over. Gives the series among it, to be written a last time.
@@ -227,9 +230,15 @@ mod tests {
         let mut other = occurrence("a", 1);
         cache.observe(&other, now);
         other.draft.related = Some(ObjectReference::default());
-        assert!(matches!(cache.observe(&other, now), Some(SeriesWrite::Create(_))));
+        assert!(matches!(
+            cache.observe(&other, now),
+            Some(SeriesWrite::Create(_))
+        ));
         other.draft.action = Some("Selling".into());
-        assert!(matches!(cache.observe(&other, now), Some(SeriesWrite::Create(_))));
+        assert!(matches!(
+            cache.observe(&other, now),
+            Some(SeriesWrite::Create(_))
+        ));
     }
 
     /// EV-21

@@ -58,7 +58,10 @@ where
     K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
     K: Clone + Serialize + DeserializeOwned + fmt::Debug,
 {
-    match api(client, event).create(&PostParams::default(), event).await {
+    match api(client, event)
+        .create(&PostParams::default(), event)
+        .await
+    {
         Ok(_) => Sent::Done,
         Err(kube::Error::Api(status)) if after_patch && status.code == 409 => {
             // It was not there to patch and is there now: patch it next time (EV-22).

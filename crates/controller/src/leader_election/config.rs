@@ -171,7 +171,10 @@ mod tests {
 
     #[test]
     fn times_that_allow_two_leaders_are_refused() {
-        assert_eq!(times(10_000, 10_000, 2_000), Err(ConfigError::LeaseDuration));
+        assert_eq!(
+            times(10_000, 10_000, 2_000),
+            Err(ConfigError::LeaseDuration)
+        );
         assert_eq!(times(15_000, 2_400, 2_000), Err(ConfigError::RenewDeadline));
         assert_eq!(times(15_000, 2_401, 2_000), Ok(()));
         assert_eq!(times(0, 0, 0), Err(ConfigError::LeaseDuration));

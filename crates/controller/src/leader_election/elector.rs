@@ -1,15 +1,18 @@
 //! [`LeaderElector`]: waits for the Lease, leads, gives it back.
 
+mod attempt;
+
 use std::{fmt, pin::pin, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Client, Resource};
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until, timeout_at},
 };
 
+use self::attempt::{Attempt, note};
 use super::{
     config::{ConfigError, ElectionConfig},
     fence::{Fence, LeaderToken},
@@ -58,17 +61,6 @@ pub enum Outcome<T> {
     Finished(T),
     /// The lease is lost. Work that had not ended when it expired was dropped.
     Lost,
-}
-
-/// What a try to take or renew the lease came to.
-#[derive(Debug, PartialEq)]
-enum Attempt {
-    /// The lease is held.
-    Held,
-    /// Another holds it.
-    Taken,
-    /// Nothing is known: the server refused or did not answer.
-    Failed,
 }
 
 /// Closes the fence when a leadership ends, however it ends.
@@ -177,9 +169,19 @@ impl LeaderElector {
         let (stop, stopped) = watch::channel(false);
         let (election_fence, leadership) = (self.fence.clone(), self.leadership.clone());
         let (metrics, name) = (self.metrics.clone(), self.config.name.clone());
-        let term = Term::begin(&election_fence, &leadership, metrics.as_ref(), &name, &self.config);
+        let term = Term::begin(
+            &election_fence,
+            &leadership,
+            metrics.as_ref(),
+            &name,
+            &self.config,
+        );
         self.record("became leader");
-        tracing::info!(lease = name, identity = self.config.identity, "became leader");
+        tracing::info!(
+            lease = name,
+            identity = self.config.identity,
+            "became leader"
+        );
 
         let mut work = Box::pin(lead(LeaderToken::new(fence, stopped)));
         let finished = {
@@ -221,7 +223,11 @@ impl LeaderElector {
             }
         }
         self.record("stopped leading");
-        tracing::info!(lease = name, identity = self.config.identity, "stopped leading");
+        tracing::info!(
+            lease = name,
+            identity = self.config.identity,
+            "stopped leading"
+        );
         outcome
     }
 
@@ -280,116 +286,6 @@ impl LeaderElector {
         }
     }
 
-    async fn acquire_or_renew(&mut self) -> Attempt {
-        self.trying = true;
-        let attempt = self.attempt().await;
-        self.trying = false;
-        attempt
-    }
-
-    /// One try (LE-21).
-    async fn attempt(&mut self) -> Attempt {
-        let now = Instant::now();
-        let leading = self.fence.held().is_open();
-        let identity = self.config.identity.clone();
-        if let (Some(observed), Some(lease)) = (&self.observed, &self.lease)
-            && observed.holder() == identity
-            && observed.is_held(now)
-        {
-            let spec = self.next(Some(observed.spec()));
-            match self.lock.update(lease, spec).await {
-                Ok(lease) => return self.holds(lease),
-                Err(e) => tracing::debug!(lease = self.config.name, "cannot renew at once: {e}"),
-            }
-        }
-        let lease = match self.lock.get().await {
-            Ok(Some(lease)) => lease,
-            Ok(None) => {
-                return match self.lock.create(self.next(None)).await {
-                    Ok(lease) => self.holds(lease),
-                    Err(e) => self.failed("create", &e),
-                };
-            }
-            Err(e) => return self.failed("read", &e),
-        };
-        let spec = lease.spec.clone().unwrap_or_default();
-        note(&mut self.observed, &self.leadership, &spec);
-        self.lease = Some(lease.clone());
-        let holder = record::holder(&spec);
-        if !holder.is_empty() && holder != identity {
-            let held = self.observed.as_ref().is_some_and(|o| o.is_held(Instant::now()));
-            // Who led and finds another in the record was deposed, and does not fight for it.
-            if held || leading {
-                return Attempt::Taken;
-            }
-        }
-        if holder == identity
-            && let Some(metrics) = &self.metrics
-        {
-            metrics.slow_path(&self.config.name);
-        }
-        match self.lock.update(&lease, self.next(Some(&spec))).await {
-            Ok(lease) => self.holds(lease),
-            Err(e) => self.failed("update", &e),
-        }
-    }
-
-    /// Empties the record, if it is still ours (LE-32). What does not work within the deadline is left to expire.
-    async fn release(&mut self) {
-        let give_back = async {
-            loop {
-                let lease = match self.lock.get().await {
-                    Ok(Some(lease)) => lease,
-                    Ok(None) => return,
-                    Err(e) => {
-                        tracing::warn!(lease = self.config.name, "cannot release the lease: {e}");
-                        return;
-                    }
-                };
-                let spec = lease.spec.clone().unwrap_or_default();
-                if record::holder(&spec) != self.config.identity {
-                    return;
-                }
-                let free = record::released(&spec, (self.clock)());
-                match self.lock.update(&lease, free).await {
-                    Ok(_) => return,
-                    Err(e) if e.is_conflict() => {}
-                    Err(e) => {
-                        tracing::warn!(lease = self.config.name, "cannot release the lease: {e}");
-                        return;
-                    }
-                }
-            }
-        };
-        // Past the deadline the lease runs out by itself.
-        let _ = tokio::time::timeout(self.config.renew_deadline, give_back).await;
-        let holder = String::new();
-        self.leadership.send_if_modified(|now| {
-            let ours = now.holder == self.config.identity;
-            if ours {
-                now.holder = holder;
-            }
-            ours
-        });
-    }
-
-    fn next(&self, before: Option<&LeaseSpec>) -> LeaseSpec {
-        let duration = self.config.lease_duration;
-        record::held(before, &self.config.identity, duration, (self.clock)())
-    }
-
-    fn holds(&mut self, lease: Lease) -> Attempt {
-        let spec = lease.spec.clone().unwrap_or_default();
-        note(&mut self.observed, &self.leadership, &spec);
-        self.lease = Some(lease);
-        Attempt::Held
-    }
-
-    fn failed(&self, what: &str, error: &dyn fmt::Display) -> Attempt {
-        tracing::warn!(lease = self.config.name, "cannot {what} the lease: {error}");
-        Attempt::Failed
-    }
-
     fn record(&self, what: &str) {
         if let (Some(recorder), Some(lease)) = (&self.recorder, &self.lease) {
             let note = format!("{} {what}", self.config.identity);
@@ -440,27 +336,4 @@ impl fmt::Debug for LeaderElector {
             .field("leadership", &*self.leadership.borrow())
             .finish_non_exhaustive()
     }
-}
-
-/// Sees a record, and tells who holds the lease.
-fn note(
-    observed: &mut Option<Observed>,
-    leadership: &watch::Sender<Leadership>,
-    spec: &LeaseSpec,
-) {
-    let now = Instant::now();
-    match observed {
-        Some(observed) => {
-            observed.see(spec, now);
-        }
-        None => *observed = Some(Observed::new(spec.clone(), now)),
-    }
-    let holder = record::holder(spec);
-    leadership.send_if_modified(|now| {
-        let changed = now.holder != holder;
-        if changed {
-            now.holder = holder.to_owned();
-        }
-        changed
-    });
 }

@@ -30,7 +30,9 @@ pub struct LeaderToken {
 
 /// A write was refused, or given up, because the lease is not held.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("not the leader: the lease is not held or its renew deadline is over, the write was not sent")]
+#[error(
+    "not the leader: the lease is not held or its renew deadline is over, the write was not sent"
+)]
 pub struct NotLeader;
 
 #[derive(Debug)]

@@ -112,10 +112,18 @@ mod tests {
             ("DELETE", "/api/v1/namespaces/a/pods", true),
             ("GET", "/api/v1/namespaces/a/pods/b/exec", true),
             ("GET", "/api/v1/namespaces/a/pods/b/log", false),
-            ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", false),
+            (
+                "POST",
+                "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                false,
+            ),
             ("POST", "/api/v1/namespaces/a/serviceaccounts/b/token", true),
         ] {
-            let request = Request::builder().method(method).uri(path).body(()).unwrap();
+            let request = Request::builder()
+                .method(method)
+                .uri(path)
+                .body(())
+                .unwrap();
             assert_eq!(is_write(&request), write, "{method} {path}");
         }
     }

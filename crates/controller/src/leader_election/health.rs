@@ -56,7 +56,10 @@ mod tests {
         assert!(health.check().await.is_ok());
         tokio::time::advance(Duration::from_secs(1)).await;
         let error = health.check().await.unwrap_err();
-        assert_eq!(error.to_string(), "failed election to renew leadership on lease shop");
+        assert_eq!(
+            error.to_string(),
+            "failed election to renew leadership on lease shop"
+        );
         fence.close();
         assert!(health.check().await.is_ok());
     }

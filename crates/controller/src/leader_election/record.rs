@@ -5,9 +5,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::{
-    api::coordination::v1::LeaseSpec, apimachinery::pkg::apis::meta::v1::MicroTime,
-};
+use k8s_openapi::{api::coordination::v1::LeaseSpec, apimachinery::pkg::apis::meta::v1::MicroTime};
 use tokio::time::Instant;
 
 /// A record, and when it was first seen to be so.

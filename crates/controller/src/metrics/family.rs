@@ -137,7 +137,11 @@ impl Histogram {
 
     /// How many were counted.
     pub fn count(&self) -> u64 {
-        self.0.counts.iter().map(|c| c.load(Ordering::Relaxed)).sum()
+        self.0
+            .counts
+            .iter()
+            .map(|c| c.load(Ordering::Relaxed))
+            .sum()
     }
 
     /// All sizes together.
@@ -274,7 +278,11 @@ impl Metric for Histogram {
             out.sample(&bucket, labels, total as f64);
         }
         out.sample(&format!("{name}_sum"), labels.iter().copied(), self.sum());
-        out.sample(&format!("{name}_count"), labels.iter().copied(), total as f64);
+        out.sample(
+            &format!("{name}_count"),
+            labels.iter().copied(),
+            total as f64,
+        );
     }
 }
 

@@ -66,7 +66,12 @@ pub struct ElectionMetrics {
 }
 
 impl ReconcileResult {
-    const ALL: [Self; 4] = [Self::Success, Self::Error, Self::Requeue, Self::RequeueAfter];
+    const ALL: [Self; 4] = [
+        Self::Success,
+        Self::Error,
+        Self::Requeue,
+        Self::RequeueAfter,
+    ];
 
     /// The value of the label `result`.
     pub fn as_str(self) -> &'static str {

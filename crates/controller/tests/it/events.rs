@@ -113,7 +113,11 @@ async fn what_the_server_cannot_take_now_is_tried_again_and_what_it_refuses_is_n
     drop(recorder);
     task.await.unwrap();
     assert_eq!((stats.sent.get(), stats.failed.get()), (2, 2));
-    let reasons: Vec<_> = core_events(&cluster).await.into_iter().map(|e| e.reason).collect();
+    let reasons: Vec<_> = core_events(&cluster)
+        .await
+        .into_iter()
+        .map(|e| e.reason)
+        .collect();
     assert_eq!(reasons, [Some("First".into()), Some("Fourth".into())]);
 }
 
@@ -131,7 +135,10 @@ async fn an_event_that_is_gone_is_made_again() {
         let stored: Api<CoreEvent> = Api::default_namespaced(cluster.client());
         let all = stored.list(&ListParams::default()).await.unwrap().items;
         let name = all[0].metadata.name.clone().unwrap();
-        stored.delete(&name, &DeleteParams::default()).await.unwrap();
+        stored
+            .delete(&name, &DeleteParams::default())
+            .await
+            .unwrap();
         recorder.event(&map, EventType::Normal, "Sold", "a");
         drop(recorder);
         task.await.unwrap();
@@ -166,7 +173,9 @@ async fn events_about_objects_without_a_namespace_are_in_default() {
     for api in [EventApi::Core, EventApi::Events] {
         let options = EventOptions::new(api);
         let broadcaster = EventBroadcaster::with_options(cluster.client(), options);
-        broadcaster.recorder("shop").event(&namespace, EventType::Normal, "Seen", "a");
+        broadcaster
+            .recorder("shop")
+            .event(&namespace, EventType::Normal, "Seen", "a");
         let stats = broadcaster.stats();
         broadcaster.run(ready(())).await;
         assert_eq!(stats.sent.get(), 1);

@@ -39,12 +39,20 @@ async fn a_leader_that_was_paused_past_its_lease_writes_nothing_when_it_wakes() 
         token = &mut leading => token.unwrap(),
     };
     let of_term = token.guard(cluster.client());
-    maps(client.clone()).create(&PostParams::default(), &map("before")).await.unwrap();
-    maps(of_term.clone()).create(&PostParams::default(), &map("before-too")).await.unwrap();
+    maps(client.clone())
+        .create(&PostParams::default(), &map("before"))
+        .await
+        .unwrap();
+    maps(of_term.clone())
+        .create(&PostParams::default(), &map("before-too"))
+        .await
+        .unwrap();
 
     // Between the renew deadline and the end of the lease nobody else leads, and it writes nothing already.
     advance(Duration::from_secs(10)).await;
-    let refused = maps(client.clone()).create(&PostParams::default(), &map("late")).await;
+    let refused = maps(client.clone())
+        .create(&PostParams::default(), &map("late"))
+        .await;
     assert!(is_not_leader(&refused.unwrap_err()));
 
     let mut b = Candidate::start(self::elector(cluster.client(), "b"), Duration::ZERO);
@@ -60,7 +68,10 @@ async fn a_leader_that_was_paused_past_its_lease_writes_nothing_when_it_wakes() 
         let refused = maps.delete("before", &DeleteParams::default()).await;
         assert!(is_not_leader(&refused.unwrap_err()));
         // Reads go on.
-        assert_eq!(maps.list(&ListParams::default()).await.unwrap().items.len(), 2);
+        assert_eq!(
+            maps.list(&ListParams::default()).await.unwrap().items.len(),
+            2
+        );
     }
 
     // It wakes, learns that it is over, and leaves the lease to the other.
@@ -98,7 +109,9 @@ async fn candidates_do_not_write_and_programs_without_election_do() {
     assert!(is_not_leader(&refused));
     assert!(!is_not_leader(&guarded.get("m").await.unwrap_err()));
     let open = maps(Fence::open().guard(cluster.client()));
-    open.create(&PostParams::default(), &map("m")).await.unwrap();
+    open.create(&PostParams::default(), &map("m"))
+        .await
+        .unwrap();
     guarded.get("m").await.unwrap();
 }
 

@@ -106,6 +106,7 @@ async fn we_and_a_go_candidate_lead_in_turns() {
     let directory = std::env::temp_dir().join(format!("kubewright-go-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let Some(program) = program(&directory).await else {
+        std::fs::remove_dir_all(&directory).unwrap();
         return;
     };
     let cluster = TestCluster::start().await;

@@ -62,7 +62,9 @@ async fn put(cluster: &TestCluster, spec: LeaseSpec) {
 async fn edit(cluster: &TestCluster, spec: &LeaseSpec) {
     let patch = Patch::Merge(serde_json::json!({ "spec": spec }));
     let api = leases(cluster);
-    api.patch("shop", &PatchParams::default(), &patch).await.unwrap();
+    api.patch("shop", &PatchParams::default(), &patch)
+        .await
+        .unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -100,7 +102,11 @@ async fn a_graceful_hand_over_takes_milliseconds() {
     let asked = Instant::now();
     assert_eq!(a.stop().await, Outcome::Finished(()));
     b.leads().await;
-    assert!(asked.elapsed() < Duration::from_millis(100), "{:?}", asked.elapsed());
+    assert!(
+        asked.elapsed() < Duration::from_millis(100),
+        "{:?}",
+        asked.elapsed()
+    );
     let taken = spec(&cluster).await;
     assert_eq!(taken.holder_identity.as_deref(), Some("b"));
     assert_eq!(taken.lease_transitions, Some(1));
@@ -113,7 +119,9 @@ async fn a_released_record_is_empty_and_lasts_a_second() {
     let mut a = Candidate::start(elector(cluster.client(), "a"), NO_TIME);
     a.leads().await;
     // Somebody is quicker once: it is tried again.
-    cluster.faults().inject(Fault::Conflict, Match::verb(Verb::Update), 1);
+    cluster
+        .faults()
+        .inject(Fault::Conflict, Match::verb(Verb::Update), 1);
     a.stop().await;
     let free = spec(&cluster).await;
     assert_eq!(free.holder_identity.as_deref(), Some(""));
@@ -161,7 +169,10 @@ async fn a_leader_that_cannot_renew_stops_before_another_leads() {
     assert_eq!(began.elapsed().as_secs(), 15);
     b.leads().await;
     let took = began.elapsed();
-    assert!(took >= Duration::from_secs(15) && took < Duration::from_secs(16), "{took:?}");
+    assert!(
+        took >= Duration::from_secs(15) && took < Duration::from_secs(16),
+        "{took:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -285,7 +296,10 @@ async fn where_the_lease_may_not_be_watched_it_is_polled() {
     let released = Instant::now();
     edit(&cluster, &foreign("", 1)).await;
     a.leads().await;
-    assert!(released.elapsed() < Duration::from_millis(4400), "one retry");
+    assert!(
+        released.elapsed() < Duration::from_millis(4400),
+        "one retry"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -299,7 +313,10 @@ async fn a_leader_that_was_deposed_does_not_fight() {
     assert_eq!(a.task.await.unwrap(), Outcome::Lost);
     assert!(deposed.elapsed() < Duration::from_millis(100));
     assert!(!token.fence().is_open());
-    assert_eq!(spec(&cluster).await.holder_identity.as_deref(), Some("usurper"));
+    assert_eq!(
+        spec(&cluster).await.holder_identity.as_deref(),
+        Some("usurper")
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -307,7 +324,10 @@ async fn a_lease_that_was_deleted_is_made_again() {
     let cluster = TestCluster::start().await;
     let mut a = Candidate::start(elector(cluster.client(), "a"), NO_TIME);
     let token = a.leads().await;
-    leases(&cluster).delete("shop", &DeleteParams::default()).await.unwrap();
+    leases(&cluster)
+        .delete("shop", &DeleteParams::default())
+        .await
+        .unwrap();
     sleep(Duration::from_secs(3)).await;
     assert_eq!(spec(&cluster).await.holder_identity.as_deref(), Some("a"));
     assert!(token.fence().is_open());
@@ -384,7 +404,11 @@ async fn changes_of_leadership_are_events_and_metrics() {
     let event = &events[0];
     assert_eq!(event.note.as_deref(), Some("a became leader"));
     assert_eq!(event.reason.as_deref(), Some("LeaderElection"));
-    assert_eq!(event.series.as_ref().unwrap().count, 2, "and stopped leading");
+    assert_eq!(
+        event.series.as_ref().unwrap().count,
+        2,
+        "and stopped leading"
+    );
     let about = event.regarding.as_ref().unwrap();
     assert_eq!(about.kind.as_deref(), Some("Lease"));
     assert!(about.uid.is_some());

@@ -5,4 +5,8 @@ mod fence;
 mod go_holder;
 mod leader_election;
 mod link;
+mod managers;
+mod managing;
 mod objects;
+mod reconciling;
+mod watching;

@@ -9,8 +9,8 @@ use std::{
 };
 
 use k8s_openapi::api::{
-    apps::v1::Deployment,
     core::v1::{ConfigMap, Pod},
+    policy::v1::PodDisruptionBudget,
 };
 use kube::{
     Api, ResourceExt,
@@ -19,10 +19,12 @@ use kube::{
 use kubewright_apiserver::request::Verb;
 use kubewright_controller::{
     apply::{Apply, apply},
+    conditions::condition,
     create_or::{self, OperationResult, create_or_patch, create_or_update},
     finalizer::{FinalizeError, FinalizerFn, Finalizers},
     wait::{WaitError, wait_for, wait_for_deletion, wait_for_status_condition},
 };
+use kubewright_machinery::{gvk::GroupResource, status};
 use kubewright_testing::{Fault, Match, TestCluster};
 use tokio::time::Instant;
 
@@ -97,7 +99,9 @@ async fn create_or_patch_sends_the_status_to_its_own_place() {
     assert_eq!(done, OperationResult::UpdatedStatus);
     assert_eq!(patched.labels()["a"], "b");
     assert_eq!(patched.status.unwrap().phase.as_deref(), Some("Failed"));
-    let (_, done) = create_or_patch(&pods, pod, |p| phase(p, "Failed")).await.unwrap();
+    let (_, done) = create_or_patch(&pods, pod, |p| phase(p, "Failed"))
+        .await
+        .unwrap();
     assert_eq!(done, OperationResult::Unchanged);
 }
 
@@ -109,7 +113,10 @@ async fn applying_takes_over_only_by_force() {
     stock(1)(&mut wanted);
     apply(&maps, "shop", &wanted).await.unwrap();
     stock(2)(&mut wanted);
-    let refused = Apply::new("rival").object(&maps, &wanted).await.unwrap_err();
+    let refused = Apply::new("rival")
+        .object(&maps, &wanted)
+        .await
+        .unwrap_err();
     assert!(matches!(refused, kube::Error::Api(status) if status.code == 409));
     let dry = Apply::new("rival").force().dry_run();
     dry.object(&maps, &wanted).await.unwrap();
@@ -135,8 +142,13 @@ fn finalizers(failures: usize) -> (Finalizers<ConfigMap>, Runs) {
     let fail = FinalizerFn(move |_: ConfigMap| {
         let left = left.clone();
         async move {
-            let failing = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
-            if failing.is_ok() { Err("not yet".into()) } else { Ok(()) }
+            let failing =
+                left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+            if failing.is_ok() {
+                Err("not yet".into())
+            } else {
+                Ok(())
+            }
         }
     });
     finalizers.register("example.com/count", count).unwrap();
@@ -154,21 +166,37 @@ async fn finalizers_are_added_run_and_removed() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster);
     let (finalizers, runs) = finalizers(1);
-    let object = maps.create(&PostParams::default(), &map("m")).await.unwrap();
+    let object = maps
+        .create(&PostParams::default(), &map("m"))
+        .await
+        .unwrap();
     let done = finalizers.reconcile(&maps, &object).await.unwrap();
     assert_eq!(done.added, ["example.com/count", "example.com/fail"]);
-    let again = finalizers.reconcile(&maps, &done.object.unwrap()).await.unwrap();
+    let again = finalizers
+        .reconcile(&maps, &done.object.unwrap())
+        .await
+        .unwrap();
     assert!(again.added.is_empty() && again.object.is_some());
     assert_eq!(runs.load(Ordering::SeqCst), 0);
 
-    let failed = finalizers.reconcile(&maps, &deleted(&maps).await).await.unwrap_err();
-    assert_eq!(failed.to_string(), "finalizer \"example.com/fail\" failed: not yet");
+    let failed = finalizers
+        .reconcile(&maps, &deleted(&maps).await)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        failed.to_string(),
+        "finalizer \"example.com/fail\" failed: not yet"
+    );
     let object = maps.get("m").await.unwrap();
     assert_eq!(object.finalizers(), ["example.com/fail"]);
     let done = finalizers.reconcile(&maps, &object).await.unwrap();
     assert_eq!(done.removed, ["example.com/fail"]);
     assert!(done.object.is_none());
-    assert_eq!(runs.load(Ordering::SeqCst), 1, "what succeeded is not run again");
+    assert_eq!(
+        runs.load(Ordering::SeqCst),
+        1,
+        "what succeeded is not run again"
+    );
     assert!(maps.get_opt("m").await.unwrap().is_none());
 }
 
@@ -177,9 +205,14 @@ async fn finalizers_of_others_are_not_lost_in_a_race() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster);
     let (finalizers, _) = finalizers(0);
-    let stale = maps.create(&PostParams::default(), &map("m")).await.unwrap();
+    let stale = maps
+        .create(&PostParams::default(), &map("m"))
+        .await
+        .unwrap();
     let other = Patch::Merge(serde_json::json!({"metadata": {"finalizers": ["other.org/x"]}}));
-    maps.patch("m", &PatchParams::default(), &other).await.unwrap();
+    maps.patch("m", &PatchParams::default(), &other)
+        .await
+        .unwrap();
     let done = finalizers.reconcile(&maps, &stale).await.unwrap();
     assert_eq!(done.added.len(), 2);
     let all = ["other.org/x", "example.com/count", "example.com/fail"];
@@ -187,7 +220,9 @@ async fn finalizers_of_others_are_not_lost_in_a_race() {
 
     let stale = deleted(&maps).await;
     let other = Patch::Merge(serde_json::json!({"metadata": {"labels": {"a": "b"}}}));
-    maps.patch("m", &PatchParams::default(), &other).await.unwrap();
+    maps.patch("m", &PatchParams::default(), &other)
+        .await
+        .unwrap();
     let done = finalizers.reconcile(&maps, &stale).await.unwrap();
     assert_eq!(done.object.unwrap().finalizers(), ["other.org/x"]);
 }
@@ -211,9 +246,15 @@ async fn an_object_of_the_same_name_is_not_touched_for_its_predecessor() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster);
     let (finalizers, _) = finalizers(0);
-    let stale = maps.create(&PostParams::default(), &map("m")).await.unwrap();
+    let stale = maps
+        .create(&PostParams::default(), &map("m"))
+        .await
+        .unwrap();
     maps.delete("m", &DeleteParams::default()).await.unwrap();
-    let successor = maps.create(&PostParams::default(), &map("m")).await.unwrap();
+    let successor = maps
+        .create(&PostParams::default(), &map("m"))
+        .await
+        .unwrap();
     let done = finalizers.reconcile(&maps, &stale).await.unwrap();
     assert!(done.object.is_none());
     assert_eq!(maps.get("m").await.unwrap(), successor);
@@ -224,8 +265,13 @@ async fn a_storm_of_conflicts_ends_in_an_error() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster);
     let (finalizers, _) = finalizers(0);
-    let object = maps.create(&PostParams::default(), &map("m")).await.unwrap();
-    cluster.faults().inject(Fault::Conflict, Match::verb(Verb::Patch), usize::MAX);
+    let object = maps
+        .create(&PostParams::default(), &map("m"))
+        .await
+        .unwrap();
+    cluster
+        .faults()
+        .inject(Fault::Conflict, Match::verb(Verb::Patch), usize::MAX);
     let error = finalizers.reconcile(&maps, &object).await.unwrap_err();
     assert!(matches!(error, FinalizeError::Kube(kube::Error::Api(s)) if s.code == 409));
 }
@@ -269,20 +315,23 @@ async fn waiting_for_an_object_watches_it() {
 async fn waiting_outlives_watches_that_break_and_ends_in_time() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster);
-    cluster.faults().inject(Fault::DropWatch { after: 0 }, Match::verb(Verb::Watch), 3);
-    cluster.faults().inject(Fault::Gone, Match::verb(Verb::Watch), 1);
+    cluster
+        .faults()
+        .inject(Fault::DropWatch { after: 0 }, Match::verb(Verb::Watch), 3);
+    cluster
+        .faults()
+        .inject(Fault::Gone, Match::verb(Verb::Watch), 1);
     let began = Instant::now();
     let waited = wait_for(&maps, "m", LONG, |m| m.is_some()).await;
     assert!(matches!(waited, Err(WaitError::Timeout)), "{waited:?}");
     assert_eq!(began.elapsed(), LONG);
     assert_eq!(cluster.faults().pending(), 0);
-    let forbidden = kubewright_machinery::status::forbidden(
-        &kubewright_machinery::gvk::GroupResource::new("", "configmaps"),
-        "",
-        "no",
-    );
+    let maps_resource = GroupResource::new("", "configmaps");
+    let forbidden = status::forbidden(&maps_resource, "", "no");
     let forbidden = Fault::Refuse(Box::new(forbidden));
-    cluster.faults().inject(forbidden, Match::verb(Verb::List), 1);
+    cluster
+        .faults()
+        .inject(forbidden, Match::verb(Verb::List), 1);
     let refused = wait_for(&maps, "m", LONG, |m| m.is_some()).await;
     assert!(matches!(refused, Err(WaitError::Failed(_))));
 }
@@ -290,25 +339,35 @@ async fn waiting_outlives_watches_that_break_and_ends_in_time() {
 #[tokio::test(start_paused = true)]
 async fn a_condition_of_an_older_generation_is_not_waited_for() {
     let cluster = TestCluster::start().await;
-    let pods: Api<Deployment> = Api::default_namespaced(cluster.client());
-    let deployment: Deployment = serde_json::from_value(serde_json::json!({
-        "metadata": {"name": "d"},
-        "spec": {
-            "selector": {"matchLabels": {"a": "b"}},
-            "template": {
-                "metadata": {"labels": {"a": "b"}},
-                "spec": {"containers": [{"name": "c", "image": "i"}]},
-            },
-        },
-    }))
-    .unwrap();
-    pods.create(&PostParams::default(), &deployment).await.unwrap();
-    let second = Duration::from_secs(1);
-    let early = wait_for_status_condition(&pods, "d", "Available", "True", second).await;
-    assert!(matches!(early, Err(WaitError::Timeout)));
-    let status = Patch::Merge(serde_json::json!({"status": {"conditions": [
-        {"type": "Available", "status": "True", "reason": "r", "message": "m"},
-    ]}}));
-    pods.patch_status("d", &PatchParams::default(), &status).await.unwrap();
-    wait_for_status_condition(&pods, "d", "Available", "True", second).await.unwrap();
+    let budgets: Api<PodDisruptionBudget> = Api::default_namespaced(cluster.client());
+    let mut budget = PodDisruptionBudget::default();
+    budget.metadata.name = Some("b".into());
+    let budget = budgets
+        .create(&PostParams::default(), &budget)
+        .await
+        .unwrap();
+    assert_eq!(budget.metadata.generation, Some(1));
+    let says = async |observed_generation: i64, status: &str| {
+        let mut said = condition("DisruptionAllowed", status, "SufficientPods", "");
+        said.observed_generation = Some(observed_generation);
+        let patch = Patch::Merge(serde_json::json!({"status": {"conditions": [said]}}));
+        let params = PatchParams::default();
+        budgets.patch_status("b", &params, &patch).await.unwrap();
+    };
+    let wait = async || {
+        let second = Duration::from_secs(1);
+        wait_for_status_condition(&budgets, "b", "DisruptionAllowed", "True", second).await
+    };
+    assert!(matches!(wait().await, Err(WaitError::Timeout)));
+    says(1, "False").await;
+    assert!(matches!(wait().await, Err(WaitError::Timeout)));
+    says(1, "True").await;
+    wait().await.unwrap();
+    let change = Patch::Merge(serde_json::json!({"spec": {"minAvailable": 1}}));
+    let params = PatchParams::default();
+    let changed = budgets.patch("b", &params, &change).await.unwrap();
+    assert_eq!(changed.metadata.generation, Some(2));
+    assert!(matches!(wait().await, Err(WaitError::Timeout)));
+    says(2, "True").await;
+    assert_eq!(wait().await.unwrap().uid(), budget.uid());
 }

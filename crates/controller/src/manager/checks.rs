@@ -1,0 +1,134 @@
+//! Health, metrics and `/debug/controllers` of a manager.
+
+use std::{sync::Weak, time::Duration};
+
+use kubewright_workqueue::{Depth, write_prometheus};
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, time::Instant};
+
+use super::{Group, Manager, ManagerError, Shared};
+use crate::{
+    metrics::TextWriter,
+    serve::{Routes, serve},
+    source::is_unknown_kind,
+};
+
+/// How long a queue may stand without a reconcile ending before the program is unhealthy.
+const STUCK_AFTER: Duration = Duration::from_secs(600);
+
+impl Manager {
+    /// Adds what every manager has. They do not keep it alive.
+    pub(super) fn add_checks(&self) {
+        let weak = std::sync::Arc::downgrade(&self.0);
+        let manager = weak.clone();
+        self.0
+            .readyz
+            .add("caches", move || match upgrade(&manager) {
+                Some(manager) => manager.caches_synced().map_err(Into::into),
+                None => Ok(()),
+            });
+        let manager = weak.clone();
+        self.0
+            .healthz
+            .add("reconcile", move || match upgrade(&manager) {
+                Some(manager) => manager.reconciles().map_err(Into::into),
+                None => Ok(()),
+            });
+        self.0.registry.register(move |out: &mut TextWriter| {
+            if let Some(manager) = upgrade(&weak) {
+                manager.write_queues(out);
+            }
+        });
+    }
+
+    /// What `/debug/controllers` answers: for each controller its sources, its queue, and for each key the last trigger,
+    /// the last result, how long it took, and when it is due.
+    pub fn debug_controllers(&self) -> Value {
+        let controllers: Vec<_> = self.controllers().iter().map(|c| c.status()).collect();
+        json!({
+            "leading": *self.0.elected.borrow(),
+            "caches": self.informers().iter().map(|cache| json!({
+                "resource": crate::client::caches::name(cache.resource()),
+                "synced": cache.has_synced(),
+                "objects": cache.indexer().len(),
+                "resourceVersion": cache.resource_version(),
+                "error": cache.error().map(|error| error.to_string()),
+            })).collect::<Vec<_>>(),
+            "controllers": controllers,
+        })
+    }
+
+    /// `/healthz`, `/readyz`, `/metrics` and `/debug/controllers`.
+    pub fn routes(&self) -> Routes {
+        let manager = std::sync::Arc::downgrade(&self.0);
+        Routes::new()
+            .health(self.healthz().clone(), self.readyz().clone())
+            .metrics(self.registry().clone())
+            .debug("/debug/controllers", move || {
+                upgrade(&manager).map_or(Value::Null, |manager| manager.debug_controllers())
+            })
+    }
+
+    /// Serves these routes on a listener while the manager runs.
+    pub fn serve(&self, listener: TcpListener, routes: Routes) -> Result<(), ManagerError> {
+        self.add(Group::HttpServers, "http", move |stop| async move {
+            serve(listener, routes, stop.stopping()).await;
+            Ok(())
+        })
+    }
+
+    /// Whether all caches are filled, and if not, why. A kind that the server does not know yet is no fault.
+    fn caches_synced(&self) -> Result<(), String> {
+        for cache in self.informers().iter().filter(|cache| !cache.has_synced()) {
+            let error = cache.error();
+            if error.as_ref().is_some_and(|error| is_unknown_kind(error)) {
+                continue;
+            }
+            let resource = crate::client::caches::name(cache.resource());
+            let reason = error.map_or_else(|| "no answer yet".to_owned(), |e| e.to_string());
+            return Err(format!("{resource} not synced: {reason}"));
+        }
+        Ok(())
+    }
+
+    /// Whether requests that wait are worked on.
+    fn reconciles(&self) -> Result<(), String> {
+        for controller in self.controllers() {
+            let journal = controller.journal();
+            let Some((request, since)) = journal.longest_running() else {
+                continue;
+            };
+            let last = journal.last_end().map_or(since, |end| end.max(since));
+            let stands = Instant::now().saturating_duration_since(last);
+            if stands > STUCK_AFTER && controller.queue().status().queued > 0 {
+                let name = controller.name();
+                return Err(format!(
+                    "{name}: nothing ended for {stands:?}, {request} runs"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn write_queues(&self, out: &mut TextWriter) {
+        let queues: Vec<_> = self
+            .controllers()
+            .iter()
+            .filter_map(|controller| {
+                let mut queue = controller.queue().snapshot()?;
+                queue
+                    .labels
+                    .push(("controller".to_owned(), controller.name().to_owned()));
+                Some(queue)
+            })
+            .collect();
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = write_prometheus(&mut text, &queues, Depth::ByPriority);
+        out.raw(&text);
+    }
+}
+
+fn upgrade(manager: &Weak<Shared>) -> Option<Manager> {
+    manager.upgrade().map(Manager)
+}

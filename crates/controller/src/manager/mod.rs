@@ -1,0 +1,230 @@
+//! [`Manager`]: runs controllers and whatever else belongs to a program.
+//!
+//! Start: HTTP servers, webhooks, caches (until they are filled), others, warm-up (until it has ended), and what needs to
+//! lead once this process leads. Stop: others, then what leads (and only then the lease is given back), caches, webhooks,
+//! HTTP servers, all within the [shutdown timeout](ManagerBuilder::graceful_shutdown_timeout). The first error ends the
+//! manager and is what it returns.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `build` | [`ManagerBuilder`] |
+//! | `run` | the start, the end, and what lies between |
+//! | `groups` | [`Group`]: runnables that start and stop together |
+//! | `settled` | waiting until there is nothing to do |
+//! | `checks` | health, metrics, `/debug/controllers` |
+//! | `error`, `stop` | [`ManagerError`], [`Stop`] |
+
+mod build;
+mod checks;
+mod error;
+mod groups;
+mod run;
+mod settled;
+mod stop;
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use kubewright_informer::SharedInformer;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, mpsc, watch};
+
+pub use build::ManagerBuilder;
+pub use error::ManagerError;
+pub use groups::Group;
+pub use settled::Unsettled;
+pub use stop::Stop;
+
+use crate::{
+    builder::BuildError,
+    client::{Client, caches::Caches},
+    controller::Controller,
+    health::Checks,
+    leader_election::{LeaderElector, LeaderToken},
+    metrics::{ControllerFamilies, ControllerMetrics, Registry},
+    reconcile::BoxError,
+};
+use groups::Groups;
+
+/// Runs controllers. Clones are the same manager.
+#[derive(Clone)]
+pub struct Manager(Arc<Shared>);
+
+struct Shared {
+    client: Client,
+    /// Writes only while this process leads.
+    leader_client: Client,
+    caches: Caches,
+    groups: Arc<Groups>,
+    errors: Mutex<Option<mpsc::UnboundedReceiver<ManagerError>>>,
+    elector: Mutex<Option<LeaderElector>>,
+    elected: watch::Sender<bool>,
+    controllers: Mutex<Vec<Controller>>,
+    /// Told whenever a source or a worker has nothing to do.
+    pulse: Arc<Notify>,
+    registry: Registry,
+    families: ControllerFamilies,
+    healthz: Checks,
+    readyz: Checks,
+    shutdown_timeout: Option<Duration>,
+    sync_timeout: Duration,
+}
+
+impl Manager {
+    /// A manager with the usual settings, for all namespaces.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn new(client: kube::Client) -> Self {
+        Self::builder(client).without_election()
+    }
+
+    /// A manager by your own settings.
+    pub fn builder(client: kube::Client) -> ManagerBuilder {
+        ManagerBuilder::new(client)
+    }
+
+    /// Reads from the caches, writes to the server, whether this process leads or not.
+    pub fn client(&self) -> &Client {
+        &self.0.client
+    }
+
+    /// The same, but it writes only while this process leads.
+    pub fn leader_client(&self) -> &Client {
+        &self.0.leader_client
+    }
+
+    /// Has something run in a group. It should end soon after it is told to stop; an error ends the manager.
+    pub fn add<F, R>(
+        &self,
+        group: Group,
+        name: impl Into<String>,
+        run: F,
+    ) -> Result<(), ManagerError>
+    where
+        F: FnOnce(Stop) -> R + Send + 'static,
+        R: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        let run = Box::new(|stop| Box::pin(run(stop)) as _);
+        self.0.groups.add(group, name.into(), run)
+    }
+
+    /// The controller of that name.
+    pub fn controller(&self, name: &str) -> Option<Controller> {
+        self.controllers()
+            .into_iter()
+            .find(|controller| controller.name() == name)
+    }
+
+    /// The controllers.
+    pub fn controllers(&self) -> Vec<Controller> {
+        self.0.controllers.lock().clone()
+    }
+
+    /// Waits until this process leads; at once if there is no election and the manager has come that far.
+    pub async fn elected(&self) {
+        let mut elected = self.0.elected.subscribe();
+        // The sender lives as long as the manager.
+        let _ = elected.wait_for(|elected| *elected).await;
+    }
+
+    /// The metrics.
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
+    /// The checks behind `/healthz`.
+    pub fn healthz(&self) -> &Checks {
+        &self.0.healthz
+    }
+
+    /// The checks behind `/readyz`.
+    pub fn readyz(&self) -> &Checks {
+        &self.0.readyz
+    }
+
+    /// The caches.
+    pub fn caches(&self) -> &Caches {
+        &self.0.caches
+    }
+
+    pub(crate) fn pulse(&self) -> &Arc<Notify> {
+        &self.0.pulse
+    }
+
+    pub(crate) fn client_for(&self, leader: bool) -> Client {
+        if leader {
+            self.0.leader_client.clone()
+        } else {
+            self.0.client.clone()
+        }
+    }
+
+    pub(crate) fn controller_metrics(&self, name: &str) -> ControllerMetrics {
+        self.0.families.controller(name)
+    }
+
+    pub(crate) fn add_controller(
+        &self,
+        controller: Controller,
+        leader: bool,
+        warm_up: bool,
+    ) -> Result<(), ManagerError> {
+        let name = controller.name().to_owned();
+        {
+            let mut controllers = self.0.controllers.lock();
+            if controllers.iter().any(|other| other.name() == name) {
+                return Err(BuildError::NameTaken(name).into());
+            }
+            controllers.push(controller.clone());
+        }
+        if warm_up {
+            let controller = controller.clone();
+            self.add(Group::WarmUp, &*name, |stop| async move {
+                tokio::select! {
+                    biased;
+                    () = stop.stopping() => Ok(()),
+                    warm = controller.warm_up() => Ok(warm?),
+                }
+            })?;
+        }
+        let group = if leader {
+            Group::LeaderElection
+        } else {
+            Group::Others
+        };
+        self.add(group, name, |stop| async move {
+            Ok(controller.run(stop).await?)
+        })
+    }
+
+    /// The caches that somebody uses, each once.
+    pub(crate) fn informers(&self) -> Vec<SharedInformer<()>> {
+        let mut informers = self.0.caches.read();
+        let of_controllers = self.controllers();
+        informers.extend(of_controllers.iter().flat_map(Controller::informers));
+        let mut distinct: Vec<SharedInformer<()>> = Vec::new();
+        for informer in informers {
+            if !distinct
+                .iter()
+                .any(|other| Arc::ptr_eq(other.indexer(), informer.indexer()))
+            {
+                distinct.push(informer);
+            }
+        }
+        distinct
+    }
+}
+
+impl Shared {
+    /// Runs what needs to lead, until it is told to stop.
+    async fn lead(&self, token: Option<&LeaderToken>, stop: &Stop) {
+        self.elected.send_replace(true);
+        self.groups.start(Group::LeaderElection);
+        match token {
+            Some(token) => token.stopping().await,
+            None => stop.stopping().await,
+        }
+        self.groups.stop(Group::LeaderElection).await;
+    }
+}

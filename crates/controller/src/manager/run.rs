@@ -1,0 +1,200 @@
+//! A manager's start, its end, and what lies between.
+
+use std::{future::Future, pin::pin, time::Duration};
+
+use tokio::{sync::mpsc, task::JoinHandle, time::Instant};
+
+use super::{
+    Group, Manager, ManagerError,
+    stop::{Stop, Stopper},
+};
+use crate::{leader_election::Outcome, source::is_unknown_kind};
+
+/// How the leading ended.
+type Leading = JoinHandle<Outcome<()>>;
+
+impl Manager {
+    /// Runs until shutdown, or until the first error, which is returned. Once.
+    pub async fn run(&self, shutdown: impl Future<Output = ()>) -> Result<(), ManagerError> {
+        let errors = self.0.errors.lock().take();
+        let mut errors = errors.ok_or(ManagerError::AlreadyStarted)?;
+        let _ends = AbortAll(self);
+        let stopper = Stopper::new();
+        let mut leading: Option<Leading> = None;
+        let cause = {
+            let mut shutdown = pin!(shutdown);
+            let mut start = pin!(self.start(stopper.told(), &mut leading));
+            let started = tokio::select! {
+                biased;
+                () = &mut shutdown => None,
+                error = errors.recv() => Some(Err(error)),
+                started = &mut start => Some(started.map_err(Some)),
+            };
+            match started {
+                None => None,
+                Some(Err(error)) => error,
+                Some(Ok(mut lost)) => tokio::select! {
+                    biased;
+                    () = &mut shutdown => None,
+                    error = errors.recv() => error,
+                    error = &mut lost => error.ok(),
+                },
+            }
+        };
+        if let Some(error) = &cause {
+            tracing::error!(%error, "the manager ends");
+        }
+        self.end(&stopper, leading, cause, errors).await
+    }
+
+    /// Starts everything in order. What it gives tells if the lease is lost.
+    async fn start(
+        &self,
+        stop: Stop,
+        leading: &mut Option<Leading>,
+    ) -> Result<tokio::sync::oneshot::Receiver<ManagerError>, ManagerError> {
+        let shared = &self.0;
+        shared.groups.start(Group::HttpServers);
+        shared.groups.start(Group::Webhooks);
+        shared.caches.factory().start();
+        shared.groups.start(Group::Caches);
+        self.wait_for_caches().await?;
+        shared.groups.start(Group::Others);
+        shared.groups.start(Group::WarmUp);
+        shared.groups.finished(Group::WarmUp).await;
+        let (tell_lost, lost) = tokio::sync::oneshot::channel();
+        let elector = shared.elector.lock().take();
+        let shared = shared.clone();
+        *leading = Some(tokio::spawn(async move {
+            let Some(elector) = elector else {
+                shared.lead(None, &stop).await;
+                // Kept until the end: nothing is lost.
+                drop(tell_lost);
+                return Outcome::Finished(());
+            };
+            let work = |token| {
+                let (shared, stop) = (shared.clone(), stop.clone());
+                async move { shared.lead(Some(&token), &stop).await }
+            };
+            let outcome = elector.run(stop.stopping(), work).await;
+            if outcome == Outcome::Lost {
+                let _ = tell_lost.send(ManagerError::LeaderElectionLost);
+            }
+            outcome
+        }));
+        Ok(lost)
+    }
+
+    /// Waits until the caches are filled that somebody asked for. A kind that the server does not know is not waited for.
+    async fn wait_for_caches(&self) -> Result<(), ManagerError> {
+        let timeout = self.0.sync_timeout;
+        let deadline = Instant::now() + timeout;
+        let mut reasons = Vec::new();
+        for informer in self.informers() {
+            loop {
+                let left = deadline.saturating_duration_since(Instant::now());
+                let Ok(outcome) = tokio::time::timeout(left, informer.sync_or_error()).await else {
+                    reasons.extend(informer.wait_for_sync(Duration::ZERO).await.err());
+                    break;
+                };
+                let Err(reason) = outcome else {
+                    break;
+                };
+                if reason
+                    .reason
+                    .as_ref()
+                    .is_some_and(|error| is_unknown_kind(error))
+                {
+                    tracing::info!(%reason, "the kind is not served yet: it is waited for");
+                    break;
+                }
+                if reason.stopped || left.is_zero() {
+                    reasons.push(reason);
+                    break;
+                }
+                // It may pass: until the deadline.
+                tokio::time::sleep(PAUSE.min(left)).await;
+            }
+        }
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        Err(ManagerError::NotSynced { reasons, timeout })
+    }
+
+    async fn end(
+        &self,
+        stopper: &Stopper,
+        leading: Option<Leading>,
+        cause: Option<ManagerError>,
+        mut errors: mpsc::UnboundedReceiver<ManagerError>,
+    ) -> Result<(), ManagerError> {
+        let shared = &self.0;
+        // Who lost the lease must not go on.
+        let timeout = match &cause {
+            Some(ManagerError::LeaderElectionLost) => Some(Duration::ZERO),
+            _ => shared.shutdown_timeout,
+        };
+        let abort_leading = leading.as_ref().map(JoinHandle::abort_handle);
+        let stop = async {
+            let groups = &shared.groups;
+            groups.tell(Group::WarmUp);
+            groups.stop(Group::Others).await;
+            // Nobody becomes leader any more; who leads ends its work and gives the lease back.
+            stopper.stop();
+            if let Some(leading) = leading {
+                let _ = leading.await;
+            }
+            groups.stop(Group::LeaderElection).await;
+            groups.stop(Group::WarmUp).await;
+            groups.stop(Group::Caches).await;
+            shared.caches.factory().shutdown().await;
+            groups.stop(Group::Webhooks).await;
+            groups.stop(Group::HttpServers).await;
+        };
+        let grace = async {
+            match timeout {
+                Some(timeout) => tokio::time::sleep(timeout).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut stop = pin!(stop);
+        let late = tokio::select! {
+            biased;
+            () = &mut stop => None,
+            () = grace => {
+                if let Some(leading) = abort_leading {
+                    leading.abort();
+                }
+                timeout.map(|timeout| (timeout, shared.groups.running()))
+            }
+        };
+        errors.close();
+        while let Ok(error) = errors.try_recv() {
+            tracing::warn!(%error, "while the manager ended");
+        }
+        match (late, cause) {
+            (None, None) => Ok(()),
+            (None, Some(cause)) | (Some(_), Some(cause @ ManagerError::LeaderElectionLost)) => {
+                Err(cause)
+            }
+            (Some((timeout, running)), cause) => Err(ManagerError::ShutdownTimeout {
+                timeout,
+                running,
+                cause: cause.map(Box::new),
+            }),
+        }
+    }
+}
+
+/// How long to leave a list alone that fails, before it is looked at again.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Ends whatever has not ended, however the manager ends.
+struct AbortAll<'a>(&'a Manager);
+
+impl Drop for AbortAll<'_> {
+    fn drop(&mut self) {
+        self.0.0.groups.abort();
+    }
+}

@@ -1,0 +1,324 @@
+//! What `/debug/controllers` says: for each controller and key the last trigger, the last result, how long it took, and when
+//! it is due again.
+//!
+//! Of each controller, the [`KEYS`] that ran last are remembered, and those that wait to run.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::time::Instant;
+
+use crate::reconcile::Request;
+
+/// How many keys of a controller are remembered after they ran.
+pub const KEYS: usize = 1000;
+
+/// What made a key run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Trigger {
+    /// The source: `configmaps`, or the name it was given.
+    #[serde(serialize_with = "text")]
+    pub source: Arc<str>,
+    /// What happened there.
+    pub cause: TriggerCause,
+    /// When.
+    #[serde(serialize_with = "timestamp")]
+    pub at: Timestamp,
+}
+
+/// What happened to make a key run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TriggerCause {
+    /// An object was there at the beginning.
+    Initial,
+    /// An object appeared.
+    Added,
+    /// An object changed.
+    Updated,
+    /// An object was shown again.
+    Resync,
+    /// An object is gone.
+    Deleted,
+    /// A source of another kind asked for it.
+    Asked,
+    /// The reconciler asked to be called again.
+    Requeue,
+    /// It failed.
+    Backoff,
+}
+
+/// How one controller fares.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ControllerStatus {
+    /// Its name.
+    pub name: String,
+    /// Its sources.
+    pub sources: Vec<SourceStatus>,
+    /// Keys that can be handed out.
+    pub queued: usize,
+    /// Keys that workers have.
+    pub processing: usize,
+    /// Keys that are to be added later.
+    pub delayed: usize,
+    /// How many workers there are.
+    pub workers: usize,
+    /// The keys that ran last, and those that wait.
+    pub keys: Vec<KeyStatus>,
+}
+
+/// How a source fares.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceStatus {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub state: SourceState,
+    /// What is in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Where a source stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SourceState {
+    /// It has not been started.
+    New,
+    /// It has not shown everything that was there at the beginning.
+    Syncing,
+    /// The server does not know the kind yet; it is waited for.
+    WaitingForKind,
+    /// It has shown everything.
+    Synced,
+    /// It has ended.
+    Ended,
+}
+
+/// What is known of a key.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyStatus {
+    /// The key.
+    pub key: String,
+    /// What made it run last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_trigger: Option<Trigger>,
+    /// What it waits to run for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending_trigger: Option<Trigger>,
+    /// `done`, `requeue`, `requeueAfter`, or the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_result: Option<String>,
+    /// When it ended.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "some_timestamp"
+    )]
+    pub last_end: Option<Timestamp>,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_seconds: Option<f64>,
+    /// It runs.
+    pub running: bool,
+    /// In how many seconds it is due again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due_in_seconds: Option<f64>,
+}
+
+/// What a controller remembers of its keys.
+#[derive(Default)]
+pub(crate) struct Journal(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// What made those keys run that have not begun.
+    pending: HashMap<Request, Trigger>,
+    /// How many of these failed before.
+    backoff: usize,
+    keys: HashMap<Request, Entry>,
+    /// Which keys ended in which order; those that ran again since are passed over.
+    order: VecDeque<(u64, Request)>,
+    next: u64,
+    running: HashMap<Request, Instant>,
+    last_end: Option<Instant>,
+}
+
+struct Entry {
+    sequence: u64,
+    trigger: Option<Trigger>,
+    result: String,
+    ended: Timestamp,
+    took: Duration,
+}
+
+impl Trigger {
+    pub(crate) fn new(source: &Arc<str>, cause: TriggerCause) -> Self {
+        Self {
+            source: source.clone(),
+            cause,
+            at: Timestamp::now(),
+        }
+    }
+}
+
+impl Journal {
+    /// The request is about to be queued.
+    pub(crate) fn triggered(&self, request: &Request, trigger: Trigger) {
+        let mut state = self.0.lock();
+        let backoff = trigger.cause == TriggerCause::Backoff;
+        let before = state.pending.insert(request.clone(), trigger);
+        let was_backoff = before.is_some_and(|before| before.cause == TriggerCause::Backoff);
+        state.backoff = state.backoff + usize::from(backoff) - usize::from(was_backoff);
+    }
+
+    /// The request runs.
+    pub(crate) fn begin(&self, request: &Request) -> Option<Trigger> {
+        let mut state = self.0.lock();
+        let trigger = state.pending.remove(request);
+        if matches!(&trigger, Some(trigger) if trigger.cause == TriggerCause::Backoff) {
+            state.backoff -= 1;
+        }
+        state.running.insert(request.clone(), Instant::now());
+        trigger
+    }
+
+    /// The request has run.
+    pub(crate) fn end(
+        &self,
+        request: &Request,
+        trigger: Option<Trigger>,
+        result: String,
+        took: Duration,
+    ) {
+        let mut state = self.0.lock();
+        let sequence = state.next;
+        state.next += 1;
+        state.running.remove(request);
+        state.last_end = Some(Instant::now());
+        let entry = Entry {
+            sequence,
+            trigger,
+            result,
+            ended: Timestamp::now(),
+            took,
+        };
+        state.keys.insert(request.clone(), entry);
+        state.order.push_back((sequence, request.clone()));
+        while state.order.len() > 2 * KEYS || state.keys.len() > KEYS {
+            let Some((sequence, request)) = state.order.pop_front() else {
+                break;
+            };
+            let current = state.keys.get(&request).map(|entry| entry.sequence);
+            if current == Some(sequence) {
+                state.keys.remove(&request);
+            }
+        }
+    }
+
+    /// How many requests wait to be tried again after a failure.
+    pub(crate) fn backing_off(&self) -> usize {
+        self.0.lock().backoff
+    }
+
+    /// When a request last ended.
+    pub(crate) fn last_end(&self) -> Option<Instant> {
+        self.0.lock().last_end
+    }
+
+    /// The request that has run for longest, and since when.
+    pub(crate) fn longest_running(&self) -> Option<(Request, Instant)> {
+        let state = self.0.lock();
+        let oldest = state.running.iter().min_by_key(|(_, since)| **since);
+        oldest.map(|(request, since)| (request.clone(), *since))
+    }
+
+    /// The keys, sorted; at most [`KEYS`] of those that wait.
+    pub(crate) fn keys(&self, due: impl Fn(&Request) -> Option<Instant>) -> Vec<KeyStatus> {
+        let now = Instant::now();
+        let state = self.0.lock();
+        let waiting = state.pending.keys().take(KEYS);
+        let mut requests: Vec<_> = state.keys.keys().chain(waiting).cloned().collect();
+        requests.extend(state.running.keys().cloned());
+        requests.sort_unstable();
+        requests.dedup();
+        let key = |request: &Request| {
+            let entry = state.keys.get(request);
+            KeyStatus {
+                key: request.to_string(),
+                last_trigger: entry.and_then(|entry| entry.trigger.clone()),
+                pending_trigger: state.pending.get(request).cloned(),
+                last_result: entry.map(|entry| entry.result.clone()),
+                last_end: entry.map(|entry| entry.ended),
+                duration_seconds: entry.map(|entry| entry.took.as_secs_f64()),
+                running: state.running.contains_key(request),
+                due_in_seconds: due(request)
+                    .map(|at| at.saturating_duration_since(now).as_secs_f64()),
+            }
+        };
+        requests.iter().map(key).collect()
+    }
+}
+
+fn text<S: serde::Serializer>(text: &Arc<str>, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(text)
+}
+
+fn timestamp<S: serde::Serializer>(at: &Timestamp, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_str(at)
+}
+
+fn some_timestamp<S: serde::Serializer>(at: &Option<Timestamp>, out: S) -> Result<S::Ok, S::Error> {
+    match at {
+        Some(at) => out.collect_str(at),
+        None => out.serialize_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(journal: &Journal, name: &str) {
+        let request = Request::cluster_scoped(name);
+        let trigger = journal.begin(&request);
+        journal.end(&request, trigger, "done".into(), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_ran_long_ago_is_forgotten() {
+        let journal = Journal::default();
+        for i in 0..KEYS + 10 {
+            ran(&journal, &format!("k{i:05}"));
+            ran(&journal, "k00000");
+        }
+        let keys = journal.keys(|_| None);
+        assert_eq!(keys.len(), KEYS);
+        assert_eq!(keys[0].key, "k00000");
+        assert_ne!(keys[1].key, "k00001");
+    }
+
+    #[test]
+    fn a_failure_waits_until_it_runs_again_or_something_else_asks() {
+        let journal = Journal::default();
+        let request = Request::cluster_scoped("a");
+        let source: Arc<str> = "test".into();
+        let trigger = |cause| journal.triggered(&request, Trigger::new(&source, cause));
+        trigger(TriggerCause::Backoff);
+        trigger(TriggerCause::Backoff);
+        assert_eq!(journal.backing_off(), 1);
+        trigger(TriggerCause::Updated);
+        assert_eq!(journal.backing_off(), 0);
+        trigger(TriggerCause::Backoff);
+        journal.begin(&request);
+        assert_eq!(journal.backing_off(), 0);
+    }
+}
