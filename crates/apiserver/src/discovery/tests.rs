@@ -38,6 +38,7 @@ fn sub(name: &str, kind: SubresourceKind, verbs: &[&str]) -> Subresource {
         verbs: strings(verbs),
         handlers: Default::default(),
         managed: None,
+        table: None,
     }
 }
 

@@ -36,6 +36,7 @@ fn comets() -> Resource {
         verbs: ["get", "patch", "update"].map(str::to_owned).to_vec(),
         handlers: Default::default(),
         managed: None,
+        table: None,
     });
     resource
 }

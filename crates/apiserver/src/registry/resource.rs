@@ -135,6 +135,8 @@ pub struct Subresource {
     pub handlers: Handlers,
     /// Keeps track of who manages which field through it.
     pub managed: Option<Arc<FieldManager>>,
+    /// The columns of its objects, where they are not the parent's.
+    pub table: Option<Arc<dyn Table>>,
 }
 
 /// The kind of a subresource's objects.
@@ -221,6 +223,7 @@ impl Resource {
                 ..Handlers::default()
             },
             managed: None,
+            table: None,
         });
         self
     }
@@ -233,6 +236,14 @@ impl Resource {
     /// The subresource of that name.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|s| s.name == name)
+    }
+
+    /// The columns of the objects at an endpoint: those of the subresource, if it has some of its own.
+    pub fn table_at(&self, subresource: &str) -> &dyn Table {
+        let own = self
+            .subresource(subresource)
+            .and_then(|s| s.table.as_deref());
+        own.unwrap_or(&*self.table)
     }
 
     /// How the bytes of its stored objects begin: up to and with the comma after `apiVersion`.

@@ -268,7 +268,7 @@ async fn table_body(
     objects.sort_by(|a, b| resource.table.order(a, b));
     let rows = objects
         .into_iter()
-        .map(|value| table::row(resource, value, include, version));
+        .map(|value| table::row(&*resource.table, value, include, version));
     table["rows"] = rows.collect();
     Ok(value_response(200, accepted, &table))
 }

@@ -7,7 +7,11 @@ use kubewright_machinery::{
 };
 use serde_json::{Value, json};
 
-use crate::{object::Object, registry::Resource, request::RequestContext};
+use crate::{
+    object::Object,
+    registry::{Resource, Table},
+    request::RequestContext,
+};
 
 /// How much of the object goes with its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,19 +53,20 @@ pub(super) fn of_object(
     } else {
         json!({"resourceVersion": revision})
     };
+    let table = resource.table_at(&cx.info.subresource);
     Ok(json!({
         "kind": "Table",
         "apiVersion": format!("meta.k8s.io/{version}"),
         "metadata": metadata,
-        "columnDefinitions": resource.table.columns(),
-        "rows": [row(resource, value, include, version)],
+        "columnDefinitions": table.columns(),
+        "rows": [row(table, value, include, version)],
     }))
 }
 
 /// The row of an object.
-pub(super) fn row(resource: &Resource, value: Value, include: Include, version: &str) -> Value {
-    let cells = resource.table.cells(&value);
-    let conditions = resource.table.conditions(&value);
+pub(super) fn row(table: &dyn Table, value: Value, include: Include, version: &str) -> Value {
+    let cells = table.cells(&value);
+    let conditions = table.conditions(&value);
     let object = match include {
         Include::None => Value::Null,
         Include::Metadata => json!({

@@ -124,7 +124,12 @@ impl EventWriter {
         if std::mem::take(&mut self.first) {
             table["columnDefinitions"] = self.resource.table.columns();
         }
-        table["rows"] = json!([table::row(&self.resource, value, self.include, version)]);
+        table["rows"] = json!([table::row(
+            &*self.resource.table,
+            value,
+            self.include,
+            version
+        )]);
         table
     }
 
@@ -156,7 +161,7 @@ impl EventWriter {
                 let row = json!({
                     "kind": kind.kind, "apiVersion": kind.api_version(), "metadata": metadata,
                 });
-                let object = table::row(&self.resource, row, self.include, version);
+                let object = table::row(&*self.resource.table, row, self.include, version);
                 let mut table = json!({
                     "kind": "Table",
                     "apiVersion": format!("meta.k8s.io/{version}"),

@@ -1,6 +1,6 @@
 //! Custom resource definitions: kinds that are declared while the server runs.
 //!
-//! A definition is an object like any other; [`Definitions`] stands behind the handlers of its kind. When one is written, its
+//! A definition is an object like any other; `Definitions` stands behind the handlers of its kind. When one is written, its
 //! names are accepted or not, it is established, and its resources are served before the writer has its answer. When one is
 //! deleted, its objects go first.
 //!

@@ -29,7 +29,7 @@ use super::{
     strategy::{Main, Rules, StatusOnly},
     table::Columns,
 };
-use crate::kinds::{Environment, collection};
+use crate::kinds::{Environment, collection, scale_table};
 
 /// The resources of a definition: one for each version that is served.
 pub(super) fn resources(
@@ -213,6 +213,7 @@ impl Parts<'_> {
                     "status",
                     &["metadata", "spec"],
                 ))),
+                table: None,
             });
         }
         if let Some(paths) = &version.scale {
@@ -234,6 +235,7 @@ impl Parts<'_> {
                 verbs,
                 handlers: handlers.handlers(),
                 managed: Some(Arc::new(manager)),
+                table: Some(scale_table(generic.clock())),
             });
         }
     }

@@ -14,7 +14,7 @@ use kubewright_apiserver::{
     managed::{FieldManager, SeeAs},
     object::{Selectable, SelectableField},
     registry::{
-        Registry, RegistryBuilder, Resource, Shape, Subresource, SubresourceKind,
+        Registry, RegistryBuilder, Resource, Shape, Subresource, SubresourceKind, Table,
         generic::{Generic, GenericOptions},
         resource::PatchTypes,
     },
@@ -196,13 +196,24 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
         )),
         SubresourceKind::Other(..) => None,
     };
+    let clock = &kind.environment.clock;
+    let table = match &speaks {
+        SubresourceKind::Other(gvk, _) if gvk.kind == "Scale" => Some(scale_table(clock)),
+        _ => None,
+    };
     Some(Subresource {
         managed,
+        table,
         name: info.name.to_owned(),
         kind: speaks,
         verbs: owned(info.verbs),
         handlers,
     })
+}
+
+/// The columns of every `scale`.
+pub(crate) fn scale_table(clock: &SharedClock) -> Arc<dyn Table> {
+    Arc::new(table::Printed::new("autoscaling", "Scale", clock.clone()))
 }
 
 impl BuiltInKind<'_> {

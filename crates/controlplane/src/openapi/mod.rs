@@ -1,7 +1,7 @@
 //! What the schemas of the built-in kinds say to people.
 //!
 //! The tables of `kubewright-catalog` hold facts; the prose comes compressed beside them
-//! ([`DESCRIPTIONS`](kubewright_catalog::generated::DESCRIPTIONS)), in step with them because one run of the generator writes both.
+//! ([`DESCRIPTIONS`]), in step with them because one run of the generator writes both.
 //! It is decompressed once in a process, when the first document is asked for, and looked up without copying.
 
 use std::{collections::HashMap, io::Read, sync::LazyLock};
