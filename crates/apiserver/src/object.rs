@@ -127,6 +127,14 @@ impl SelectableField {
     }
 }
 
+/// What stored bytes hold. Bytes that are no JSON are the store's fault: they are reported, and select nothing.
+pub(crate) fn stored_value(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap_or_else(|error| {
+        tracing::error!(%error, "a stored object cannot be read");
+        Value::Null
+    })
+}
+
 impl Object {
     /// Encodes anything that serializes to a Kubernetes object.
     pub fn new(object: &impl Serialize) -> Result<Self, Status> {
@@ -147,7 +155,7 @@ impl Object {
     /// A stored entry, with the summary the writer handed over, or read anew where the store forgot it.
     pub fn from_entry(entry: &Entry, selectable: &Selectable) -> Self {
         Self::remembered(entry, selectable).unwrap_or_else(|| {
-            let value: Value = serde_json::from_slice(&entry.bytes).unwrap_or_default();
+            let value = stored_value(&entry.bytes);
             Self {
                 bytes: entry.bytes.clone(),
                 summary: Arc::new(Summary::of(&value, selectable)),

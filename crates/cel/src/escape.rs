@@ -89,7 +89,7 @@ pub fn unescape(ident: &str) -> Option<String> {
 }
 
 /// Whether `name` is a word of the language.
-pub(crate) fn is_reserved(name: &str) -> bool {
+pub fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 

@@ -71,7 +71,7 @@ pub use checker::Checked;
 pub use cost::{CostEstimate, SizeEstimate};
 pub use decl::DeclType;
 pub use env::Env;
-pub use escape::{escape, unescape};
+pub use escape::{escape, is_reserved, unescape};
 pub use functions::formats::NamedFormat;
 pub use functions::quantity::Quantity;
 pub use functions::semver::Semver;

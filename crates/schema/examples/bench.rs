@@ -5,9 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use kubewright_schema::{
-    ObjectSummary, decode_typed, encode_stored, normalize_typed, parse_json, parse_yaml,
-};
+use kubewright_schema::{decode_typed, encode, normalize_typed, parse_json, parse_yaml};
 use serde_json::{Value, json};
 
 fn main() {
@@ -67,11 +65,8 @@ fn run(name: &str, group: &str, resource: &str, object: &Value) {
     time("clone + normalize_typed", || {
         drop(black_box(normalize_typed(object.clone(), ty)));
     });
-    time("encode_stored", || {
-        drop(black_box(encode_stored(black_box(object))));
-    });
-    time("ObjectSummary::read", || {
-        drop(black_box(ObjectSummary::read(black_box(&text))));
+    time("encode", || {
+        drop(black_box(encode(black_box(object))));
     });
     time("serde_json::from_slice, for comparison", || {
         drop(black_box(serde_json::from_slice::<Value>(black_box(&text))));

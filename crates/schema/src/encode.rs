@@ -17,24 +17,6 @@ pub fn encode(value: &Value) -> Vec<u8> {
     out
 }
 
-/// The text of an object to be stored, and where in it the digits of the resource version belong. The object's own
-/// resource version is left out; an empty one stands at its sorted place in `metadata`. Objects without metadata have
-/// no such place.
-pub fn encode_stored(value: &Value) -> (Vec<u8>, Option<u32>) {
-    let mut out = Vec::with_capacity(1024);
-    let mut revision_at = None;
-    match value {
-        Value::Object(object) => write_object(&mut out, object, |out, key, value| match value {
-            Value::Object(metadata) if key == "metadata" => {
-                revision_at = u32::try_from(write_metadata(out, metadata)).ok();
-            }
-            value => write_value(out, value),
-        }),
-        value => write_value(&mut out, value),
-    }
-    (out, revision_at)
-}
-
 /// Appends the text of a value.
 pub fn write_value(out: &mut Vec<u8>, value: &Value) {
     match value {
@@ -53,48 +35,16 @@ pub fn write_value(out: &mut Vec<u8>, value: &Value) {
             }
             out.push(b']');
         }
-        Value::Object(map) => write_object(out, map, |out, _, value| write_value(out, value)),
+        Value::Object(map) => write_object(out, map),
     }
 }
 
-const RESOURCE_VERSION: &str = "resourceVersion";
-
-/// Writes metadata with an empty resource version and answers where its digits go.
-fn write_metadata(out: &mut Vec<u8>, metadata: &Map<String, Value>) -> usize {
-    let mut at = None;
-    let mut first = true;
-    out.push(b'{');
-    for (key, value) in metadata {
-        if key == RESOURCE_VERSION {
-            continue;
-        }
-        if at.is_none() && key.as_str() > RESOURCE_VERSION {
-            at = Some(write_revision(out, &mut first));
-        }
-        write_key(out, key, &mut first);
-        write_value(out, value);
-    }
-    let at = at.unwrap_or_else(|| write_revision(out, &mut first));
-    out.push(b'}');
-    at
-}
-
-fn write_revision(out: &mut Vec<u8>, first: &mut bool) -> usize {
-    write_key(out, RESOURCE_VERSION, first);
-    out.extend_from_slice(b"\"\"");
-    out.len() - 1
-}
-
-fn write_object(
-    out: &mut Vec<u8>,
-    map: &Map<String, Value>,
-    mut write: impl FnMut(&mut Vec<u8>, &str, &Value),
-) {
+fn write_object(out: &mut Vec<u8>, map: &Map<String, Value>) {
     let mut first = true;
     out.push(b'{');
     for (key, value) in map {
         write_key(out, key, &mut first);
-        write(out, key, value);
+        write_value(out, value);
     }
     out.push(b'}');
 }
@@ -191,39 +141,6 @@ const PLAIN: [bool; 256] = {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn the_resource_version_has_an_empty_place() {
-        let value = json!({"kind":"X","metadata":{"name":"a","resourceVersion":"12","uid":"u"}});
-        let (bytes, at) = encode_stored(&value);
-        let text = String::from_utf8(bytes).unwrap();
-        assert_eq!(
-            text,
-            r#"{"kind":"X","metadata":{"name":"a","resourceVersion":"","uid":"u"}}"#
-        );
-        let (head, tail) = text.split_at(at.unwrap() as usize);
-        assert!(head.ends_with(r#""resourceVersion":""#));
-        let spliced: Value = serde_json::from_str(&format!("{head}34{tail}")).unwrap();
-        assert_eq!(spliced["metadata"]["resourceVersion"], "34");
-    }
-
-    #[test]
-    fn metadata_without_later_keys_or_any_gets_its_place_too() {
-        for value in [json!({"metadata":{}}), json!({"metadata":{"a":1}})] {
-            let (bytes, at) = encode_stored(&value);
-            let (head, tail) = bytes.split_at(at.unwrap() as usize);
-            assert!(head.ends_with(b"\"resourceVersion\":\""));
-            assert!(tail.starts_with(b"\"}"));
-        }
-        assert_eq!(encode_stored(&json!({"metadata":null})).1, None);
-        assert_eq!(encode_stored(&json!([])).1, None);
-    }
-
-    #[test]
-    fn an_inner_metadata_is_left_alone() {
-        let value = json!({"spec":{"metadata":{"resourceVersion":"1"}}});
-        assert_eq!(encode_stored(&value), (encode(&value), None));
-    }
 
     #[test]
     fn escapes_and_floats_are_those_of_go() {

@@ -12,7 +12,7 @@
 //! | [`untyped`] | [`decode_untyped`], [`normalize_untyped`]: the same without a type, as custom resources are |
 //! | [`problems`] | what a strict decoder would refuse: unknown and repeated fields |
 //! | [`structural`] | the schemas of custom resources: compiled, pruning, defaults, validation |
-//! | [`meta_only`] | kind and metadata without decoding the rest |
+//! | `type_meta` | what a document claims to be |
 //! | [`encode`](mod@encode) | values to bytes as Go prints them, with a place for the resource version |
 //!
 //! ```
@@ -40,18 +40,18 @@ pub mod document;
 pub mod encode;
 mod golang;
 pub mod json;
-pub mod meta_only;
 pub mod problems;
 pub mod structural;
+mod type_meta;
 pub mod typed;
 pub mod untyped;
 pub mod yaml;
 
 pub use document::{MAX_DEPTH, Node};
-pub use encode::{encode, encode_stored};
+pub use encode::encode;
 pub use json::{SyntaxError, parse_json};
-pub use meta_only::{ObjectSummary, TYPE_META_CONTEXT, read_type_meta};
 pub use problems::{Problem, Problems};
+pub use type_meta::{TYPE_META_CONTEXT, read_type_meta};
 pub use typed::{TypeError, Typed, decode_typed, normalize_typed};
 pub use untyped::{decode_untyped, normalize_untyped};
 pub use yaml::{Yaml, YamlError, parse_yaml};

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     body::Body,
-    object::Object,
+    object::{Object, stored_value},
     registry::{Resource, Shape, WatchEvent, WatchStream},
     request::RequestContext,
 };
@@ -105,7 +105,7 @@ impl EventWriter {
         if !self.protobuf {
             return json_frame(out, kind, object);
         }
-        let value: Value = serde_json::from_slice(object).unwrap_or_default();
+        let value = stored_value(object);
         match kubewright_protobuf::encode_watch_event(kind, &value) {
             Ok(frame) => out.put_slice(&frame),
             Err(error) => tracing::error!("an event has no protobuf form: {error}"),
@@ -113,7 +113,7 @@ impl EventWriter {
     }
 
     fn table(&mut self, object: &Object, version: &str) -> Value {
-        let value = object.to_value().unwrap_or_default();
+        let value = stored_value(&object.bytes);
         let revision = &value["metadata"]["resourceVersion"];
         let mut table = json!({
             "kind": "Table",

@@ -6,7 +6,9 @@ use kubewright_machinery::{
     gvk::{GroupVersion, GroupVersionKind},
     status,
 };
-use kubewright_schema::{Node, Problem, Problems, decode_untyped, read_type_meta};
+use kubewright_schema::{
+    Node, Problem, Problems, TYPE_META_CONTEXT, decode_untyped, read_type_meta,
+};
 use serde_json::Value;
 
 use super::decode::{judge, unhandled, unrecognized};
@@ -39,7 +41,7 @@ impl Document<'_> {
         let (api_version, given) = match read_type_meta(&node) {
             Ok((api_version, given)) => (api_version.to_owned(), given.to_owned()),
             Err(e) => {
-                let text = format!("couldn't get version/kind; json parse error: {e}");
+                let text = format!("{TYPE_META_CONTEXT}{e}");
                 return Err(unrecognized(kind, &text, body));
             }
         };

@@ -8,7 +8,8 @@ use kubewright_machinery::{
     status,
 };
 use kubewright_schema::{
-    Node, Problems, decode_typed, decode_untyped, parse_json, parse_yaml, read_type_meta,
+    Node, Problems, TYPE_META_CONTEXT, decode_typed, decode_untyped, parse_json, parse_yaml,
+    read_type_meta,
 };
 use serde_json::{Value, json};
 
@@ -83,7 +84,7 @@ pub(super) fn object(
 
 fn json<'a>(kind: &GroupVersionKind, body: &'a [u8]) -> Result<Node<'a>, Status> {
     parse_json(body).map_err(|e| {
-        let text = format!("couldn't get version/kind; json parse error: {e}");
+        let text = format!("{TYPE_META_CONTEXT}{e}");
         unrecognized(kind, &text, body)
     })
 }
@@ -103,7 +104,7 @@ fn typed(
     let (api_version, given_kind) = match read_type_meta(&node) {
         Ok((api_version, kind)) => (api_version.to_owned(), kind.to_owned()),
         Err(e) => {
-            let text = format!("couldn't get version/kind; json parse error: {e}");
+            let text = format!("{TYPE_META_CONTEXT}{e}");
             return Err(unrecognized(kind, &text, body));
         }
     };

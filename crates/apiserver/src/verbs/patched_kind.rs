@@ -1,7 +1,7 @@
 //! Whether an object is still of its kind after a patch. Unset is as good as right.
 
 use kubewright_machinery::gvk::{GroupVersion, GroupVersionKind};
-use kubewright_schema::{Node, decode_typed, read_type_meta};
+use kubewright_schema::{Node, TYPE_META_CONTEXT, decode_typed, read_type_meta};
 use serde_json::Value;
 
 /// Checks what a patched object says it is; the error is what the real server says.
@@ -14,8 +14,7 @@ pub(super) fn check(patched: &Value, expected: &GroupVersionKind) -> Result<(), 
         }
     }
     let types = Node::Object(types);
-    let (version, kind) = read_type_meta(&types)
-        .map_err(|e| format!("couldn't get version/kind; json parse error: {e}"))?;
+    let (version, kind) = read_type_meta(&types).map_err(|e| format!("{TYPE_META_CONTEXT}{e}"))?;
     let version = match version {
         "" => expected.group_version(),
         text => GroupVersion::parse(text)

@@ -59,30 +59,6 @@ const NOTHING_TO_DO: &str = "validations or auditAnnotations must contain at lea
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const MAX_ANNOTATIONS: usize = 20;
 const MAX_ANNOTATION_EXPRESSION: usize = 5 * 1024;
-/// Words that CEL keeps to itself.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 /// The defaults of what a policy or a binding matches.
 pub(crate) fn default_match(resources: &mut Value) {
@@ -249,7 +225,7 @@ fn is_identifier(name: &str) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(word)
-        && !RESERVED.contains(&name)
+        && !kubewright_cel::is_reserved(name)
 }
 
 fn validate_validation(validation: &Value, path: &Path, errors: &mut ErrorList) {

@@ -1,8 +1,8 @@
 //! What holds for every input.
 
 use kubewright_schema::{
-    decode_typed, decode_untyped, encode, encode_stored, normalize_typed, normalize_untyped,
-    parse_json, parse_yaml,
+    decode_typed, decode_untyped, encode, normalize_typed, normalize_untyped, parse_json,
+    parse_yaml,
 };
 use proptest::{collection, prelude::*};
 use serde_json::{Map, Value, json};
@@ -76,16 +76,6 @@ proptest! {
     fn encoding_reads_back(value in any_value()) {
         let back: Value = serde_json::from_slice(&encode(&value)).unwrap();
         prop_assert_eq!(back, value);
-    }
-
-    #[test]
-    fn a_stored_object_with_its_revision_reads_back(value in pod(), revision: u64) {
-        let (mut bytes, at) = encode_stored(&value);
-        let at = at.unwrap() as usize;
-        bytes.splice(at..at, revision.to_string().into_bytes());
-        let mut expected = value;
-        expected["metadata"]["resourceVersion"] = Value::from(revision.to_string());
-        prop_assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), expected);
     }
 
     #[test]
