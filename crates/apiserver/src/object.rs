@@ -10,6 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use kubewright_machinery::{Status, status};
+use kubewright_merge::managed::expand_text_forms;
 use kubewright_store::Entry;
 use serde::Serialize;
 use serde_json::Value;
@@ -143,11 +144,20 @@ impl Object {
             .map_err(status::internal)
     }
 
-    /// Encodes a JSON object.
+    /// Encodes a JSON object. The fields of managers may be held as text, as they are in a new object.
     pub fn from_value(value: &Value) -> Self {
         let summary = Arc::new(Summary::of(value, &Selectable::default()));
+        let managed = value["metadata"].get("managedFields").is_some();
+        let bytes = match managed {
+            false => value.to_string(),
+            true => {
+                let mut value = value.clone();
+                expand_text_forms(&mut value);
+                value.to_string()
+            }
+        };
         Self {
-            bytes: value.to_string().into(),
+            bytes: bytes.into(),
             summary,
         }
     }

@@ -24,6 +24,7 @@
 //! | [`openapi`] | what the schemas of the built-in kinds say to people |
 //! | [`subresources`] | `status`, `scale`, `binding`, `eviction`, `token` and the others |
 //! | [`reviews`] | token and access reviews |
+//! | `scaling` | what every `scale` does |
 
 pub mod admission;
 pub mod crds;
@@ -31,6 +32,7 @@ pub mod kinds;
 pub mod openapi;
 pub mod plane;
 pub mod reviews;
+mod scaling;
 pub mod subresources;
 
 pub use plane::{ControlPlane, ControlPlaneBuilder};

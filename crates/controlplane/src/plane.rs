@@ -116,7 +116,7 @@ impl ControlPlaneBuilder {
         let server = ApiServer::builder(registry)
             .authenticator(self.authenticator)
             .authorizer(self.authorizer)
-            .admission(AdmissionChain::new(chain))
+            .admission(AdmissionChain::new(chain).sparing_declared_kinds())
             .descriptions(Arc::new(BuiltInDescriptions))
             .address(self.address)
             .build();

@@ -36,7 +36,19 @@ impl Path {
     /// An item of a list.
     #[must_use]
     pub fn index(&self, i: usize) -> Self {
-        Self(format!("{}[{i}]", self.0))
+        // The digits, from the last to the first.
+        let mut digits = [0; 20];
+        let (mut at, mut rest) = (digits.len(), i);
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        let digits = std::str::from_utf8(&digits[at..]).unwrap_or_default();
+        self.joined(&["[", digits, "]"])
     }
 
     /// A key of a map.

@@ -1,10 +1,12 @@
-//! What a write costs: `cargo bench -p kubewright-merge`.
+//! What a write costs: `cargo bench -p kubewright-merge --bench merge`, and with a part of a name after `--` only that.
 #![allow(missing_docs)]
 
 #[path = "../tests/it/types.rs"]
 mod types;
 
-use kubewright_merge::managed::{Apply, Endpoint, OneVersion, Timestamp, apply, update};
+use kubewright_merge::managed::{
+    Apply, Endpoint, Form, OneVersion, Timestamp, apply, update, update_as,
+};
 use kubewright_merge::{json_patch, merge_patch, strategic};
 use serde_json::{Value, json};
 use std::hint::black_box;
@@ -19,6 +21,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// show. The making of the input is not counted.
 fn measure<I>(name: &str, input: impl Fn() -> I, mut work: impl FnMut(I)) {
     const BATCHES: usize = 400;
+    if std::env::args()
+        .skip(1)
+        .any(|only| !only.starts_with('-') && !name.contains(&only))
+    {
+        return;
+    }
     const ROUNDS: usize = 10;
     let mut best = f64::MAX;
     for _ in 0..BATCHES {
@@ -49,7 +57,7 @@ fn main() {
         "create ConfigMap",
         || config_map.clone(),
         |mut new| {
-            update(&empty, &mut new, &config_maps, "bench", now).expect("tracked");
+            update_as(&empty, &mut new, &config_maps, "bench", now, Form::Text).expect("tracked");
             black_box(new);
         },
     );
@@ -61,7 +69,7 @@ fn main() {
         "create Deployment",
         || new.clone(),
         |mut new| {
-            update(&empty, &mut new, &deployments, "bench", now).expect("tracked");
+            update_as(&empty, &mut new, &deployments, "bench", now, Form::Text).expect("tracked");
             black_box(new);
         },
     );

@@ -47,6 +47,13 @@ impl FieldSet {
         FieldSet { nodes: Vec::new() }
     }
 
+    /// The empty set, with room for so many elements at its top.
+    pub(crate) fn with_capacity(elements: usize) -> Self {
+        FieldSet {
+            nodes: Vec::with_capacity(elements),
+        }
+    }
+
     /// Whether no path is a member.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
@@ -201,7 +208,7 @@ impl FieldSet {
     /// The node of a field, without making an element of its name.
     pub(crate) fn field_node(&self, name: &str) -> Option<&Node> {
         let at = self.nodes.binary_search_by(|n| match &n.element {
-            PathElement::FieldName(field) => field.as_ref().cmp(name),
+            PathElement::FieldName(field) => field.as_str().cmp(name),
             _ => std::cmp::Ordering::Greater,
         });
         at.ok().and_then(|at| self.nodes.get(at))

@@ -179,6 +179,16 @@ fn plain_number(n: &Number) -> String {
 
 fn write_escaped(out: &mut String, s: &str, html: bool) {
     out.push('"');
+    write_inside(out, s, html);
+    out.push('"');
+}
+
+/// Appends what is between the quotes of a JSON string whose HTML characters are escaped.
+pub(crate) fn write_html_safe(out: &mut String, s: &str) {
+    write_inside(out, s, true);
+}
+
+fn write_inside(out: &mut String, s: &str, html: bool) {
     let mut start = 0;
     for (i, c) in s.char_indices() {
         let safe = match c {
@@ -197,11 +207,12 @@ fn write_escaped(out: &mut String, s: &str, html: bool) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
+            '\u{8}' if html => out.push_str("\\b"),
+            '\u{c}' if html => out.push_str("\\f"),
             c => _ = write!(out, "\\u{:04x}", c as u32),
         }
     }
     out.push_str(&s[start..]);
-    out.push('"');
 }
 
 #[cfg(test)]

@@ -3,14 +3,16 @@
 //! - [`validate`]: whether a value fits its schema.
 //! - [`to_field_set`]: the fields that a value sets.
 //! - [`compare`]: which fields were added, modified or removed.
-//! - [`merge`]: one value laid over another, by the rules of the schema.
+//! - [`merge`]: one value laid over another, by the rules of the schema; [`covers`]: whether that would change nothing.
 //! - [`remove_items`] and [`extract_items`]: a value without some fields, or with these alone.
 //! - [`reconcile`]: a field set brought in line with a schema that has changed.
 //!
-//! All of them only read their input, except `remove_items`, which consumes it. None looks at what an object means.
+//! All of them only read their input. None looks at what an object means.
 
+mod adding;
 mod atom;
 mod compare;
+mod covering;
 mod error;
 mod field_set;
 mod merging;
@@ -21,8 +23,9 @@ pub(crate) mod tests;
 mod validation;
 
 pub use compare::{Comparison, compare};
+pub use covering::covers;
 pub use error::{Problem, Problems};
-pub use field_set::to_field_set;
+pub use field_set::{to_field_set, to_named_field_set};
 pub use merging::merge;
 pub use reconciling::reconcile;
 pub use removing::{extract_items, remove_items};

@@ -40,7 +40,8 @@ pub struct Attributes<'a> {
 /// One step of admission.
 #[async_trait]
 pub trait Plugin: Send + Sync {
-    /// May change the object.
+    /// May change the object. In a new object, `fieldsV1` of `metadata.managedFields` is held as JSON text;
+    /// [`expand_text_forms`](kubewright_merge::managed::expand_text_forms) makes objects of it.
     async fn mutate(
         &self,
         _cx: &RequestContext,
@@ -63,12 +64,33 @@ pub trait Plugin: Send + Sync {
 
 /// The plugins in their order. Clones share them.
 #[derive(Clone, Default)]
-pub struct AdmissionChain(Arc<[Arc<dyn Plugin>]>);
+pub struct AdmissionChain {
+    plugins: Arc<[Arc<dyn Plugin>]>,
+    spares_declared_kinds: bool,
+}
 
 impl AdmissionChain {
     /// A chain of these plugins.
     pub fn new(plugins: impl IntoIterator<Item = Arc<dyn Plugin>>) -> Self {
-        Self(plugins.into_iter().collect())
+        Self {
+            plugins: plugins.into_iter().collect(),
+            spares_declared_kinds: false,
+        }
+    }
+
+    /// Says that no plugin changes objects of kinds that are declared by definitions. Others have these objects brought
+    /// in line with their schema once more.
+    #[must_use]
+    pub fn sparing_declared_kinds(self) -> Self {
+        Self {
+            spares_declared_kinds: true,
+            ..self
+        }
+    }
+
+    /// Whether a plugin may change objects of declared kinds.
+    pub(crate) fn changes_declared_kinds(&self) -> bool {
+        !self.spares_declared_kinds && !self.plugins.is_empty()
     }
 
     /// Lets every plugin change the object.
@@ -78,7 +100,7 @@ impl AdmissionChain {
         attributes: &Attributes<'_>,
         object: &mut Value,
     ) -> Result<(), Status> {
-        for plugin in self.0.iter() {
+        for plugin in self.plugins.iter() {
             plugin.mutate(cx, attributes, object).await?;
         }
         Ok(())
@@ -91,7 +113,7 @@ impl AdmissionChain {
         attributes: &Attributes<'_>,
         object: Option<&Value>,
     ) -> Result<(), Status> {
-        for plugin in self.0.iter() {
+        for plugin in self.plugins.iter() {
             plugin.validate(cx, attributes, object).await?;
         }
         Ok(())
@@ -100,6 +122,6 @@ impl AdmissionChain {
 
 impl std::fmt::Debug for AdmissionChain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} admission plugins", self.0.len())
+        write!(f, "{} admission plugins", self.plugins.len())
     }
 }

@@ -12,7 +12,9 @@ use kubewright_catalog::types::StructType;
 use kubewright_machinery::{Status, gvk::GroupVersionKind, status};
 use kubewright_merge::{
     fieldset::{FieldSet, Filter, PathElement},
-    managed::{self, Apply, ApplyError, ConvertError, Converted, Endpoint, Timestamp, Versions},
+    managed::{
+        self, Apply, ApplyError, ConvertError, Converted, Endpoint, Form, Timestamp, Versions,
+    },
 };
 use kubewright_schema::{normalize_typed, structural::Structural};
 use serde_json::{Value, json};
@@ -82,12 +84,18 @@ impl FieldManager {
         self
     }
 
-    /// Records a create, an update or a patch by `manager`.
+    /// Records a create, an update or a patch by `manager`. The fields of a new object are held as text: see [`Form`].
     pub fn update(&self, live: Option<&Value>, object: &mut Value, manager: &str, now: i64) {
+        // What is new is written out as it is. What is there already gets compared.
+        let form = match live {
+            None => Form::Text,
+            Some(_) => Form::Object,
+        };
         let live = live.unwrap_or_else(|| self.empty());
         let other = Other(self);
         let endpoint = self.endpoint(&other);
-        if let Err(error) = managed::update(live, object, &endpoint, manager, Timestamp(now)) {
+        let now = Timestamp(now);
+        if let Err(error) = managed::update_as(live, object, &endpoint, manager, now, form) {
             // The real server logs and goes on, too: tracking must not stop a write.
             tracing::error!(kind = %self.kind.kind, "managed fields could not be updated: {error}");
         }

@@ -1,5 +1,6 @@
 //! Who manages the replicas, seen on a scale: the owners of the parent's `spec.replicas`, and nobody else.
 
+use kubewright_machinery::Status;
 use kubewright_merge::{
     fieldset::{FieldSet, PathElement},
     managed::{Entry, ManagedFields},
@@ -62,14 +63,12 @@ fn same_manager(a: &Entry, b: &Entry) -> bool {
 
 impl ScaleOwners {
     /// Reads the managers of a parent that is served in that version.
-    pub fn of(parent: &Value, api_version: &str, paths: ReplicasPaths) -> Self {
-        let parent =
-            ManagedFields::decode(&parent["metadata"]["managedFields"]).unwrap_or_default();
-        Self {
-            parent,
+    pub fn of(parent: &Value, api_version: &str, paths: ReplicasPaths) -> Result<Self, Status> {
+        Ok(Self {
+            parent: managers(&parent["metadata"]["managedFields"])?,
             api_version: api_version.to_owned(),
             paths,
-        }
+        })
     }
 
     /// `managedFields` of the scale.
@@ -90,8 +89,8 @@ impl ScaleOwners {
     }
 
     /// `managedFields` of the parent after the scale was written.
-    pub fn on_parent(&self, scale: &Value) -> Value {
-        let mut writers = ManagedFields::decode(scale).unwrap_or_default().entries;
+    pub fn on_parent(&self, scale: &Value) -> Result<Value, Status> {
+        let mut writers = managers(scale)?.entries;
         let mut entries = Vec::new();
         for entry in &self.parent.entries {
             let Some(path) = self.paths.of(&entry.api_version) else {
@@ -139,6 +138,11 @@ impl ScaleOwners {
                     ..writer
                 }),
         );
-        ManagedFields { entries }.encode()
+        Ok(ManagedFields { entries }.encode())
     }
+}
+
+/// The managers that an object names. Such as cannot be read fail the request.
+fn managers(entries: &Value) -> Result<ManagedFields, Status> {
+    ManagedFields::decode(entries).map_err(|e| Status::failure(500, "", e.to_string()))
 }

@@ -85,7 +85,9 @@ impl Sealing {
         };
         let seal = Seal::new(sealing.hash.finish().as_ref(), sealing.length);
         let packed = sealing.packed.and_then(|encoder| encoder.finish().ok());
-        (seal, packed.unwrap_or_default().into())
+        // What is kept for good has no room to grow.
+        let packed = packed.unwrap_or_default().into_boxed_slice();
+        (seal, packed.into())
     }
 }
 

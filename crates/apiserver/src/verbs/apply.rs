@@ -91,7 +91,7 @@ impl Change for Applied<'_> {
         write::default(self.target, &mut object);
         write::check_namespace(cx, self.target, &mut object)?;
         write::check_name(&object, &cx.info.name)?;
-        update::admit(cx, old, &mut object, options).await?;
+        update::admit(cx, self.target, old, &mut object, options).await?;
         Ok(object)
     }
 }

@@ -55,6 +55,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         dry_run: options.dry_run,
     };
     cx.admission.mutate(&cx, &attributes, &mut object).await?;
+    write::reshape(&cx, &target, &mut object)?;
     let created = handler.create(&cx, &cx.info.name, object, &options).await?;
     Ok(object_response(
         &cx,

@@ -67,6 +67,13 @@ impl Target {
         if !info.rest.is_empty() && target.handlers().connect.is_none() {
             return None;
         }
+        // Reviews are made, and never found again.
+        let handlers = target.handlers();
+        let has_items =
+            handlers.get.is_some() || handlers.update.is_some() || handlers.delete.is_some();
+        if target.subresource.is_none() && !info.name.is_empty() && !has_items {
+            return None;
+        }
         Some(target)
     }
 
@@ -175,6 +182,9 @@ async fn dispatch(call: Call) -> Result<Response<Body>, Status> {
         Method::DELETE if collection => delete::run_collection(call).await,
         Method::DELETE => delete::run(call).await,
         Method::PUT | Method::PATCH if call.target.resource.custom.is_some() => {
+            if method == Method::PATCH {
+                patch::check_kind(&call)?;
+            }
             Err(status::bad_request("name must be provided"))
         }
         _ => Err(not_allowed()),

@@ -34,14 +34,12 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         .update
         .clone()
         .ok_or_else(not_allowed)?;
+    let kind = check_kind(&call)?;
     let Call {
         cx,
         target,
         request,
     } = call;
-    let kind = PatchKind::read(request.headers())
-        .filter(|kind| kind.taken_by(&target))
-        .ok_or_else(|| unsupported(&target))?;
     let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let body = decode::read_body(request.into_body()).await?;
     if kind == PatchKind::Apply {
@@ -67,9 +65,17 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     ))
 }
 
+/// What kind of patch the body is, if the target takes it.
+pub(super) fn check_kind(call: &Call) -> Result<PatchKind, Status> {
+    let target = &call.target;
+    PatchKind::read(call.request.headers())
+        .filter(|kind| kind.taken_by(target))
+        .ok_or_else(|| unsupported(target))
+}
+
 /// What the content type says about a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PatchKind {
+pub(super) enum PatchKind {
     Json,
     Merge,
     Strategic,
@@ -209,7 +215,7 @@ impl Change for Patched<'_> {
         write::check_namespace(cx, self.target, &mut object)?;
         write::check_name(&object, &cx.info.name)?;
         managed::track(cx, self.target, Some(old), &mut object, self.options);
-        update::admit(cx, Some(old), &mut object, self.options).await?;
+        update::admit(cx, self.target, Some(old), &mut object, self.options).await?;
         Ok(object)
     }
 }

@@ -81,7 +81,7 @@ impl Change for Replace<'_> {
     async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
         let mut object = self.object.clone();
         managed::track(cx, self.target, old, &mut object, self.options);
-        admit(cx, old, &mut object, self.options).await?;
+        admit(cx, self.target, old, &mut object, self.options).await?;
         Ok(object)
     }
 }
@@ -89,6 +89,7 @@ impl Change for Replace<'_> {
 /// Lets admission change an object on its way to the store.
 pub(super) async fn admit(
     cx: &RequestContext,
+    target: &Target,
     old: Option<&Value>,
     object: &mut Value,
     options: &WriteOptions,
@@ -105,6 +106,7 @@ pub(super) async fn admit(
         dry_run: options.dry_run,
     };
     cx.admission.mutate(cx, &attributes, object).await?;
+    write::reshape(cx, target, object)?;
     write::dedup_owner_references(cx, object);
     Ok(())
 }

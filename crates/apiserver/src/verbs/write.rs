@@ -78,6 +78,22 @@ pub(super) fn check_namespace(
     crate::registry::generic::ensure_namespace(object, namespace)
 }
 
+/// Brings an object of a declared kind in line with its schema after admission may have changed it.
+pub(super) fn reshape(
+    cx: &RequestContext,
+    target: &Target,
+    object: &mut Value,
+) -> Result<(), Status> {
+    if let Some(custom) = target
+        .custom()
+        .filter(|_| cx.admission.changes_declared_kinds())
+    {
+        custom.conform(object, false).map_err(status::internal)?;
+        default(target, object);
+    }
+    Ok(())
+}
+
 /// Defaults of the kind.
 pub(super) fn default(target: &Target, object: &mut Value) {
     if let Some(default) = target

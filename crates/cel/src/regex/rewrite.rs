@@ -5,8 +5,58 @@ use super::class;
 /// What is wrong, and the part of the pattern that is.
 pub(super) type Refusal = (&'static str, String);
 
-/// The largest count of a repetition.
+/// The largest count of a repetition, and of repetitions inside of each other together.
 const MAX_REPEAT: u32 = 1_000;
+
+/// How often what was read so far repeats its parts.
+struct Counts {
+    /// The last thing that can be repeated.
+    last: u32,
+    /// The most of the innermost group, then of those around it.
+    groups: Vec<u32>,
+}
+
+impl Counts {
+    /// Something that repeats nothing.
+    fn plain(&mut self) {
+        self.last = 1;
+    }
+
+    fn open(&mut self) {
+        self.settle();
+        self.groups.push(1);
+    }
+
+    fn close(&mut self) {
+        self.settle();
+        self.last = self.groups.pop().unwrap_or(1);
+        self.settle();
+    }
+
+    /// The last thing is repeated so often. Says whether that is still little enough.
+    fn repeat(&mut self, count: u32) -> bool {
+        self.last = match count {
+            0 => 1,
+            count => self.last.saturating_mul(count),
+        };
+        self.settle();
+        self.last <= MAX_REPEAT
+    }
+
+    /// Makes the group no smaller than the last thing in it.
+    fn settle(&mut self) {
+        if let Some(group) = self.groups.last_mut() {
+            *group = self.last.max(*group);
+        }
+    }
+}
+
+/// A repetition operator.
+struct Repeat {
+    length: usize,
+    /// The count of `{2}`, `{1,2}` and `{2,}`.
+    count: Option<u32>,
+}
 
 pub(super) fn rewrite(pattern: &str) -> Result<String, Refusal> {
     let mut out = String::with_capacity(pattern.len() + 16);
@@ -15,10 +65,14 @@ pub(super) fn rewrite(pattern: &str) -> Result<String, Refusal> {
     // Whether there is something to repeat, and the repetition that was last.
     let mut repeatable = false;
     let mut last_repeat: Option<&str> = None;
+    let mut counts = Counts {
+        last: 1,
+        groups: vec![1],
+    };
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
         let repeat = repeat(rest)?;
-        if let Some(length) = repeat {
+        if let Some(Repeat { length, count }) = repeat {
             if !repeatable {
                 return Err((
                     "missing argument to repetition operator",
@@ -30,16 +84,25 @@ pub(super) fn rewrite(pattern: &str) -> Result<String, Refusal> {
                 return Err(("invalid nested repetition operator", both));
             }
             let lazy = usize::from(rest[length..].starts_with('?'));
+            if count.is_some_and(|count| !counts.repeat(count)) {
+                return Err(("invalid repeat count", rest[..length + lazy].into()));
+            }
             out.push_str(&rest[..length + lazy]);
             last_repeat = Some(&rest[..length + lazy]);
             rest = &rest[length + lazy..];
             continue;
         }
         last_repeat = None;
+        if !matches!(c, '(' | ')' | '|') {
+            counts.plain();
+        }
         match c {
             '(' => {
                 let length = group(rest)?;
-                open += usize::from(!rest[..length].ends_with(')'));
+                if !rest[..length].ends_with(')') {
+                    open += 1;
+                    counts.open();
+                }
                 out.push_str(&rest[..length]);
                 rest = &rest[length..];
                 repeatable = false;
@@ -50,6 +113,7 @@ pub(super) fn rewrite(pattern: &str) -> Result<String, Refusal> {
                     return Err(("unexpected )", pattern.into()));
                 }
                 open -= 1;
+                counts.close();
                 out.push(')');
                 repeatable = true;
             }
@@ -84,10 +148,13 @@ pub(super) fn rewrite(pattern: &str) -> Result<String, Refusal> {
     Ok(out)
 }
 
-/// The length of the repetition operator at the start, if there is one.
-fn repeat(text: &str) -> Result<Option<usize>, Refusal> {
+/// The repetition operator at the start, if there is one.
+fn repeat(text: &str) -> Result<Option<Repeat>, Refusal> {
     if text.starts_with(['*', '+', '?']) {
-        return Ok(Some(1));
+        return Ok(Some(Repeat {
+            length: 1,
+            count: None,
+        }));
     }
     let Some(end) = text.find('}').filter(|_| text.starts_with('{')) else {
         return Ok(None);
@@ -115,7 +182,10 @@ fn repeat(text: &str) -> Result<Option<usize>, Refusal> {
     if low > MAX_REPEAT || high.is_some_and(|high| high > MAX_REPEAT || high < low) {
         return Err(("invalid repeat count", text[..=end].into()));
     }
-    Ok(Some(end + 1))
+    Ok(Some(Repeat {
+        length: end + 1,
+        count: Some(high.unwrap_or(low)),
+    }))
 }
 
 /// The length of what opens a group: `(`, `(?:`, `(?i)`, `(?P<name>`.

@@ -6,7 +6,7 @@ use kubewright_apiserver::{clock::rfc3339, registry::generic::payload};
 use kubewright_machinery::{Status, status};
 use kubewright_store::{Key, Range, Store, WriteError};
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::Instant};
 
 use super::{Definitions, GROUP, PLURAL, conditions};
 use crate::kinds::collection;
@@ -14,6 +14,8 @@ use crate::kinds::collection;
 /// How often objects that somebody holds are looked for.
 const POLL: Duration = Duration::from_millis(100);
 const LONGEST_POLL: Duration = Duration::from_secs(5);
+/// How long to wait before saying that objects are still there.
+const CHECK: Duration = Duration::from_secs(60);
 /// How many objects are read at once.
 const PAGE: usize = 512;
 
@@ -29,6 +31,7 @@ pub(super) fn spawn(definitions: &Arc<Definitions>, name: String) -> JoinHandle<
     let definitions = Arc::downgrade(definitions);
     tokio::spawn(async move {
         let mut pause = POLL;
+        let mut check = Instant::now() + CHECK;
         loop {
             // Nothing is left to do for a server that is gone.
             let Some(definitions) = definitions.upgrade() else {
@@ -36,9 +39,16 @@ pub(super) fn spawn(definitions: &Arc<Definitions>, name: String) -> JoinHandle<
             };
             match run(&definitions, &name).await {
                 Ok(true) => return,
-                Ok(false) => {}
+                Ok(false) if Instant::now() < check => {}
+                Ok(false) => {
+                    check = Instant::now() + CHECK;
+                    let why = "could not confirm zero CustomResources remaining: context deadline exceeded";
+                    complain(&definitions, &name, "InstanceDeletionCheck", why).await;
+                    pause = POLL;
+                }
                 Err(e) => {
-                    tracing::warn!(%name, "the objects of a definition could not be deleted: {}", e.message)
+                    let why = format!("could not issue all deletes: {}", e.message);
+                    complain(&definitions, &name, "InstanceDeletionFailed", &why).await;
                 }
             }
             drop(definitions);
@@ -46,6 +56,25 @@ pub(super) fn spawn(definitions: &Arc<Definitions>, name: String) -> JoinHandle<
             pause = (pause * 2).min(LONGEST_POLL);
         }
     })
+}
+
+/// Says on the definition why its objects are still there. The next round says that it goes on.
+async fn complain(definitions: &Definitions, name: &str, reason: &'static str, why: &str) {
+    tracing::warn!(%name, "the objects of a definition are not deleted: {why}");
+    let now = rfc3339(definitions.environment.clock.now());
+    let change = |crd: &mut Value| {
+        let before = crd["status"].clone();
+        conditions::set(crd, ("Terminating", "True", reason, why), &now);
+        crd["status"] != before
+    };
+    let written = match definitions.read(name).await {
+        Ok(Some(crd)) => definitions.amend(name, crd, &change).await.map(drop),
+        Ok(None) => Ok(()),
+        Err(e) => Err(e),
+    };
+    if let Err(e) = written {
+        tracing::warn!(%name, "its status could not be written: {}", e.message);
+    }
 }
 
 /// One round. Says whether there is nothing more to do.

@@ -11,7 +11,7 @@
 //! | `handlers` | create, update and delete of definitions |
 //! | `cleanup` | the objects of a definition that is being deleted |
 //! | `resource` | from a definition to resources |
-//! | `strategy`, `scale`, `nested`, `table`, `jsonpath` | what these resources do |
+//! | `strategy`, `scale`, `table`, `jsonpath` | what these resources do |
 //! | [`convert`], [`webhook`] | between versions |
 //!
 //! Invariants: one definition is dealt with at a time; a registry is swapped in as a whole; what the store holds when the
@@ -23,7 +23,6 @@ pub mod convert;
 mod definition;
 mod handlers;
 mod jsonpath;
-mod nested;
 mod resource;
 mod scale;
 mod strategy;
@@ -52,7 +51,7 @@ use kubewright_machinery::{
 };
 use kubewright_store::{Range, Store};
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use crate::kinds::{Environment, collection, selectable_of};
 use conditions::Taken;
@@ -83,6 +82,8 @@ struct Installed {
     /// What its resources were made from.
     source: Source,
     resources: Vec<Arc<Resource>>,
+    /// Watches go on as long as this is there: until the definition says something else, or is gone.
+    watched: watch::Sender<()>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -92,6 +93,17 @@ struct Source {
     accepted: Names,
     terminating: bool,
     served: bool,
+}
+
+impl Source {
+    /// Whether watches may go on. Whether new objects are taken makes no difference to them.
+    fn serves_the_same(&self, other: &Source) -> bool {
+        *self
+            == Source {
+                terminating: self.terminating,
+                ..other.clone()
+            }
+    }
 }
 
 impl Definitions {
@@ -228,8 +240,13 @@ impl Definitions {
         {
             return Ok(false);
         }
+        let watched = installed
+            .remove(name)
+            .filter(|before| before.source.serves_the_same(&source))
+            .map(|before| before.watched)
+            .unwrap_or_default();
         let resources = if source.served {
-            self.resources(&crd)
+            self.resources(&crd, &watched)
         } else {
             Vec::new()
         };
@@ -238,12 +255,13 @@ impl Definitions {
             accepted,
             source,
             resources,
+            watched,
         };
         installed.insert(name.to_owned(), entry);
         Ok(true)
     }
 
-    fn resources(&self, crd: &Value) -> Vec<Arc<Resource>> {
+    fn resources(&self, crd: &Value, watched: &watch::Sender<()>) -> Vec<Arc<Resource>> {
         let name = &crd["metadata"]["name"];
         let definition = match Definition::read(crd) {
             Ok(definition) => definition,
@@ -257,7 +275,7 @@ impl Definitions {
             Some("Webhook") => Arc::new(webhook::Webhook::new(&definition.conversion["webhook"])),
             _ => Arc::new(Renamed),
         };
-        resource::resources(&self.environment, &definition, &conversion)
+        resource::resources(&self.environment, &definition, &conversion, watched)
     }
 
     /// Changes the status of a definition, where there is something to change, as the server's own manager.

@@ -21,6 +21,7 @@ use kubewright_schema::structural::{
 };
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::{
     convert::{Conversion, Schemas, Versioned},
@@ -29,13 +30,17 @@ use super::{
     strategy::{Main, Rules, StatusOnly},
     table::Columns,
 };
-use crate::kinds::{Environment, collection, scale_table};
+use crate::{
+    kinds::{Environment, collection, scale_table},
+    scaling,
+};
 
 /// The resources of a definition: one for each version that is served.
 pub(super) fn resources(
     environment: &Environment,
     definition: &Definition,
     conversion: &Arc<dyn Conversion>,
+    watched: &watch::Sender<()>,
 ) -> Vec<Arc<Resource>> {
     let api_version = |version: &Version| format!("{}/{}", definition.group, version.name);
     let schemas: Vec<(String, Arc<Structural>)> = definition
@@ -57,6 +62,7 @@ pub(super) fn resources(
         schemas: schemas.into(),
         replicas,
         conversion,
+        watched,
     };
     let served = definition.versions.iter().filter(|version| version.served);
     served
@@ -71,6 +77,7 @@ struct Parts<'a> {
     schemas: Schemas,
     replicas: ReplicasPaths,
     conversion: &'a Arc<dyn Conversion>,
+    watched: &'a watch::Sender<()>,
 }
 
 /// What is known about a declared kind.
@@ -175,6 +182,7 @@ impl Parts<'_> {
             converter: Some(Arc::new(converter)),
             clock: self.environment.clock.clone(),
         })
+        .until(self.watched.subscribe())
     }
 
     fn rules(&self, kind: &GroupVersionKind, version: &Version) -> Rules {
@@ -233,7 +241,7 @@ impl Parts<'_> {
                 name: "scale".into(),
                 kind: SubresourceKind::Other(scale, Shape::Typed(&SCALE)),
                 verbs,
-                handlers: handlers.handlers(),
+                handlers: scaling::handlers(handlers),
                 managed: Some(Arc::new(manager)),
                 table: Some(scale_table(generic.clock())),
             });

@@ -54,6 +54,51 @@ impl FieldSet {
         out
     }
 
+    /// The text of [`FieldSet::to_value`] as Go would encode it, without making the value.
+    pub fn write_value_text(&self, out: &mut String) {
+        self.write_below(out, false);
+    }
+
+    /// `member`: what the set is below is a member itself.
+    fn write_below(&self, out: &mut String, member: bool) {
+        out.push('{');
+        if member {
+            out.push_str("\".\":{}");
+        }
+        let mut first = !member;
+        let fields = self
+            .nodes
+            .partition_point(|node| matches!(node.element, PathElement::FieldName(_)));
+        let (fields, others) = self.nodes.split_at(fields);
+        for node in fields {
+            if let PathElement::FieldName(name) = &node.element {
+                out.push_str(if std::mem::take(&mut first) {
+                    "\"f:"
+                } else {
+                    ",\"f:"
+                });
+                go_text::write_html_safe(out, name);
+                node.write_below(out);
+            }
+        }
+        // As keys of a map they have another order than as elements.
+        let mut others: Vec<_> = others
+            .iter()
+            .map(|node| (element_text(&node.element), node))
+            .collect();
+        others.sort_by(|(a, _), (b, _)| a.cmp(b));
+        for (text, node) in others {
+            out.push_str(if std::mem::take(&mut first) {
+                "\""
+            } else {
+                ",\""
+            });
+            go_text::write_html_safe(out, &text);
+            node.write_below(out);
+        }
+        out.push('}');
+    }
+
     /// `FieldsV1` as a value; its maps have the order of [`Map`].
     pub fn to_value(&self) -> Value {
         Value::Object(self.to_map())
@@ -90,6 +135,17 @@ impl FieldSet {
                 below.write_nodes(out, element, !node.member);
             }
             out.push('}');
+        }
+    }
+}
+
+impl Node {
+    /// The end of the node's name, and what is below it.
+    fn write_below(&self, out: &mut String) {
+        out.push_str("\":");
+        match &self.below {
+            None => out.push_str("{}"),
+            Some(below) => below.write_below(out, self.member),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::order;
 use crate::go_text;
 use serde_json::Value;
+use smol_str::SmolStr;
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub enum PathElement {
     /// A field of a struct or an entry of a map.
-    FieldName(Arc<str>),
+    FieldName(SmolStr),
     /// The item of a list whose key fields have these values; sorted by name.
     Key(Arc<[KeyField]>),
     /// The item of a list that equals this value.
@@ -24,7 +25,7 @@ pub enum PathElement {
 #[derive(Clone, Debug)]
 pub struct KeyField {
     /// The field's name.
-    pub name: Arc<str>,
+    pub name: SmolStr,
     /// The field's value.
     pub value: Value,
 }
@@ -36,11 +37,11 @@ pub struct Path(pub Vec<PathElement>);
 impl PathElement {
     /// A field by its name.
     pub fn field(name: &str) -> Self {
-        PathElement::FieldName(Arc::from(name))
+        PathElement::FieldName(SmolStr::new(name))
     }
 
     /// A list item by its key fields, in any order.
-    pub fn key(fields: impl IntoIterator<Item = (impl Into<Arc<str>>, Value)>) -> Self {
+    pub fn key(fields: impl IntoIterator<Item = (impl Into<SmolStr>, Value)>) -> Self {
         let fields = fields.into_iter().map(|(name, value)| KeyField {
             name: name.into(),
             value,

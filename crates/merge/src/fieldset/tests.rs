@@ -1,4 +1,5 @@
 use super::*;
+use crate::go_text;
 use serde_json::json;
 
 fn set(text: &str) -> FieldSet {
@@ -121,4 +122,15 @@ fn patterns_select_below_any_item() {
         filter.apply(&all).to_json(),
         r#"{"f:spec":{"f:c":{"k:{\"name\":\"a\"}":{".":{},"f:resources":{"f:limits":{}}}},"f:x":{}}}"#
     );
+}
+
+#[test]
+fn the_text_of_a_value_is_written_without_the_value() {
+    let text = r#"{"f:<a>":{"f:\u0008\u000c":{}},"f:ports":{".":{},"k:{\"port\":443,\"protocol\":\"TCP\"}":{".":{},"f:port":{}},"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{}},"v:\"x&y\"":{},"i:7":{},"i:10":{}}}"#;
+    let set = FieldSet::from_json(text).expect("FieldsV1");
+    let (mut direct, mut of_value) = (String::new(), String::new());
+    set.write_value_text(&mut direct);
+    go_text::write_json(&mut of_value, &set.to_value());
+    assert_eq!(direct, of_value);
+    assert!(direct.contains(r"\u003ca\u003e"), "{direct}");
 }

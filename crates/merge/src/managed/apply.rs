@@ -2,9 +2,9 @@
 
 use super::conflict::Conflicts;
 use super::endpoint::Endpoint;
-use super::entry::{Entry, ManagedFields, Operation};
+use super::entry::{Entry, Form, ManagedFields, Operation};
 use super::last_applied;
-use super::ownership::{self, Failure};
+use super::ownership::{self, Failure, Reconciled};
 use super::prune::{self, Last};
 use super::time::Timestamp;
 use super::update::{describe, entries_of, group_version_kind, put_entries, take_entries, track};
@@ -131,16 +131,16 @@ fn merge<S: Schema>(
             describe(patch)
         ))
     })?;
-    typed::validate(schema, live, Duplicates::Allowed).map_err(|e| {
-        internal(format!(
-            "failed to create typed live object ({}): {e}",
-            describe(live)
-        ))
-    })?;
-    ownership::reconcile(live, endpoint, &mut managed).map_err(internal)?;
+    if !schema.is_enforced() {
+        typed::validate(schema, live, Duplicates::Allowed).map_err(|e| {
+            internal(format!(
+                "failed to create typed live object ({}): {e}",
+                describe(live)
+            ))
+        })?;
+    }
+    let reconciled = ownership::reconcile(live, endpoint, &mut managed).map_err(internal)?;
 
-    let merged = typed::merge(schema, live, patch)
-        .map_err(|e| internal(format!("failed to merge config: {e}")))?;
     let mut claimed = typed::to_field_set(schema, patch)
         .map_err(|e| internal(format!("failed to get field set: {e}")))?;
     if let Some(filter) = endpoint.versions.filter(api_version) {
@@ -151,6 +151,23 @@ fn merge<S: Schema>(
     } else {
         manager
     };
+    if reconciled == Reconciled::AsTheyWere {
+        let found = managed.find(manager, Operation::Apply, api_version, subresource);
+        let own = found.and_then(|at| managed.entries.get(at));
+        let repeated = own.is_some_and(|own| {
+            own.api_version == api_version
+                && typed::covers(schema, live, patch)
+                && own.fields == ownership::strip(&claimed)
+        });
+        if repeated {
+            return Ok(Applied {
+                object: live.clone(),
+                changed: false,
+            });
+        }
+    }
+    let merged = typed::merge(schema, live, patch)
+        .map_err(|e| internal(format!("failed to merge config: {e}")))?;
     let (own, last) = claim(&mut managed, manager, api_version, subresource, claimed);
     let mut object = prune::prune(merged, &managed, own, last.as_ref(), endpoint)
         .map_err(|e| internal(format!("failed to prune fields: {e}")))?;
@@ -165,7 +182,7 @@ fn merge<S: Schema>(
         settle(&mut managed, own, changed.then_some(now));
     }
     take_entries(&mut object);
-    put_entries(&mut object, managed);
+    put_entries(&mut object, managed, Form::Object);
     Ok(Applied { object, changed })
 }
 

@@ -32,6 +32,16 @@ pub struct Entry {
     pub subresource: String,
 }
 
+/// How a value holds the fields of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// As an object.
+    Object,
+    /// As a string: the JSON text of that object. For values that are written out and not looked at again; see
+    /// [`write_text_forms`] and [`expand_text_forms`].
+    Text,
+}
+
 /// All entries of an object. No two have the same identity: manager, operation and subresource, and for updates the
 /// version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,6 +54,67 @@ pub struct ManagedFields {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DecodeError(String);
+
+const FIELDS: &str = "fieldsV1";
+
+/// Gives the fields of all entries of an object that are held as text their form as objects.
+pub fn expand_text_forms(object: &mut Value) {
+    let entries = object
+        .get_mut("metadata")
+        .and_then(|metadata| metadata.get_mut("managedFields"))
+        .and_then(Value::as_array_mut);
+    for entry in entries.into_iter().flatten() {
+        if let Some(fields) = entry.get_mut(FIELDS)
+            && let Value::String(text) = &*fields
+            && let Ok(expanded) = serde_json::from_str(text)
+        {
+            *fields = expanded;
+        }
+    }
+}
+
+/// Writes the value of `metadata.managedFields` as JSON. Fields that are held as text are written as they are, all else
+/// by `write`.
+pub fn write_text_forms(
+    out: &mut Vec<u8>,
+    managed_fields: &Value,
+    write: impl Fn(&mut Vec<u8>, &Value),
+) {
+    let Value::Array(entries) = managed_fields else {
+        return write(out, managed_fields);
+    };
+    out.push(b'[');
+    for (i, entry) in entries.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        match entry {
+            Value::Object(members) if members.get(FIELDS).is_some_and(Value::is_string) => {
+                write_members(out, members, &write);
+            }
+            entry => write(out, entry),
+        }
+    }
+    out.push(b']');
+}
+
+fn write_members(
+    out: &mut Vec<u8>,
+    members: &Map<String, Value>,
+    write: &impl Fn(&mut Vec<u8>, &Value),
+) {
+    for (i, (name, value)) in members.iter().enumerate() {
+        // The names of members are plain.
+        out.extend_from_slice(if i > 0 { b",\"" } else { b"{\"" });
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"\":");
+        match value {
+            Value::String(text) if name == FIELDS => out.extend_from_slice(text.as_bytes()),
+            value => write(out, value),
+        }
+    }
+    out.push(b'}');
+}
 
 impl ManagedFields {
     /// Reads the value of `metadata.managedFields`. Of two entries with one identity the later one counts.
@@ -76,11 +147,16 @@ impl ManagedFields {
     }
 
     /// The value of `metadata.managedFields`, entries in the order in which Kubernetes writes them.
-    pub fn encode(mut self) -> Value {
+    pub fn encode(self) -> Value {
+        self.encode_as(Form::Object)
+    }
+
+    /// The same, with fields in that form.
+    pub fn encode_as(mut self, form: Form) -> Value {
         self.sort();
         self.entries
             .into_iter()
-            .map(|entry| Value::Object(entry.encode()))
+            .map(|entry| Value::Object(entry.encode(form)))
             .collect()
     }
 
@@ -180,7 +256,7 @@ impl Entry {
                     .map_err(|e| malformed(format!("time {time:?}: {e}")))?,
             ),
         };
-        let fields = FieldSet::from_value(members.get("fieldsV1").unwrap_or(&Value::Null))
+        let fields = FieldSet::from_value(members.get(FIELDS).unwrap_or(&Value::Null))
             .map_err(|e| malformed(format!("error decoding set: {e}")))?;
         Ok(Entry {
             manager: text("manager")?.to_owned(),
@@ -192,7 +268,7 @@ impl Entry {
         })
     }
 
-    fn encode(self) -> Map<String, Value> {
+    fn encode(self, form: Form) -> Map<String, Value> {
         let mut out = Map::new();
         let mut member = |name: &str, value: Value| _ = out.insert(name.to_owned(), value);
         if !self.manager.is_empty() {
@@ -204,7 +280,15 @@ impl Entry {
             member("time", Value::String(time.to_string()));
         }
         member("fieldsType", "FieldsV1".into());
-        member("fieldsV1", self.fields.to_value());
+        let fields = match form {
+            Form::Object => self.fields.to_value(),
+            Form::Text => {
+                let mut text = String::with_capacity(1024);
+                self.fields.write_value_text(&mut text);
+                Value::String(text)
+            }
+        };
+        member(FIELDS, fields);
         if !self.subresource.is_empty() {
             member("subresource", Value::String(self.subresource));
         }

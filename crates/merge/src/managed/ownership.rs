@@ -51,12 +51,22 @@ pub(super) fn strip(set: &FieldSet) -> FieldSet {
     set.difference(&NOBODYS)
 }
 
+/// What reconciling did to entries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reconciled {
+    /// Nothing: they were in line, and each owns something.
+    AsTheyWere,
+    /// Something.
+    Changed,
+}
+
 /// Brings entries in line with the schema of today, and forgets those of versions that are gone.
 pub(super) fn reconcile<S: Schema>(
     live: &Value,
     endpoint: &Endpoint<'_, S>,
     managed: &mut ManagedFields,
-) -> Result<(), String> {
+) -> Result<Reconciled, String> {
+    let mut reconciled = Reconciled::AsTheyWere;
     let mut schemas: BTreeMap<String, Option<S>> = BTreeMap::new();
     let mut failure = None;
     managed.entries.retain_mut(|entry| {
@@ -74,13 +84,20 @@ pub(super) fn reconcile<S: Schema>(
                 }
             })
         };
-        let Some(schema) = schema else { return false };
+        let Some(schema) = schema else {
+            reconciled = Reconciled::Changed;
+            return false;
+        };
         if let Some(fields) = typed::reconcile(schema, &entry.fields) {
             entry.fields = fields;
+            reconciled = Reconciled::Changed;
+        }
+        if entry.fields.is_empty() {
+            reconciled = Reconciled::Changed;
         }
         true
     });
-    failure.map_or(Ok(()), Err)
+    failure.map_or(Ok(reconciled), Err)
 }
 
 /// Takes from every entry but `own` what changed or is gone, and drops entries that own nothing any more.

@@ -7,7 +7,7 @@ use super::endpoint::{ConvertError, Endpoint};
 use super::entry::ManagedFields;
 use crate::fieldset::FieldSet;
 use crate::schema::Schema;
-use crate::typed::{remove_items, to_field_set};
+use crate::typed::{remove_items, to_named_field_set};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -158,7 +158,7 @@ impl<S: Schema> Versioned<S> {
     }
 
     fn without(&self, set: &FieldSet) -> Self {
-        let object = remove_items(self.schema, self.object.clone(), set);
+        let object = remove_items(self.schema, &self.object, set);
         Versioned {
             object,
             schema: self.schema,
@@ -167,8 +167,7 @@ impl<S: Schema> Versioned<S> {
     }
 
     fn fields(&self) -> Result<FieldSet, String> {
-        to_field_set(self.schema, &self.object)
-            .map(|set| set.ensure_named_fields(self.schema))
+        to_named_field_set(self.schema, &self.object)
             .map_err(|e| format!("failed to create field set: {e}"))
     }
 }

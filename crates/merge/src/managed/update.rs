@@ -2,7 +2,7 @@
 
 use super::cap::cap;
 use super::endpoint::Endpoint;
-use super::entry::{Entry, ManagedFields, Operation};
+use super::entry::{Entry, Form, ManagedFields, Operation};
 use super::ownership::{self, Failure};
 use super::time::Timestamp;
 use crate::schema::Schema;
@@ -31,13 +31,25 @@ pub fn update<S: Schema>(
     manager: &str,
     now: Timestamp,
 ) -> Result<(), UpdateError> {
+    update_as(live, new, endpoint, manager, now, Form::Object)
+}
+
+/// [`update`] that leaves the fields of the new entries in that form.
+pub fn update_as<S: Schema>(
+    live: &Value,
+    new: &mut Value,
+    endpoint: &Endpoint<'_, S>,
+    manager: &str,
+    now: Timestamp,
+    form: Form,
+) -> Result<(), UpdateError> {
     let sent = take_entries(new);
     let mut managed = starting_point(live, sent, endpoint.subresource);
     if managed.entries.is_empty() && is_stored(live) {
         return Ok(());
     }
     track(live, new, endpoint, &mut managed, manager, now)?;
-    put_entries(new, managed);
+    put_entries(new, managed, form);
     Ok(())
 }
 
@@ -113,7 +125,7 @@ pub(super) fn take_entries(object: &mut Value) -> Option<Value> {
 }
 
 /// Writes `metadata.managedFields`; an object without entries has no such field.
-pub(super) fn put_entries(object: &mut Value, managed: ManagedFields) {
+pub(super) fn put_entries(object: &mut Value, managed: ManagedFields, form: Form) {
     if managed.entries.is_empty() {
         return;
     }
@@ -124,7 +136,7 @@ pub(super) fn put_entries(object: &mut Value, managed: ManagedFields) {
         .entry("metadata")
         .or_insert_with(|| Value::Object(Map::new()));
     if let Value::Object(metadata) = metadata {
-        metadata.insert("managedFields".to_owned(), managed.encode());
+        metadata.insert("managedFields".to_owned(), managed.encode_as(form));
     }
 }
 

@@ -1,11 +1,11 @@
 //! The part of a schema that applies to the value at hand, and the path elements of list items.
 
 use super::error::Problems;
-use crate::fieldset::{KeyField, PathElement};
+use crate::fieldset::{KeyField, PathElement, equal};
 use crate::go_text;
 use crate::schema::{ListMerge, Scalar, Schema, Shape};
 use serde_json::Value;
-use std::sync::Arc;
+use smol_str::SmolStr;
 
 /// How one value is treated.
 pub(super) enum Atom<S> {
@@ -107,6 +107,29 @@ impl<S: Schema> ListAtom<S> {
         }
     }
 
+    /// The items by their path elements, in the order of these; none for an item that occurs more than once.
+    pub(super) fn distinct<'v>(
+        &self,
+        items: &'v [Value],
+    ) -> Result<Vec<(PathElement, Option<&'v Value>)>, Problems> {
+        let mut found = Vec::with_capacity(items.len());
+        for (i, item) in items.iter().enumerate() {
+            let element = self
+                .element_of(item)
+                .map_err(|e| Problems::new(format!("element {i}: {e}")))?;
+            found.push((element, Some(item)));
+        }
+        found.sort_by(|(a, _), (b, _)| a.cmp(b));
+        found.dedup_by(|(later, _), (earlier, item)| {
+            let again = later == earlier;
+            if again {
+                *item = None;
+            }
+            again
+        });
+        Ok(found)
+    }
+
     /// Whether an item has a path element, without making it.
     pub(super) fn check(&self, item: &Value) -> Result<(), String> {
         let fine = match (self.merge, item) {
@@ -120,6 +143,35 @@ impl<S: Schema> ListAtom<S> {
             Ok(())
         } else {
             self.element_of(item).map(drop)
+        }
+    }
+
+    /// Whether two items have the same path element, without making it. No where one of them has none.
+    pub(super) fn is_same(&self, a: &Value, b: &Value) -> bool {
+        match (self.merge, a, b) {
+            (ListMerge::Set, Value::Object(_) | Value::Array(_) | Value::Null, _) => false,
+            (ListMerge::Set, a, b) => equal(a, b),
+            (ListMerge::Map, Value::Object(a), Value::Object(b)) => {
+                let mut any = false;
+                let same = self.keys().all(|name| match (a.get(name), b.get(name)) {
+                    (Some(a), Some(b)) => {
+                        any = true;
+                        equal(a, b)
+                    }
+                    (None, None) => {
+                        any |= self.schema.key_default(name).is_some();
+                        true
+                    }
+                    (Some(given), None) | (None, Some(given)) => {
+                        any = true;
+                        self.schema
+                            .key_default(name)
+                            .is_some_and(|default| equal(given, &default))
+                    }
+                });
+                same && any
+            }
+            _ => false,
         }
     }
 
@@ -139,7 +191,7 @@ impl<S: Schema> ListAtom<S> {
                 .or_else(|| self.schema.key_default(name));
             if let Some(value) = value {
                 keys.push(KeyField {
-                    name: Arc::from(name),
+                    name: SmolStr::new(name),
                     value,
                 });
             }

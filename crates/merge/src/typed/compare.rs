@@ -1,5 +1,6 @@
 //! How two values differ.
 
+use super::adding::added;
 use super::atom::{Atom, ListAtom, MapAtom, resolve};
 use super::error::Problems;
 use super::validation::scalar_problem;
@@ -7,7 +8,6 @@ use crate::MAX_DEPTH;
 use crate::fieldset::{FieldSet, Filter, PathElement, equal};
 use crate::schema::{ListMerge, Schema};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 
 /// The fields in which two values differ; no field is in two of the sets, but a value of another kind in its place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,6 +51,13 @@ struct Difference {
     modified: bool,
     added: bool,
     below: Comparison,
+}
+
+/// Which of two lists an item is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Old,
+    New,
 }
 
 type Side<'v> = Option<&'v Value>;
@@ -134,6 +141,12 @@ impl Comparison {
     ) -> Result<(), Problems> {
         let mut entry = |name: &str, old: Side<'_>, new: Side<'_>| -> Result<(), Problems> {
             let (schema, _) = atom.known_child(name)?;
+            if let (None, Some(new)) = (old, new) {
+                let below =
+                    added(schema, new, depth + 1).map_err(|e| e.below(format_args!(".{name}")))?;
+                self.added.push(PathElement::field(name), true, below);
+                return Ok(());
+            }
             let difference =
                 walk(schema, old, new, depth + 1).map_err(|e| e.below(format_args!(".{name}")))?;
             if !difference.is_nothing() {
@@ -152,40 +165,39 @@ impl Comparison {
         Ok(())
     }
 
-    fn lists<S: Schema>(
+    fn lists<'v, S: Schema>(
         &mut self,
         atom: &ListAtom<S>,
-        old: &[Value],
-        new: &[Value],
+        old: &'v [Value],
+        new: &'v [Value],
         depth: usize,
     ) -> Result<(), Problems> {
         if old.len() == new.len() && old.iter().zip(new).all(|(o, n)| equal(o, n)) {
             return Ok(());
         }
-        let mut by_element: BTreeMap<PathElement, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
+        // Items with the same element come together, those of the old list first.
+        let mut items = Vec::with_capacity(old.len() + new.len());
         for (i, item) in old.iter().enumerate() {
-            by_element
-                .entry(element(atom, i, item)?)
-                .or_default()
-                .0
-                .push(item);
+            items.push((element(atom, i, item)?, Which::Old, item));
         }
         for (i, item) in new.iter().enumerate() {
-            by_element
-                .entry(element(atom, i, item)?)
-                .or_default()
-                .1
-                .push(item);
+            items.push((element(atom, i, item)?, Which::New, item));
         }
-        for (element, (old, new)) in by_element {
-            let item = |old: Side<'_>, new: Side<'_>| {
-                walk(atom.item, old, new, depth + 1).map_err(|e| e.below(&element))
+        items.sort_by(|(a, ..), (b, ..)| a.cmp(b));
+        for group in items.chunk_by(|(a, ..), (b, ..)| a == b) {
+            let Some((element, ..)) = group.first() else {
+                continue;
             };
-            let difference = match (old.as_slice(), new.as_slice()) {
-                ([] | [_], [] | [_]) => item(old.first().copied(), new.first().copied())?,
+            let (old, new) = group.split_at(group.partition_point(|(_, w, _)| *w == Which::Old));
+            let item = |old: Side<'_>, new: Side<'_>| {
+                walk(atom.item, old, new, depth + 1).map_err(|e| e.below(element))
+            };
+            let first = |side: &[(PathElement, Which, &'v Value)]| side.first().map(|(.., v)| *v);
+            let difference = match (old, new) {
+                ([] | [_], [] | [_]) => item(first(old), first(new))?,
                 ([_, _, ..], [_, _, ..]) => {
                     let same =
-                        old.len() == new.len() && old.iter().zip(&new).all(|(o, n)| equal(o, n));
+                        old.len() == new.len() && old.iter().zip(new).all(|(o, n)| equal(o.2, n.2));
                     Difference {
                         modified: !same,
                         ..Difference::default()
@@ -193,7 +205,7 @@ impl Comparison {
                 }
                 // An item that occurred more than once is owned as a whole; now it is owned by its fields.
                 ([_, _, ..], single) => {
-                    let mut difference = match single.first() {
+                    let mut difference = match first(single) {
                         Some(new) => item(None, Some(new))?,
                         None => Difference::default(),
                     };
@@ -201,7 +213,7 @@ impl Comparison {
                     difference
                 }
                 (single, _) => {
-                    let mut difference = match single.first() {
+                    let mut difference = match first(single) {
                         Some(old) => item(Some(old), None)?,
                         None => Difference::default(),
                     };
@@ -210,7 +222,7 @@ impl Comparison {
                 }
             };
             if !difference.is_nothing() {
-                self.push(element, difference);
+                self.push(element.clone(), difference);
             }
         }
         Ok(())

@@ -6,17 +6,36 @@ use crate::MAX_DEPTH;
 use crate::fieldset::{FieldSet, PathElement, is_zero_length_map};
 use crate::schema::{ListMerge, Schema};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 
 /// The leaves of a value, its list items and the entries of its maps: what applying the value claims.
 ///
 /// A list item that occurs twice is a member without anything below it.
 pub fn to_field_set<S: Schema>(schema: S, value: &Value) -> Result<FieldSet, Problems> {
-    walk(schema, value, 0).map(|(_, below)| below)
+    walk(schema, value, Named::AsSet, 0).map(|(_, below)| below)
+}
+
+/// The same with every struct field that has members below it as a member, too: [`FieldSet::ensure_named_fields`] of
+/// [`to_field_set`] in one go.
+pub fn to_named_field_set<S: Schema>(schema: S, value: &Value) -> Result<FieldSet, Problems> {
+    walk(schema, value, Named::Always, 0).map(|(_, below)| below)
+}
+
+/// When a struct field that is no leaf is a member.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// When it is empty or `null`.
+    AsSet,
+    /// Whenever something is below it.
+    Always,
 }
 
 /// Whether the path itself is a member, and what is below it.
-fn walk<S: Schema>(schema: S, value: &Value, depth: usize) -> Result<(bool, FieldSet), Problems> {
+fn walk<S: Schema>(
+    schema: S,
+    value: &Value,
+    named: Named,
+    depth: usize,
+) -> Result<(bool, FieldSet), Problems> {
     if depth > MAX_DEPTH {
         return Err(Problems::too_deep());
     }
@@ -25,11 +44,11 @@ fn walk<S: Schema>(schema: S, value: &Value, depth: usize) -> Result<(bool, Fiel
         Atom::Map(atom) if atom.atomic => Ok((true, FieldSet::new())),
         Atom::List(atom) if atom.merge == ListMerge::Atomic => Ok((true, FieldSet::new())),
         Atom::Map(atom) => match value {
-            Value::Object(fields) => Ok((false, map(&atom, fields, depth)?)),
+            Value::Object(fields) => Ok((false, map(&atom, fields, named, depth)?)),
             _ => Ok((false, FieldSet::new())),
         },
         Atom::List(atom) => match value {
-            Value::Array(items) => Ok((false, list(&atom, items, depth)?)),
+            Value::Array(items) => Ok((false, list(&atom, items, named, depth)?)),
             _ => Ok((false, FieldSet::new())),
         },
     }
@@ -38,14 +57,19 @@ fn walk<S: Schema>(schema: S, value: &Value, depth: usize) -> Result<(bool, Fiel
 fn map<S: Schema>(
     atom: &MapAtom<S>,
     fields: &Map<String, Value>,
+    named: Named,
     depth: usize,
 ) -> Result<FieldSet, Problems> {
-    let mut set = FieldSet::new();
+    let mut set = FieldSet::with_capacity(fields.len());
     for (name, field) in fields {
-        let (schema, named) = atom.known_child(name)?;
+        let (schema, is_named) = atom.known_child(name)?;
         let (member, below) =
-            walk(schema, field, depth + 1).map_err(|e| e.below(format_args!(".{name}")))?;
-        let member = member || !named || field.is_null() || is_zero_length_map(field);
+            walk(schema, field, named, depth + 1).map_err(|e| e.below(format_args!(".{name}")))?;
+        let member = member
+            || !is_named
+            || field.is_null()
+            || is_zero_length_map(field)
+            || (named == Named::Always && !below.is_empty());
         set.push(PathElement::field(name), member, below);
     }
     Ok(set)
@@ -54,24 +78,15 @@ fn map<S: Schema>(
 fn list<S: Schema>(
     atom: &ListAtom<S>,
     items: &[Value],
+    named: Named,
     depth: usize,
 ) -> Result<FieldSet, Problems> {
-    let mut by_element: BTreeMap<PathElement, Option<&Value>> = BTreeMap::new();
-    for (i, item) in items.iter().enumerate() {
-        let element = atom
-            .element_of(item)
-            .map_err(|e| Problems::new(format!("element {i}: {e}")))?;
-        by_element
-            .entry(element)
-            .and_modify(|found| *found = None)
-            .or_insert(Some(item));
-    }
-    let mut set = FieldSet::new();
-    for (element, item) in by_element {
+    let mut set = FieldSet::with_capacity(items.len());
+    for (element, item) in atom.distinct(items)? {
         let below = match item {
             None => FieldSet::new(),
             Some(item) => {
-                walk(atom.item, item, depth + 1)
+                walk(atom.item, item, named, depth + 1)
                     .map_err(|e| e.below(&element))?
                     .1
             }

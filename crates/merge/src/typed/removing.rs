@@ -9,13 +9,13 @@ use crate::fieldset::{FieldSet, Node};
 use crate::schema::{ListMerge, Schema};
 use serde_json::{Map, Value};
 
-/// The value without the members of `set` and what is below them.
-pub fn remove_items<S: Schema>(schema: S, value: Value, set: &FieldSet) -> Value {
+/// The value without the members of `set` and what is below them. Copies only what stays.
+pub fn remove_items<S: Schema>(schema: S, value: &Value, set: &FieldSet) -> Value {
     walk(schema, value, set, Mode::Remove, 0)
 }
 
 /// The value with the members of `set` alone.
-pub fn extract_items<S: Schema>(schema: S, value: Value, set: &FieldSet) -> Value {
+pub fn extract_items<S: Schema>(schema: S, value: &Value, set: &FieldSet) -> Value {
     walk(schema, value, set, Mode::Extract, 0)
 }
 
@@ -25,16 +25,16 @@ enum Mode {
     Extract,
 }
 
-fn walk<S: Schema>(schema: S, value: Value, set: &FieldSet, mode: Mode, depth: usize) -> Value {
+fn walk<S: Schema>(schema: S, value: &Value, set: &FieldSet, mode: Mode, depth: usize) -> Value {
     if depth > MAX_DEPTH {
-        return value;
+        return value.clone();
     }
-    match (resolve(schema, Some(&value)), value) {
-        (Atom::Scalar(_), value) => value,
+    match (resolve(schema, Some(value)), value) {
+        (Atom::Scalar(_), value) => value.clone(),
         (Atom::List(atom), Value::Array(items)) => {
             if items.is_empty() || atom.merge == ListMerge::Atomic {
                 return if mode == Mode::Extract {
-                    Value::Array(items)
+                    value.clone()
                 } else {
                     Value::Null
                 };
@@ -44,7 +44,7 @@ fn walk<S: Schema>(schema: S, value: Value, set: &FieldSet, mode: Mode, depth: u
         (Atom::Map(atom), Value::Object(fields)) => {
             if fields.is_empty() || atom.atomic {
                 return if mode == Mode::Extract {
-                    Value::Object(fields)
+                    value.clone()
                 } else {
                     Value::Null
                 };
@@ -57,14 +57,14 @@ fn walk<S: Schema>(schema: S, value: Value, set: &FieldSet, mode: Mode, depth: u
 
 fn list<S: Schema>(
     atom: &ListAtom<S>,
-    items: Vec<Value>,
+    items: &[Value],
     set: &FieldSet,
     mode: Mode,
     depth: usize,
 ) -> Value {
     let mut out = Vec::new();
     for item in items {
-        let element = atom.element_of(&item).ok();
+        let element = atom.element_of(item).ok();
         let node = element.as_ref().and_then(|element| set.node(element));
         match (mode, node) {
             (Mode::Remove, Some(Node { member: true, .. })) | (Mode::Extract, None) => {}
@@ -76,7 +76,7 @@ fn list<S: Schema>(
             ) => {
                 out.push(walk(atom.item, item, below, mode, depth + 1));
             }
-            (_, _) => out.push(item),
+            (_, _) => out.push(item.clone()),
         }
     }
     if out.is_empty() {
@@ -88,18 +88,18 @@ fn list<S: Schema>(
 
 fn map<S: Schema>(
     atom: &MapAtom<S>,
-    fields: Map<String, Value>,
+    fields: &Map<String, Value>,
     set: &FieldSet,
     mode: Mode,
     depth: usize,
 ) -> Value {
     let mut out = Map::new();
     for (name, field) in fields {
-        let kept = match (mode, set.field_node(&name), atom.child(&name).0) {
+        let kept = match (mode, set.field_node(name), atom.child(name).0) {
             (Mode::Remove, Some(Node { member: true, .. }), _) | (Mode::Extract, None, _) => {
                 continue;
             }
-            (Mode::Remove, None, _) => field,
+            (Mode::Remove, None, _) => field.clone(),
             (_, Some(_), None) => Value::Null,
             // The entry is looked at with the set that names it, which holds for leaves and what is one value.
             (Mode::Extract, Some(Node { member: true, .. }), Some(schema)) => {
@@ -112,9 +112,9 @@ fn map<S: Schema>(
                 }),
                 Some(schema),
             ) => walk(schema, field, below, mode, depth + 1),
-            (_, Some(_), _) => field,
+            (_, Some(_), _) => field.clone(),
         };
-        out.insert(name, kept);
+        out.insert(name.clone(), kept);
     }
     if out.is_empty() {
         Value::Null

@@ -121,7 +121,7 @@ fn merged(base: Value, over: Value) -> Value {
 fn removed(value: Value, set: &str) -> Value {
     remove_items(
         T(&ROOT),
-        value,
+        &value,
         &FieldSet::from_json(set).expect("FieldsV1"),
     )
 }
@@ -276,7 +276,7 @@ fn extracting_keeps_only_the_set() {
     );
     let value = json!({"n": 1, "s": "x", "atomic": [1], "items": [{"name": "a", "port": 1}, {"name": "b"}]});
     assert_eq!(
-        extract_items(T(&ROOT), value, &set.expect("FieldsV1")),
+        extract_items(T(&ROOT), &value, &set.expect("FieldsV1")),
         json!({"n": 1, "atomic": [1], "items": [{"port": 1}]})
     );
 }

@@ -3,7 +3,7 @@
 use kubewright_merge::fieldset::{FieldSet, PathElement};
 use kubewright_merge::managed::{Apply, Endpoint, OneVersion, Timestamp, apply, update};
 use kubewright_merge::schema::Deduced;
-use kubewright_merge::{json_patch, merge_patch, strategic, typed};
+use kubewright_merge::{json_patch, managed, merge_patch, strategic, typed};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -111,6 +111,52 @@ proptest! {
         let merged = typed::merge(Deduced, &a, &b).expect("merged");
         let again = typed::merge(Deduced, &merged, &b).expect("merged");
         prop_assert_eq!(merged, again);
+    }
+
+    #[test]
+    fn what_is_covered_is_not_changed_by_a_merge(a in object(), b in object(), items in prop::collection::vec(("[a-c]", "[x-y]"), 0..4), over in prop::collection::vec(("[a-c]", "[x-y]"), 0..4)) {
+        let merged = typed::merge(Deduced, &a, &b).expect("merged");
+        prop_assert_eq!(typed::covers(Deduced, &a, &b), merged == a);
+        prop_assert!(typed::covers(Deduced, &merged, &b));
+        let pod = |items: &[(String, String)]| {
+            let containers: Vec<Value> = items.iter().map(|(name, image)| json!({"name": name, "image": image})).collect();
+            json!({"spec": {"template": {"spec": {"containers": containers}}}})
+        };
+        let (a, b) = (pod(&items), pod(&over));
+        if let Ok(merged) = typed::merge(Type(&DEPLOYMENT), &a, &b) {
+            prop_assert!(!typed::covers(Type(&DEPLOYMENT), &a, &b) || merged == a);
+            let unique: std::collections::BTreeSet<_> = items.iter().map(|(name, _)| name).collect();
+            if merged == a && unique.len() == items.len() {
+                prop_assert!(typed::covers(Type(&DEPLOYMENT), &a, &b));
+            }
+        }
+    }
+
+    #[test]
+    fn fields_held_as_text_are_written_as_the_same_object(new in object()) {
+        let versions = OneVersion::default();
+        let endpoint = Endpoint { schema: Deduced, api_version: "g/v1", kind: "K", subresource: "", versions: &versions };
+        let empty = json!({"apiVersion": "g/v1", "kind": "K"});
+        let mut whole = configuration(new);
+        let mut text = whole.clone();
+        update(&empty, &mut whole, &endpoint, "me", Timestamp(1)).expect("tracked");
+        managed::update_as(&empty, &mut text, &endpoint, "me", Timestamp(1), managed::Form::Text).expect("tracked");
+        let mut written = Vec::new();
+        managed::write_text_forms(&mut written, &text["metadata"]["managedFields"], |out, value| {
+            out.extend_from_slice(value.to_string().as_bytes());
+        });
+        let written: Value = serde_json::from_slice(&written).expect("JSON");
+        prop_assert_eq!(&written, &whole["metadata"]["managedFields"]);
+        managed::expand_text_forms(&mut text);
+        prop_assert_eq!(text, whole);
+    }
+
+    #[test]
+    fn named_field_sets_are_field_sets_with_their_structs(a in object()) {
+        let schema = Type(&DEPLOYMENT);
+        let a = json!({"spec": {"template": {"spec": {"containers": [{"name": "a", "image": "b", "env": [{"name": "x", "value": "y"}]}]}}}, "metadata": {"labels": a, "name": "n"}});
+        let Ok(set) = typed::to_field_set(schema, &a) else { return Ok(()) };
+        prop_assert_eq!(typed::to_named_field_set(schema, &a).expect("set"), set.ensure_named_fields(schema));
     }
 
     #[test]

@@ -10,8 +10,49 @@ use super::model::{ListType, Structural};
 /// What is there twice. Of several equal items the second is told.
 pub fn validate_list_types(value: &Value, schema: &Structural, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
-    walk(value, schema, path, &mut errors);
+    if may_repeat(value, schema) {
+        walk(value, schema, path, &mut errors);
+    }
     errors
+}
+
+/// The longest list whose items are compared one by one.
+const COMPARED: usize = 32;
+
+/// Whether there may be something to tell: a look that makes no paths, since hardly any object has anything twice.
+fn may_repeat(value: &Value, schema: &Structural) -> bool {
+    if !schema.has_unique_lists {
+        return false;
+    }
+    match value {
+        Value::Object(fields) => fields.iter().any(|(key, field)| {
+            let named = schema.property(key);
+            let additional = schema.additional_schema();
+            let schemas = named.into_iter().chain(additional);
+            schemas.into_iter().any(|schema| may_repeat(field, schema))
+        }),
+        Value::Array(items) => {
+            let repeats = match &schema.list {
+                ListType::Set => any_pair(items, |a, b| a == b),
+                ListType::Map(keys) => {
+                    items.iter().any(|item| !item.is_object())
+                        || any_pair(items, |a, b| {
+                            keys.iter().all(|key| a.get(&**key) == b.get(&**key))
+                        })
+                }
+                ListType::Unset | ListType::Atomic => false,
+            };
+            let below = |schema: &Structural| items.iter().any(|item| may_repeat(item, schema));
+            repeats || schema.items.as_deref().is_some_and(below)
+        }
+        _ => false,
+    }
+}
+
+/// Whether two items of a list are alike, or the list is too long to tell.
+fn any_pair(items: &[Value], alike: impl Fn(&Value, &Value) -> bool) -> bool {
+    let again = |(i, item): (usize, &Value)| items.iter().take(i).any(|other| alike(other, item));
+    items.len() > COMPARED || items.iter().enumerate().any(again)
 }
 
 fn walk(value: &Value, schema: &Structural, path: &Path, errors: &mut ErrorList) {

@@ -8,7 +8,7 @@
 //! | metadata is decoded by its type, unknown fields go, embedded objects are coerced | [`coerce`] |
 //! | unknown fields are dropped and told of | [`prune`] |
 //! | `null` goes where it is not allowed; missing values get their defaults | [`default`] |
-//! | values are judged | [`validate`], [`embedded`], [`list_types`], [`rules`] |
+//! | values are judged | [`validate`], [`embedded`], [`list_types`], [`rules`]; all of them on a whole object: [`object`] |
 //!
 //! Invariant: a schema nests no deeper than the document it came from, which is bounded by
 //! [`MAX_DEPTH`](crate::MAX_DEPTH), so every walk here is bounded too.
@@ -23,6 +23,8 @@ mod formats;
 mod invariants;
 pub mod list_types;
 mod model;
+pub mod nested;
+pub mod object;
 mod pattern;
 pub mod prune;
 pub mod rules;

@@ -92,6 +92,14 @@ mod tests {
         assert!(found("^.$", "ä"));
         assert!(found(r"^a{,3}$", "a{,3}"));
         assert!(found("^]$", "]"));
+        assert!(found(
+            "^((a{10}){10}){10}b{1000}$",
+            &("a".repeat(1000) + &"b".repeat(1000))
+        ));
+        assert!(found(
+            "^(a{25}b){40}(a{1000}){0}$",
+            &("a".repeat(25) + "b").repeat(40)
+        ));
     }
 
     #[test]
@@ -104,6 +112,9 @@ mod tests {
             ("a**", "invalid nested repetition operator: `**`"),
             ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
             ("a{1001}", "invalid repeat count: `{1001}`"),
+            ("(a{40}b|c){26}", "invalid repeat count: `{26}`"),
+            ("((a{9}){9}?){13,}?", "invalid repeat count: `{13,}?`"),
+            (r"((\pL{900}){900}){900}", "invalid repeat count: `{900}`"),
             ("a{3,2}", "invalid repeat count: `{3,2}`"),
             ("[z-a]", "invalid character class range: `z-a`"),
             (r"\", "trailing backslash at end of expression: ``"),
@@ -120,6 +131,7 @@ mod tests {
     #[test]
     fn a_pattern_that_explodes_is_refused() {
         assert!(Pattern::check(r"(\pL{500}){500}").is_err());
+        assert!(Pattern::check(&r"\pL{1000}".repeat(50)).is_err());
         assert!(!found(r"^(a+)+$", &format!("{}b", "a".repeat(10_000))));
     }
 }

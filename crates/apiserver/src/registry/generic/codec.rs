@@ -8,6 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use kubewright_machinery::{Status, status};
+use kubewright_merge::managed;
 use kubewright_schema::{encode::write_value, normalize_typed};
 use kubewright_store::{Entry, Payload};
 use serde_json::{Map, Value};
@@ -55,7 +56,11 @@ impl Generic {
             Some(converter) => {
                 summary.mark = converter.mark();
                 match summary.mark {
-                    0 => encode(&converter.to_stored(object.clone()).await?),
+                    0 => {
+                        let mut object = object.clone();
+                        managed::expand_text_forms(&mut object);
+                        encode(&converter.to_stored(object).await?)
+                    }
                     _ => encode(object),
                 }
             }
@@ -155,7 +160,7 @@ pub fn payload(object: &Value) -> Payload {
 
 /// The object with `kind` and `apiVersion` first.
 fn served_bytes(value: &Value) -> Bytes {
-    let mut out = Vec::with_capacity(512);
+    let mut out = Vec::with_capacity(4096);
     let empty = Map::new();
     let fields = value.as_object().unwrap_or(&empty);
     write_type(&mut out, fields);
@@ -163,7 +168,17 @@ fn served_bytes(value: &Value) -> Bytes {
         .iter()
         .filter(|(k, _)| *k != "kind" && *k != "apiVersion")
     {
-        write_field(&mut out, key, field);
+        match field {
+            Value::Object(metadata) if key == "metadata" => {
+                out.extend_from_slice(b"\"metadata\":{");
+                for (key, field) in metadata {
+                    write_metadata_field(&mut out, key, field);
+                }
+                close(&mut out);
+                out.push(b',');
+            }
+            field => write_field(&mut out, key, field),
+        }
     }
     close(&mut out);
     out.into()
@@ -171,7 +186,7 @@ fn served_bytes(value: &Value) -> Bytes {
 
 /// The object with `kind`, `apiVersion` and a place for the resourceVersion, and where that place is.
 fn encode(value: &Value) -> (Bytes, u32) {
-    let mut out = Vec::with_capacity(1024);
+    let mut out = Vec::with_capacity(8192);
     let empty = Map::new();
     let fields = value.as_object().unwrap_or(&empty);
     write_type(&mut out, fields);
@@ -183,7 +198,7 @@ fn encode(value: &Value) -> (Bytes, u32) {
         .and_then(Value::as_object)
         .unwrap_or(&empty);
     for (key, field) in metadata.iter().filter(|(k, _)| *k != "resourceVersion") {
-        write_field(&mut out, key, field);
+        write_metadata_field(&mut out, key, field);
     }
     close(&mut out);
     out.push(b',');
@@ -207,6 +222,15 @@ fn write_field(out: &mut Vec<u8>, key: &str, value: &Value) {
     serde_json::to_writer(&mut *out, key).expect("a string is always encoded");
     out.push(b':');
     write_value(out, value);
+    out.push(b',');
+}
+
+fn write_metadata_field(out: &mut Vec<u8>, key: &str, value: &Value) {
+    if key != "managedFields" {
+        return write_field(out, key, value);
+    }
+    out.extend_from_slice(b"\"managedFields\":");
+    managed::write_text_forms(out, value, write_value);
     out.push(b',');
 }
 

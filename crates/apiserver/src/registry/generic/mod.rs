@@ -29,6 +29,7 @@ use kubewright_machinery::{
     validation::names,
 };
 use kubewright_store::{Key, ReadError, Store};
+use tokio::sync::watch as watch_channel;
 
 pub use codec::{Converter, payload};
 pub(crate) use metadata::ensure_namespace;
@@ -51,6 +52,7 @@ pub struct Generic {
     strategy: Arc<dyn Strategy>,
     converter: Option<Arc<dyn Converter>>,
     clock: SharedClock,
+    ends: Option<watch_channel::Receiver<()>>,
 }
 
 /// What a [`Generic`] is made of.
@@ -99,6 +101,16 @@ impl Generic {
             strategy: options.strategy,
             converter: options.converter,
             clock: options.clock,
+            ends: None,
+        }
+    }
+
+    /// Watches end when the sender is gone: how a resource goes that is no longer served.
+    #[must_use]
+    pub fn until(self, ends: watch_channel::Receiver<()>) -> Self {
+        Self {
+            ends: Some(ends),
+            ..self
         }
     }
 

@@ -248,37 +248,32 @@ impl Generic {
 
 /// A write that changes nothing but the time at which fields were managed changes nothing at all.
 fn keep_untouched_times(object: &mut Value, old: &Value) {
-    let managed = |v: &Value| v["metadata"]["managedFields"].as_array().cloned();
-    let (Some(new), Some(before)) = (managed(object), managed(old)) else {
+    let new = object["metadata"]["managedFields"].as_array();
+    let before = old["metadata"]["managedFields"].as_array();
+    let (Some(new), Some(before)) = (new, before) else {
         return;
     };
     if new == before || new.len() != before.len() {
         return;
     }
-    let same = new.iter().zip(&before).all(|(a, b)| {
-        let strip = |v: &Value| {
-            let mut v = v.clone();
-            v.as_object_mut().map(|o| o.remove("time"));
-            v
-        };
-        strip(a) == strip(b)
-    });
-    if !same {
+    let but_time = |(a, b): (&Value, &Value)| same_but(a, b, &["time"]);
+    if !new.iter().zip(before).all(but_time) || !same_but(object, old, &["metadata"]) {
         return;
     }
-    let rest_equal = {
-        let rest = |v: &Value| {
-            let mut v = v.clone();
-            let metadata = metadata_mut(&mut v);
-            metadata.remove("managedFields");
-            metadata.remove("resourceVersion");
-            v
-        };
-        rest(object) == rest(old)
-    };
-    if rest_equal {
+    let rest = ["managedFields", "resourceVersion"];
+    if same_but(&object["metadata"], &old["metadata"], &rest) {
+        let before = before.clone();
         metadata_mut(object).insert("managedFields".into(), before.into());
     }
+}
+
+/// Whether two maps differ in nothing but these entries.
+fn same_but(a: &Value, b: &Value, but: &[&str]) -> bool {
+    let (Value::Object(a), Value::Object(b)) = (a, b) else {
+        return a == b;
+    };
+    let rest = |(key, _): &(&String, &Value)| !but.contains(&key.as_str());
+    a.iter().filter(rest).eq(b.iter().filter(rest))
 }
 
 /// An update that leaves a deleted object without finalizers and without grace ends it.

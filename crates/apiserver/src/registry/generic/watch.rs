@@ -10,7 +10,10 @@ use futures_util::stream;
 use kubewright_machinery::{Status, status};
 use kubewright_store::{self as store, ChangeKind, Entry, Range, ReadError, Revision, WatchError};
 use serde_json::Value;
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    sync::watch as watch_channel,
+    time::{Instant, sleep_until},
+};
 
 use super::{Generic, list::Selection, metadata::metadata_mut, read::parse_revision};
 use crate::{
@@ -80,6 +83,7 @@ impl Watch for Generic {
                 .and_then(|d| d.checked_sub(BOOKMARK_BEFORE_END))
                 .map(|d| Instant::now() + d),
             over: false,
+            ends: self.ends.clone(),
         };
         Ok(Box::pin(stream::unfold(
             watcher,
@@ -128,6 +132,8 @@ struct Watcher {
     next_bookmark: Instant,
     last_bookmark: Option<Instant>,
     over: bool,
+    /// When its sender is gone, so is the resource.
+    ends: Option<watch_channel::Receiver<()>>,
 }
 
 impl Watcher {
@@ -190,7 +196,13 @@ impl Watcher {
             .last_bookmark
             .map_or(self.next_bookmark, |last| last.min(self.next_bookmark));
         let changes = tokio::select! {
+            // What happened before the end is told before it.
+            biased;
             changes = self.changes.next() => changes,
+            () = ended(&mut self.ends) => {
+                self.over = true;
+                return Ok(Vec::new());
+            }
             () = sleep_until(timer), if self.bookmarks => {
                 self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
                 self.last_bookmark = self.last_bookmark.filter(|last| *last > Instant::now());
@@ -213,6 +225,14 @@ impl Watcher {
             }
             Err(e) => Err(Generic::store_failure(&e)),
         }
+    }
+}
+
+/// Comes back when the resource is gone.
+async fn ended(ends: &mut Option<watch_channel::Receiver<()>>) {
+    match ends {
+        Some(ends) => while ends.changed().await.is_ok() {},
+        None => std::future::pending().await,
     }
 }
 

@@ -15,7 +15,7 @@ fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String
             },
             Value::Null => return Ok(None),
             other => {
-                let walked = parts[..i].join(".");
+                let walked = parts[..=i].join(".");
                 let (printed, ty) = go_value(other);
                 return Err(format!(
                     ".{walked} accessor error: {printed} is of the type {ty}, expected map[string]interface{{}}"
@@ -26,8 +26,8 @@ fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String
     Ok(Some(value))
 }
 
-/// An integer at a dotted path.
-pub(super) fn nested_i64(object: &Value, path: &str) -> Result<Option<i64>, String> {
+/// An integer at a dotted path. The error is Go's.
+pub fn nested_i64(object: &Value, path: &str) -> Result<Option<i64>, String> {
     match nested(object, path)? {
         None => Ok(None),
         Some(value) => match value.as_i64() {
@@ -37,8 +37,8 @@ pub(super) fn nested_i64(object: &Value, path: &str) -> Result<Option<i64>, Stri
     }
 }
 
-/// A text at a dotted path.
-pub(super) fn nested_str<'a>(object: &'a Value, path: &str) -> Result<Option<&'a str>, String> {
+/// A text at a dotted path. The error is Go's.
+pub fn nested_str<'a>(object: &'a Value, path: &str) -> Result<Option<&'a str>, String> {
     match nested(object, path)? {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -62,5 +62,21 @@ fn go_value(value: &Value) -> (String, &'static str) {
         Value::Number(n) => (n.to_string(), "int64"),
         Value::Array(_) => (value.to_string(), "[]interface {}"),
         Value::Object(_) => (value.to_string(), "map[string]interface {}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_path_through_a_text_names_the_field_that_was_looked_for() {
+        let error = nested_i64(&json!({"spec": "x y"}), ".spec.replicas").expect_err("no object");
+        assert_eq!(
+            error,
+            ".spec.replicas accessor error: x y is of the type string, expected map[string]interface{}"
+        );
     }
 }

@@ -1,0 +1,118 @@
+//! What every `scale` does, of built-in and of declared kinds.
+//!
+//! A scale is a view of its parent. A write through it is a write of the parent; who manages the replicas is kept on the
+//! parent and shown on the scale. Where the replicas are, and what a scale must look like, is for a [`Scalable`] to say.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use kubewright_apiserver::{
+    managed::scale::ScaleOwners,
+    object::Object,
+    registry::{Change, Get, Handlers, Update, Updated, generic::Generic},
+    request::{GetOptions, RequestContext, WriteOptions},
+};
+use kubewright_machinery::{Status, gvk::GroupResource, status};
+use serde_json::Value;
+
+/// A kind that has a scale.
+pub(crate) trait Scalable: Send + Sync + 'static {
+    /// The parents.
+    fn parents(&self) -> &Generic;
+
+    /// The parents' name in errors.
+    fn resource(&self) -> GroupResource;
+
+    /// The scale that is read.
+    fn shown(&self, parent: &Value) -> Result<Value, Status>;
+
+    /// The scale that a write changes.
+    fn changed(&self, parent: &Value) -> Result<Value, Status>;
+
+    /// The scale that a write answers.
+    fn answered(&self, parent: &Value) -> Result<Value, Status>;
+
+    /// Who manages the replicas.
+    fn owners(&self, parent: &Value) -> Result<ScaleOwners, Status>;
+
+    /// Judges a scale, and writes its number and its resourceVersion into the parent.
+    fn write(&self, parent: &mut Value, scale: &Value) -> Result<(), Status>;
+}
+
+/// The handlers of `scale`.
+pub(crate) fn handlers(kind: impl Scalable) -> Handlers {
+    let scale = Arc::new(Scale(kind));
+    Handlers {
+        get: Some(scale.clone()),
+        update: Some(scale),
+        ..Handlers::default()
+    }
+}
+
+struct Scale<K>(K);
+
+#[async_trait]
+impl<K: Scalable> Get for Scale<K> {
+    async fn get(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        options: &GetOptions,
+    ) -> Result<Object, Status> {
+        let parent = self.0.parents().get(cx, name, options).await?.to_value()?;
+        Ok(Object::from_value(&self.0.shown(&parent)?))
+    }
+}
+
+#[async_trait]
+impl<K: Scalable> Update for Scale<K> {
+    async fn update(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        change: &dyn Change,
+        options: &WriteOptions,
+    ) -> Result<Updated, Status> {
+        let change = Scaled {
+            change,
+            kind: &self.0,
+        };
+        let parents = self.0.parents();
+        let updated = parents.update(cx, name, &change, options).await?;
+        let parent = updated.object.to_value()?;
+        Ok(Updated {
+            object: Object::from_value(&self.0.answered(&parent)?),
+            created: false,
+        })
+    }
+}
+
+/// A change of the scale, as a change of the parent.
+struct Scaled<'a, K> {
+    change: &'a dyn Change,
+    kind: &'a K,
+}
+
+#[async_trait]
+impl<K: Scalable> Change for Scaled<'_, K> {
+    fn expected_uid(&self) -> Option<&str> {
+        self.change.expected_uid()
+    }
+
+    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
+        let kind = self.kind;
+        let parent = old.ok_or_else(|| status::not_found(&kind.resource(), &cx.info.name))?;
+        let owners = kind.owners(parent)?;
+        let mut before = kind.changed(parent)?;
+        let managers = owners.on_scale();
+        if managers.as_array().is_some_and(|list| !list.is_empty()) {
+            before["metadata"]["managedFields"] = managers;
+        }
+        let after = self.change.apply(cx, Some(&before)).await?;
+        let mut parent = parent.clone();
+        kind.write(&mut parent, &after)?;
+        parent["metadata"]["managedFields"] =
+            owners.on_parent(&after["metadata"]["managedFields"])?;
+        Ok(parent)
+    }
+}

@@ -1,0 +1,73 @@
+//! Whether laying one value over another would change nothing.
+
+use super::atom::{Atom, ListAtom, MapAtom, resolve};
+use crate::MAX_DEPTH;
+use crate::schema::{ListMerge, Schema};
+use serde_json::{Map, Value};
+
+/// The most pairs of list items that are looked at. A larger list is merged to see what becomes of it.
+const MAX_PAIRS: usize = 4096;
+
+/// Whether [`merge`](super::merge) of `over` into `base` gives `base`, told without making anything. Where it is not
+/// sure (items that occur twice, very long lists, values that do not fit the schema), the answer is no.
+pub fn covers<S: Schema>(schema: S, base: &Value, over: &Value) -> bool {
+    walk(schema, base, over, 0)
+}
+
+fn walk<S: Schema>(schema: S, base: &Value, over: &Value, depth: usize) -> bool {
+    if depth > MAX_DEPTH {
+        return false;
+    }
+    match (resolve(schema, Some(over)), base, over) {
+        (Atom::Map(atom), Value::Object(base), over) if !atom.atomic && !base.is_empty() => {
+            match over {
+                Value::Object(over) => maps(&atom, base, over, depth),
+                _ => true,
+            }
+        }
+        (Atom::List(atom), Value::Array(base), over)
+            if atom.merge != ListMerge::Atomic && !base.is_empty() =>
+        {
+            match over {
+                Value::Array(over) => lists(&atom, base, over, depth),
+                _ => true,
+            }
+        }
+        (_, base, over) => base == over,
+    }
+}
+
+fn maps<S: Schema>(
+    atom: &MapAtom<S>,
+    base: &Map<String, Value>,
+    over: &Map<String, Value>,
+    depth: usize,
+) -> bool {
+    over.iter().all(|(name, over)| {
+        let (Some(base), Some(schema)) = (base.get(name), atom.child(name).0) else {
+            return false;
+        };
+        walk(schema, base, over, depth + 1)
+    })
+}
+
+/// The items of `over` are in `base`, in this order, and each of them once.
+fn lists<S: Schema>(atom: &ListAtom<S>, base: &[Value], over: &[Value], depth: usize) -> bool {
+    if base.len().saturating_mul(over.len()) > MAX_PAIRS {
+        return false;
+    }
+    let mut from = 0;
+    over.iter().all(|over| {
+        let mut same = base
+            .iter()
+            .enumerate()
+            .filter(|(_, base)| atom.is_same(base, over));
+        match (same.next(), same.next()) {
+            (Some((at, base)), None) if at >= from => {
+                from = at + 1;
+                walk(atom.item, base, over, depth + 1)
+            }
+            _ => false,
+        }
+    })
+}

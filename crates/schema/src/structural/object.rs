@@ -1,0 +1,271 @@
+//! Whole objects: what is done to them before they are judged, and the verdict.
+//!
+//! Everything that is judged by a structural schema goes through here, in the server and where there is none, so that the
+//! verdicts are the same.
+
+use kubewright_cel::{Validator, limits::RUNTIME_COST_BUDGET};
+use kubewright_machinery::{
+    field::{self, ErrorKind, ErrorList, FieldError, Path},
+    gvk::GroupVersionKind,
+    validation::{
+        meta::{validate_object_meta, validate_object_meta_update},
+        names,
+    },
+};
+use serde_json::{Value, json};
+
+use super::{
+    embedded::validate_embedded,
+    list_types::validate_list_types,
+    model::Structural,
+    nested::{nested_i64, nested_str},
+    validate::{Old, validate, validate_update},
+};
+
+/// What the objects of one version of a kind are judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct ObjectRules<'a> {
+    /// The kind.
+    pub kind: &'a GroupVersionKind,
+    /// Whether its objects are in namespaces.
+    pub namespaced: bool,
+    /// Its schema.
+    pub schema: &'a Structural,
+    /// `x-kubernetes-validations`, compiled.
+    pub rules: Option<&'a Validator>,
+    /// Where the parts of a scale are.
+    pub scale: Option<ScalePaths<'a>>,
+}
+
+/// Where the parts of a scale are. The paths begin with a dot.
+#[derive(Clone, Copy, Debug)]
+pub struct ScalePaths<'a> {
+    /// The replicas that are wanted.
+    pub spec_replicas: &'a str,
+    /// The replicas that are there.
+    pub status_replicas: &'a str,
+    /// The selector of what is scaled.
+    pub selector: Option<&'a str>,
+}
+
+/// What was found about an object that replaces another.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// What is wrong.
+    pub errors: ErrorList,
+    /// What is wrong and has been before, which is forgiven.
+    pub warnings: Vec<String>,
+}
+
+/// What becomes of a new object. `has_status`: its status has an endpoint of its own.
+pub fn prepare_for_create(object: &mut Value, has_status: bool) {
+    if has_status {
+        put(object, "status", None);
+    }
+    object["metadata"]["generation"] = json!(1);
+}
+
+/// What becomes of an object that replaces another.
+pub fn prepare_for_update(object: &mut Value, old: &Value, has_status: bool) {
+    if has_status {
+        put(object, "status", old.get("status").cloned());
+    }
+    if !same_but_metadata(object, old) {
+        let generation = old["metadata"]["generation"].as_i64().unwrap_or_default();
+        object["metadata"]["generation"] = json!(generation.saturating_add(1));
+    }
+}
+
+/// What becomes of an object of which only the status is written.
+pub fn prepare_for_status_update(object: &mut Value, old: &Value) {
+    let status = object.get("status").cloned();
+    let managed = object["metadata"].get("managedFields").cloned();
+    let version = object["metadata"].get("resourceVersion").cloned();
+    *object = old.clone();
+    put(object, "status", status);
+    put(&mut object["metadata"], "managedFields", managed);
+    put(&mut object["metadata"], "resourceVersion", version);
+}
+
+impl ObjectRules<'_> {
+    /// Judges a new object.
+    pub fn judge_create(&self, object: &Value) -> ErrorList {
+        let mut errors = self.judge_type(object);
+        if !errors.is_empty() {
+            return errors;
+        }
+        errors.extend(validate_object_meta(
+            &object["metadata"],
+            self.namespaced,
+            names::name_is_dns_subdomain,
+            &Path::new("metadata"),
+        ));
+        let root = Path::root();
+        errors.extend(validate(object, self.schema, &root));
+        self.judge_spec_replicas(object, &mut errors);
+        self.judge_scale_status(object, &mut errors);
+        errors.extend(validate_embedded(object, self.schema, false, &root));
+        errors.extend(validate_list_types(object, self.schema, &root));
+        self.run_rules(object, None, &mut errors);
+        errors
+    }
+
+    /// Judges an object that replaces another.
+    pub fn judge_update(&self, object: &Value, old: &Value) -> Verdict {
+        let mut errors = self.judge_type(object);
+        if !errors.is_empty() {
+            return errors.into();
+        }
+        let root = Path::root();
+        errors.extend(judge_metadata_update(object, old));
+        let correlated = Old::new(old, self.schema);
+        errors.extend(validate_update(object, correlated, self.schema, &root));
+        self.judge_spec_replicas(object, &mut errors);
+        self.judge_scale_status(object, &mut errors);
+        errors.extend(validate_embedded(object, self.schema, false, &root));
+        self.judge_lists(object, old, &mut errors);
+        let warnings = self.run_rules(object, Some(old), &mut errors);
+        Verdict { errors, warnings }
+    }
+
+    /// Judges an object of which only the status is written.
+    pub fn judge_status_update(&self, object: &Value, old: &Value) -> Verdict {
+        let mut errors = self.judge_type(object);
+        if !errors.is_empty() {
+            return errors.into();
+        }
+        errors.extend(judge_metadata_update(object, old));
+        if let (Some(status), Some(schema)) = (object.get("status"), self.schema.property("status"))
+        {
+            let before = Old::new(old.get("status").unwrap_or(&Value::Null), schema);
+            let path = Path::new("status");
+            errors.extend(validate_update(status, before, schema, &path));
+        }
+        self.judge_scale_status(object, &mut errors);
+        self.judge_lists(object, old, &mut errors);
+        let warnings = self.run_rules(object, Some(old), &mut errors);
+        Verdict { errors, warnings }
+    }
+
+    fn judge_type(&self, object: &Value) -> ErrorList {
+        let mut errors = ErrorList::new();
+        let expected = [
+            ("kind", self.kind.kind.clone()),
+            ("apiVersion", self.kind.api_version()),
+        ];
+        for (key, expected) in expected {
+            let given = object[key].as_str().unwrap_or_default();
+            if given != expected {
+                let message = format!("must be {expected}");
+                errors.push(field::invalid_str(&Path::new(key), given, message));
+            }
+        }
+        errors
+    }
+
+    fn judge_spec_replicas(&self, object: &Value, errors: &mut ErrorList) {
+        if let Some(scale) = &self.scale {
+            judge_count(object, scale.spec_replicas, errors);
+        }
+    }
+
+    fn judge_scale_status(&self, object: &Value, errors: &mut ErrorList) {
+        let Some(scale) = &self.scale else {
+            return;
+        };
+        judge_count(object, scale.status_replicas, errors);
+        if let Some(path) = scale.selector
+            && let Err(e) = nested_str(object, path)
+        {
+            errors.push(field::invalid_str(&Path::new(path), "", e));
+        }
+    }
+
+    /// Runs the rules of the schema, unless something is wrong that they take for granted. Gives what to warn of.
+    fn run_rules(
+        &self,
+        object: &Value,
+        old: Option<&Value>,
+        errors: &mut ErrorList,
+    ) -> Vec<String> {
+        let Some(rules) = self.rules else {
+            return Vec::new();
+        };
+        let blocking = |error: &FieldError| {
+            matches!(
+                error.kind,
+                ErrorKind::NotSupported
+                    | ErrorKind::Required
+                    | ErrorKind::TooLong
+                    | ErrorKind::TooMany
+                    | ErrorKind::TypeInvalid
+            )
+        };
+        let root = Path::root();
+        if errors.iter().any(blocking) {
+            let message = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+            errors.push(field::invalid(&root, &Value::Null, message));
+            return Vec::new();
+        }
+        let outcome = rules.validate(object, old, RUNTIME_COST_BUDGET, true);
+        errors.extend(outcome.errors);
+        outcome.warnings
+    }
+
+    /// Lists that had something twice before may keep it.
+    fn judge_lists(&self, object: &Value, old: &Value, errors: &mut ErrorList) {
+        let found = validate_list_types(object, self.schema, &Path::root());
+        if !found.is_empty() && validate_list_types(old, self.schema, &Path::root()).is_empty() {
+            errors.extend(found);
+        }
+    }
+}
+
+impl From<ErrorList> for Verdict {
+    fn from(errors: ErrorList) -> Self {
+        let warnings = Vec::new();
+        Self { errors, warnings }
+    }
+}
+
+fn judge_count(object: &Value, path: &str, errors: &mut ErrorList) {
+    let at = Path::new(path);
+    match nested_i64(object, path) {
+        Err(e) => errors.push(field::invalid(&at, &json!(0), e)),
+        Ok(Some(n)) if n < 0 => {
+            errors.push(field::invalid(
+                &at,
+                &json!(n),
+                "should be a non-negative integer",
+            ));
+        }
+        Ok(Some(n)) if n > i64::from(i32::MAX) => {
+            let message = format!("should be less than or equal to {}", i32::MAX);
+            errors.push(field::invalid(&at, &json!(n), message));
+        }
+        Ok(_) => {}
+    }
+}
+
+fn judge_metadata_update(object: &Value, old: &Value) -> ErrorList {
+    let path = Path::new("metadata");
+    validate_object_meta_update(&object["metadata"], &old["metadata"], &path)
+}
+
+/// Sets a field, or removes it.
+fn put(object: &mut Value, key: &str, value: Option<Value>) {
+    if let Some(fields) = object.as_object_mut() {
+        match value {
+            Some(value) => fields.insert(key.to_owned(), value),
+            None => fields.remove(key),
+        };
+    }
+}
+
+fn same_but_metadata(a: &Value, b: &Value) -> bool {
+    let (Some(a), Some(b)) = (a.as_object(), b.as_object()) else {
+        return a == b;
+    };
+    let rest = |(key, _): &(&String, &Value)| *key != "metadata";
+    a.iter().filter(rest).eq(b.iter().filter(rest))
+}
