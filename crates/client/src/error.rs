@@ -9,7 +9,7 @@ use kubewright_machinery::{gvk::GroupVersion, rest_mapper::RestMapperError, sche
 
 use crate::{
     discovery::GroupDiscoveryFailed,
-    policy::{RateLimited, TimedOut, transient},
+    policy::{BoxError, RateLimited, TimedOut, transient},
     stream::{DecodeError, OpenError},
 };
 
@@ -115,6 +115,14 @@ impl Error {
             }
             Self::TimedOut(_) | Self::RateLimited(_) => true,
             _ => false,
+        }
+    }
+
+    /// What broke a body while it was read.
+    pub(crate) fn of_body(error: BoxError) -> Self {
+        match error.downcast::<kube::Error>() {
+            Ok(error) => Self::from(*error),
+            Err(error) => Self::from(kube::Error::Service(error)),
         }
     }
 

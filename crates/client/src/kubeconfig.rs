@@ -67,4 +67,4 @@
 //! - A lock against plugins that take long: they run on the thread that asked, and block it.
 //! - HTTP/2, and with it pings that notice a dead connection (RE-12): kube speaks HTTP/1.1. Set
 //!   [`read_timeout`](kube::Config::read_timeout), or watch for silence as informers do.
-//! - Compressed answers (RE-20), unless kube's feature `gzip` is on.
+//! - Compressed answers (RE-20), unless kube's feature `gzip` is on. Watches always ask not to be compressed.

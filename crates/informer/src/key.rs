@@ -90,7 +90,8 @@ impl From<&ObjectKey> for Key {
 mod tests {
     use super::*;
 
-    // K-1
+    // K-7
+    // K-1, K-7
     #[test]
     fn a_key_is_namespace_and_name_or_the_name_alone() {
         assert_eq!(Key::new(Some("ns"), "a").as_str(), "ns/a");

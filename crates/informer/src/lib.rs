@@ -36,7 +36,12 @@
 //! [`SharedInformerFactory`] has one informer for each resource and scope; a [`Lister`] reads it.
 //!
 //! Objects are kept as the JSON they came in, without managedFields. Their metadata is read from the bytes; a value is
-//! decoded when somebody asks for it ([`Cached::get`]) and shared while somebody holds it.
+//! decoded when somebody asks for it ([`Cached::get`]) and shared while somebody holds it. Protobuf is not asked for: cutting
+//! an object from JSON and finding its metadata costs less than decoding it from anything, and bytes of JSON serve typed,
+//! dynamic and metadata readers alike, of built-in kinds and of others.
+//!
+//! `RULES.md` has the rules of client-go's behaviour, each with its test or the reason why it is not followed; `FAULTS.md` has
+//! the faults that an informer survives, each with its tests. client-go's names are on the page of [`caches`].
 //!
 //! | module | what it holds |
 //! |---|---|

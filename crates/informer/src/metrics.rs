@@ -20,10 +20,12 @@ pub enum RelistCause {
     Malformed,
     /// The watch ended at once without an event.
     ShortWatch,
+    /// The server has gone back to an older state.
+    Backwards,
 }
 
 impl RelistCause {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Initial,
         Self::Expired,
         Self::TooLarge,
@@ -31,6 +33,7 @@ impl RelistCause {
         Self::Transport,
         Self::Malformed,
         Self::ShortWatch,
+        Self::Backwards,
     ];
 
     fn label(self) -> &'static str {
@@ -42,6 +45,7 @@ impl RelistCause {
             Self::Transport => "transport",
             Self::Malformed => "malformed",
             Self::ShortWatch => "short_watch",
+            Self::Backwards => "backwards",
         }
     }
 }
@@ -56,7 +60,7 @@ pub struct Metrics {
     pub(crate) watches: AtomicU64,
     pub(crate) silent_watches: AtomicU64,
     pub(crate) broken_streams: AtomicU64,
-    relists: [AtomicU64; 7],
+    relists: [AtomicU64; RelistCause::ALL.len()],
     pub(crate) events: AtomicU64,
     pub(crate) bookmarks: AtomicU64,
     pub(crate) received_bytes: AtomicU64,

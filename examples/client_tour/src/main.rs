@@ -6,6 +6,7 @@
 //! ```text
 //! cargo run -p client_tour
 //! cargo run -p client_tour -- --context kind-kind
+//! cargo run -p client_tour -- --kubeconfig staging.yaml
 //! ```
 //!
 //! ```text
@@ -21,9 +22,10 @@
 //! warning    unknown field "odd"
 //! ```
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use clap::Parser;
 use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::{
@@ -32,7 +34,7 @@ use kube::{
         DeleteParams, DynamicObject, ListParams, PatchParams, PostParams, ValidationDirective,
         WatchEvent, WatchParams,
     },
-    config::KubeConfigOptions,
+    config::{KubeConfigOptions, Kubeconfig},
 };
 use kubewright_client::{
     ClientOptions, ClientSet, DiscoveryClient, DynamicClient, MetadataClient, RestClient,
@@ -44,24 +46,43 @@ use kubewright_machinery::gvk::GroupVersion;
 use kubewright_testing::TestCluster;
 use serde_json::{Value, json};
 
+/// Shows what each client is for.
+#[derive(Parser)]
+struct Arguments {
+    /// A context of your kubeconfig. A server in this process unless it or a kubeconfig is given.
+    #[arg(long)]
+    context: Option<String>,
+    /// A kubeconfig file.
+    #[arg(long)]
+    kubeconfig: Option<PathBuf>,
+}
+
 #[tokio::main]
 async fn main() -> Result<()> {
-    let mut args = std::env::args().skip(1);
-    match (args.next().as_deref(), args.next()) {
-        (None, _) => {
+    let say = |line: String| println!("{line}");
+    match cluster(&Arguments::parse()).await? {
+        Some(config) => tour(options().connect(config)?, &say).await,
+        None => {
             let cluster = TestCluster::start().await;
-            tour(options().wrap(cluster.client())).await
+            tour(options().wrap(cluster.client()), &say).await
         }
-        (Some("--context"), Some(context)) => {
-            let which = KubeConfigOptions {
-                context: Some(context),
-                ..KubeConfigOptions::default()
-            };
-            let config = Config::from_kubeconfig(&which).await?;
-            tour(options().connect(config)?).await
-        }
-        _ => bail!("usage: client_tour [--context NAME]"),
     }
+}
+
+/// The cluster that the arguments name, if they name one.
+async fn cluster(arguments: &Arguments) -> Result<Option<Config>> {
+    let options = KubeConfigOptions {
+        context: arguments.context.clone(),
+        ..KubeConfigOptions::default()
+    };
+    Ok(match (&arguments.kubeconfig, &arguments.context) {
+        (None, None) => None,
+        (None, Some(_)) => Some(Config::from_kubeconfig(&options).await?),
+        (Some(file), _) => {
+            let kubeconfig = Kubeconfig::read_from(file)?;
+            Some(Config::from_custom_kubeconfig(kubeconfig, &options).await?)
+        }
+    })
 }
 
 /// Rules for all requests. Every client below goes by them.
@@ -77,7 +98,7 @@ fn options() -> ClientOptions {
         }))
 }
 
-async fn tour(client: Client) -> Result<()> {
+async fn tour(client: Client, say: &(dyn Fn(String) + Sync)) -> Result<()> {
     let namespaces = ClientSet::new(client.clone()).cluster::<Namespace>();
     let mut namespace = Namespace::default();
     namespace.metadata.generate_name = Some("client-tour-".to_owned());
@@ -85,18 +106,25 @@ async fn tour(client: Client) -> Result<()> {
         .create(&PostParams::default(), &namespace)
         .await?
         .name_any();
-    let result = through_the_clients(client, &namespace).await;
+    let result = through_the_clients(client, &namespace, say).await;
     namespaces
         .delete(&namespace, &DeleteParams::default())
         .await?;
     result
 }
 
-async fn through_the_clients(client: Client, namespace: &str) -> Result<()> {
+async fn through_the_clients(
+    client: Client,
+    namespace: &str,
+    say: &(dyn Fn(String) + Sync),
+) -> Result<()> {
     // What is there?
     let discovery = DiscoveryClient::new(client.clone());
     let version = discovery.server_version().await?;
-    println!("server     Kubernetes {}.{}", version.major, version.minor);
+    say(format!(
+        "server     Kubernetes {}.{}",
+        version.major, version.minor
+    ));
     let found = discovery.discover().await?;
     let kinds: usize = found
         .preferred()
@@ -109,15 +137,15 @@ async fn through_the_clients(client: Client, namespace: &str) -> Result<()> {
     } else {
         failed.join(", ")
     };
-    println!(
+    say(format!(
         "discovery  {} groups, {kinds} kinds, {failed} failed",
         found.groups.len()
-    );
+    ));
 
     // Objects of any kind; the mapper knows where they are.
     let dynamic = DynamicClient::new(client.clone());
     let deployments = dynamic.mapper().find("deploy").await?;
-    println!("mapper     deploy is {}", deployments.resource);
+    say(format!("mapper     deploy is {}", deployments.resource));
 
     // Objects as Rust types.
     let maps = ClientSet::new(client.clone()).namespaced::<ConfigMap>(namespace);
@@ -125,11 +153,11 @@ async fn through_the_clients(client: Client, namespace: &str) -> Result<()> {
     map.metadata.name = Some("colours".to_owned());
     map.data = Some([("sky".to_owned(), "blue".to_owned())].into());
     let map = maps.create(&PostParams::default(), &map).await?;
-    println!(
+    say(format!(
         "typed      created ConfigMap {}, sky is {}",
         map.name_any(),
         map.data.unwrap_or_default()["sky"]
-    );
+    ));
 
     // Any path, any verb.
     let rest = RestClient::new(client.clone()).group_version(&GroupVersion::new("", "v1"));
@@ -142,11 +170,11 @@ async fn through_the_clients(client: Client, namespace: &str) -> Result<()> {
         .json(&grey);
     let answer = answer.send().await?;
     let object: Value = answer.object()?;
-    println!(
+    say(format!(
         "rest       PUT answered {}, sky is {}",
         answer.code(),
         object["data"]["sky"].as_str().unwrap_or("?")
-    );
+    ));
 
     // Server-side apply of something known at run time only.
     let web: DynamicObject = serde_json::from_value(json!({
@@ -166,7 +194,7 @@ async fn through_the_clients(client: Client, namespace: &str) -> Result<()> {
     let applied = deployment
         .apply(&PatchParams::apply("client-tour"), &web)
         .await?;
-    println!(
+    say(format!(
         "dynamic    applied {} {}, {} replicas, owned by {}",
         applied.types.clone().unwrap_or_default().kind,
         applied.name_any(),
@@ -176,7 +204,7 @@ async fn through_the_clients(client: Client, namespace: &str) -> Result<()> {
             .first()
             .and_then(|fields| fields.manager.as_deref())
             .unwrap_or("nobody"),
-    );
+    ));
 
     // How many replicas, of whatever can be scaled.
     let scales = ScaleClient::new(client.clone());
@@ -184,10 +212,10 @@ async fn through_the_clients(client: Client, namespace: &str) -> Result<()> {
     let mut scale = scales.get(namespace, &group_resource, "web").await?;
     scale.spec.get_or_insert_default().replicas = Some(5);
     let scale = scales.update(namespace, &group_resource, &scale).await?;
-    println!(
+    say(format!(
         "scale      web has {} replicas",
         scale.spec.and_then(|spec| spec.replicas).unwrap_or(0)
-    );
+    ));
 
     // Metadata, and nothing else.
     let metadata = MetadataClient::new(client.clone());
@@ -202,7 +230,9 @@ async fn through_the_clients(client: Client, namespace: &str) -> Result<()> {
     } else {
         "no uid"
     };
-    println!("metadata   web is at generation {generation}, {uid}, no spec was sent");
+    say(format!(
+        "metadata   web is at generation {generation}, {uid}, no spec was sent"
+    ));
 
     // What happens from here on.
     let list = maps.list(&ListParams::default()).await?;
@@ -218,7 +248,10 @@ async fn through_the_clients(client: Client, namespace: &str) -> Result<()> {
         .await?;
     maps.delete("colours", &DeleteParams::default()).await?;
     if let Some(WatchEvent::Deleted(map)) = watch.next().await.transpose()? {
-        println!("watch      ConfigMap {} was deleted", map.name_any());
+        say(format!(
+            "watch      ConfigMap {} was deleted",
+            map.name_any()
+        ));
     }
 
     // Servers warn, and somebody should hear it: the handler that `options` has put in place.
@@ -234,4 +267,36 @@ async fn through_the_clients(client: Client, namespace: &str) -> Result<()> {
         .delete("web", &DeleteParams::background())
         .await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn every_client_has_its_turn() {
+        let cluster = TestCluster::start().await;
+        let lines = Mutex::new(Vec::new());
+        let say = |line: String| lines.lock().unwrap().push(line);
+        tour(options().wrap(cluster.client()), &say).await.unwrap();
+        let lines = lines.into_inner().unwrap();
+        let turns: Vec<_> = lines.iter().filter_map(|l| l.split(' ').next()).collect();
+        assert_eq!(
+            turns,
+            [
+                "server",
+                "discovery",
+                "mapper",
+                "typed",
+                "rest",
+                "dynamic",
+                "scale",
+                "metadata",
+                "watch"
+            ]
+        );
+        assert!(lines.contains(&"scale      web has 5 replicas".to_owned()));
+    }
 }

@@ -9,8 +9,10 @@
 //! ```text
 //! cargo run -p informer_workqueue
 //! cargo run -p informer_workqueue -- --context kind-kind
+//! cargo run -p informer_workqueue -- --kubeconfig staging.yaml
 //! ```
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
@@ -18,7 +20,7 @@ use clap::Parser;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
-use kube::config::KubeConfigOptions;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use kubewright_informer::{
     Buffer, Event, Key, Lister, SharedInformer, SharedInformerFactory, SubscribeOptions,
 };
@@ -28,9 +30,12 @@ use kubewright_workqueue::WorkQueue;
 /// Copies config maps.
 #[derive(Parser)]
 struct Arguments {
-    /// A context of your kubeconfig. A server in this process unless given.
+    /// A context of your kubeconfig. A server in this process unless it or a kubeconfig is given.
     #[arg(long)]
     context: Option<String>,
+    /// A kubeconfig file.
+    #[arg(long)]
+    kubeconfig: Option<PathBuf>,
 }
 
 const WORKERS: usize = 2;
@@ -38,21 +43,31 @@ const COPY_TO: &str = "copy-to";
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
-    let Some(context) = arguments.context else {
+    let Some(config) = cluster(&Arguments::parse()).await? else {
         let cluster = TestCluster::start().await;
         let copied = make_maps(cluster.client()).await?;
         return run(cluster.client(), copied_all(copied)).await;
     };
-    let options = KubeConfigOptions {
-        context: Some(context),
-        ..KubeConfigOptions::default()
-    };
-    let config = kube::Config::from_kubeconfig(&options).await?;
     run(Client::try_from(config)?, async |_| {
         let _ = tokio::signal::ctrl_c().await;
     })
     .await
+}
+
+/// The cluster that the arguments name, if they name one.
+async fn cluster(arguments: &Arguments) -> anyhow::Result<Option<kube::Config>> {
+    let options = KubeConfigOptions {
+        context: arguments.context.clone(),
+        ..KubeConfigOptions::default()
+    };
+    Ok(match (&arguments.kubeconfig, &arguments.context) {
+        (None, None) => None,
+        (None, Some(_)) => Some(kube::Config::from_kubeconfig(&options).await?),
+        (Some(file), _) => {
+            let kubeconfig = Kubeconfig::read_from(file)?;
+            Some(kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?)
+        }
+    })
 }
 
 /// Runs the loop until `done` says so.
@@ -150,6 +165,25 @@ fn copied_all(copies: usize) -> impl AsyncFnOnce(SharedInformer<ConfigMap>) {
                 Some(_) => {}
                 None => return,
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn maps_that_ask_for_it_are_copied() {
+        let cluster = TestCluster::start().await;
+        let copied = make_maps(cluster.client()).await.unwrap();
+        run(cluster.client(), copied_all(copied)).await.unwrap();
+        let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+        for i in 0..copied {
+            let copy = maps.get(&format!("copy-{i}")).await.unwrap();
+            let data = copy.data.unwrap();
+            assert_eq!(data["number"], i.to_string());
+            assert!(!data.contains_key(COPY_TO));
         }
     }
 }

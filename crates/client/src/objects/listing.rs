@@ -51,12 +51,7 @@ impl<T: DeserializeOwned, F: Form<T>> Listing<T, F> {
             }
             match self.chunks.next().await {
                 Some(Ok(chunk)) => self.decoder.push(chunk),
-                Some(Err(error)) => {
-                    return Err(match error.downcast::<kube::Error>() {
-                        Ok(error) => Error::from(*error),
-                        Err(error) => Error::from(kube::Error::Service(error)),
-                    });
-                }
+                Some(Err(error)) => return Err(Error::of_body(error)),
                 None => return Ok(None),
             }
         }

@@ -9,6 +9,7 @@
 //! | [`DefaultsLayer`] | user agent, field manager and field validation where the request names none |
 //! | [`WarningLayer`] | hands the warnings of the final answer to a [`WarningHandler`] |
 //! | [`TimeoutLayer`] | one time limit over all attempts and the whole body; never over watches |
+//! | [`MetricsLayer`], [`AttemptMetricsLayer`] | tell a [`RequestMetrics`] of requests and of their attempts |
 //! | [`RetryLayer`] | tries again when the server asks for it, or when a read met a broken connection |
 //! | [`RateLimitLayer`] | a [`TokenBucket`] that every attempt has to pass |
 //!
@@ -16,6 +17,7 @@
 //! [`RequestWarnings`].
 
 mod defaults;
+mod metrics;
 mod options;
 mod query;
 mod rate_limit;
@@ -27,6 +29,10 @@ mod warning_header;
 mod warnings;
 
 pub use defaults::{DefaultsLayer, DefaultsService, user_agent};
+pub use metrics::{
+    AttemptMetricsLayer, AttemptMetricsService, ClientMetrics, MeasuredBody, MetricsLayer,
+    MetricsService, RequestMetrics,
+};
 pub use options::{ClientOptions, ClientService};
 pub use rate_limit::{RateLimitLayer, RateLimitService};
 pub use retry::{MaxRetries, PreviousAttempt, RetryLayer, RetryService, StreamedAnswer};

@@ -16,8 +16,9 @@ use kube::{
 use tower::{Layer, Service};
 
 use super::{
-    Answering, BoxError, DefaultsLayer, LogWarnings, RateLimitLayer, RetryLayer, TimeoutLayer,
-    TokenBucket, WarningHandler, WarningLayer, retry::DEFAULT_RETRIES, user_agent,
+    Answering, AttemptMetricsLayer, BoxError, DefaultsLayer, LogWarnings, MetricsLayer,
+    RateLimitLayer, RequestMetrics, RetryLayer, TimeoutLayer, TokenBucket, WarningHandler,
+    WarningLayer, retry::DEFAULT_RETRIES, user_agent,
 };
 
 /// How a client sends its requests. By default: no rate limit, up to ten retries when the server asks for them, no time
@@ -59,6 +60,7 @@ pub struct ClientOptions {
     field_manager: Option<String>,
     field_validation: Option<ValidationDirective>,
     warnings: Arc<dyn WarningHandler>,
+    metrics: Option<Arc<dyn RequestMetrics>>,
 }
 
 /// A [`kube::Client`] as a tower service that can be cloned, for layers to go on.
@@ -76,6 +78,7 @@ impl ClientOptions {
             field_manager: None,
             field_validation: None,
             warnings: Arc::new(LogWarnings),
+            metrics: None,
         }
     }
 
@@ -134,15 +137,32 @@ impl ClientOptions {
         self
     }
 
-    /// A client that sends by these options what the given one carries.
+    /// Who is told of requests as they happen; a [`ClientMetrics`](super::ClientMetrics) keeps count.
+    #[must_use]
+    pub fn metrics(mut self, metrics: Arc<dyn RequestMetrics>) -> Self {
+        self.metrics = Some(metrics);
+        self
+    }
+
+    /// A client that sends by these options what the given one carries. What it carries it to is not known here: metrics name
+    /// no host.
     ///
     /// kube-client retries on its own unless [`Config::default_retry`] is off; such retries are made below all that is here.
     /// [`connect`](Self::connect) turns them off.
     pub fn wrap(&self, client: Client) -> Client {
+        self.wrap_for(client, "")
+    }
+
+    fn wrap_for(&self, client: Client, host: &str) -> Client {
         let namespace = client.default_namespace().to_owned();
         let valid_until = *client.valid_until();
-        let service = RateLimitLayer::new(self.limiter.clone()).layer(ClientService(client));
+        let metrics = || self.metrics.clone();
+        let service = AttemptMetricsLayer::new(metrics(), host).layer(ClientService(client));
+        let service = RateLimitLayer::new(self.limiter.clone())
+            .metrics(metrics(), host)
+            .layer(service);
         let service = RetryLayer::new(self.max_retries).layer(service);
+        let service = MetricsLayer::new(metrics(), host).layer(service);
         let service = TimeoutLayer::new(self.timeout).layer(service);
         let service = WarningLayer::new(self.warnings.clone()).layer(service);
         let defaults = DefaultsLayer::new(
@@ -156,7 +176,9 @@ impl ClientOptions {
     /// A client for a cluster. What kube-client would retry by itself is retried by these options alone.
     pub fn connect(&self, mut config: Config) -> kube::Result<Client> {
         config.default_retry = false;
-        Ok(self.wrap(ClientBuilder::try_from(config)?.build()))
+        let host = config.cluster_url.authority().map(ToString::to_string);
+        let client = ClientBuilder::try_from(config)?.build();
+        Ok(self.wrap_for(client, &host.unwrap_or_default()))
     }
 }
 

@@ -12,7 +12,10 @@ use std::{
 use http::{Request, Response};
 use tower::{Layer, Service, ServiceExt};
 
-use super::{Answering, BoxError, TokenBucket, query, retry::Attempt, timeout::Deadline};
+use super::{
+    Answering, BoxError, RequestMetrics, TokenBucket, metrics::Told, query, retry::Attempt,
+    timeout::Deadline,
+};
 
 /// Waits that are worth telling: noticeable, and annoying.
 const NOTICEABLE: Duration = Duration::from_millis(50);
@@ -20,19 +23,33 @@ const ANNOYING: Duration = Duration::from_secs(1);
 
 /// Limits how often requests are sent. Clones share the bucket.
 #[derive(Clone, Debug)]
-pub struct RateLimitLayer(Option<Arc<TokenBucket>>);
+pub struct RateLimitLayer {
+    bucket: Option<Arc<TokenBucket>>,
+    told: Option<Told>,
+}
 
 /// What [`RateLimitLayer`] makes of a service.
 #[derive(Clone, Debug)]
 pub struct RateLimitService<S> {
     inner: S,
     bucket: Option<Arc<TokenBucket>>,
+    told: Option<Told>,
 }
 
 impl RateLimitLayer {
     /// Every request takes a token from this bucket; without one, no limit.
     pub fn new(bucket: Option<Arc<TokenBucket>>) -> Self {
-        Self(bucket)
+        Self { bucket, told: None }
+    }
+
+    /// Tells `metrics` how long requests to `host` wait.
+    #[must_use]
+    pub fn metrics(mut self, metrics: Option<Arc<dyn RequestMetrics>>, host: &str) -> Self {
+        self.told = metrics.map(|metrics| Told {
+            metrics,
+            host: host.into(),
+        });
+        self
     }
 }
 
@@ -42,7 +59,8 @@ impl<S> Layer<S> for RateLimitLayer {
     fn layer(&self, inner: S) -> RateLimitService<S> {
         RateLimitService {
             inner,
-            bucket: self.0.clone(),
+            bucket: self.bucket.clone(),
+            told: self.told.clone(),
         }
     }
 }
@@ -65,7 +83,7 @@ where
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
         let inner = self.inner.clone();
-        let bucket = self.bucket.clone();
+        let (bucket, told) = (self.bucket.clone(), self.told.clone());
         Box::pin(async move {
             let first = request
                 .extensions()
@@ -77,6 +95,9 @@ where
                 let deadline = request.extensions().get::<Deadline>().map(|d| d.0);
                 let waited = bucket.acquire(deadline).await?;
                 report(&request, waited);
+                if let Some(Told { metrics, host }) = told {
+                    metrics.rate_limiter_latency(request.method().as_str(), &host, waited);
+                }
             }
             inner.oneshot(request).await.map_err(Into::into)
         })

@@ -6,12 +6,14 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`request`] | [`RestRequest`]: a request, put together piece by piece |
-//! | [`answer`] | [`Answer`]: what came back; refusals as a `Status` |
+//! | [`answer`] | [`Answer`]: what came back |
+//! | `refusal` | what is no answer, as a `Status` |
 //! | [`path`] | paths of resources, and which names may stand in them |
 //! | [`watch`] | [`Watch`]: events, decoded while they arrive |
 
 pub mod answer;
 pub mod path;
+pub(crate) mod refusal;
 pub mod request;
 pub mod watch;
 

@@ -83,12 +83,7 @@ async fn next(chunks: &mut ByteStream, decoder: &mut WatchDecoder) -> Result<Opt
         }
         match chunks.next().await {
             Some(Ok(chunk)) => decoder.push(chunk),
-            Some(Err(error)) => {
-                return Err(match error.downcast::<kube::Error>() {
-                    Ok(error) => Error::from(*error),
-                    Err(error) => Error::from(kube::Error::Service(error)),
-                });
-            }
+            Some(Err(error)) => return Err(Error::of_body(error)),
             None if decoder.is_between_events() => return Ok(None),
             None => return Err(DecodeError::Truncated("event").into()),
         }

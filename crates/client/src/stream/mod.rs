@@ -8,7 +8,7 @@
 //! | [`scan`] | where a JSON value ends, on whole buffers and across chunks |
 //! | [`list`] | [`ListDecoder`]: the items of a list, one by one |
 //! | [`watch`] | [`WatchDecoder`]: the events of a watch |
-//! | [`response`] | [`open`]: a request through [`kube::Client`], its body as chunks, its refusal as a `Status` |
+//! | [`response`] | [`open`], [`open_watch`]: requests through [`kube::Client`], their bodies as chunks |
 //!
 //! Invariants: an object that lies within one chunk is a slice of it, no copy; a decoder buffers at most one object, and no
 //! object may be longer than [`MAX_OBJECT`]; nothing here recurses, so no nesting exhausts the stack.
@@ -19,7 +19,7 @@ pub mod scan;
 pub mod watch;
 
 pub use list::{ListDecoder, ListHead};
-pub use response::{ByteStream, OpenError, open};
+pub use response::{ByteStream, OpenError, open, open_watch};
 pub use watch::{EventType, WatchDecoder, WatchFrame};
 
 /// The longest object that is taken from a stream. The server's own limit is 3 MiB for a request.

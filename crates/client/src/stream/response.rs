@@ -1,4 +1,4 @@
-//! [`open`]: a request through [`kube::Client`], its body as chunks, its refusal as a `Status`.
+//! [`open`] and [`open_watch`]: requests through [`kube::Client`], their bodies as chunks, their refusals as a `Status`.
 
 use std::io;
 use std::pin::Pin;
@@ -6,21 +6,19 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
-use http::header::{ACCEPT, RETRY_AFTER};
-use http_body_util::{BodyExt, Limited};
+use http::header::{ACCEPT, ACCEPT_ENCODING};
+use http_body_util::BodyExt;
 use kube::client::Body;
 use kube::core::Status;
 
 use super::DecodeError;
+use crate::rest::refusal::{self, NoAnswer};
 
 /// Any error, as bodies have them.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The chunks of a body.
 pub type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>;
-
-/// The longest refusal that is read.
-const MAX_REFUSAL: usize = 1 << 20;
 
 /// Why there is no body, or why it is of no use.
 #[derive(Debug, thiserror::Error)]
@@ -47,36 +45,17 @@ pub async fn open(
     path: &str,
     accept: &str,
 ) -> Result<ByteStream, OpenError> {
-    let request = http::Request::get(path)
-        .header(ACCEPT, accept)
-        .body(Body::empty())
-        .map_err(|error| OpenError::Transport(error.into()))?;
-    let response = client.send(request).await.map_err(|error| match error {
-        kube::Error::Api(status) => OpenError::Refused {
-            status,
-            retry_after: None,
-        },
-        other => OpenError::Transport(other.into()),
-    })?;
-    if response.status().is_success() {
-        let chunks = response.into_body().into_data_stream();
-        return Ok(Box::pin(chunks.map(|chunk| chunk.map_err(Into::into))));
-    }
-    let code = response.status();
-    let retry_after = response
-        .headers()
-        .get(RETRY_AFTER)
-        .and_then(|value| value.to_str().ok()?.parse().ok())
-        .map(Duration::from_secs);
-    let body = Limited::new(response.into_body(), MAX_REFUSAL)
-        .collect()
-        .await
-        .map(|body| body.to_bytes())
-        .unwrap_or_default();
-    Err(OpenError::Refused {
-        status: Box::new(refusal(code, &body)),
-        retry_after,
-    })
+    get(client, path, accept, None).await
+}
+
+/// Sends a GET for a watch. Its answer is not to be compressed: servers may do that event by event, which the decompression of
+/// HTTP clients takes for its end.
+pub async fn open_watch(
+    client: &kube::Client,
+    path: &str,
+    accept: &str,
+) -> Result<ByteStream, OpenError> {
+    get(client, path, accept, Some("identity")).await
 }
 
 impl OpenError {
@@ -112,26 +91,31 @@ impl OpenError {
     }
 }
 
-fn refusal(code: http::StatusCode, body: &[u8]) -> Status {
-    match serde_json::from_slice::<Status>(body) {
-        Ok(mut status) if status.is_failure() => {
-            if status.code == 0 {
-                status.code = code.as_u16();
-            }
-            status
+async fn get(
+    client: &kube::Client,
+    path: &str,
+    accept: &str,
+    encoding: Option<&str>,
+) -> Result<ByteStream, OpenError> {
+    let mut request = http::Request::get(path).header(ACCEPT, accept);
+    if let Some(encoding) = encoding {
+        request = request.header(ACCEPT_ENCODING, encoding);
+    }
+    let request = request
+        .body(Body::empty())
+        .map_err(|error| OpenError::Transport(error.into()))?;
+    match refusal::send(client, request).await {
+        Ok(response) => {
+            let chunks = response.into_body().into_data_stream();
+            Ok(Box::pin(chunks.map(|chunk| chunk.map_err(Into::into))))
         }
-        _ => {
-            let text = String::from_utf8_lossy(body.get(..2048).unwrap_or(body)).into_owned();
-            let text = if text.is_empty() {
-                format!("the server answered {code}")
-            } else {
-                text
-            };
-            let reason = code
-                .canonical_reason()
-                .unwrap_or("Unknown")
-                .replace(' ', "");
-            Status::failure(&text, &reason).with_code(code.as_u16())
-        }
+        Err(NoAnswer::Refused {
+            status,
+            retry_after,
+        }) => Err(OpenError::Refused {
+            status,
+            retry_after,
+        }),
+        Err(NoAnswer::Failed(error)) => Err(OpenError::Transport(error.into())),
     }
 }

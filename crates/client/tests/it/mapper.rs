@@ -76,6 +76,7 @@ async fn built_in_kinds_and_resources_are_found() {
     target.clean_up().await;
 }
 
+// RM-5
 #[tokio::test]
 async fn a_kind_that_appears_is_found() {
     let front = Front::start().await;
@@ -107,6 +108,7 @@ async fn a_kind_that_appears_is_found() {
     assert_eq!(mapping.kind.kind, "Cart");
 }
 
+// RM-5
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_is_not_there_does_not_keep_the_server_busy() {
     let front = Front::start().await;
@@ -125,6 +127,7 @@ async fn a_kind_that_is_not_there_does_not_keep_the_server_busy() {
     assert_eq!(front.seen().len(), 2);
 }
 
+// RM-5
 #[tokio::test]
 async fn those_who_ask_at_the_same_time_wait_for_one_discovery() {
     let front = Front::start().await;

@@ -12,6 +12,7 @@ fn apps() -> GroupVersion {
     GroupVersion::new("apps", "v1")
 }
 
+// DI-10
 #[tokio::test]
 async fn the_server_is_asked_once() {
     let front = Front::start().await;
@@ -31,6 +32,7 @@ async fn the_server_is_asked_once() {
     assert_eq!(front.seen().len(), 2);
 }
 
+// DI-10
 #[tokio::test]
 async fn what_is_unknown_is_not_asked_for() {
     let front = Front::start().await;
@@ -42,6 +44,7 @@ async fn what_is_unknown_is_not_asked_for() {
     assert_eq!(front.seen(), [""; 0]);
 }
 
+// DI-10
 #[tokio::test]
 async fn what_failed_for_the_moment_is_asked_for_again() {
     let front = Front::start().await;
@@ -59,6 +62,7 @@ async fn what_failed_for_the_moment_is_asked_for_again() {
     assert_eq!(front.seen(), ["GET /apis/apps/v1"]);
 }
 
+// DI-10
 #[tokio::test]
 async fn what_failed_for_good_stays_failed() {
     let front = Front::start().await;

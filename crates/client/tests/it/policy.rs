@@ -11,7 +11,7 @@ use kube::{
 use kubewright_apiserver::request::Verb;
 use kubewright_client::{
     ClientOptions, ClientSet, Error, RestClient,
-    policy::{OnceEach, Warning},
+    policy::{ClientMetrics, OnceEach, Warning},
 };
 use kubewright_testing::{Fault, Match};
 use parking_lot::Mutex;
@@ -283,4 +283,62 @@ async fn the_client_keeps_its_namespace() {
         ClientOptions::new().wrap(client).default_namespace(),
         "elsewhere"
     );
+}
+
+/// RE-11
+#[tokio::test(start_paused = true)]
+async fn requests_are_measured_under_the_names_of_client_go() {
+    let front = Front::start().await;
+    let metrics = Arc::new(ClientMetrics::default());
+    let client = ClientOptions::new()
+        .rate_limit(1.0, 1)
+        .metrics(metrics.clone())
+        .wrap(front.client());
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let busy = Fault::TooManyRequests { retry_after: 3 };
+    let faults = front.cluster().faults();
+    faults.inject(busy, Match::verb(Verb::Create), 1);
+    maps.create(&PostParams::default(), &map("a", "1"))
+        .await
+        .unwrap();
+    maps.get("b").await.unwrap_err();
+    assert_eq!(metrics.requests("429", "POST"), 1);
+    assert_eq!(metrics.requests("201", "POST"), 1);
+    assert_eq!(metrics.retries("201", "POST"), 1);
+    assert_eq!(metrics.retries("429", "POST"), 0);
+    assert_eq!(metrics.requests("404", "GET"), 1);
+    let text = metrics.to_string();
+    for line in [
+        r#"rest_client_requests_total{code="201",method="POST",host=""} 1"#,
+        r#"rest_client_request_retries_total{code="201",verb="POST",host=""} 1"#,
+        // Both attempts and the pause between them are one request.
+        r#"rest_client_request_duration_seconds_bucket{verb="POST",host="",le="2"} 0"#,
+        r#"rest_client_request_duration_seconds_bucket{verb="POST",host="",le="4"} 1"#,
+        r#"rest_client_request_duration_seconds_sum{verb="POST",host=""} 3"#,
+        r#"rest_client_rate_limiter_duration_seconds_count{verb="POST",host=""} 2"#,
+        r#"rest_client_rate_limiter_duration_seconds_sum{verb="GET",host=""} 1"#,
+        r#"rest_client_request_size_bytes_count{verb="POST",host=""} 2"#,
+        r#"rest_client_response_size_bytes_count{verb="GET",host=""} 1"#,
+        "# TYPE rest_client_response_size_bytes histogram",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line}\n{text}");
+    }
+    // A watch is an attempt, and takes as long as it likes.
+    let watched = maps.watch(&WatchParams::default(), "0").await.unwrap();
+    drop(watched);
+    assert_eq!(metrics.requests("200", "GET"), 1);
+    let counted = r#"rest_client_request_duration_seconds_count{verb="GET",host=""} 1"#;
+    assert!(metrics.to_string().contains(counted));
+}
+
+/// RE-11: nobody answered.
+#[tokio::test]
+async fn a_request_without_an_answer_is_counted_with_its_host() {
+    let metrics = Arc::new(ClientMetrics::default());
+    let config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+    let options = ClientOptions::new().metrics(metrics.clone());
+    let rest = RestClient::new(options.connect(config).unwrap());
+    rest.get().abs_path("/version").send().await.unwrap_err();
+    let line = r#"rest_client_requests_total{code="<error>",method="GET",host="127.0.0.1:1"} 1"#;
+    assert!(metrics.to_string().contains(line), "{metrics}");
 }

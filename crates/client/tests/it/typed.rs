@@ -124,6 +124,7 @@ async fn a_watch_goes_on_from_a_list() {
     target.clean_up().await;
 }
 
+// PG-7
 /// PG-1 to PG-5
 #[tokio::test]
 async fn a_long_list_comes_in_pages_and_item_by_item() {
@@ -216,6 +217,7 @@ async fn a_watch_that_ends_within_an_event_is_an_error() {
     );
 }
 
+// PG-7
 /// PG-6
 #[tokio::test]
 async fn pages_that_expire_end_in_one_whole_list() {

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::event::Event;
-use super::subscription::{SubscriberState, Subscription};
+use super::subscription::{Progress, SubscriberState, Subscription};
 use crate::informer::core::Lease;
 
 /// Is called for every event, one after the other. Closures are handlers.
@@ -31,9 +31,8 @@ impl<K, F: FnMut(Event<K>) + Send + 'static> EventHandler<K> for F {
 pub struct Registration {
     pub(crate) state: Arc<SubscriberState>,
     lease: std::sync::Weak<Lease>,
-    stop: watch::Sender<bool>,
     task: Mutex<Option<JoinHandle<()>>>,
-    synced: watch::Receiver<bool>,
+    progress: watch::Receiver<Progress>,
 }
 
 /// A handler that panicked.
@@ -63,29 +62,29 @@ impl Registration {
         lease: &Arc<Lease>,
         handler: impl EventHandler<K>,
     ) -> Self {
-        let (stop, stopped) = watch::channel(false);
         let state = subscription.state().clone();
-        let synced = state.synced();
+        let progress = state.progress();
         let task = lease
             .runtime()
-            .spawn(run(subscription, lease.clone(), handler, stopped));
+            .spawn(run(subscription, lease.clone(), handler));
         Self {
             state,
             lease: Arc::downgrade(lease),
-            stop,
             task: Mutex::new(Some(task)),
-            synced,
+            progress,
         }
     }
 
     /// Whether the cache has been filled, and the handler has dealt with all that filled it.
     pub fn has_synced(&self) -> bool {
-        *self.synced.borrow()
+        self.progress.borrow().synced
     }
 
     /// Waits until [`has_synced`](Self::has_synced), or until the handler has ended.
     pub async fn synced(&self) -> bool {
-        self.synced.clone().wait_for(|synced| *synced).await.is_ok()
+        let mut progress = self.progress.clone();
+        let reached = progress.wait_for(|p| p.synced || p.ended).await;
+        reached.is_ok_and(|progress| progress.synced)
     }
 
     /// How many events wait for the handler.
@@ -98,16 +97,25 @@ impl Registration {
     /// Ends the handler; events that wait for it are dropped. A call that is under way is not waited for. Harmless when it
     /// has ended already.
     pub fn remove(&self) {
-        self.stop.send_replace(true);
+        // Without a lease there is no handler any more.
+        if let Some(lease) = self.lease.upgrade() {
+            self.state.remove(lease.processor());
+        }
+    }
+
+    /// Waits until the handler has ended: when it was removed, or when the informer has stopped and the handler has dealt
+    /// with all that it was told. Not from within the handler.
+    pub async fn finished(&self) {
+        let task = self.task.lock().take();
+        if let Some(task) = task {
+            let _ = task.await;
+        }
     }
 
     /// Ends the handler and waits for it. Not from within the handler: it would wait for itself.
     pub async fn shut_down(&self) {
         self.remove();
-        let task = self.task.lock().take();
-        if let Some(task) = task {
-            let _ = task.await;
-        }
+        self.finished().await;
     }
 }
 
@@ -118,45 +126,28 @@ async fn run<K>(
     mut subscription: Subscription<K>,
     lease: Arc<Lease>,
     mut handler: impl EventHandler<K>,
-    stopped: watch::Receiver<bool>,
 ) {
     let name = subscription.state().name.clone();
-    let mut call = |event: Event<K>| {
-        let key = event.key().clone();
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler.on_event(event))) {
-            lease.processor().report_panic(HandlerPanic {
-                handler: name.clone(),
-                key: key.to_string(),
-                message: message(&*panic),
-            });
-        }
-    };
-    // A handler outlives its registration: without one, nobody stops it.
-    let mut wait = stopped.clone();
-    let mut stop = Box::pin(async move {
-        if wait.wait_for(|stopped| *stopped).await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    });
-    loop {
-        let event = tokio::select! {
-            biased;
-            () = &mut stop => break,
-            event = subscription.next() => event,
-        };
-        let Some(event) = event else {
-            break;
-        };
-        call(event);
+    while let Some(first) = subscription.next().await {
+        let mut next = Some(first);
+        let mut left = TURN;
         // What is there already costs no waiting.
-        for _ in 0..TURN {
-            if *stopped.borrow() {
-                break;
+        while let Some(event) = next {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler.on_event(event))) {
+                lease.processor().report_panic(HandlerPanic {
+                    handler: name.clone(),
+                    key: subscription
+                        .last_key()
+                        .map_or_else(String::new, |key| key.to_string()),
+                    message: message(&*panic),
+                });
             }
-            let Some(event) = subscription.try_next_event() else {
-                break;
+            left -= 1;
+            next = if left > 0 {
+                subscription.try_next_event()
+            } else {
+                None
             };
-            call(event);
         }
         tokio::task::consume_budget().await;
     }

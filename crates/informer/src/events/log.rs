@@ -123,6 +123,11 @@ impl Cursor {
         Some((&self.node.entry, within))
     }
 
+    /// The entry the cursor is in, and the place that it stepped over last.
+    pub(crate) fn last(&self) -> Option<(&Entry, usize)> {
+        Some((&self.node.entry, self.within.checked_sub(1)?))
+    }
+
     /// Moves to the next entry, if there is one, and shows it.
     pub(crate) fn advance(&mut self) -> Option<&Entry> {
         let next = self.node.next.get()?.clone();

@@ -11,6 +11,7 @@ use super::coalesced::{Coalesced, Popped};
 use super::event::{AnyEvent, Cause, Event};
 use super::log::{Cursor, Entry};
 use crate::informer::core::{Lease, Processor};
+use crate::key::Key;
 use crate::object::{Cached, StoredObject};
 
 /// What happens when a reader does not keep up.
@@ -54,20 +55,35 @@ pub(crate) struct SubscriberState {
     taken: AtomicU64,
     /// How many objects of its replay it has not taken.
     replay: AtomicU64,
+    /// It wants to be told nothing more.
+    removed: AtomicBool,
     closed: AtomicBool,
-    synced: watch::Sender<bool>,
+    progress: watch::Sender<Progress>,
     pub(crate) coalesced: Option<Coalesced>,
+}
+
+/// How far a reader has got.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Progress {
+    /// It has dealt with all that filled the cache.
+    pub(crate) synced: bool,
+    /// It is told nothing more.
+    pub(crate) ended: bool,
 }
 
 enum Source {
     Log {
         replay: std::vec::IntoIter<Arc<StoredObject>>,
+        /// The key of the last event, if it was part of the replay.
+        replayed: Option<Key>,
         /// The informer had synced when the reader came.
         born_synced: bool,
         cursor: Cursor,
     },
     Coalesced {
         replaying: bool,
+        /// The key of the last event.
+        last: Option<Key>,
     },
 }
 
@@ -103,12 +119,16 @@ impl<K> Subscription<K> {
         cursor: Cursor,
     ) -> Self {
         let source = match &state.coalesced {
-            Some(_) => Source::Coalesced { replaying: true },
+            Some(_) => Source::Coalesced {
+                replaying: true,
+                last: None,
+            },
             None => {
                 state.replay.store(replay.len() as u64, Ordering::Release);
                 state.taken.store(cursor.position(), Ordering::Release);
                 Source::Log {
                     replay: replay.into_iter(),
+                    replayed: None,
                     born_synced,
                     cursor,
                 }
@@ -158,7 +178,7 @@ impl<K> Subscription<K> {
 
     /// Whether the cache has been filled, and all that filled it was read and dealt with.
     pub fn has_synced(&self) -> bool {
-        *self.state.synced.borrow()
+        self.state.progress.borrow().synced
     }
 
     /// How many events wait.
@@ -170,32 +190,58 @@ impl<K> Subscription<K> {
         &self.state
     }
 
+    /// The key of the event that was told last.
+    pub(crate) fn last_key(&self) -> Option<Key> {
+        match &self.source {
+            Source::Coalesced { last, .. } => last.clone(),
+            Source::Log {
+                replayed: Some(key),
+                ..
+            } => Some(key.clone()),
+            Source::Log { cursor, .. } => match cursor.last()? {
+                (Entry::Changes(events), at) => Some(events.get(at)?.key().clone()),
+                (Entry::Shown { objects, .. }, at) => Some(objects.get(at)?.key().clone()),
+                (Entry::Synced, _) => None,
+            },
+        }
+    }
+
     fn try_next(&mut self) -> Popped {
         let state = &self.state;
+        if state.removed.load(Ordering::Acquire) {
+            return Popped::Closed;
+        }
         match &mut self.source {
-            Source::Coalesced { replaying } => {
+            Source::Coalesced { replaying, last } => {
                 let Some(queue) = &state.coalesced else {
                     return Popped::Closed;
                 };
                 if *replaying && queue.is_synced() {
                     *replaying = false;
-                    state.synced.send_replace(true);
+                    state.mark_synced();
                 }
-                queue.pop()
+                let popped = queue.pop();
+                if let Popped::Event(event) = &popped {
+                    *last = Some(event.key().clone());
+                }
+                popped
             }
             Source::Log {
                 replay,
+                replayed,
                 born_synced,
                 cursor,
             } => {
                 if let Some(object) = replay.next() {
+                    *replayed = Some(object.key().clone());
                     state.replay.store(replay.len() as u64, Ordering::Release);
                     return Popped::Event(initial(object));
                 }
                 if *born_synced {
                     *born_synced = false;
-                    state.synced.send_replace(true);
+                    state.mark_synced();
                 }
+                *replayed = None;
                 let popped = from_log(cursor, state);
                 state.taken.store(cursor.position(), Ordering::Release);
                 if state.buffer != Buffer::Unbounded {
@@ -214,6 +260,8 @@ impl<K> Subscription<K> {
 impl<K> Drop for Subscription<K> {
     fn drop(&mut self) {
         self.state.closed.store(true, Ordering::Release);
+        let progress = &self.state.progress;
+        progress.send_modify(|progress| progress.ended = true);
         self.lease.processor().forget(self.state.id);
     }
 }
@@ -229,9 +277,19 @@ impl SubscriberState {
                 .map(|every| every.max(Duration::from_secs(1))),
             taken: AtomicU64::new(0),
             replay: AtomicU64::new(0),
+            removed: AtomicBool::new(false),
             closed: AtomicBool::new(false),
-            synced: watch::Sender::new(false),
+            progress: watch::Sender::default(),
             coalesced: (options.buffer == Buffer::Coalesce).then(Coalesced::default),
+        }
+    }
+
+    /// It is told nothing more, not even what waits for it.
+    pub(crate) fn remove(&self, processor: &Processor) {
+        self.removed.store(true, Ordering::Release);
+        match &self.coalesced {
+            Some(queue) => queue.grown.notify_one(),
+            None => processor.log.grown.notify_waiters(),
         }
     }
 
@@ -258,8 +316,13 @@ impl SubscriberState {
         }
     }
 
-    pub(crate) fn synced(&self) -> watch::Receiver<bool> {
-        self.synced.subscribe()
+    /// How far it has got.
+    pub(crate) fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    fn mark_synced(&self) {
+        self.progress.send_modify(|progress| progress.synced = true);
     }
 }
 
@@ -282,7 +345,7 @@ fn from_log(cursor: &mut Cursor, state: &SubscriberState) -> Option<AnyEvent> {
         }
         match cursor.advance()? {
             Entry::Synced => {
-                state.synced.send_replace(true);
+                state.mark_synced();
             }
             Entry::Shown { to, .. } if !to.contains(&state.id) => cursor.skip(),
             Entry::Shown { .. } | Entry::Changes(_) => {}

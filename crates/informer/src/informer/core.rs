@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::config::{InformerConfig, Namespaces};
 pub(crate) use super::processor::Processor;
 use super::status::{self, NotSynced};
+use crate::Scope;
 use crate::delta::{self, Delta, DeltaQueue};
 use crate::events::SubscribeOptions;
 use crate::events::Subscription;
@@ -155,6 +156,13 @@ impl Core {
         let task = self.task.lock().take();
         if let Some(task) = task {
             let _ = task.await;
+        }
+    }
+
+    pub(crate) fn scope(&self) -> Scope {
+        Scope {
+            namespaces: Some(self.config.namespaces.clone()),
+            selection: Some(self.config.selection.clone()),
         }
     }
 

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use super::config::InformerConfig;
 use super::core::{Core, Lease};
 use super::status::NotSynced;
+use crate::Scope;
 use crate::events::{EventHandler, HandlerPanic, Registration, SubscribeOptions, Subscription};
 use crate::lister::Lister;
 use crate::lister_watcher::ListerWatcher;
@@ -67,6 +68,11 @@ impl<K> SharedInformer<K> {
     /// The resource.
     pub fn resource(&self) -> &ApiResource {
         &self.lease.core().kind.resource
+    }
+
+    /// What it caches: in which namespaces, and which objects there.
+    pub fn scope(&self) -> Scope {
+        self.lease.core().scope()
     }
 
     /// Whether the cache has been filled. It says nothing of handlers: ask their [`Registration`].

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use kube::core::ApiResource;
-use kubewright_client::stream::{ByteStream, OpenError, open};
+use kubewright_client::stream::{ByteStream, OpenError, open, open_watch};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{ListRequest, ListerWatcher, WatchRequest};
@@ -134,7 +134,7 @@ impl ListerWatcher for KubeListerWatcher {
                 ("sendInitialEvents", initial.0),
                 ("resourceVersionMatch", initial.1),
             ]);
-            open(&self.client, &path, self.accept(false)).await
+            open_watch(&self.client, &path, self.accept(false)).await
         })
     }
 }

@@ -1,11 +1,12 @@
 //! [`Ingest`]: from bytes on the wire to a [`StoredObject`].
 //!
 //! One look at the top of the object finds its key, its metadata and its managedFields; then the bytes are copied once,
-//! without the managedFields. An object that is cached already in that version is not copied at all.
+//! without the managedFields and with its type, which items of a list do not have. An object that is cached already in that version is not copied at all.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use kubewright_client::stream::scan::text;
+use kubewright_client::stream::scan::{ObjectReader, text};
 use parking_lot::Mutex;
 
 use super::kind::{Compression, ObjectKind};
@@ -129,12 +130,22 @@ impl Ingest {
     }
 
     fn store(&self, key: Key, json: &[u8], layout: &Layout) -> Arc<StoredObject> {
-        let (head, tail) = (&json[..layout.cut.start], &json[layout.cut.end..]);
-        let metadata_at = layout.metadata.start;
+        // What takes the place of the opening bracket.
+        let (open, rest) = if has_type(json, layout) {
+            (&b""[..], 0)
+        } else {
+            (self.kind.head.as_bytes(), 1)
+        };
+        let (head, tail) = (
+            &json[rest..layout.cut.start.max(rest)],
+            &json[layout.cut.end.max(rest)..],
+        );
+        let whole = [open, head, tail].concat();
+        let metadata_at = layout.metadata.start + open.len() - rest;
         let metadata_length = layout.metadata.len() - layout.cut.len();
         let body = match self.kind.compression {
-            Compression::None => Body::Plain([head, tail].concat().into_boxed_slice()),
-            Compression::Lz4 => self.pack(json, layout),
+            Compression::None => Body::Plain(whole.into_boxed_slice()),
+            Compression::Lz4 => self.pack(&whole, metadata_at..metadata_at + metadata_length),
         };
         Arc::new(StoredObject {
             key,
@@ -142,19 +153,14 @@ impl Ingest {
             body,
             metadata_at: u32::try_from(metadata_at).unwrap_or(0),
             metadata_length: u32::try_from(metadata_length).unwrap_or(0),
-            has_type: layout.kind.is_some() && layout.has_api_version,
             spans: layout.spans,
             typed: Mutex::new(None),
         })
     }
 
-    fn pack(&self, json: &[u8], layout: &Layout) -> Body {
-        let (head, tail) = (&json[..layout.cut.start], &json[layout.cut.end..]);
-        let whole = [head, tail].concat();
-        let start = layout.metadata.start;
-        let end = layout.metadata.end - layout.cut.len();
-        let metadata: Box<[u8]> = whole[start..end].into();
-        let rest = [&whole[..start], &whole[end..]].concat();
+    fn pack(&self, whole: &[u8], metadata: Range<usize>) -> Body {
+        let rest = [&whole[..metadata.start], &whole[metadata.end..]].concat();
+        let metadata: Box<[u8]> = whole[metadata].into();
         let dictionary = self.kind.dictionary.get_or_init(|| {
             // LZ4 looks back 64 KiB at most, and a long dictionary slows every object down.
             rest.get(..8192).unwrap_or(&rest).into()
@@ -166,6 +172,31 @@ impl Ingest {
             rest: packed.into_boxed_slice(),
         }
     }
+}
+
+/// Whether an object says what it is. If it does not do so before its metadata, hardly any does later: only where there is a
+/// `kind` at all one looks closer.
+fn has_type(json: &[u8], layout: &Layout) -> bool {
+    if layout.kind.is_some() || layout.has_api_version || json.first() != Some(&b'{') {
+        return true;
+    }
+    let rest = json.get(layout.metadata.end..).unwrap_or_default();
+    memchr::memmem::find(rest, b"\"kind\"").is_some() && names_its_type(json)
+}
+
+fn names_its_type(json: &[u8]) -> bool {
+    let Ok(mut reader) = ObjectReader::new(json, 0) else {
+        return true;
+    };
+    while let Ok(Some(key)) = reader.next_key() {
+        if key == b"kind" || key == b"apiVersion" {
+            return true;
+        }
+        if reader.skip().is_err() {
+            return true;
+        }
+    }
+    false
 }
 
 struct Nothing;

@@ -25,6 +25,8 @@ pub enum Compression {
 pub struct ObjectKind {
     pub(crate) resource: ApiResource,
     pub(crate) compression: Compression,
+    /// What the JSON of such an object begins with where it has its type.
+    pub(crate) head: String,
     pub(crate) dictionary: OnceLock<Box<[u8]>>,
     decode_failures: AtomicU64,
     last_failure: Mutex<Option<DecodeFailure>>,
@@ -37,8 +39,13 @@ pub(crate) type Remembered = Weak<dyn Any + Send + Sync>;
 impl ObjectKind {
     /// Objects of that resource.
     pub fn new(resource: ApiResource, compression: Compression) -> Arc<Self> {
+        let head = format!(
+            "{{\"apiVersion\":\"{}\",\"kind\":\"{}\",",
+            resource.api_version, resource.kind
+        );
         Arc::new(Self {
             resource,
+            head,
             compression,
             dictionary: OnceLock::new(),
             decode_failures: AtomicU64::new(0),

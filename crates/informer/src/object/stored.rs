@@ -25,8 +25,6 @@ pub struct StoredObject {
     /// Where the metadata begins in the whole JSON.
     pub(super) metadata_at: u32,
     pub(super) metadata_length: u32,
-    /// `kind` and `apiVersion` stand before the metadata.
-    pub(super) has_type: bool,
     pub(super) spans: Spans,
     pub(super) typed: Mutex<Option<Remembered>>,
 }
@@ -168,7 +166,8 @@ impl StoredObject {
         }
     }
 
-    /// The whole JSON, as it came but for what was cut out. Items of a list may lack `kind` and `apiVersion`.
+    /// The whole JSON, as it came but for what was cut out. Items of a list, which come without them, have `kind` and
+    /// `apiVersion` too.
     pub fn json(&self) -> Cow<'_, [u8]> {
         match &self.body {
             Body::Plain(json) => Cow::Borrowed(json),
@@ -189,21 +188,6 @@ impl StoredObject {
         }
     }
 
-    /// The whole JSON, with `kind` and `apiVersion`.
-    pub fn typed_json(&self) -> Cow<'_, [u8]> {
-        let json = self.json();
-        if self.has_type || has_type(&json) {
-            return json;
-        }
-        let resource = &self.kind.resource;
-        let head = format!(
-            "{{\"apiVersion\":\"{}\",\"kind\":\"{}\",",
-            resource.api_version, resource.kind
-        );
-        let body = json.split_at_checked(1).map_or(&[][..], |(_, body)| body);
-        Cow::Owned([head.as_bytes(), body].concat())
-    }
-
     /// How many bytes the object's JSON takes in memory.
     pub fn stored_bytes(&self) -> usize {
         match &self.body {
@@ -221,10 +205,8 @@ impl StoredObject {
         if let Some(value) = self.recall().and_then(|value| value.downcast::<K>().ok()) {
             return Ok(value);
         }
-        let value: Arc<K> = match serde_json::from_slice(&self.typed_json()) {
-            Ok(value) => Arc::new(value),
-            Err(error) => return Err(self.undecodable(&error)),
-        };
+        let value: K = parse(&self.json()).map_err(|error| self.undecodable(&error))?;
+        let value = Arc::new(value);
         self.remember(value.clone());
         Ok(value)
     }
@@ -311,6 +293,14 @@ impl fmt::Debug for StoredObject {
     }
 }
 
+/// Strings are checked for UTF-8 all at once, which is faster than one by one.
+fn parse<K: DeserializeOwned>(json: &[u8]) -> Result<K, serde_json::Error> {
+    match std::str::from_utf8(json) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_slice(json),
+    }
+}
+
 /// The text of a field name whose quotes are gone already.
 fn unquoted(raw: &[u8]) -> Option<Cow<'_, str>> {
     if !raw.contains(&b'\\') {
@@ -318,19 +308,4 @@ fn unquoted(raw: &[u8]) -> Option<Cow<'_, str>> {
     }
     let quoted = [b"\"", raw, b"\""].concat();
     serde_json::from_slice(&quoted).ok().map(Cow::Owned)
-}
-
-fn has_type(json: &[u8]) -> bool {
-    let Ok(mut reader) = ObjectReader::new(json, 0) else {
-        return true;
-    };
-    while let Ok(Some(key)) = reader.next_key() {
-        if key == b"kind" || key == b"apiVersion" {
-            return true;
-        }
-        if reader.skip().is_err() {
-            return true;
-        }
-    }
-    false
 }

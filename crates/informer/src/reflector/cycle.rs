@@ -120,9 +120,10 @@ impl Reflector {
         self.watch(stream).await
     }
 
-    /// Waits before another attempt at the same thing.
-    pub(super) async fn back_off(&mut self, error: &ReflectorError) {
-        let wait = self.next_delay(error);
+    /// Waits before another attempt at the same thing. Whoever waits for the cache can see why.
+    pub(super) async fn back_off(&mut self, error: ReflectorError) {
+        let wait = self.next_delay(&error);
+        self.monitor.failed(self.source, error);
         tokio::time::sleep(wait).await;
     }
 

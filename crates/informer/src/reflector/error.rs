@@ -39,6 +39,14 @@ pub enum ReflectorError {
     /// A watch that should begin with the objects there are did not say where they end.
     #[error("the watch does not say where the initial events end")]
     NoEndMarker,
+    /// The server has gone back to an older state, as one restored from a backup has.
+    #[error("the server is at revision {got}, older than {seen} that was seen already")]
+    WentBackwards {
+        /// The revision that was seen.
+        seen: String,
+        /// The revision that came.
+        got: String,
+    },
     /// A list that is older than what was asked for.
     #[error("the list shows revision {got}, older than {wanted}")]
     StaleList {
@@ -133,6 +141,7 @@ impl ReflectorError {
                 RelistCause::Malformed
             }
             Self::VeryShortWatch => RelistCause::ShortWatch,
+            Self::WentBackwards { .. } => RelistCause::Backwards,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Following: resume, bookmarks, silence, the ways a watch ends.
 
-use std::sync::atomic::Ordering;
+use std::cmp::Ordering;
+use std::sync::atomic::Ordering::Relaxed;
 
 use futures_util::StreamExt;
 use kube::core::Status;
@@ -13,6 +14,7 @@ use crate::delta::Delta;
 use crate::lister_watcher::WatchRequest;
 use crate::metrics::count;
 use crate::object::spans::Layout;
+use crate::version;
 
 /// A watch that is under way.
 pub(super) struct OpenWatch {
@@ -20,6 +22,8 @@ pub(super) struct OpenWatch {
     pub(super) decoder: WatchDecoder,
     pub(super) opened: Instant,
     pub(super) events: u64,
+    /// Revisions come in order. Not so at first where a watch begins at no revision: it sends what is there.
+    pub(super) ordered: bool,
 }
 
 /// How a watch ended.
@@ -49,7 +53,7 @@ impl Reflector {
                 None => match self.open_watch().await {
                     Ok(watch) => watch,
                     Err(error) if error.is_passing() => {
-                        self.back_off(&error).await;
+                        self.back_off(error).await;
                         continue;
                     }
                     Err(error) => return error,
@@ -63,10 +67,10 @@ impl Reflector {
                 End::Closed => {
                     short += 1;
                     if short >= SHORT_IN_A_ROW {
-                        self.back_off(&ReflectorError::VeryShortWatch).await;
+                        self.back_off(ReflectorError::VeryShortWatch).await;
                     }
                 }
-                End::Failed(error) if error.is_too_many_requests() => self.back_off(&error).await,
+                End::Failed(error) if error.is_too_many_requests() => self.back_off(error).await,
                 End::Failed(error) if error.is_internal() && self.may_retry_internal() => {}
                 End::Failed(error) => return error,
             }
@@ -85,6 +89,7 @@ impl Reflector {
     pub(super) async fn open(&self, request: WatchRequest) -> Result<OpenWatch, ReflectorError> {
         count(&self.monitor.metrics.watches);
         let opened = Instant::now();
+        let ordered = !matches!(&*request.resource_version, "" | "0");
         let watch = self.lister_watcher.watch(request);
         let stream = Self::within_stall(self.config.stall, watch).await?;
         Ok(OpenWatch {
@@ -92,6 +97,7 @@ impl Reflector {
             decoder: WatchDecoder::default(),
             opened,
             events: 0,
+            ordered,
         })
     }
 
@@ -128,7 +134,7 @@ impl Reflector {
         let metrics = &self.monitor.metrics;
         metrics
             .received_bytes
-            .fetch_add(chunk.len() as u64, Ordering::Relaxed);
+            .fetch_add(chunk.len() as u64, Relaxed);
         self.monitor.sign_of_life();
     }
 
@@ -146,13 +152,19 @@ impl Reflector {
             };
             watch.events += 1;
             count(&self.monitor.metrics.events);
-            if let Err(error) = self.take(frame, deltas) {
+            watch.ordered |= frame.event != EventType::Added;
+            if let Err(error) = self.take(frame, watch.ordered, deltas) {
                 return Some(error);
             }
         }
     }
 
-    fn take(&mut self, frame: WatchFrame, deltas: &mut Vec<Delta>) -> Result<(), ReflectorError> {
+    fn take(
+        &mut self,
+        frame: WatchFrame,
+        ordered: bool,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), ReflectorError> {
         let make = match frame.event {
             EventType::Added => Delta::Added,
             EventType::Modified => Delta::Updated,
@@ -160,6 +172,7 @@ impl Reflector {
             EventType::Bookmark => {
                 count(&self.monitor.metrics.bookmarks);
                 if let Some(Bookmark { version, .. }) = Bookmark::read(&frame.object) {
+                    self.check_direction(&version)?;
                     self.reached(&version);
                     deltas.push(Delta::Bookmark {
                         resource_version: version,
@@ -171,12 +184,26 @@ impl Reflector {
         };
         // What cannot be cached does not move the revision either.
         if let Some(object) = self.object(&frame.object) {
-            if !object.resource_version().is_empty() {
+            if ordered && !object.resource_version().is_empty() {
                 self.reached(object.resource_version());
             }
             deltas.push(make(object));
         }
         Ok(())
+    }
+
+    /// A watch from a revision that the server does not have is silent, not refused; only its bookmarks tell.
+    fn check_direction(&mut self, version: &str) -> Result<(), ReflectorError> {
+        match &self.last_version {
+            Some(seen) if version::compare(version, seen) == Some(Ordering::Less) => {
+                self.last_version_unavailable = true;
+                Err(ReflectorError::WentBackwards {
+                    seen: seen.clone(),
+                    got: version.to_owned(),
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether a 500 at the end of a watch is still within the time in which it causes no list.

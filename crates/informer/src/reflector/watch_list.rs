@@ -66,7 +66,7 @@ impl Reflector {
                     return Err(error);
                 }
             };
-            self.back_off(&error).await;
+            self.back_off(error).await;
         }
     }
 
@@ -99,6 +99,7 @@ impl Reflector {
                     self.last_version_unavailable = false;
                     self.monitor.metrics.relisted(self.relist_cause);
                     self.replaced(objects, version).await;
+                    watch.ordered = true;
                     return Ok(Attempt::Filled(watch));
                 }
             }

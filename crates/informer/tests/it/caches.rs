@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_informer::caches::{ExpirationCache, Heap, HeapError, UndeltaStore};
+use kubewright_informer::caches::{
+    ConsistencyStore, ExpirationCache, Heap, HeapError, UndeltaStore,
+};
+use kubewright_informer::{Indexer, Key};
 use parking_lot::Mutex;
 
 // OC-1
@@ -72,4 +75,46 @@ async fn a_heap_gives_the_least_first_and_waits() {
     assert_eq!(heap.add("f", 9), Err(HeapError::Closed));
     assert_eq!(heap.pop().await, Ok(8));
     assert_eq!(heap.pop().await, Err(HeapError::Closed));
+}
+
+// CO-1, CO-2, CO-3, CO-4
+#[test]
+fn a_controller_is_ready_when_its_caches_show_what_it_wrote() {
+    let (pods, maps) = (Arc::new(Indexer::new()), Arc::new(Indexer::new()));
+    let store = ConsistencyStore::new([("pods", pods.clone()), ("configmaps", maps.clone())]);
+    let owner = Key::new(Some("ns"), "web");
+    let behind = || {
+        store
+            .ensure_ready(&owner)
+            .err()
+            .map(|b| (b.resource, b.read, b.wrote))
+    };
+    let text = |r: &str, a: &str, b: &str| Some((r.to_owned(), a.to_owned(), b.to_owned()));
+    assert_eq!(behind(), None);
+    // A cache without a revision is not waited for, nor one that is not known.
+    store.wrote_at(&owner, "u1", "pods", "7");
+    store.wrote_at(&owner, "u1", "secrets", "99");
+    assert_eq!(behind(), None);
+    pods.bookmark("8");
+    maps.bookmark("8");
+    // Of several writes the newest counts.
+    store.wrote_at(&owner, "u1", "pods", "10");
+    store.wrote_at(&owner, "u1", "pods", "9");
+    assert_eq!(behind(), text("pods", "8", "10"));
+    pods.bookmark("10");
+    assert_eq!(behind(), None);
+    // What was seen is forgotten.
+    pods.bookmark("5");
+    assert_eq!(behind(), None);
+    // Another uid is another owner.
+    store.wrote_at(&owner, "u1", "pods", "50");
+    store.wrote_at(&owner, "u2", "configmaps", "20");
+    assert_eq!(behind(), text("configmaps", "8", "20"));
+    store.clear(&owner, "u1");
+    assert!(behind().is_some());
+    store.clear(&owner, "u2");
+    assert_eq!(behind(), None);
+    store.wrote_at(&owner, "u3", "pods", "50");
+    store.clear(&owner, "");
+    assert_eq!(behind(), None);
 }

@@ -171,7 +171,8 @@ async fn the_cache_follows_the_server() {
     .await;
 }
 
-// CO-2: a write is read back as soon as the cache shows its revision.
+// LS-3
+// CO-2, LS-3: a write is read back as soon as the cache shows its revision.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_reads_ones_own_writes() {
     servers("writes", async |client, namespace| {

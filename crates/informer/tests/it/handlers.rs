@@ -25,7 +25,8 @@ async fn settle() {
     tokio::time::sleep(Duration::from_millis(10)).await;
 }
 
-// SI-40, SI-41
+//
+// SI-40, SI-41, Q-4
 #[tokio::test(start_paused = true)]
 async fn a_late_handler_is_shown_everything_once() {
     let server = filled(20);
@@ -77,7 +78,8 @@ async fn handlers_come_and_go_while_things_change() {
     }
 }
 
-// SI-50
+//
+// SI-50, Q-3
 #[tokio::test(start_paused = true)]
 async fn a_handler_has_synced_when_it_has_dealt_with_the_first_list() {
     for buffer in [Buffer::Unbounded, Buffer::Bounded(4), Buffer::Coalesce] {
@@ -101,7 +103,8 @@ async fn a_handler_has_synced_when_it_has_dealt_with_the_first_list() {
     }
 }
 
-//
+//
+//
 #[tokio::test(start_paused = true)]
 async fn an_empty_list_syncs_too() {
     let server = filled(0);
@@ -155,7 +158,8 @@ async fn a_panic_is_contained_and_reported() {
     assert_eq!(informer.metrics().handler_panics, 1);
 }
 
-// SI-10, SI-13, 6.4
+// RF-49
+// SI-10, SI-13, 6.4, RF-49
 #[tokio::test(start_paused = true)]
 async fn a_resync_shows_everything_to_those_who_asked() {
     let server = filled(4);
@@ -205,67 +209,6 @@ async fn a_relist_tells_what_changed_and_shows_the_rest_to_those_who_resync() {
     );
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_bounded_reader_holds_up_the_watch_and_nothing_is_lost() {
-    let server = filled(2);
-    let informer =
-        SharedInformer::<DynamicObject>::new(widgets(), vec![Arc::new(server.clone())], config());
-    let history = History::default();
-    let mut slow = informer.subscribe(options().buffer(Buffer::Bounded(10)));
-    informer.start();
-    for i in 0..6000 {
-        server.put(&format!("w{}", i % 50));
-    }
-    tokio::time::sleep(Duration::from_secs(60)).await;
-    // A batch is applied as a whole, so the bound is passed once by at most a batch.
-    assert!(slow.depth() <= 1010, "{}", slow.depth());
-    let queued = informer.metrics().queued;
-    assert!(queued <= 2000, "{queued}");
-    while history.model() != server.model() {
-        let event = tokio::time::timeout(Duration::from_secs(600), slow.next()).await;
-        history.record(&event.expect("an event").expect("a running informer"));
-    }
-    history.assert_consistent();
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_coalescing_reader_never_has_more_than_one_event_an_object() {
-    let server = filled(5);
-    let informer =
-        SharedInformer::<DynamicObject>::new(widgets(), vec![Arc::new(server.clone())], config());
-    let mut slow = informer.subscribe(options().buffer(Buffer::Coalesce));
-    let history = History::default();
-    informer.start();
-    informer
-        .wait_for_sync(Duration::from_secs(5))
-        .await
-        .unwrap();
-    while !slow.has_synced() {
-        if let Ok(event) = tokio::time::timeout(Duration::from_secs(1), slow.next()).await {
-            history.record(&event.unwrap());
-        }
-    }
-    for round in 0..300 {
-        server.put(&format!("w{}", round % 5));
-        if round % 7 == 0 {
-            server.delete(&format!("w{}", round % 5));
-        }
-        if round % 11 == 0 {
-            server.recreate(&format!("w{}", round % 5));
-        }
-    }
-    informer
-        .wait_for(&server.version().to_string())
-        .await
-        .unwrap();
-    assert!(slow.depth() <= 5, "{}", slow.depth());
-    while let Ok(Some(event)) = tokio::time::timeout(Duration::from_secs(1), slow.next()).await {
-        history.record(&event);
-    }
-    assert_eq!(history.model(), server.model());
-    history.assert_consistent();
-}
-
 // K-5
 #[tokio::test(start_paused = true)]
 async fn another_uid_under_the_same_name_is_told_as_such() {
@@ -277,7 +220,8 @@ async fn another_uid_under_the_same_name_is_told_as_such() {
     assert!(history.told().last().unwrap().ends_with("Recreated"));
 }
 
-// SI-1, 6.1: the cache has changed when a handler is told.
+// ST-10, CT-2
+// SI-1, 6.1, ST-10, CT-2: the cache has changed when a handler is told.
 #[tokio::test(start_paused = true)]
 async fn the_cache_is_ahead_of_its_readers() {
     let server = filled(3);
@@ -371,4 +315,96 @@ async fn the_last_user_ends_the_watch() {
     server.disconnect();
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(server.watches().len(), watches);
+}
+
+// K-3, K-4, DF-4: the deletion that a list found out has the last state that was known, and says so.
+#[tokio::test(start_paused = true)]
+async fn a_deletion_that_a_list_found_out_says_so() {
+    let server = filled(3);
+    let (informer, history, _handler) = server.informer(config());
+    converged(&server, &informer, &history).await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let noted = told.clone();
+    let _handler = informer.add_handler(move |event: Event<DynamicObject>| {
+        if let Event::Deleted { last, exact } = event {
+            let what = format!("{}@{}", last.key(), last.resource_version());
+            noted.lock().push((what, exact));
+        }
+    });
+    let before = server.model()["ns/w1"].1.clone();
+    server.delete("w0");
+    converged(&server, &informer, &history).await;
+    let seen = server.version().to_string();
+    server.fail_watches([Fault::Refuse(expired())]);
+    server.disconnect();
+    server.put("w1");
+    server.delete("w1");
+    converged(&server, &informer, &history).await;
+    settle().await;
+    assert_eq!(
+        *told.lock(),
+        [
+            (format!("ns/w0@{seen}"), true),
+            (format!("ns/w1@{before}"), false)
+        ]
+    );
+}
+
+// SI-53
+#[tokio::test(start_paused = true)]
+async fn the_same_handler_twice_is_told_twice() {
+    let server = filled(3);
+    let (informer, history, _handler) = server.informer(config());
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let handler = move |_: Event<DynamicObject>| {
+        counted.fetch_add(1, Ordering::SeqCst);
+    };
+    let one = informer.add_handler(handler.clone());
+    let two = informer.add_handler(handler);
+    assert!(one.synced().await && two.synced().await);
+    assert_eq!(calls.load(Ordering::SeqCst), 6);
+    one.shut_down().await;
+    server.put("w1");
+    converged(&server, &informer, &history).await;
+    settle().await;
+    assert_eq!(calls.load(Ordering::SeqCst), 7);
+}
+
+// SI-52: one that has not been told anything yet ends as well.
+#[tokio::test(start_paused = true)]
+async fn a_handler_ends_though_the_informer_never_started() {
+    let server = filled(1);
+    let informer =
+        SharedInformer::<DynamicObject>::new(widgets(), vec![Arc::new(server.clone())], config());
+    for buffer in [Buffer::Unbounded, Buffer::Coalesce, Buffer::Bounded(1)] {
+        let handler =
+            informer.add_handler_with(options().buffer(buffer), |_: Event<DynamicObject>| {});
+        settle().await;
+        handler.shut_down().await;
+        assert!(!handler.synced().await);
+    }
+    assert!(informer.metrics().handlers.is_empty());
+}
+
+// SI-31: the report names the object, be it of the replay, of a change, or one that waited merged.
+#[tokio::test(start_paused = true)]
+async fn a_panic_names_its_object() {
+    let server = filled(2);
+    let (informer, history, _other) = server.informer(config());
+    converged(&server, &informer, &history).await;
+    for buffer in [Buffer::Unbounded, Buffer::Coalesce] {
+        let handler =
+            informer.add_handler_with(options().buffer(buffer), |event: Event<DynamicObject>| {
+                assert!(!matches!(&event, Event::Added { object, .. } if object.name() == "w1"));
+                assert!(!matches!(event, Event::Updated { .. }));
+            });
+        assert!(handler.synced().await);
+        assert_eq!(informer.last_panic().unwrap().key, "ns/w1");
+        server.put("w0");
+        converged(&server, &informer, &history).await;
+        settle().await;
+        assert_eq!(informer.last_panic().unwrap().key, "ns/w0");
+        handler.shut_down().await;
+    }
 }

@@ -1,8 +1,11 @@
 //! Informers against servers that misbehave, and against servers that do not.
 
+mod buffers;
 mod caches;
 mod cluster;
+mod cut;
 mod embedded;
+mod factory;
 mod faults;
 mod handlers;
 mod history;
@@ -10,4 +13,7 @@ mod indexer;
 mod objects;
 mod queues;
 mod reflector;
+mod requests;
+mod rules;
 mod simulated;
+mod sockets;

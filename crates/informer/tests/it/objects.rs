@@ -57,6 +57,9 @@ fn metadata_is_read_from_the_bytes() {
                 .as_object_mut()
                 .unwrap()
                 .remove("managedFields");
+            // Items of a list do not say what they are; what is kept does.
+            expected["apiVersion"] = json!("v1");
+            expected["kind"] = json!("Pod");
             let kept: Value = serde_json::from_slice(&object.json()).unwrap();
             assert_eq!(kept, expected);
             let pod = object.decode::<Pod>().unwrap();
@@ -83,7 +86,10 @@ fn managed_fields_are_cut_out_wherever_they_stand() {
             let kept: Value = serde_json::from_slice(&object.json()).expect(&json);
             assert_eq!(
                 kept,
-                json!({"metadata": {"name": "p", "resourceVersion": "12", "uid": "u"}, "spec": {}})
+                json!({
+                    "apiVersion": "v1", "kind": "Pod",
+                    "metadata": {"name": "p", "resourceVersion": "12", "uid": "u"}, "spec": {},
+                })
             );
             assert_eq!(
                 (object.name(), object.uid(), object.resource_version()),
@@ -93,7 +99,8 @@ fn managed_fields_are_cut_out_wherever_they_stand() {
                 .keep_managed_fields(true)
                 .object(json.as_bytes())
                 .unwrap();
-            assert_eq!(*all.json(), *json.as_bytes());
+            let typed = format!("{{\"apiVersion\":\"v1\",\"kind\":\"Pod\",{}", &json[1..]);
+            assert_eq!(*all.json(), *typed.as_bytes());
             assert_eq!(all.uid(), "u");
         }
     }
@@ -142,7 +149,8 @@ fn what_cannot_be_decoded_is_reported_and_counted() {
     assert_eq!(object.kind().last_decode_failure(), Some(failure));
 }
 
-// RF-42
+// K-6
+// RF-42, K-6
 #[test]
 fn what_is_no_object_is_rejected() {
     let ingest = pods(Compression::None);
@@ -199,5 +207,25 @@ proptest! {
             let _ = object.decode::<Pod>();
         }
         let _ = ingest.object(&text[..at]);
+    }
+}
+
+// An object that says what it is behind its metadata is not told so twice.
+#[test]
+fn a_type_is_found_wherever_it_stands() {
+    for json in [
+        r#"{"metadata":{"name":"p"},"spec":{"kind":"x"},"kind":"Pod","apiVersion":"v1"}"#,
+        r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"}}"#,
+        r#"{"metadata":{"name":"p"},"spec":{"kind":"x"}}"#,
+        r#"{"metadata":{"name":"p"}}"#,
+    ] {
+        for compression in [Compression::None, Compression::Lz4] {
+            let object = pods(compression).object(json.as_bytes()).unwrap();
+            let text = String::from_utf8(object.json().into_owned()).unwrap();
+            assert_eq!(text.matches("\"kind\":\"Pod\"").count(), 1, "{text}");
+            assert_eq!(object.name(), "p");
+            let value = object.decode::<kube::core::DynamicObject>().unwrap();
+            assert_eq!(value.types.as_ref().unwrap().kind, "Pod");
+        }
     }
 }

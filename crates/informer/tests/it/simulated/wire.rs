@@ -7,7 +7,7 @@ use futures_util::stream;
 use kube::core::Status;
 use kubewright_client::stream::{ByteStream, OpenError};
 
-use super::{State, status};
+use super::{Fault, State, status};
 
 /// What a list does next.
 pub(super) enum Step {
@@ -42,10 +42,11 @@ pub(super) fn bookmark(version: u64, end: bool) -> String {
     frame("BOOKMARK", &json)
 }
 
-pub(super) fn cut(mut bytes: &[u8], state: &mut State) -> Vec<Bytes> {
+pub(super) fn cut(mut bytes: &[u8], fault: &Fault, state: &mut State) -> Vec<Bytes> {
     let mut chunks = Vec::new();
     while !bytes.is_empty() {
         let size = match state.random() % 4 {
+            _ if matches!(fault, Fault::ByteByByte) => 1,
             0 => 1,
             1 => 1 + state.random() as usize % 16,
             _ => 1 + state.random() as usize % 2000,

@@ -1,0 +1,97 @@
+//! What a reflector asks for, and what it makes of the answers.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `lists` | lists: at which revision, in which pages, how often |
+//! | `watch_lists` | watches that begin with the objects there are |
+//! | `watches` | watches that go on from a revision |
+
+mod lists;
+mod watch_lists;
+mod watches;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::core::{DynamicObject, Status};
+use kubewright_informer::lister_watcher::replay::{Answer, Asked};
+use kubewright_informer::lister_watcher::{ListRequest, WatchRequest};
+use kubewright_informer::{InformerConfig, Replay, SharedInformer};
+
+use crate::simulated::widgets;
+
+fn object(name: &str, version: u32) -> String {
+    format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{version}"}}}}"#)
+}
+
+fn page(version: u32, token: &str, names: &[&str]) -> Answer {
+    let items: Vec<_> = names.iter().map(|name| object(name, version)).collect();
+    let text = format!(
+        r#"{{"kind":"WidgetList","metadata":{{"resourceVersion":"{version}","continue":"{token}"}},"items":[{}]}}"#,
+        items.join(",")
+    );
+    Answer::bytes(text)
+}
+
+fn event(kind: &str, json: &str) -> String {
+    format!("{{\"type\":\"{kind}\",\"object\":{json}}}\n")
+}
+
+fn bookmark(version: u32, mark: Option<&str>) -> String {
+    let annotations = mark
+        .map(|mark| format!(r#","annotations":{{"k8s.io/initial-events-end":"{mark}"}}"#))
+        .unwrap_or_default();
+    event(
+        "BOOKMARK",
+        &format!(
+            r#"{{"kind":"Widget","metadata":{{"resourceVersion":"{version}"{annotations}}}}}"#
+        ),
+    )
+}
+
+fn error(status: &Status) -> String {
+    event("ERROR", &serde_json::to_string(status).unwrap())
+}
+
+fn start(replay: &Replay, config: InformerConfig) -> SharedInformer<DynamicObject> {
+    let informer = SharedInformer::new(widgets(), vec![Arc::new(replay.clone())], config);
+    informer.start();
+    informer
+}
+
+fn names(informer: &SharedInformer<DynamicObject>) -> Vec<String> {
+    let mut names: Vec<_> = informer
+        .indexer()
+        .snapshot()
+        .iter()
+        .map(|o| o.name().to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn list_at(asked: &Asked) -> Option<(&str, Option<u32>, &str)> {
+    match asked {
+        Asked::List(ListRequest {
+            resource_version,
+            limit,
+            continue_token,
+        }) => Some((resource_version, *limit, continue_token)),
+        Asked::Watch(_) => None,
+    }
+}
+
+fn watch_at(asked: &Asked) -> Option<(&str, bool)> {
+    match asked {
+        Asked::Watch(WatchRequest {
+            resource_version,
+            send_initial_events,
+            ..
+        }) => Some((resource_version, *send_initial_events)),
+        Asked::List(_) => None,
+    }
+}
+
+async fn later() {
+    tokio::time::sleep(Duration::from_secs(600)).await;
+}
