@@ -20,6 +20,7 @@ use crate::{
 pub struct Builder {
     name: Option<String>,
     main: Option<(ApiResource, OwnerScope)>,
+    owned: Vec<ApiResource>,
     watches: Vec<Watch>,
     raw: Vec<Source>,
     predicates: Vec<Predicate>,
@@ -27,14 +28,16 @@ pub struct Builder {
     owns_without_main: bool,
 }
 
-/// How a controller works.
+/// How a controller works, where it is not as its manager says.
+#[derive(Default)]
 struct Options {
-    workers: usize,
+    workers: Option<usize>,
     timeout: Option<Duration>,
-    sync_timeout: Duration,
+    sync_timeout: Option<Duration>,
     limiter: Option<Arc<dyn RateLimiter<Request>>>,
-    needs_leader_election: bool,
-    warm_up: bool,
+    recover_panic: Option<bool>,
+    needs_leader_election: Option<bool>,
+    warm_up: Option<bool>,
 }
 
 /// Why a controller cannot be made.
@@ -86,17 +89,11 @@ impl Builder {
         Self {
             name: None,
             main: None,
+            owned: Vec::new(),
             watches: Vec::new(),
             raw: Vec::new(),
             predicates: Vec::new(),
-            options: Options {
-                workers: 1,
-                timeout: None,
-                sync_timeout: Duration::from_secs(120),
-                limiter: None,
-                needs_leader_election: true,
-                warm_up: false,
-            },
+            options: Options::default(),
             owns_without_main: false,
         }
     }
@@ -129,6 +126,7 @@ impl Builder {
         match &self.main {
             Some((main, scope)) => {
                 let handler = Handler::owner(main, *scope, owners);
+                self.owned.push(resource.clone());
                 self.watches.push(Watch::kind(resource, handler));
             }
             None => self.owns_without_main = true,
@@ -169,7 +167,7 @@ impl Builder {
 
     /// How many requests run at once; 1 unless said otherwise. Never two for the same object.
     pub fn max_concurrent_reconciles(mut self, workers: usize) -> Self {
-        self.options.workers = workers;
+        self.options.workers = Some(workers);
         self
     }
 
@@ -181,7 +179,7 @@ impl Builder {
 
     /// How long the sources may take to show everything there is; 2 minutes unless said otherwise.
     pub fn cache_sync_timeout(mut self, timeout: Duration) -> Self {
-        self.options.sync_timeout = timeout;
+        self.options.sync_timeout = Some(timeout);
         self
     }
 
@@ -191,16 +189,44 @@ impl Builder {
         self
     }
 
+    /// Whether a panic of the reconciler is a failure that is tried again, as it is unless said otherwise. If not, it ends the
+    /// manager.
+    pub fn recover_panic(mut self, recover: bool) -> Self {
+        self.options.recover_panic = Some(recover);
+        self
+    }
+
     /// Whether it works only while this process leads. It does unless said otherwise.
     pub fn needs_leader_election(mut self, needed: bool) -> Self {
-        self.options.needs_leader_election = needed;
+        self.options.needs_leader_election = Some(needed);
         self
     }
 
     /// Fills its queue before this process leads, so that it can begin at once.
     pub fn warm_up(mut self, warm_up: bool) -> Self {
-        self.options.warm_up = warm_up;
+        self.options.warm_up = Some(warm_up);
         self
+    }
+
+    /// The name it will have, if it has one.
+    pub fn name(&self) -> Option<String> {
+        let kind = self.main.as_ref().map(|(main, _)| main.kind.to_lowercase());
+        self.name.clone().or(kind)
+    }
+
+    /// The kind it is for.
+    pub fn main_kind(&self) -> Option<&ApiResource> {
+        self.main.as_ref().map(|(main, _)| main)
+    }
+
+    /// The kinds whose objects it owns.
+    pub fn owned_kinds(&self) -> &[ApiResource] {
+        &self.owned
+    }
+
+    /// All kinds that it watches, its own and those it owns included.
+    pub fn watched_kinds(&self) -> impl Iterator<Item = &ApiResource> {
+        self.watches.iter().map(Watch::resource)
     }
 
     /// Makes the controller and hands it to the manager, which runs it.
@@ -209,16 +235,21 @@ impl Builder {
         manager: &Manager,
         reconciler: impl Reconciler,
     ) -> Result<Controller, ManagerError> {
+        let name: Arc<str> = self.name().ok_or(BuildError::NoName)?.into();
         let options = self.options;
-        let kind = self.main.as_ref().map(|(main, _)| main.kind.to_lowercase());
-        let name: Arc<str> = self.name.or(kind).ok_or(BuildError::NoName)?.into();
         if self.owns_without_main {
             return Err(BuildError::OwnsWithoutFor.into());
         }
         if self.watches.is_empty() && self.raw.is_empty() {
             return Err(BuildError::NoWatches.into());
         }
-        if options.workers == 0 {
+        let defaults = manager.defaults();
+        let main = self.main.as_ref().map(|(main, _)| main);
+        let workers = options.workers.unwrap_or_else(|| defaults.workers(main));
+        let needs_leader_election = options
+            .needs_leader_election
+            .unwrap_or(defaults.needs_leader_election);
+        if workers == 0 {
             return Err(BuildError::NoWorkers.into());
         }
         let limiter = options.limiter.unwrap_or_else(|| {
@@ -241,13 +272,15 @@ impl Builder {
         let controller = Controller::new(
             Parts {
                 metrics: manager.controller_metrics(&name),
-                client: manager.client_for(options.needs_leader_election),
+                client: manager.client_for(needs_leader_election),
                 caches: manager.caches().clone(),
                 pulse: manager.pulse().clone(),
                 reconciler: Arc::new(reconciler),
-                workers: options.workers,
-                timeout: options.timeout,
-                sync_timeout: options.sync_timeout,
+                workers,
+                timeout: options.timeout.or(defaults.timeout),
+                sync_timeout: options.sync_timeout.unwrap_or(defaults.sync_timeout),
+                recover_panic: options.recover_panic.unwrap_or(defaults.recover_panic),
+                needs_leader_election,
                 name,
                 queue,
             },
@@ -255,8 +288,8 @@ impl Builder {
         );
         manager.add_controller(
             controller.clone(),
-            options.needs_leader_election,
-            options.warm_up,
+            needs_leader_election,
+            options.warm_up.unwrap_or(defaults.warm_up),
         )?;
         Ok(controller)
     }

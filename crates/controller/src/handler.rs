@@ -16,11 +16,12 @@ pub const LOW_PRIORITY: i32 = -100;
 
 /// Which requests an event leads to. Cheap to clone.
 ///
-/// An update leads to the requests of the old and of the new state, each once.
+/// An update leads to the requests of the old and of the new state, each once; [`events`](Handler::events) sees events as
+/// they are.
 #[derive(Clone)]
 pub struct Handler(Arc<Requests>);
 
-type Requests = dyn Fn(&Cached<()>) -> Vec<Request> + Send + Sync;
+type Requests = dyn Fn(&AnyEvent) -> Vec<Request> + Send + Sync;
 
 /// Which of an object's owners are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub(crate) enum OwnerScope {
 impl Handler {
     /// The object itself.
     pub fn for_object() -> Self {
-        Self(Arc::new(|object| vec![Request::from(&**object)]))
+        Self::map_object(|object| vec![Request::from(object)])
     }
 
     /// The object's owners of a type.
@@ -88,7 +89,7 @@ impl Handler {
     pub fn map_object(
         requests: impl Fn(&StoredObject) -> Vec<Request> + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new(move |object| requests(object)))
+        Self::states(move |object| requests(object))
     }
 
     /// What a function says of the object's value. One that cannot be decoded is reported and leads to nothing.
@@ -96,22 +97,35 @@ impl Handler {
     where
         K: DeserializeOwned + Send + Sync + 'static,
     {
-        Self(Arc::new(move |object| {
+        Self::states(move |object| {
             let object = object.clone().seen_as::<K>();
             object
                 .get()
                 .map_or_else(|_| Vec::new(), |object| requests(&object))
-        }))
+        })
     }
 
-    /// The requests of an event.
+    /// What a function says of the event. It is called once for each, in the order of the watch.
+    pub fn events(requests: impl Fn(&AnyEvent) -> Vec<Request> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(requests))
+    }
+
+    /// What a function says of an event's states: the new one, and the old one if it is another.
+    fn states(requests: impl Fn(&Cached<()>) -> Vec<Request> + Send + Sync + 'static) -> Self {
+        Self::events(move |event| {
+            let mut found = requests(event.object());
+            if let Event::Updated { old, new, .. } = event
+                && !old.is_same_version(new)
+            {
+                found.extend(requests(old));
+            }
+            found
+        })
+    }
+
+    /// The requests of an event, each once.
     pub fn requests(&self, event: &AnyEvent) -> Vec<Request> {
-        let mut requests = (self.0)(event.object());
-        if let Event::Updated { old, new, .. } = event
-            && !old.is_same_version(new)
-        {
-            requests.extend((self.0)(old));
-        }
+        let mut requests = (self.0)(event);
         if requests.len() > 1 {
             let mut seen = std::collections::HashSet::with_capacity(requests.len());
             requests.retain(|request| seen.insert(request.clone()));

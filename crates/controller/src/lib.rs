@@ -101,6 +101,7 @@
 //! | [`health`] | named checks behind `/healthz` and `/readyz` |
 //! | [`metrics`] | counters, gauges and histograms in Prometheus' text format |
 //! | [`serve`] | the small HTTP server for health, metrics and debugging |
+//! | `otel` | spans of reconciles, exported through OpenTelemetry (feature `otel`) |
 //! | `flags` | flags for `main` (feature `cli`) |
 
 pub mod apply;
@@ -118,6 +119,8 @@ pub mod health;
 pub mod leader_election;
 pub mod manager;
 pub mod metrics;
+#[cfg(feature = "otel")]
+pub mod otel;
 pub mod owner;
 pub mod predicate;
 pub mod reconcile;
@@ -133,7 +136,7 @@ pub use events::{EventBroadcaster, EventType, Recorder};
 pub use finalizer::{Finalizer, Finalizers};
 pub use handler::{Handler, Owners};
 pub use leader_election::{ElectionConfig, Fence, LeaderElector, LeaderToken};
-pub use manager::{Group, Manager, ManagerError, Stop};
+pub use manager::{ControllerDefaults, Group, Manager, ManagerError, Stop};
 pub use predicate::Predicate;
 pub use reconcile::{Action, Context, Error, Reconciler, Request};
 pub use source::{Source, Watch};

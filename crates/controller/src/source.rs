@@ -3,29 +3,23 @@
 //! A source runs in a task of its own from the controller's start until it is stopped; a handler that takes its time holds
 //! up its own source only. A kind that the server does not know is waited for.
 
-use std::{
-    future::Future,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+mod running;
+
+use std::{future::Future, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use kube::{Resource, core::ApiResource};
-use kubewright_informer::{
-    Cause, Event, ReflectorError, SharedInformer, SubscribeOptions, Subscription,
-};
+use kubewright_informer::{Cause, Event, ReflectorError, SharedInformer};
 use kubewright_workqueue::{AddOptions, WorkQueue};
-use tokio::sync::{Notify, mpsc, watch};
+pub(crate) use running::Running;
+use tokio::sync::{Notify, mpsc};
 
 use crate::{
     client::caches::{self, Caches},
     handler::{Handler, priority_of},
     predicate::{AnyEvent, Predicate},
     reconcile::Request,
-    status::{Journal, SourceState, SourceStatus, Trigger, TriggerCause},
+    status::{Journal, Trigger, TriggerCause},
 };
 
 /// How many requests wait in a channel.
@@ -64,18 +58,6 @@ pub struct Enqueue {
 /// Sends requests to a controller.
 #[derive(Clone, Debug)]
 pub struct RequestSender(mpsc::Sender<Request>);
-
-/// A source that runs.
-pub(crate) struct Running {
-    pub(crate) name: Arc<str>,
-    /// Its name among the readers of the informer.
-    subscriber: String,
-    pub(crate) informer: Option<SharedInformer<()>>,
-    state: watch::Sender<SourceState>,
-    /// It deals with an event.
-    busy: AtomicBool,
-    pulse: Arc<Notify>,
-}
 
 impl Source {
     /// Requests that are sent to it. At most [`CHANNEL_CAPACITY`] wait.
@@ -121,18 +103,16 @@ impl Source {
         pulse: &Arc<Notify>,
     ) -> Running {
         let informer = match &self.kind {
-            Kind::Watch(watch) if watch.metadata_only => Some(caches.metadata(&watch.resource)),
-            Kind::Watch(watch) => Some(caches.informer(&watch.resource)),
+            Kind::Watch(watch) => Some(watch.cache(caches)),
             Kind::Raw(_) => None,
         };
-        Running {
-            name: self.name.clone(),
+        Running::new(
+            self.name.clone(),
             subscriber,
+            caches.clone(),
             informer,
-            state: watch::Sender::new(SourceState::New),
-            busy: AtomicBool::new(false),
-            pulse: pulse.clone(),
-        }
+            pulse.clone(),
+        )
     }
 }
 
@@ -146,6 +126,11 @@ impl From<Watch> for Source {
 }
 
 impl Watch {
+    /// The kind it watches.
+    pub fn resource(&self) -> &ApiResource {
+        &self.resource
+    }
+
     /// Watches a type.
     pub fn of<K: Resource<DynamicType = ()>>(handler: Handler) -> Self {
         Self::kind(&ApiResource::erase::<K>(&()), handler)
@@ -189,6 +174,14 @@ impl Watch {
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = Some(priority);
         self
+    }
+
+    fn cache(&self, caches: &Caches) -> SharedInformer<()> {
+        if self.metadata_only {
+            caches.metadata(&self.resource)
+        } else {
+            caches.informer(&self.resource)
+        }
     }
 
     fn handle(&self, event: &AnyEvent, enqueue: &Enqueue) {
@@ -242,110 +235,6 @@ impl RequestSender {
     /// Sends a request if there is room for it.
     pub fn try_send(&self, request: Request) -> bool {
         self.0.try_send(request).is_ok()
-    }
-}
-
-impl Running {
-    /// Runs a source until it is dropped, or ends by itself.
-    pub(crate) async fn run(self: Arc<Self>, source: Source, enqueue: Enqueue) {
-        match (source.kind, &self.informer) {
-            (Kind::Watch(watch), Some(informer)) => self.watch(&watch, informer, &enqueue).await,
-            (Kind::Raw(run), _) => {
-                self.state.send_replace(SourceState::Synced);
-                self.pulse.notify_waiters();
-                run(enqueue).await;
-            }
-            (Kind::Watch(_), None) => {}
-        }
-        self.ended();
-    }
-
-    async fn watch(&self, watch: &Watch, informer: &SharedInformer<()>, enqueue: &Enqueue) {
-        let mut options = SubscribeOptions::default().name(self.subscriber.clone());
-        options.resync = watch.resync;
-        let mut events = informer.subscribe(options);
-        informer.start();
-        self.state.send_replace(SourceState::Syncing);
-        while let Some(event) = self.next(&mut events).await {
-            let handled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                watch.handle(&event, enqueue);
-            }));
-            if handled.is_err() {
-                tracing::error!(source = %self.name, key = %event.key(), "a handler panicked");
-            }
-        }
-    }
-
-    /// The next event. Idle exactly while there is none.
-    async fn next(&self, events: &mut Subscription<()>) -> Option<AnyEvent> {
-        let mut next = std::pin::pin!(events.next());
-        std::future::poll_fn(|cx| {
-            self.busy.store(true, Ordering::SeqCst);
-            let polled = next.as_mut().poll(cx);
-            if polled.is_pending() {
-                self.busy.store(false, Ordering::SeqCst);
-                self.pulse.notify_waiters();
-            }
-            polled
-        })
-        .await
-    }
-
-    /// Whether everything that the cache shows has been dealt with.
-    pub(crate) fn is_drained(&self) -> bool {
-        let Some(informer) = &self.informer else {
-            return true;
-        };
-        // The depth first: who takes an event is busy before.
-        let handlers = informer.metrics().handlers;
-        let waiting = handlers
-            .iter()
-            .any(|(name, depth)| **name == *self.subscriber && *depth > 0);
-        !waiting && !self.busy.load(Ordering::SeqCst)
-    }
-
-    pub(crate) fn ended(&self) {
-        self.state.send_replace(SourceState::Ended);
-        self.pulse.notify_waiters();
-    }
-
-    pub(crate) fn state(&self) -> SourceState {
-        let state = *self.state.borrow();
-        if state != SourceState::Syncing {
-            return state;
-        }
-        // What a cache has applied has been told when it can be measured: only then say that it is filled.
-        let filled = self.informer.as_ref().is_none_or(|informer| {
-            informer.metrics();
-            informer.has_synced()
-        });
-        if filled && self.is_drained() {
-            self.state.send_if_modified(|state| {
-                let syncing = *state == SourceState::Syncing;
-                if syncing {
-                    *state = SourceState::Synced;
-                }
-                syncing
-            });
-            return SourceState::Synced;
-        }
-        if self.error().is_some_and(|error| is_unknown_kind(&error)) {
-            return SourceState::WaitingForKind;
-        }
-        SourceState::Syncing
-    }
-
-    /// What is wrong with the watch.
-    pub(crate) fn error(&self) -> Option<Arc<ReflectorError>> {
-        self.informer.as_ref()?.error()
-    }
-
-    pub(crate) fn status(&self) -> SourceStatus {
-        SourceStatus {
-            name: self.name.to_string(),
-            state: self.state(),
-            error: self.error().map(|error| error.to_string()),
-        }
     }
 }
 

@@ -229,6 +229,18 @@ impl Journal {
         self.0.lock().backoff
     }
 
+    /// One of the requests that run or wait, and how it ended last: ` (default/a: error: …)`.
+    pub(crate) fn example(&self) -> String {
+        let state = self.0.lock();
+        let Some(request) = state.running.keys().chain(state.pending.keys()).min() else {
+            return String::new();
+        };
+        match state.keys.get(request) {
+            Some(entry) => format!(" ({request}: {})", entry.result),
+            None => format!(" ({request})"),
+        }
+    }
+
     /// When a request last ended.
     pub(crate) fn last_end(&self) -> Option<Instant> {
         self.0.lock().last_end

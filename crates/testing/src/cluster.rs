@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
-use kubewright_apiserver::clock::{Clock, SystemClock};
 use kubewright_controlplane::{ControlPlane, plane::FIRST};
 use kubewright_store::{MemoryStore, Revision, Store};
-use parking_lot::Mutex;
 
 use crate::{
     endpoint::Endpoint,
     faults::{Faults, FaultyServer},
+    managers::Attached,
+    time::{TestClock, Time},
 };
 
 /// A cluster in this process. Any number may run at once; they share nothing. Dropped, it is gone.
@@ -19,26 +18,7 @@ pub struct TestCluster {
     store: MemoryStore,
     faults: Faults,
     clock: TestClock,
-}
-
-/// The cluster's clock: the machine's, moved by as much as a test wants.
-#[derive(Clone, Default)]
-pub struct TestClock(Arc<Mutex<SignedDuration>>);
-
-impl TestClock {
-    /// Moves the clock forward.
-    pub fn advance(&self, by: std::time::Duration) {
-        let by = SignedDuration::try_from(by).unwrap_or(SignedDuration::MAX);
-        let mut offset = self.0.lock();
-        *offset = offset.saturating_add(by);
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        let now = SystemClock.now();
-        now.checked_add(*self.0.lock()).unwrap_or(now)
-    }
+    pub(crate) managers: Attached,
 }
 
 impl TestCluster {
@@ -59,6 +39,7 @@ impl TestCluster {
             store,
             faults: Faults::default(),
             clock,
+            managers: Attached::default(),
         }
     }
 
@@ -95,6 +76,11 @@ impl TestCluster {
     /// The cluster's clock.
     pub fn clock(&self) -> &TestClock {
         &self.clock
+    }
+
+    /// Time as tests want it. See [`Time`].
+    pub fn time(&self) -> Time<'_> {
+        Time::new(self)
     }
 
     /// The control plane itself.

@@ -21,6 +21,7 @@ use kubewright_apiserver::{
 };
 use kubewright_machinery::{Status, gvk::GroupResource, status};
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use tower::Service;
 
 /// What goes wrong.
@@ -95,7 +96,14 @@ impl Match {
 
 /// The faults still to strike. Clones share them.
 #[derive(Clone, Default)]
-pub struct Faults(Arc<Mutex<Vec<Planned>>>);
+pub struct Faults(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    planned: Mutex<Vec<Planned>>,
+    /// The server is gone.
+    down: watch::Sender<bool>,
+}
 
 struct Planned {
     fault: Fault,
@@ -106,21 +114,33 @@ struct Planned {
 impl Faults {
     /// Strikes the next `times` requests that fit.
     pub fn inject(&self, fault: Fault, on: Match, times: usize) {
-        self.0.lock().push(Planned { fault, on, times });
+        self.0.planned.lock().push(Planned { fault, on, times });
     }
 
     /// How often faults are still to strike.
     pub fn pending(&self) -> usize {
-        self.0.lock().iter().map(|planned| planned.times).sum()
+        let planned = self.0.planned.lock();
+        planned.iter().map(|planned| planned.times).sum()
     }
 
     /// Nothing goes wrong any more.
     pub fn clear(&self) {
-        self.0.lock().clear();
+        self.0.planned.lock().clear();
+        self.come_back();
+    }
+
+    /// The server is gone: every request is refused with 503, and every watch breaks.
+    pub fn go_down(&self) {
+        self.0.down.send_replace(true);
+    }
+
+    /// The server is back.
+    pub fn come_back(&self) {
+        self.0.down.send_replace(false);
     }
 
     fn strike(&self, info: &RequestInfo) -> Option<Fault> {
-        let mut planned = self.0.lock();
+        let mut planned = self.0.planned.lock();
         let i = planned
             .iter()
             .position(|p| p.times > 0 && p.on.fits(info))?;
@@ -163,7 +183,13 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let query = Query::parse(request.uri().query());
         let info = RequestInfo::new(request.method(), request.uri().path(), &query);
-        let fault = self.faults.strike(&info);
+        let down = self.faults.0.down.subscribe();
+        let fault = if *down.borrow() {
+            let gone = status::service_unavailable("the server is gone");
+            Some(Fault::Refuse(Box::new(gone)))
+        } else {
+            self.faults.strike(&info)
+        };
         let server = self.server.clone();
         let request = request.map(Body::wrap);
         Box::pin(async move {
@@ -171,6 +197,10 @@ where
                 return Ok(status_response(&Accepted::JSON, &refusal));
             }
             let response = server.handle(request).await;
+            let response = match info.verb {
+                Verb::Watch => response.map(|body| broken_with(body, down)),
+                _ => response,
+            };
             Ok(match fault {
                 Some(Fault::DropWatch { after }) => response.map(|body| dropped(body, after)),
                 Some(Fault::SlowWatch { delay }) => response.map(|body| slowed(body, delay)),
@@ -198,7 +228,9 @@ fn refusal(fault: &Fault, info: &RequestInfo) -> Option<Status> {
     }
 }
 
-fn chunks(body: Body) -> impl futures_util::Stream<Item = Result<Bytes, BoxError>> + Send {
+pub(crate) fn chunks(
+    body: Body,
+) -> impl futures_util::Stream<Item = Result<Bytes, BoxError>> + Send {
     stream::unfold(Box::pin(body), |mut body| async move {
         loop {
             let frame =
@@ -210,6 +242,23 @@ fn chunks(body: Body) -> impl futures_util::Stream<Item = Result<Bytes, BoxError
             }
         }
     })
+}
+
+/// Breaks when the server goes down.
+fn broken_with(body: Body, down: watch::Receiver<bool>) -> Body {
+    let state = Some((Box::pin(chunks(body)), down));
+    Body::stream(stream::unfold(state, |state| async move {
+        let (mut chunks, mut down) = state?;
+        let chunk = tokio::select! {
+            biased;
+            chunk = chunks.next() => Some(chunk?),
+            _ = down.wait_for(|down| *down) => None,
+        };
+        Some(match chunk {
+            Some(chunk) => (chunk, Some((chunks, down))),
+            None => (Err("the connection broke".into()), None),
+        })
+    }))
 }
 
 fn dropped(body: Body, after: usize) -> Body {

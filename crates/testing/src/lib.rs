@@ -1,4 +1,4 @@
-//! A cluster for tests: started in milliseconds, forked, broken on purpose.
+//! A cluster for tests: started in milliseconds, forked, broken on purpose, with time at your command.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -20,16 +20,55 @@
 //! # });
 //! ```
 //!
+//! Controllers run on it with [`TestCluster::run`], and [`TestCluster::settled`] waits until they have nothing to do:
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+//! use std::time::Duration;
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kubewright_controller::{Action, Context, Controller, Manager, Request};
+//! use kubewright_testing::TestCluster;
+//!
+//! let cluster = TestCluster::start().await;
+//! let manager = Manager::new(cluster.client());
+//! Controller::for_::<ConfigMap>()
+//!     .build(&manager, |_: Context, _: Request| async {
+//!         Ok(Action::requeue_after(Duration::from_secs(3600)))
+//!     })
+//!     .unwrap();
+//! let running = cluster.run(&manager);
+//! cluster.settled().await.unwrap();
+//! // An hour of virtual time is over at once.
+//! cluster.time().advance(Duration::from_secs(3600)).await;
+//! cluster.settled().await.unwrap();
+//! running.stop().await.unwrap();
+//! # });
+//! ```
+//!
+//! And [`perturb`](perturb()) runs a program under crashes, stale caches, missed events and lost leases, in one line.
+//!
 //! | module | what it holds |
 //! |---|---|
-//! | [`cluster`] | [`TestCluster`]: start, client, fork, compaction, clock |
+//! | [`cluster`] | [`TestCluster`]: start, client, fork, compaction |
+//! | [`managers`] | running managers on it, and waiting until they are [settled](TestCluster::settled) |
+//! | [`time`] | [`Time`]: virtual time; [`TestClock`] |
+//! | [`mod@perturb`] | a program under every perturbation there is |
 //! | [`faults`] | [`Fault`]s to inject: refusals, conflicts, watches that break or lag |
+//! | [`controllers`] | the built-in controllers: namespaces that go, garbage that is collected |
 //! | [`endpoint`] | [`Endpoint`]: the cluster on a socket, with a kubeconfig |
 
 pub mod cluster;
+pub mod controllers;
 pub mod endpoint;
 pub mod faults;
+pub mod managers;
+pub mod perturb;
+pub mod time;
 
-pub use cluster::{TestClock, TestCluster};
+pub use cluster::TestCluster;
 pub use endpoint::Endpoint;
 pub use faults::{Fault, Faults, Match};
+pub use kubewright_controller::manager::Unsettled;
+pub use managers::RunningManager;
+pub use perturb::{Perturbation, World, perturb};
+pub use time::{TestClock, Time};

@@ -165,8 +165,8 @@ impl Client {
     where
         K: Resource<DynamicType = ()>,
     {
-        let cache = self.caches.reading(&ApiResource::erase::<K>(&()));
-        cache.add_index(name, function)
+        let resource = ApiResource::erase::<K>(&());
+        self.caches.index(&resource, name, function)
     }
 
     /// The cache of a type, to subscribe to or to read without waiting.

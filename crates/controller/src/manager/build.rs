@@ -3,11 +3,13 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use kube::{Resource, core::ApiResource};
-use kubewright_informer::{Scope, SharedInformerFactory, Transform, factory::FactoryBuilder};
+use kubewright_informer::{
+    Namespaces, Scope, SharedInformerFactory, Transform, factory::FactoryBuilder,
+};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
-use super::{Manager, ManagerError, Shared, groups::Groups};
+use super::{ControllerDefaults, Manager, ManagerError, Shared, groups::Groups};
 use crate::{
     client::{
         Client, READ_TIMEOUT,
@@ -28,13 +30,14 @@ pub struct ManagerBuilder {
     client: kube::Client,
     factory: FactoryBuilder,
     scopes: HashMap<String, Scope>,
-    all_scoped: bool,
+    namespaces: Option<Namespaces>,
     election: Option<ElectionConfig>,
     registry: Registry,
     shutdown_timeout: Option<Duration>,
     sync_timeout: Duration,
     read_timeout: Duration,
     read_own_writes: bool,
+    defaults: ControllerDefaults,
 }
 
 impl ManagerBuilder {
@@ -43,26 +46,28 @@ impl ManagerBuilder {
             factory: SharedInformerFactory::builder(client.clone()),
             client,
             scopes: HashMap::new(),
-            all_scoped: false,
+            namespaces: None,
             election: None,
             registry: Registry::new(),
             shutdown_timeout: Some(Duration::from_secs(30)),
             sync_timeout: Duration::from_secs(120),
             read_timeout: READ_TIMEOUT,
             read_own_writes: true,
+            defaults: ControllerDefaults::default(),
         }
     }
 
     /// What all caches hold, and how: namespaces, labels, fields, compression, transforms.
     pub fn caches(mut self, configure: impl FnOnce(FactoryBuilder) -> FactoryBuilder) -> Self {
         self.factory = configure(self.factory);
-        self.all_scoped = true;
         self
     }
 
-    /// Caches objects in these namespaces only.
-    pub fn namespaces<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
-        self.caches(|factory| factory.namespaces(names))
+    /// Caches objects in these namespaces only. They can be changed while the manager runs:
+    /// [`Manager::set_namespaces`].
+    pub fn namespaces<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.namespaces = Some(Namespaces::these(names));
+        self
     }
 
     /// What the cache of a type holds.
@@ -125,6 +130,12 @@ impl ManagerBuilder {
         self
     }
 
+    /// How controllers work that do not say otherwise.
+    pub fn controller_defaults(mut self, defaults: ControllerDefaults) -> Self {
+        self.defaults = defaults;
+        self
+    }
+
     /// The manager.
     ///
     /// # Panics
@@ -145,7 +156,7 @@ impl ManagerBuilder {
     }
 
     fn finish(self, elector: Option<LeaderElector>) -> Manager {
-        let caches = Caches::new(self.factory.build(), self.scopes, self.all_scoped);
+        let caches = Caches::new(self.factory.build(), self.scopes, self.namespaces);
         let writes = self.read_own_writes.then(Writes::default);
         let client = Client::new(
             self.client.clone(),
@@ -169,6 +180,7 @@ impl ManagerBuilder {
             caches,
             groups: Arc::new(Groups::new(sender)),
             errors: Mutex::new(Some(errors)),
+            has_election: elector.is_some(),
             elector: Mutex::new(elector),
             elected: watch::Sender::new(false),
             controllers: Mutex::default(),
@@ -179,6 +191,8 @@ impl ManagerBuilder {
             readyz: Checks::new(),
             shutdown_timeout: self.shutdown_timeout,
             sync_timeout: self.sync_timeout,
+            defaults: self.defaults,
+            ended: watch::Sender::new(false),
         }));
         manager.add_checks();
         manager

@@ -10,14 +10,18 @@
 //! | `build` | [`ManagerBuilder`] |
 //! | `run` | the start, the end, and what lies between |
 //! | `groups` | [`Group`]: runnables that start and stop together |
+//! | `namespaces` | namespaces that change while the manager runs |
 //! | `settled` | waiting until there is nothing to do |
+//! | `defaults` | [`ControllerDefaults`]: how controllers work unless they say otherwise |
 //! | `checks` | health, metrics, `/debug/controllers` |
 //! | `error`, `stop` | [`ManagerError`], [`Stop`] |
 
 mod build;
 mod checks;
+mod defaults;
 mod error;
 mod groups;
+mod namespaces;
 mod run;
 mod settled;
 mod stop;
@@ -29,8 +33,10 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 
 pub use build::ManagerBuilder;
+pub use defaults::ControllerDefaults;
 pub use error::ManagerError;
 pub use groups::Group;
+pub use namespaces::AllNamespaces;
 pub use settled::Unsettled;
 pub use stop::Stop;
 
@@ -57,6 +63,7 @@ struct Shared {
     groups: Arc<Groups>,
     errors: Mutex<Option<mpsc::UnboundedReceiver<ManagerError>>>,
     elector: Mutex<Option<LeaderElector>>,
+    has_election: bool,
     elected: watch::Sender<bool>,
     controllers: Mutex<Vec<Controller>>,
     /// Told whenever a source or a worker has nothing to do.
@@ -67,6 +74,8 @@ struct Shared {
     readyz: Checks,
     shutdown_timeout: Option<Duration>,
     sync_timeout: Duration,
+    defaults: ControllerDefaults,
+    ended: watch::Sender<bool>,
 }
 
 impl Manager {
@@ -128,6 +137,28 @@ impl Manager {
         let _ = elected.wait_for(|elected| *elected).await;
     }
 
+    /// Whether only one of several processes leads.
+    pub fn takes_part_in_election(&self) -> bool {
+        self.0.has_election
+    }
+
+    /// Whether what needs to lead has been started.
+    pub fn is_leading(&self) -> bool {
+        *self.0.elected.borrow()
+    }
+
+    /// Whether it has run and ended.
+    pub fn has_ended(&self) -> bool {
+        *self.0.ended.borrow()
+    }
+
+    /// Waits until it has run and ended.
+    pub async fn ended(&self) {
+        let mut ended = self.0.ended.subscribe();
+        // The sender lives as long as the manager.
+        let _ = ended.wait_for(|ended| *ended).await;
+    }
+
     /// The metrics.
     pub fn registry(&self) -> &Registry {
         &self.0.registry
@@ -150,6 +181,10 @@ impl Manager {
 
     pub(crate) fn pulse(&self) -> &Arc<Notify> {
         &self.0.pulse
+    }
+
+    pub(crate) fn defaults(&self) -> &ControllerDefaults {
+        &self.0.defaults
     }
 
     pub(crate) fn client_for(&self, leader: bool) -> Client {
@@ -193,9 +228,11 @@ impl Manager {
         } else {
             Group::Others
         };
-        self.add(group, name, |stop| async move {
-            Ok(controller.run(stop).await?)
-        })
+        self.add(
+            group,
+            name,
+            |stop| async move { controller.run(stop).await },
+        )
     }
 
     /// The caches that somebody uses, each once.

@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{leader_election::Outcome, source::is_unknown_kind};
 
-/// How the leading ended.
-type Leading = JoinHandle<Outcome<()>>;
+/// The task that leads, or tries to. Dropped, it ends at once, and the lease is left to run out.
+struct Leading(JoinHandle<Outcome<()>>);
 
 impl Manager {
-    /// Runs until shutdown, or until the first error, which is returned. Once.
+    /// Runs until shutdown, or until the first error, which is returned. Once. Dropped, everything ends at once, as in a crash.
     pub async fn run(&self, shutdown: impl Future<Output = ()>) -> Result<(), ManagerError> {
         let errors = self.0.errors.lock().take();
         let mut errors = errors.ok_or(ManagerError::AlreadyStarted)?;
@@ -65,7 +65,7 @@ impl Manager {
         let (tell_lost, lost) = tokio::sync::oneshot::channel();
         let elector = shared.elector.lock().take();
         let shared = shared.clone();
-        *leading = Some(tokio::spawn(async move {
+        *leading = Some(Leading(tokio::spawn(async move {
             let Some(elector) = elector else {
                 shared.lead(None, &stop).await;
                 // Kept until the end: nothing is lost.
@@ -81,7 +81,7 @@ impl Manager {
                 let _ = tell_lost.send(ManagerError::LeaderElectionLost);
             }
             outcome
-        }));
+        })));
         Ok(lost)
     }
 
@@ -135,15 +135,15 @@ impl Manager {
             Some(ManagerError::LeaderElectionLost) => Some(Duration::ZERO),
             _ => shared.shutdown_timeout,
         };
-        let abort_leading = leading.as_ref().map(JoinHandle::abort_handle);
+        let abort_leading = leading.as_ref().map(|leading| leading.0.abort_handle());
         let stop = async {
             let groups = &shared.groups;
             groups.tell(Group::WarmUp);
             groups.stop(Group::Others).await;
             // Nobody becomes leader any more; who leads ends its work and gives the lease back.
             stopper.stop();
-            if let Some(leading) = leading {
-                let _ = leading.await;
+            if let Some(mut leading) = leading {
+                let _ = (&mut leading.0).await;
             }
             groups.stop(Group::LeaderElection).await;
             groups.stop(Group::WarmUp).await;
@@ -187,6 +187,12 @@ impl Manager {
     }
 }
 
+impl Drop for Leading {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// How long to leave a list alone that fails, before it is looked at again.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -196,5 +202,6 @@ struct AbortAll<'a>(&'a Manager);
 impl Drop for AbortAll<'_> {
     fn drop(&mut self) {
         self.0.0.groups.abort();
+        self.0.0.ended.send_replace(true);
     }
 }

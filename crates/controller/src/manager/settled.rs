@@ -1,21 +1,31 @@
 //! Waiting until there is nothing to do, for tests.
 
-use std::{cmp::Ordering, collections::BTreeSet, fmt, time::Duration};
+use std::{collections::BTreeSet, fmt, time::Duration};
 
 use kube::{
     Api,
     api::ListParams,
     core::{DynamicObject, PartialObjectMeta},
 };
-use kubewright_informer::{SharedInformer, version};
+use kubewright_informer::{Key, Namespaces, SharedInformer};
+use tokio::time::Instant;
 
 use super::Manager;
+use crate::source::is_unknown_kind;
 
 /// What was still to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsettled {
     /// What was still to do when the time was over.
     pub reason: String,
+}
+
+impl Unsettled {
+    fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+        }
+    }
 }
 
 impl fmt::Display for Unsettled {
@@ -27,8 +37,9 @@ impl fmt::Display for Unsettled {
 impl std::error::Error for Unsettled {}
 
 impl Manager {
-    /// Whether all queues are empty, nothing runs, no event waits for a handler, and nothing that failed waits to be tried
-    /// again. What is to run again at a time that a reconciler named does not count.
+    /// Whether all queues are empty, nothing runs or is due, no event waits for a handler, and nothing that failed waits to
+    /// be tried again. What is to run again at a later time that a reconciler named does not count; controllers that wait
+    /// for this process to lead do not either, until there is a leader.
     pub fn is_idle(&self) -> bool {
         self.unsettled().is_none()
     }
@@ -49,44 +60,50 @@ impl Manager {
 
     /// Waits until all caches show what the server holds and there is nothing to do about it, at most so long.
     ///
-    /// Reads the whole of every cached kind from the server: for tests. Of a cache that holds less than there is, it cannot
-    /// compare the objects and waits for the revision instead: for the next bookmark, that is up to a minute.
+    /// Reads the whole of every cached kind from the server: for tests.
     pub async fn settled(&self, most: Duration) -> Result<(), Unsettled> {
-        let deadline = tokio::time::sleep(most);
-        let mut deadline = std::pin::pin!(deadline);
         tokio::select! {
             biased;
             () = self.until_settled() => return Ok(()),
-            () = &mut deadline => {}
+            () = tokio::time::sleep(most) => {}
         }
-        let behind = self
-            .informers()
-            .into_iter()
-            .find(|cache| !cache.has_synced());
-        let reason = self.unsettled().unwrap_or_else(|| match behind {
-            Some(cache) => format!("the cache of {} is not filled", cache.resource().plural),
-            None => "a cache does not show what the server holds".to_owned(),
-        });
-        Err(Unsettled { reason })
+        // It may have come to rest in this moment.
+        self.is_settled().await
+    }
+
+    /// Whether all caches show what the server holds and there is nothing to do about it, and if not, what. Looks once.
+    pub async fn is_settled(&self) -> Result<(), Unsettled> {
+        let busy = || match self.unsettled() {
+            Some(reason) => Err(Unsettled::new(reason)),
+            None => Ok(()),
+        };
+        busy()?;
+        for cache in self.informers() {
+            if let Some(reason) = self.behind(&cache).await {
+                return Err(Unsettled::new(reason));
+            }
+        }
+        // It may have begun something meanwhile.
+        busy()
+    }
+
+    /// When the next request is due that waits for its time, of all controllers.
+    pub fn next_due(&self) -> Option<Instant> {
+        let controllers = self.controllers();
+        controllers
+            .iter()
+            .filter_map(|controller| controller.queue().status().next_due)
+            .min()
     }
 
     async fn until_settled(&self) {
         loop {
             for cache in self.informers() {
-                if !cache
-                    .error()
-                    .is_some_and(|e| crate::source::is_unknown_kind(&e))
-                {
-                    self.shows_all(&cache).await;
-                }
+                self.shows_all(&cache).await;
             }
             self.idle().await;
             // What was done meanwhile may have changed something.
-            let mut same = true;
-            for cache in self.informers() {
-                same = same && self.is_current(&cache).await != Some(false);
-            }
-            if same && self.is_idle() {
+            if self.is_settled().await.is_ok() {
                 return;
             }
         }
@@ -94,7 +111,7 @@ impl Manager {
 
     /// Waits until a cache shows what the server holds now.
     async fn shows_all(&self, cache: &SharedInformer<()>) {
-        while self.is_current(cache).await == Some(false) {
+        while self.behind(cache).await.is_some() {
             let next = cache
                 .resource_version()
                 .and_then(|version| version.parse::<u128>().ok())
@@ -107,49 +124,71 @@ impl Manager {
             };
             // What moves may be the server instead.
             let _ = tokio::time::timeout(LOOK_AGAIN, moved).await;
+            tokio::task::yield_now().await;
         }
     }
 
-    /// Whether a cache shows what the server holds. `None` if the server does not say.
-    async fn is_current(&self, cache: &SharedInformer<()>) -> Option<bool> {
-        let api: Api<PartialObjectMeta<DynamicObject>> =
-            Api::all_with(self.client().live(), cache.resource());
-        let shown = cache.indexer().snapshot();
-        let held = api.list_metadata(&ListParams::default()).await.ok()?;
-        if self.caches().is_scoped(cache.resource()) {
-            let newest = held.metadata.resource_version?;
-            let shown = shown.resource_version()?;
-            return version::compare(shown, &newest).map(Ordering::is_ge);
+    /// In what a cache differs from what the server holds; nothing if it does not. A kind that the server does not know is
+    /// not waited for.
+    async fn behind(&self, cache: &SharedInformer<()>) -> Option<String> {
+        if cache.is_stopped() || cache.error().is_some_and(|error| is_unknown_kind(&error)) {
+            return None;
         }
-        let held: BTreeSet<(String, String)> = held
-            .items
-            .into_iter()
-            .map(|object| {
+        let resource = &cache.resource().plural;
+        if !cache.has_synced() {
+            let error = cache.error();
+            let reason = error.map_or_else(|| "no answer yet".to_owned(), |e| e.to_string());
+            return Some(format!("the cache of {resource} is not filled: {reason}"));
+        }
+        let scope = cache.scope();
+        let selection = scope.selection.unwrap_or_default();
+        let list = ListParams {
+            label_selector: selection.labels,
+            field_selector: selection.fields,
+            ..ListParams::default()
+        };
+        let client = || self.client().live();
+        let apis: Vec<Api<PartialObjectMeta<DynamicObject>>> = match scope.namespaces {
+            None | Some(Namespaces::All) => vec![Api::all_with(client(), cache.resource())],
+            Some(Namespaces::These(names)) => names
+                .iter()
+                .map(|name| Api::namespaced_with(client(), name, cache.resource()))
+                .collect(),
+        };
+        let mut held = BTreeSet::new();
+        for api in apis {
+            let listed = match api.list_metadata(&list).await {
+                Ok(listed) => listed,
+                Err(kube::Error::Api(status)) if status.code == 404 => return None,
+                Err(error) => return Some(format!("{resource} cannot be listed: {error}")),
+            };
+            held.extend(listed.items.into_iter().map(|object| {
                 let metadata = object.metadata;
                 let namespace = metadata.namespace.unwrap_or_default();
-                let name = metadata.name.unwrap_or_default();
-                let key = kubewright_informer::Key::new(Some(&namespace), &name);
-                (
-                    key.to_string(),
-                    metadata.resource_version.unwrap_or_default(),
-                )
-            })
-            .collect();
+                let key = Key::new(Some(&namespace), &metadata.name.unwrap_or_default());
+                let version = metadata.resource_version.unwrap_or_default();
+                (key.to_string(), version)
+            }));
+        }
+        let shown = cache.indexer().snapshot();
         let shown: BTreeSet<(String, String)> = shown
             .iter()
             .map(|object| {
-                (
-                    object.key().to_string(),
-                    object.resource_version().to_owned(),
-                )
+                let version = object.resource_version().to_owned();
+                (object.key().to_string(), version)
             })
             .collect();
-        Some(shown == held)
+        let (key, _) = held.symmetric_difference(&shown).next()?;
+        Some(format!(
+            "the cache of {resource} does not show {key} as the server holds it"
+        ))
     }
 
     fn unsettled(&self) -> Option<String> {
+        let leads = !self.takes_part_in_election() || self.is_leading();
         self.controllers()
             .iter()
+            .filter(|controller| leads || !controller.needs_leader_election())
             .find_map(|controller| controller.unsettled())
     }
 }

@@ -1,12 +1,17 @@
 //! The crate on the embedded server.
 
 mod events;
+mod faults;
 mod fence;
 mod go_holder;
 mod leader_election;
 mod link;
 mod managers;
 mod managing;
+mod namespaces;
 mod objects;
+mod paused_process;
 mod reconciling;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod watching;

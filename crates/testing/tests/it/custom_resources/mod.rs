@@ -5,6 +5,7 @@ mod definitions;
 mod objects;
 mod subresources;
 mod versions;
+mod watches;
 mod webhooks;
 
 use kubewright_testing::TestCluster;

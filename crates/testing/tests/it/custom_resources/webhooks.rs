@@ -253,3 +253,48 @@ async fn metadata_other_than_labels_and_annotations_stays_what_it_was() {
     assert_eq!(seen["metadata"]["labels"], json!({"seen": "yes"}));
     assert_eq!(seen["metadata"]["generation"], 1);
 }
+
+#[tokio::test]
+async fn an_endpoint_that_does_half_of_a_list_fails_it_whole() {
+    fn spoil(review: &Value, spoil: fn(&mut Vec<Value>)) -> Option<(u16, String)> {
+        let request = &review["request"];
+        let mut objects = request["objects"].as_array().cloned().unwrap_or_default();
+        for object in &mut objects {
+            object["apiVersion"] = request["desiredAPIVersion"].clone();
+        }
+        spoil(&mut objects);
+        answer(review, json!({"status": "Success"}), objects)
+    }
+    let cases: [(Behaviour, &str); 4] = [
+        (
+            |r| {
+                spoil(r, |all| {
+                    all.pop();
+                })
+            },
+            "returned 2 objects, expected 3",
+        ),
+        (
+            |r| spoil(r, |all| all[1]["metadata"]["name"] = json!("other")),
+            "returned invalid converted object at index 1: must have the same name: b != other",
+        ),
+        (
+            |r| spoil(r, |all| all[2]["apiVersion"] = json!("example.com/v1")),
+            "returned invalid converted object at index 2: invalid groupVersion (expected example.com/v2, received example.com/v1)",
+        ),
+        (
+            |r| {
+                let half = json!({"status": "Failure", "message": "half of it"});
+                answer(r, half, vec![])
+            },
+            "failed: half of it",
+        ),
+    ];
+    for (behaviour, text) in cases {
+        let (_cluster, http, _endpoint) = converting(behaviour).await;
+        let message = http.get(V2).await.refused(500)["message"].to_string();
+        let whole = format!("conversion webhook for example.com/v1, Kind=WidgetList {text}");
+        assert_eq!(message, json!(whole).to_string());
+        assert_eq!(http.get(WIDGETS).await.names(), ["a", "b", "c"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! What a worker does: takes a request, runs the reconciler, and asks for the next run.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::FutureExt;
+use kubewright_workqueue::AddOptions;
+use tokio::time::Instant;
+use tracing::Instrument;
+use uuid::Uuid;
+
+use super::{Inner, Parts};
+use crate::{
+    manager::Stop,
+    metrics::{ControllerMetrics, ReconcileResult},
+    reconcile::{Action, Context, Error, ErrorKind, Next, Request},
+    status::TriggerCause,
+};
+
+/// Counts a worker as active.
+struct Active<'a>(&'a ControllerMetrics);
+
+impl Inner {
+    /// Works until it is told to stop. What it fails with is a panic that is not to be contained.
+    pub(super) async fn work(self: Arc<Self>, stop: Stop) -> Result<(), String> {
+        let queue = self.parts.queue.clone();
+        let mut stopping = std::pin::pin!(stop.stopping());
+        loop {
+            let item = tokio::select! {
+                biased;
+                () = &mut stopping => return Ok(()),
+                item = queue.get() => item,
+            };
+            let Some(item) = item else {
+                return Ok(());
+            };
+            self.reconcile(item.key(), item.priority(), &stop).await?;
+            drop(item);
+            self.parts.pulse.notify_waiters();
+        }
+    }
+
+    async fn reconcile(&self, request: &Request, priority: i32, stop: &Stop) -> Result<(), String> {
+        let parts = &self.parts;
+        let _active = Active::new(&parts.metrics);
+        let trigger = self.journal.begin(request);
+        let context = Context {
+            client: parts.client.clone(),
+            id: Uuid::new_v4(),
+            attempt: parts.queue.num_requeues(request),
+            trigger: trigger.clone(),
+            stop: stop.clone(),
+        };
+        let span = tracing::info_span!(
+            "reconcile",
+            controller = %parts.name,
+            namespace = request.namespace(),
+            name = request.name(),
+            reconcile_id = %context.id,
+            attempt = context.attempt,
+            result = tracing::field::Empty,
+            otel.status_code = tracing::field::Empty,
+        );
+        let began = Instant::now();
+        let outcome = self
+            .attempt(context, request)
+            .instrument(span.clone())
+            .await;
+        let took = began.elapsed();
+        if let Err(error) = &outcome
+            && error.kind() == ErrorKind::Panicked
+            && !parts.recover_panic
+        {
+            return Err(format!("{request}: {error}"));
+        }
+        parts.metrics.time.observe_duration(took);
+        if outcome.is_err() {
+            span.record("otel.status_code", "ERROR");
+        }
+        let result = span.in_scope(|| self.conclude(request, priority, outcome));
+        span.record("result", &*result);
+        self.journal.end(request, trigger, result, took);
+        Ok(())
+    }
+
+    /// Runs the reconciler. Whatever goes wrong in it is an error.
+    async fn attempt(&self, context: Context, request: &Request) -> Result<Action, Error> {
+        let parts = &self.parts;
+        let run = async { parts.reconciler.reconcile(context, request.clone()).await };
+        let run = AssertUnwindSafe(run).catch_unwind();
+        let outcome = match parts.timeout {
+            Some(most) => match tokio::time::timeout(most, run).await {
+                Ok(outcome) => outcome,
+                Err(_) => {
+                    parts.metrics.timeouts.inc();
+                    let what = format!("the reconcile took longer than {most:?}");
+                    return Err(Error::new(ErrorKind::TimedOut, what));
+                }
+            },
+            None => run.await,
+        };
+        outcome.unwrap_or_else(|panic| {
+            parts.metrics.panics.inc();
+            let what = format!("panic: {}", panic_message(&*panic));
+            Err(Error::new(ErrorKind::Panicked, what))
+        })
+    }
+
+    /// Counts, and asks for the next run. What is said of it.
+    fn conclude(&self, request: &Request, priority: i32, outcome: Result<Action, Error>) -> String {
+        let Parts { metrics, queue, .. } = &self.parts;
+        let again = |cause, options: AddOptions| {
+            self.enqueue("controller".into())
+                .put(request.clone(), cause, options);
+        };
+        let action = match outcome {
+            Ok(action) => action,
+            Err(error) => {
+                metrics.errors.inc();
+                metrics.results(ReconcileResult::Error).inc();
+                if error.kind() == ErrorKind::Terminal {
+                    metrics.terminal_errors.inc();
+                    queue.forget(request);
+                    tracing::error!(%error, "failed for good");
+                    return format!("terminal error: {error}");
+                }
+                if error.is_conflict() {
+                    tracing::debug!(%error, "another wrote meanwhile");
+                } else {
+                    tracing::warn!(%error, attempt = queue.num_requeues(request), "failed");
+                }
+                let options = AddOptions::new().priority(priority).rate_limited();
+                again(TriggerCause::Backoff, options);
+                return format!("error: {error}");
+            }
+        };
+        let options = AddOptions::new().priority(action.priority.unwrap_or(priority));
+        let (result, said) = match action.next {
+            Next::Done => {
+                queue.forget(request);
+                (ReconcileResult::Success, "done")
+            }
+            Next::Requeue => {
+                again(TriggerCause::Requeue, options.rate_limited());
+                (ReconcileResult::Requeue, "requeue")
+            }
+            Next::After(after) => {
+                queue.forget(request);
+                again(TriggerCause::Requeue, options.after(after));
+                (ReconcileResult::RequeueAfter, "requeueAfter")
+            }
+        };
+        metrics.results(result).inc();
+        said.to_owned()
+    }
+}
+
+impl<'a> Active<'a> {
+    fn new(metrics: &'a ControllerMetrics) -> Self {
+        metrics.active_workers.inc();
+        Self(metrics)
+    }
+}
+
+impl Drop for Active<'_> {
+    fn drop(&mut self) {
+        self.0.active_workers.dec();
+    }
+}
+
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}

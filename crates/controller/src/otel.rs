@@ -1,0 +1,46 @@
+//! OpenTelemetry: the spans of reconciles, exported (feature `otel`).
+//!
+//! Everything in this crate is traced through [`tracing`]; this is the bridge, and nothing depends on it. Each reconcile is a
+//! span named `reconcile` with its controller, object, reconcile id and result, and with an error status if it failed; spans
+//! that a reconciler opens are its children.
+//!
+//! ```no_run
+//! use opentelemetry_sdk::trace::SpanExporter;
+//! use tracing_subscriber::{layer::SubscriberExt, util::SubscriberInitExt};
+//!
+//! fn run(exporter: impl SpanExporter + 'static) {
+//!     let (layer, provider) = kubewright_controller::otel::layer("shop-controller", exporter);
+//!     tracing_subscriber::registry().with(layer).init();
+//!     // Run the manager, and at the end send what is left.
+//!     provider.shutdown().unwrap();
+//! }
+//! ```
+
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_sdk::{
+    Resource,
+    trace::{SdkTracer, SdkTracerProvider, SpanExporter},
+};
+use tracing::Subscriber;
+use tracing_opentelemetry::OpenTelemetryLayer;
+use tracing_subscriber::registry::LookupSpan;
+
+/// A layer for a subscriber that sends spans to an exporter, in batches and from a thread of its own, under the name of a
+/// service. The provider is to be shut down at the end, so that nothing is left unsent.
+pub fn layer<S>(
+    service: impl Into<String>,
+    exporter: impl SpanExporter + 'static,
+) -> (OpenTelemetryLayer<S, SdkTracer>, SdkTracerProvider)
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
+    let resource = Resource::builder()
+        .with_service_name(service.into())
+        .build();
+    let provider = SdkTracerProvider::builder()
+        .with_resource(resource)
+        .with_batch_exporter(exporter)
+        .build();
+    let tracer = provider.tracer("kubewright");
+    (tracing_opentelemetry::layer().with_tracer(tracer), provider)
+}

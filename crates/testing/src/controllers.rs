@@ -1,0 +1,35 @@
+//! The built-in controllers on a test cluster.
+
+use kubewright_controllers::Controllers;
+
+use crate::{cluster::TestCluster, managers::RunningManager};
+
+impl TestCluster {
+    /// Runs built-in controllers, and has [`settled`](Self::settled) wait for them.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// use k8s_openapi::api::core::v1::ServiceAccount;
+    /// use kube::Api;
+    /// use kubewright_controllers::Controllers;
+    /// use kubewright_testing::TestCluster;
+    ///
+    /// let cluster = TestCluster::start().await;
+    /// let _controllers = cluster.run_controllers(&Controllers::default());
+    /// cluster.settled().await.unwrap();
+    ///
+    /// let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), "kube-system");
+    /// assert!(accounts.get_opt("default").await.unwrap().is_some());
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn run_controllers(&self, controllers: &Controllers) -> RunningManager {
+        let manager = controllers
+            .manager(self.client())
+            .expect("a manager of its own has no other controllers");
+        self.run(&manager)
+    }
+}

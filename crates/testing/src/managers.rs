@@ -1,0 +1,195 @@
+//! Managers on a test cluster: [`TestCluster::run`] runs one, [`TestCluster::settled`] waits until all of them have nothing to
+//! do.
+//!
+//! Settled means: every cache shows what the server holds, no event waits for a handler, no request is queued, running or
+//! due, and nothing that failed waits to be tried again. What a reconciler asked for at a later time does not count: see
+//! [`Time::advance_to_next`](crate::Time::advance_to_next). Of candidates for one lease, those that do not lead count with
+//! what they do without it, as long as another manager of the cluster leads.
+
+use std::{sync::Arc, time::Duration};
+
+use kubewright_controller::{Manager, ManagerError, manager::Unsettled};
+use parking_lot::Mutex;
+use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
+
+use crate::cluster::TestCluster;
+
+/// How long [`TestCluster::settled`] waits, by tokio's clock.
+pub const SETTLE: Duration = Duration::from_secs(60);
+
+/// A manager in a task of its own. Dropped, it is killed: nothing of it ends gracefully.
+#[must_use = "the manager is killed when this is dropped"]
+pub struct RunningManager {
+    manager: Manager,
+    task: JoinHandle<Result<(), ManagerError>>,
+    stop: Option<oneshot::Sender<()>>,
+}
+
+/// The managers that a cluster waits for.
+#[derive(Clone, Default)]
+pub(crate) struct Attached(Arc<Mutex<Vec<Manager>>>);
+
+impl TestCluster {
+    /// Runs a manager in a task of its own, and [attaches](Self::attach) it.
+    pub fn run(&self, manager: &Manager) -> RunningManager {
+        self.attach(manager);
+        RunningManager::start(manager)
+    }
+
+    /// Has [`settled`](Self::settled) wait for a manager that something else runs, until that has ended.
+    pub fn attach(&self, manager: &Manager) {
+        self.managers.0.lock().push(manager.clone());
+    }
+
+    /// Waits until all attached managers have caught up with the cluster and have nothing to do, for at most [`SETTLE`].
+    /// The error says what was still to do.
+    pub async fn settled(&self) -> Result<(), Unsettled> {
+        self.settled_within(SETTLE).await
+    }
+
+    /// The same, for at most that long.
+    pub async fn settled_within(&self, most: Duration) -> Result<(), Unsettled> {
+        tokio::select! {
+            biased;
+            settled = self.until_settled(most) => settled,
+            // A virtual clock stands still while something is always to do.
+            () = machine_time(most.max(SETTLE)) => {
+                let busy = async {
+                    for manager in &self.attached() {
+                        manager.is_settled().await?;
+                    }
+                    Ok::<(), Unsettled>(())
+                };
+                let reason = match busy.await {
+                    Err(unsettled) => unsettled.reason,
+                    Ok(()) => "the cluster keeps changing".to_owned(),
+                };
+                Err(Unsettled { reason })
+            }
+        }
+    }
+
+    async fn until_settled(&self, most: Duration) -> Result<(), Unsettled> {
+        let deadline = Instant::now() + most;
+        loop {
+            let managers = self.attached();
+            let left = deadline.saturating_duration_since(Instant::now());
+            for manager in &managers {
+                tokio::select! {
+                    biased;
+                    () = manager.ended() => {}
+                    settled = manager.settled(left) => settled?,
+                }
+            }
+            if let Some(candidate) = waits_to_lead(&managers) {
+                let led = tokio::time::timeout(left, candidate.elected()).await;
+                if led.is_ok() {
+                    continue;
+                }
+                return Err(Unsettled {
+                    reason: "a manager waits to lead, and no other leads".to_owned(),
+                });
+            }
+            // One after the other they had nothing to do. Now all at once, with no write in between.
+            let before = self.revision().await;
+            let mut busy = None;
+            for manager in &managers {
+                busy = busy.or(manager.is_settled().await.err());
+            }
+            let moved = self.revision().await != before;
+            match busy {
+                None if !moved => return Ok(()),
+                _ if Instant::now() < deadline => tokio::task::yield_now().await,
+                Some(unsettled) => return Err(unsettled),
+                None => {
+                    return Err(Unsettled {
+                        reason: "the cluster keeps changing".to_owned(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// The managers that run on the cluster, or are to.
+    pub(crate) fn attached(&self) -> Vec<Manager> {
+        let mut managers = self.managers.0.lock();
+        managers.retain(|manager| !manager.has_ended());
+        managers.clone()
+    }
+}
+
+/// Waits by the machine's clock, whatever tokio's says.
+async fn machine_time(most: Duration) {
+    let (tell, told) = oneshot::channel::<()>();
+    let (_ends, ended) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        if ended.recv_timeout(most) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            // Who waited may be gone.
+            let _ = tell.send(());
+        }
+    });
+    if told.await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// A candidate that waits for a lease that no other manager here holds.
+fn waits_to_lead(managers: &[Manager]) -> Option<&Manager> {
+    let mut candidates = managers.iter().filter(|m| m.takes_part_in_election());
+    if candidates.clone().any(Manager::is_leading) {
+        return None;
+    }
+    candidates.next()
+}
+
+impl RunningManager {
+    fn start(manager: &Manager) -> Self {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = manager.clone();
+        let task = tokio::spawn(async move {
+            let shutdown = async {
+                // A message and a dropped sender both mean the end.
+                let _ = stopped.await;
+            };
+            running.run(shutdown).await
+        });
+        Self {
+            manager: manager.clone(),
+            task,
+            stop: Some(stop),
+        }
+    }
+
+    /// The manager.
+    pub fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub async fn stop(mut self) -> Result<(), ManagerError> {
+        self.stop.take();
+        self.ended().await
+    }
+
+    /// Waits until it ends by itself.
+    ///
+    /// # Panics
+    ///
+    /// If the manager does.
+    pub async fn ended(mut self) -> Result<(), ManagerError> {
+        match (&mut self.task).await {
+            Ok(result) => result,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Kills it, as a crash would: nothing ends gracefully, and a lease stays held until it expires.
+    pub fn kill(self) {}
+}
+
+impl Drop for RunningManager {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}

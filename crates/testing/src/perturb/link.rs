@@ -1,0 +1,208 @@
+//! The program's connection to the cluster: where things go wrong.
+//!
+//! Each start of the program has a [`Wire`] of its own. Over a dead one nothing gets through in either direction, whatever
+//! of the program still runs.
+
+use std::{
+    collections::HashSet,
+    convert::Infallible,
+    pin::Pin,
+    sync::{Arc, Weak},
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use kubewright_apiserver::{
+    body::{Body, BoxError},
+    request::{RequestInfo, Verb, query::Query},
+    respond::{Accepted, status_response},
+    server::ApiServer,
+};
+use kubewright_machinery::status;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tower::Service;
+
+use super::{Perturbation, stage::Stage, stream};
+
+/// One start of the program, as the network sees it.
+pub(super) struct Wire {
+    pub(super) generation: usize,
+    stage: Weak<Stage>,
+    condition: watch::Sender<Condition>,
+    /// Watches that missed something: they are to begin anew.
+    missed: Mutex<HashSet<String>>,
+}
+
+/// What gets through a wire.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Condition {
+    /// Nothing: the program has crashed.
+    pub(super) dead: bool,
+    /// No event.
+    pub(super) blind: bool,
+    /// Nothing about leases.
+    pub(super) cut_from_lease: bool,
+    /// Another program leads.
+    pub(super) deposed: bool,
+}
+
+/// What happens at a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Strike {
+    Nothing,
+    /// The program dies, and the write is not done.
+    CrashBefore,
+    /// The write is done, and the program dies before it hears of it.
+    CrashAfter,
+    /// The write is done, and the program hears of it when another leads.
+    LoseLease,
+}
+
+/// The server at the other end of a wire.
+#[derive(Clone)]
+pub(super) struct Link {
+    server: ApiServer,
+    wire: Arc<Wire>,
+}
+
+impl Wire {
+    pub(super) fn new(stage: Weak<Stage>, generation: usize) -> Arc<Self> {
+        Arc::new(Self {
+            generation,
+            stage,
+            condition: watch::Sender::default(),
+            missed: Mutex::default(),
+        })
+    }
+
+    pub(super) fn condition(&self) -> Condition {
+        *self.condition.borrow()
+    }
+
+    pub(super) fn changes(&self) -> watch::Receiver<Condition> {
+        self.condition.subscribe()
+    }
+
+    pub(super) fn set(&self, change: impl FnOnce(&mut Condition)) {
+        self.condition.send_modify(change);
+    }
+
+    /// A watch has missed something.
+    pub(super) fn missed(&self, path: &str) {
+        self.missed.lock().insert(path.to_owned());
+    }
+
+    async fn until(&self, holds: impl FnMut(&Condition) -> bool) {
+        let mut changes = self.changes();
+        // The sender lives as long as the wire.
+        let _ = changes.wait_for(holds).await;
+    }
+}
+
+impl Link {
+    pub(super) fn new(server: ApiServer, wire: Arc<Wire>) -> Self {
+        Self { server, wire }
+    }
+
+    async fn answer(self, request: Request<Body>, info: RequestInfo) -> Response<Body> {
+        let Self { server, wire } = self;
+        let stage = wire.stage.upgrade();
+        let (Some(stage), false) = (stage, wire.condition().dead) else {
+            return std::future::pending().await;
+        };
+        let about_lease = info.resource == "leases";
+        if about_lease && wire.condition().cut_from_lease {
+            let refusal = status::service_unavailable("the server is out of reach");
+            return status_response(&Accepted::JSON, &refusal);
+        }
+        if !about_lease && matches!(info.verb, Verb::List | Verb::Watch) {
+            wire.until(|condition| !condition.blind).await;
+        }
+        let from_there = is_from_there(request.uri().query());
+        if info.verb == Verb::Watch && from_there && wire.missed.lock().remove(&info.path) {
+            let gone = status::expired("too old resource version: 1 (2)");
+            return status_response(&Accepted::JSON, &gone);
+        }
+        let counted = !about_lease && info.resource != "events" && is_write(info.verb);
+        let strike = if counted {
+            stage.write_begins(&wire, &format!("{} {}", request.method(), info.path))
+        } else {
+            Strike::Nothing
+        };
+        if strike == Strike::CrashBefore {
+            stage.crash(wire.generation);
+            return std::future::pending().await;
+        }
+        let initial = is_watch_list(request.uri().query());
+        let response = server.handle(request).await;
+        match strike {
+            Strike::Nothing | Strike::CrashBefore => {}
+            Strike::CrashAfter => stage.crash(wire.generation),
+            Strike::LoseLease => {
+                stage.lose_lease(&wire);
+                wire.until(|condition| condition.deposed).await;
+            }
+        }
+        if wire.condition().dead {
+            return std::future::pending().await;
+        }
+        if info.verb != Verb::Watch || about_lease || !response.status().is_success() {
+            return response;
+        }
+        match stage.perturbation {
+            Some(Perturbation::StaleCache { events }) => {
+                stage.strikes();
+                response.map(|body| stream::late(body, events, initial))
+            }
+            Some(Perturbation::Skipped { .. }) => {
+                response.map(|body| stream::blind(body, info.path, wire))
+            }
+            _ => response,
+        }
+    }
+}
+
+impl<B> Service<Request<B>> for Link
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let query = Query::parse(request.uri().query());
+        let info = RequestInfo::new(request.method(), request.uri().path(), &query);
+        let answer = self.clone().answer(request.map(Body::wrap), info);
+        Box::pin(async move { Ok(answer.await) })
+    }
+}
+
+fn is_write(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Create | Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection
+    )
+}
+
+/// Whether a watch is to go on from a revision.
+fn is_from_there(query: Option<&str>) -> bool {
+    let mut pairs = query.unwrap_or_default().split('&');
+    pairs.any(|pair| {
+        pair.strip_prefix("resourceVersion=")
+            .is_some_and(|version| !matches!(version, "" | "0"))
+    }) && !is_watch_list(query)
+}
+
+/// Whether a watch is to begin with the objects there are.
+fn is_watch_list(query: Option<&str>) -> bool {
+    let mut pairs = query.unwrap_or_default().split('&');
+    pairs.any(|pair| pair == "sendInitialEvents=true")
+}

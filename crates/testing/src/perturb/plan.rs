@@ -1,0 +1,156 @@
+//! What can go wrong, and where.
+
+use std::{fmt, ops::RangeInclusive};
+
+/// What goes wrong in a run.
+///
+/// Writes are counted from 1, over all clients of the program, without leases and events. Steps are what lies between the
+/// pauses of the story, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Perturbation {
+    /// The program dies after that write: it is done, and nobody hears of it. Zero: it dies in place of the first. It is
+    /// started again at once, with nothing in its caches.
+    Crash {
+        /// After how many writes.
+        after_write: usize,
+    },
+    /// The program is not running during that step, and is started after it.
+    Down {
+        /// The step.
+        step: usize,
+    },
+    /// Watches are that many events behind. An event gets through when so many have followed it, or nothing else happens for
+    /// seconds.
+    StaleCache {
+        /// How many events are held back.
+        events: usize,
+    },
+    /// The program does not see the state after that step: its watches are silent during that step and the next, and then
+    /// it lists anew.
+    Skipped {
+        /// The step.
+        step: usize,
+    },
+    /// The program loses its lease in the middle of a reconcile: after that write it cannot renew, and hears nothing until a
+    /// second one leads. Whatever the first writes from then on is a failure.
+    LeaseLost {
+        /// After how many writes.
+        after_write: usize,
+    },
+}
+
+/// What an undisturbed run was like.
+pub(super) struct Measures {
+    pub(super) writes: usize,
+    pub(super) pauses: usize,
+    pub(super) stale_by: RangeInclusive<usize>,
+    pub(super) election: bool,
+    pub(super) at_most: usize,
+}
+
+impl Measures {
+    /// Everything that can go wrong.
+    pub(super) fn plan(&self) -> Vec<Perturbation> {
+        let mut plan = Vec::new();
+        plan.extend(
+            self.spread(0..=self.writes)
+                .map(|after_write| Perturbation::Crash { after_write }),
+        );
+        plan.extend(
+            self.spread(0..=self.pauses)
+                .map(|step| Perturbation::Down { step }),
+        );
+        plan.extend(
+            self.spread(self.stale_by.clone())
+                .map(|events| Perturbation::StaleCache { events }),
+        );
+        if let Some(last) = self.pauses.checked_sub(1) {
+            let steps = self.spread(0..=last);
+            plan.extend(steps.map(|step| Perturbation::Skipped { step }));
+        }
+        if self.election {
+            let writes = self.spread(1..=self.writes);
+            plan.extend(writes.map(|after_write| Perturbation::LeaseLost { after_write }));
+        }
+        plan
+    }
+
+    /// At most so many of a range, first and last among them.
+    fn spread(&self, range: RangeInclusive<usize>) -> impl Iterator<Item = usize> + use<> {
+        let (first, count) = (*range.start(), range.count());
+        let most = self.at_most.min(count);
+        (0..most).map(move |i| match most {
+            0 | 1 => first,
+            _ => first + i * (count - 1) / (most - 1),
+        })
+    }
+}
+
+impl fmt::Display for Perturbation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Crash { after_write: 0 } => write!(f, "crash before the first write"),
+            Self::Crash { after_write } => write!(f, "crash after write {after_write}"),
+            Self::Down { step } => write!(f, "not running during step {step}"),
+            Self::StaleCache { events } => write!(f, "caches {events} events behind"),
+            Self::Skipped { step } => write!(f, "the state after step {step} not seen"),
+            Self::LeaseLost { after_write } => {
+                write!(f, "lease lost after write {after_write}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measures(writes: usize, at_most: usize) -> Measures {
+        Measures {
+            writes,
+            pauses: 2,
+            stale_by: 1..=3,
+            election: true,
+            at_most,
+        }
+    }
+
+    #[test]
+    fn every_place_between_two_writes_is_tried() {
+        let plan = measures(3, 64).plan();
+        for after_write in 0..=3 {
+            assert!(plan.contains(&Perturbation::Crash { after_write }));
+        }
+        for step in 0..=2 {
+            assert!(plan.contains(&Perturbation::Down { step }));
+        }
+        assert!(plan.contains(&Perturbation::Skipped { step: 1 }));
+        assert!(!plan.contains(&Perturbation::Skipped { step: 2 }));
+        assert!(!plan.contains(&Perturbation::LeaseLost { after_write: 0 }));
+        assert_eq!(plan.len(), 4 + 3 + 3 + 2 + 3);
+    }
+
+    #[test]
+    fn of_too_many_places_some_are_tried_with_the_first_and_the_last() {
+        let plan = measures(1000, 5).plan();
+        let crashes: Vec<usize> = plan
+            .iter()
+            .filter_map(|p| match p {
+                Perturbation::Crash { after_write } => Some(*after_write),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(crashes, [0, 250, 500, 750, 1000]);
+    }
+
+    #[test]
+    fn a_program_that_writes_nothing_is_perturbed_too() {
+        let plan = measures(0, 64).plan();
+        assert!(plan.contains(&Perturbation::Crash { after_write: 0 }));
+        assert!(
+            !plan
+                .iter()
+                .any(|p| matches!(p, Perturbation::LeaseLost { .. }))
+        );
+    }
+}

@@ -1,0 +1,364 @@
+//! One run: the program started, killed, deposed and waited for while the story is told.
+
+use std::{sync::Arc, time::Duration};
+
+use kubewright_controller::{ElectionConfig, Manager, ManagerError};
+use parking_lot::Mutex;
+use tokio::{
+    sync::watch,
+    task::AbortHandle,
+    time::{Instant, sleep},
+};
+
+use super::{
+    Perturbation, Script, State,
+    link::{Link, Strike, Wire},
+};
+use crate::cluster::TestCluster;
+
+/// How long the program may take to come to rest, by the virtual clock.
+const REST: Duration = Duration::from_secs(3600);
+
+/// How long the end is watched for what comes late, by the virtual clock.
+const AFTERMATH: Duration = Duration::from_secs(120);
+
+/// Everything that can run has run when so much virtual time has passed.
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// What a story happens in. Cheap to clone.
+#[derive(Clone)]
+pub struct World(Arc<Stage>);
+
+/// How a run went.
+pub(super) struct Played {
+    pub(super) state: State,
+    pub(super) writes: usize,
+    pub(super) pauses: usize,
+    /// The perturbation came to strike.
+    pub(super) struck: bool,
+}
+
+pub(super) struct Stage {
+    cluster: TestCluster,
+    script: Script,
+    pub(super) perturbation: Option<Perturbation>,
+    acts: Mutex<Acts>,
+    /// Counts starts and ends of the program.
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Acts {
+    writes: usize,
+    pauses: usize,
+    started: usize,
+    struck: bool,
+    running: Option<Process>,
+    problem: Option<String>,
+}
+
+/// The program as it runs.
+#[derive(Clone)]
+struct Process {
+    wire: Arc<Wire>,
+    manager: Manager,
+    task: AbortHandle,
+    end: Arc<Mutex<Option<Result<(), ManagerError>>>>,
+}
+
+impl World {
+    /// A client of the cluster's users, which nothing perturbs.
+    pub fn client(&self) -> kube::Client {
+        self.0.cluster.client()
+    }
+
+    /// The cluster. Its clock is virtual.
+    pub fn cluster(&self) -> &TestCluster {
+        &self.0.cluster
+    }
+
+    /// What goes wrong in this run.
+    pub fn perturbation(&self) -> Option<Perturbation> {
+        self.0.perturbation
+    }
+
+    /// The end of a step: the program may react to what has happened. A perturbation may keep it from that; so after a
+    /// pause the story must not count on what the program does.
+    ///
+    /// # Panics
+    ///
+    /// If the program does not come to rest.
+    pub async fn pause(&self) {
+        let stage = &self.0;
+        let step = {
+            let mut acts = stage.acts.lock();
+            acts.pauses += 1;
+            acts.pauses - 1
+        };
+        match stage.perturbation {
+            Some(Perturbation::Skipped { step: skipped }) if skipped == step => {
+                sleep(MOMENT).await;
+                return;
+            }
+            Some(Perturbation::StaleCache { .. }) => stage.idle().await,
+            _ => self.settled().await,
+        }
+        stage.step_begins(step + 1);
+    }
+
+    /// Waits until the program runs, sees everything, and has nothing to do. After it the story may count on what the
+    /// program does.
+    ///
+    /// # Panics
+    ///
+    /// If the program does not come to rest.
+    pub async fn settled(&self) {
+        if let Err(problem) = self.0.rest().await {
+            panic!("{problem}");
+        }
+    }
+}
+
+/// One run.
+pub(super) async fn play(
+    script: Script,
+    perturbation: Option<Perturbation>,
+) -> Result<Played, String> {
+    let stage = Arc::new(Stage {
+        cluster: TestCluster::start().await,
+        script,
+        perturbation,
+        acts: Mutex::default(),
+        changes: watch::Sender::default(),
+    });
+    if perturbation != Some(Perturbation::Down { step: 0 }) {
+        stage.start();
+        stage.rest().await?;
+    }
+    stage.step_begins(0);
+    (stage.script.story)(World(stage.clone())).await;
+    stage.rest().await?;
+    // Time for what was left behind to show itself.
+    sleep(AFTERMATH).await;
+    stage.rest().await?;
+    let client = stage.cluster.client();
+    let state = State::read(&client, &stage.script.ignored)
+        .await
+        .map_err(|error| format!("the cluster cannot be read: {error}"))?;
+    let acts = stage.acts.lock();
+    Ok(Played {
+        state,
+        writes: acts.writes,
+        pauses: acts.pauses,
+        struck: acts.struck,
+    })
+}
+
+impl Stage {
+    /// Starts the program.
+    fn start(self: &Arc<Self>) {
+        let generation = {
+            let mut acts = self.acts.lock();
+            acts.started += 1;
+            acts.started
+        };
+        let wire = Wire::new(Arc::downgrade(self), generation);
+        let server = self.cluster.control_plane().server().clone();
+        let client = kube::Client::new(Link::new(server, wire.clone()), "default");
+        let mut builder = Manager::builder(client);
+        if self.script.election {
+            let config = ElectionConfig::new("perturbed", "default");
+            builder = builder.leader_election(config.identity(format!("program-{generation}")));
+        }
+        match (self.script.program)(builder) {
+            Ok(manager) => {
+                let end = Arc::new(Mutex::new(None));
+                let (running, ended) = (manager.clone(), end.clone());
+                let task = tokio::spawn(async move {
+                    let result = running.run(std::future::pending()).await;
+                    *ended.lock() = Some(result);
+                });
+                self.acts.lock().running = Some(Process {
+                    wire,
+                    manager,
+                    task: task.abort_handle(),
+                    end,
+                });
+            }
+            Err(error) => self.problem(format!("the program cannot be built: {error}")),
+        }
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// Kills the program.
+    fn kill(&self) {
+        let process = self.acts.lock().running.take();
+        if let Some(process) = process {
+            process.wire.set(|condition| condition.dead = true);
+            process.task.abort();
+        }
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// The program has died at a write, and is started again.
+    pub(super) fn crash(self: &Arc<Self>, generation: usize) {
+        let current = self.acts.lock().running.clone();
+        if current.is_some_and(|process| process.wire.generation == generation) {
+            self.kill();
+            let stage = self.clone();
+            tokio::spawn(async move { stage.start() });
+        }
+    }
+
+    /// The program can renew its lease no more, and another one is started, which waits for it.
+    pub(super) fn lose_lease(self: &Arc<Self>, wire: &Arc<Wire>) {
+        wire.set(|condition| condition.cut_from_lease = true);
+        let (stage, wire) = (self.clone(), wire.clone());
+        tokio::spawn(async move {
+            stage.start();
+            let successor = stage.acts.lock().running.clone();
+            if let Some(successor) = successor {
+                successor.manager.elected().await;
+                wire.set(|condition| condition.deposed = true);
+            }
+        });
+    }
+
+    /// The program writes.
+    pub(super) fn write_begins(&self, wire: &Wire, what: &str) -> Strike {
+        if wire.condition().deposed {
+            self.problem(format!("a program that had lost its lease wrote: {what}"));
+        }
+        let mut acts = self.acts.lock();
+        acts.writes += 1;
+        let most = self.script.most_writes;
+        if acts.writes > most {
+            drop(acts);
+            // The clock stands still while it writes: it must end for anything else to happen.
+            wire.set(|condition| condition.dead = true);
+            self.problem(format!(
+                "the program does not stop writing: more than {most} writes, the last is {what}"
+            ));
+            return Strike::Nothing;
+        }
+        let strike = match self.perturbation {
+            Some(Perturbation::Crash { after_write: 0 }) if acts.writes == 1 => Strike::CrashBefore,
+            Some(Perturbation::Crash { after_write }) if acts.writes == after_write => {
+                Strike::CrashAfter
+            }
+            Some(Perturbation::LeaseLost { after_write }) if acts.writes == after_write => {
+                Strike::LoseLease
+            }
+            _ => return Strike::Nothing,
+        };
+        acts.struck = true;
+        strike
+    }
+
+    /// The perturbation does its work.
+    pub(super) fn strikes(&self) {
+        self.acts.lock().struck = true;
+    }
+
+    fn problem(&self, problem: String) {
+        self.acts.lock().problem.get_or_insert(problem);
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// What goes wrong during that step begins.
+    fn step_begins(&self, step: usize) {
+        match self.perturbation {
+            Some(Perturbation::Down { step: down }) if down == step => {
+                self.strikes();
+                self.kill();
+            }
+            Some(Perturbation::Skipped { step: skipped }) if skipped == step => {
+                self.strikes();
+                let process = self.acts.lock().running.clone();
+                if let Some(process) = process {
+                    process.wire.set(|condition| condition.blind = true);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Waits until the program has nothing to do with what it sees.
+    async fn idle(&self) {
+        sleep(MOMENT * 10).await;
+        let process = self.acts.lock().running.clone();
+        if let Some(process) = process {
+            let _ = tokio::time::timeout(REST, process.manager.idle()).await;
+        }
+    }
+
+    /// Has the program run and see, and waits until it has nothing to do.
+    async fn rest(self: &Arc<Self>) -> Result<(), String> {
+        let is_down = matches!(self.perturbation, Some(Perturbation::Down { .. }));
+        let process = self.acts.lock().running.clone();
+        match process {
+            Some(process) => process.wire.set(|condition| condition.blind = false),
+            None if is_down => self.start(),
+            None => {}
+        }
+        let deadline = Instant::now() + REST;
+        loop {
+            sleep(MOMENT).await;
+            let mut changes = self.changes.subscribe();
+            changes.mark_unchanged();
+            let process = {
+                let acts = self.acts.lock();
+                if let Some(problem) = &acts.problem {
+                    return Err(problem.clone());
+                }
+                acts.running.clone()
+            };
+            let rested = async {
+                let Some(process) = process else {
+                    std::future::pending::<()>().await;
+                    return Ok(());
+                };
+                let left = deadline.saturating_duration_since(Instant::now());
+                tokio::select! {
+                    biased;
+                    () = process.manager.ended() => Err(process.how_it_ended()),
+                    settled = process.settled(left) => settled,
+                }
+            };
+            tokio::select! {
+                biased;
+                _ = changes.changed() => continue,
+                () = tokio::time::sleep_until(deadline + MOMENT) => {
+                    return Err("the program was not started again".to_owned());
+                }
+                rested = rested => rested?,
+            }
+            let problem = self.acts.lock().problem.clone();
+            match problem {
+                Some(problem) => return Err(problem),
+                None if changes.has_changed().unwrap_or(false) => {}
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+impl Process {
+    async fn settled(&self, most: Duration) -> Result<(), String> {
+        if tokio::time::timeout(most, self.manager.elected())
+            .await
+            .is_err()
+        {
+            return Err("the program does not come to lead".to_owned());
+        }
+        let settled = self.manager.settled(most).await;
+        settled.map_err(|unsettled| unsettled.to_string())
+    }
+
+    fn how_it_ended(&self) -> String {
+        match &*self.end.lock() {
+            Some(Err(error)) => format!("the program ended: {error}"),
+            _ => "the program ended".to_owned(),
+        }
+    }
+}

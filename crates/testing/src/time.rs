@@ -1,0 +1,135 @@
+//! Time: [`TestClock`] is the cluster's, [`Time`] moves it, and everything that waits moves with it.
+//!
+//! Controllers, queues, informers and elections wait by tokio's clock. Where that is paused
+//! (`#[tokio::test(start_paused = true)]`), it stands still while anything can run and goes on to the next timer when nothing
+//! can: hours of backoff, resync and leases take milliseconds. The cluster's own clock goes with it.
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::{SignedDuration, Timestamp};
+use kubewright_apiserver::clock::{Clock, SystemClock};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::cluster::TestCluster;
+
+/// The cluster's clock: it begins with the machine's time, follows tokio's clock, paused or not, and is moved by as much as a
+/// test wants. Clones are the same clock.
+#[derive(Clone)]
+pub struct TestClock(Arc<Base>);
+
+struct Base {
+    wall: Timestamp,
+    began: Instant,
+    offset: Mutex<SignedDuration>,
+}
+
+/// Moves time, for a cluster and for what runs on it.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// use std::time::Duration;
+/// use kubewright_testing::TestCluster;
+///
+/// let cluster = TestCluster::start().await;
+/// let before = cluster.time().now();
+/// cluster.time().advance(Duration::from_secs(3600)).await;
+/// assert!(cluster.time().now().duration_since(before).as_hours() >= 1);
+/// # });
+/// ```
+pub struct Time<'a>(&'a TestCluster);
+
+impl Default for TestClock {
+    fn default() -> Self {
+        Self(Arc::new(Base {
+            wall: SystemClock.now(),
+            began: Instant::now(),
+            offset: Mutex::default(),
+        }))
+    }
+}
+
+impl TestClock {
+    /// Moves the cluster's clock forward, and nothing else.
+    pub fn advance(&self, by: Duration) {
+        let mut offset = self.0.offset.lock();
+        *offset = offset.saturating_add(signed(by));
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        let base = &self.0;
+        let passed = signed(Instant::now().saturating_duration_since(base.began));
+        let now = base
+            .wall
+            .checked_add(passed.saturating_add(*base.offset.lock()));
+        now.unwrap_or(base.wall)
+    }
+}
+
+impl<'a> Time<'a> {
+    pub(crate) fn new(cluster: &'a TestCluster) -> Self {
+        Self(cluster)
+    }
+
+    /// The cluster's time.
+    pub fn now(&self) -> Timestamp {
+        self.0.clock().now()
+    }
+
+    /// Whether tokio's clock is paused here.
+    pub fn is_virtual(&self) -> bool {
+        let (before, real) = (Instant::now(), std::time::Instant::now());
+        while real.elapsed() < Duration::from_micros(1) {
+            std::hint::spin_loop();
+        }
+        Instant::now() == before
+    }
+
+    /// Lets time pass: whatever falls due meanwhile happens in its order and at its time.
+    ///
+    /// # Panics
+    ///
+    /// If the clock is not paused.
+    pub async fn advance(&self, by: Duration) {
+        self.must_be_virtual();
+        tokio::time::sleep(by).await;
+    }
+
+    /// Jumps: as after a pause of the whole machine, whatever fell due meanwhile is late.
+    ///
+    /// # Panics
+    ///
+    /// If the clock is not paused.
+    pub async fn jump(&self, by: Duration) {
+        self.must_be_virtual();
+        tokio::time::advance(by).await;
+    }
+
+    /// Goes on to when the next request is due that waits for its time in a manager of the cluster, and says how far that
+    /// was; `None` if none waits. Timers that have nothing to do with a queue do not count.
+    ///
+    /// # Panics
+    ///
+    /// If the clock is not paused.
+    pub async fn advance_to_next(&self) -> Option<Duration> {
+        self.must_be_virtual();
+        let managers = self.0.attached();
+        let next = managers.iter().filter_map(|m| m.next_due()).min()?;
+        let left = next.saturating_duration_since(Instant::now());
+        tokio::time::sleep(left).await;
+        Some(left)
+    }
+
+    fn must_be_virtual(&self) {
+        assert!(
+            self.is_virtual(),
+            "the clock is not paused: use #[tokio::test(start_paused = true)]"
+        );
+    }
+}
+
+fn signed(duration: Duration) -> SignedDuration {
+    SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
+}

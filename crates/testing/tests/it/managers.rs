@@ -1,0 +1,209 @@
+//! Managers on a test cluster: settled or not, and time that passes at once.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::{Api, api::PostParams};
+use kubewright_controller::{
+    Action, Context, Controller, ElectionConfig, Error, Manager, Request,
+    create_or::create_or_update,
+};
+use kubewright_testing::TestCluster;
+use tokio::time::Instant;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+async fn create(cluster: &TestCluster, name: &str) {
+    let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+    let mut map = ConfigMap::default();
+    map.metadata.name = Some(name.into());
+    maps.create(&PostParams::default(), &map).await.unwrap();
+}
+
+/// A Secret for each ConfigMap.
+async fn mirror(context: Context, request: Request) -> Result<Action, Error> {
+    if context.get::<ConfigMap>(&request).await?.is_some() {
+        let mut secret = Secret::default();
+        secret.metadata.name = Some(request.name().to_owned());
+        let secrets = context.client().api::<Secret>("default");
+        create_or_update(&secrets, secret, |_| {}).await?;
+    }
+    Ok(Action::done())
+}
+
+/// Counts its runs.
+fn counting(
+    manager: &Manager,
+    action: impl Fn(usize) -> Result<Action, Error> + Send + Sync + 'static,
+) -> Arc<AtomicUsize> {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    Controller::for_::<ConfigMap>()
+        .named("counting")
+        .build(manager, move |_: Context, _: Request| {
+            let outcome = action(counted.fetch_add(1, Ordering::SeqCst) + 1);
+            async move { outcome }
+        })
+        .unwrap();
+    runs
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_manager_does_for_another_is_waited_for() {
+    let cluster = TestCluster::start().await;
+    let first = Manager::new(cluster.client());
+    Controller::for_::<ConfigMap>()
+        .build(&first, mirror)
+        .unwrap();
+    // The second labels what the first makes.
+    let second = Manager::new(cluster.client());
+    Controller::for_::<Secret>()
+        .build(&second, |context: Context, request: Request| async move {
+            let mut secret = Secret::default();
+            secret.metadata.name = Some(request.name().to_owned());
+            let secrets = context.client().api::<Secret>("default");
+            create_or_update(&secrets, secret, |secret| {
+                let labels = secret.metadata.labels.get_or_insert_default();
+                labels.insert("seen".into(), "yes".into());
+            })
+            .await?;
+            Ok(Action::done())
+        })
+        .unwrap();
+    let running = (cluster.run(&second), cluster.run(&first));
+    for round in 0..5 {
+        create(&cluster, &format!("m{round}")).await;
+        cluster.settled().await.unwrap();
+        let secrets: Api<Secret> = Api::default_namespaced(cluster.client());
+        let secret = secrets.get(&format!("m{round}")).await.unwrap();
+        assert_eq!(secret.metadata.labels.unwrap()["seen"], "yes");
+    }
+    running.0.stop().await.unwrap();
+    running.1.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_never_settles_says_what_it_is() {
+    let cluster = TestCluster::start().await;
+    let manager = Manager::new(cluster.client());
+    // Attached, and nobody runs it.
+    cluster.attach(&manager);
+    let runs = counting(&manager, |_| Err(Error::message("boom")));
+    let reason = cluster.settled_within(HOUR).await.unwrap_err().to_string();
+    assert_eq!(
+        reason,
+        "not settled: counting: the source configmaps is New"
+    );
+    create(&cluster, "m").await;
+    let running = cluster.run(&manager);
+    let reason = cluster.settled_within(HOUR).await.unwrap_err().to_string();
+    assert_eq!(
+        reason,
+        "not settled: counting: 1 to be tried again (default/m: error: boom)"
+    );
+    assert!(runs.load(Ordering::SeqCst) > 5);
+    running.kill();
+    // What does not run any more is not waited for.
+    cluster.settled().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn hours_of_waiting_take_no_time_and_the_cluster_ages_with_them() {
+    let cluster = TestCluster::start().await;
+    let manager = Manager::new(cluster.client());
+    let runs = counting(&manager, |_| Ok(Action::requeue_after(HOUR)));
+    create(&cluster, "old").await;
+    let running = cluster.run(&manager);
+    cluster.settled().await.unwrap();
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    assert!(cluster.time().is_virtual());
+    let (began, real) = (cluster.time().now(), std::time::Instant::now());
+    cluster.time().advance(HOUR * 24).await;
+    cluster.settled().await.unwrap();
+    assert_eq!(runs.load(Ordering::SeqCst), 25);
+    // To the next thing that is due, and no further.
+    let left = cluster.time().advance_to_next().await.unwrap();
+    assert!(left <= HOUR, "{left:?}");
+    cluster.settled().await.unwrap();
+    assert_eq!(runs.load(Ordering::SeqCst), 26);
+    let passed = cluster.time().now().duration_since(began);
+    assert!((24..=26).contains(&passed.as_hours()), "{passed:?}");
+    assert!(real.elapsed() < HOUR);
+    create(&cluster, "new").await;
+    let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+    let age = |map: ConfigMap| map.metadata.creation_timestamp.unwrap().0;
+    let (old, new) = (
+        age(maps.get("old").await.unwrap()),
+        age(maps.get("new").await.unwrap()),
+    );
+    assert!(new.duration_since(old).as_hours() >= 24);
+    running.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_jump_makes_late_what_fell_due_and_an_advance_does_not() {
+    let cluster = TestCluster::start().await;
+    let manager = Manager::new(cluster.client());
+    let runs = counting(&manager, |_| Ok(Action::requeue_after(HOUR)));
+    create(&cluster, "m").await;
+    let running = cluster.run(&manager);
+    cluster.settled().await.unwrap();
+    cluster.time().jump(HOUR * 10).await;
+    cluster.settled().await.unwrap();
+    assert_eq!(runs.load(Ordering::SeqCst), 2);
+    cluster.time().advance(HOUR * 10).await;
+    cluster.settled().await.unwrap();
+    assert_eq!(runs.load(Ordering::SeqCst), 12);
+    running.stop().await.unwrap();
+}
+
+#[tokio::test]
+#[should_panic(expected = "the clock is not paused")]
+async fn time_that_is_not_virtual_does_not_jump() {
+    let cluster = TestCluster::start().await;
+    assert!(!cluster.time().is_virtual());
+    cluster.time().advance(HOUR).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_candidate_that_waits_counts_only_until_another_leads() {
+    let cluster = TestCluster::start().await;
+    let candidate = |identity: &str| {
+        let config = ElectionConfig::new("shop", "default").identity(identity);
+        let manager = Manager::builder(cluster.client())
+            .leader_election(config)
+            .build()
+            .unwrap();
+        Controller::for_::<ConfigMap>()
+            .build(&manager, mirror)
+            .unwrap();
+        manager
+    };
+    let (first, second) = (candidate("first"), candidate("second"));
+    let leading = cluster.run(&first);
+    cluster.settled().await.unwrap();
+    let waiting = cluster.run(&second);
+    create(&cluster, "a").await;
+    cluster.settled().await.unwrap();
+    assert!(first.is_leading() && !second.is_leading());
+    // The leader crashes: nobody gave the lease back, and it is waited for until it has run out.
+    leading.kill();
+    create(&cluster, "b").await;
+    let began = Instant::now();
+    cluster.settled().await.unwrap();
+    assert!(second.is_leading());
+    assert!(
+        began.elapsed() >= Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
+    let secrets: Api<Secret> = Api::default_namespaced(cluster.client());
+    secrets.get("b").await.unwrap();
+    waiting.stop().await.unwrap();
+}

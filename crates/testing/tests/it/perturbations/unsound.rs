@@ -1,0 +1,277 @@
+//! Programs with one mistake each, and the perturbation that finds it.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::{
+    ResourceExt,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+};
+use kubewright_controller::{
+    Action, Context, Controller, Error, Filter, Manager, ManagerError, Request,
+    create_or::create_or_update, manager::ManagerBuilder,
+};
+use kubewright_testing::{Perturbation, World, perturb, perturb::Report};
+use serde_json::json;
+
+use super::{create, delete, ignore_missing, put};
+
+/// What was found, but for the one that is asked for.
+fn found(report: &Report, class: &str) -> Vec<Perturbation> {
+    assert!(
+        report
+            .failures
+            .iter()
+            .all(|failure| failure.perturbation.is_some()),
+        "it fails undisturbed: {report}"
+    );
+    let found: Vec<_> = report
+        .failures
+        .iter()
+        .filter_map(|failure| failure.perturbation)
+        .filter(|p| format!("{p:?}").starts_with(class))
+        .collect();
+    assert!(!found.is_empty(), "no {class} found it: {report}");
+    found
+}
+
+async fn secret_of(context: &Context, map: &ConfigMap) -> Result<Secret, kube::Error> {
+    let mut secret = Secret::default();
+    secret.metadata.generate_name = Some(format!("{}-", map.name_any()));
+    secret.metadata.labels = Some([("for".into(), map.name_any())].into());
+    let secrets = context.client().api::<Secret>("default");
+    secrets.create(&PostParams::default(), &secret).await
+}
+
+/// Makes something first and writes down afterwards that it did.
+async fn makes_then_notes(context: Context, request: Request) -> Result<Action, Error> {
+    let Some(map) = context.get::<ConfigMap>(&request).await? else {
+        return Ok(Action::done());
+    };
+    if map.annotations().contains_key("secret") || map.name_any().starts_with("kube") {
+        return Ok(Action::done());
+    }
+    let secret = secret_of(&context, &map).await?;
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {"secret": secret.name_any()}}}));
+    let maps = context.client().api::<ConfigMap>("default");
+    maps.patch(request.name(), &PatchParams::default(), &patch)
+        .await?;
+    Ok(Action::done())
+}
+
+#[test]
+fn a_crash_finds_who_makes_something_before_it_notes_that_it_did() {
+    let program = |manager: ManagerBuilder| {
+        let manager = manager.build()?;
+        Controller::for_::<ConfigMap>().build(&manager, makes_then_notes)?;
+        Ok(manager)
+    };
+    let story = |world: World| async move { create(&world, "apples").await };
+    let report = perturb(program, story).explore();
+    let crashes = found(&report, "Crash");
+    assert_eq!(crashes, [Perturbation::Crash { after_write: 1 }]);
+    let text = report.to_string();
+    assert!(
+        text.contains("secrets default/apples-*: 2 of them instead of 1"),
+        "{text}"
+    );
+    assert!(
+        text.contains(".only(Perturbation::Crash { after_write: 1 })"),
+        "{text}"
+    );
+    // It fails alone too.
+    let again = perturb(program, story).only(crashes[0]).explore();
+    assert_eq!(again.failures.len(), 1);
+    assert!(again.survived.is_empty());
+}
+
+/// Cleans up when it is told of a deletion.
+async fn cleans_up_when_told(context: Context, request: Request) -> Result<Action, Error> {
+    let secrets = context.client().api::<Secret>("default");
+    if context.get::<ConfigMap>(&request).await?.is_none() {
+        ignore_missing(
+            secrets
+                .delete(request.name(), &DeleteParams::default())
+                .await,
+        )?;
+        return Ok(Action::done());
+    }
+    let mut secret = Secret::default();
+    secret.metadata.name = Some(request.name().to_owned());
+    create_or_update(&secrets, secret, |_| {}).await?;
+    Ok(Action::done())
+}
+
+#[test]
+fn a_program_that_is_down_finds_who_counts_on_being_told_of_deletions() {
+    let program = |manager: ManagerBuilder| {
+        let manager = manager.build()?;
+        Controller::for_::<ConfigMap>().build(&manager, cleans_up_when_told)?;
+        Ok(manager)
+    };
+    let story = |world: World| async move {
+        create(&world, "apples").await;
+        world.pause().await;
+        delete(&world, "apples").await;
+    };
+    let report = perturb(program, story).explore();
+    assert_eq!(found(&report, "Down"), [Perturbation::Down { step: 1 }]);
+    assert!(
+        report
+            .to_string()
+            .contains("secrets default/apples should not be there")
+    );
+}
+
+/// Makes something if the cache does not show it, and does not wait for the cache.
+fn trusts_the_cache(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
+    let manager = manager.read_your_writes(false).build()?;
+    let reconcile = |context: Context, request: Request| async move {
+        let Some(map) = context.get::<ConfigMap>(&request).await? else {
+            return Ok(Action::done());
+        };
+        let secrets = context.client().list::<Secret>(&Filter::new()).await?;
+        let mine =
+            |secret: &std::sync::Arc<Secret>| secret.labels().get("for") == Some(&map.name_any());
+        if !secrets.iter().any(mine) {
+            secret_of(&context, &map).await?;
+        }
+        Ok(Action::done())
+    };
+    Controller::for_::<ConfigMap>().build(&manager, reconcile)?;
+    Ok(manager)
+}
+
+#[test]
+fn a_stale_cache_finds_who_makes_what_it_does_not_see() {
+    let report = perturb(trusts_the_cache, |world| async move {
+        create(&world, "apples").await;
+        world.pause().await;
+        for count in ["1", "2", "3"] {
+            put(&world, "apples", "count", count).await;
+            world.pause().await;
+        }
+    })
+    .explore();
+    found(&report, "StaleCache");
+}
+
+/// Waits for a state that may be over before it looks.
+async fn must_see_it_paid(context: Context, request: Request) -> Result<Action, Error> {
+    let Some(map) = context.get::<ConfigMap>(&request).await? else {
+        return Ok(Action::done());
+    };
+    let state = map.data.as_ref().and_then(|data| data.get("state"));
+    if state.is_some_and(|state| state == "paid") {
+        let secrets = context.client().api::<Secret>("default");
+        let mut receipt = Secret::default();
+        receipt.metadata.name = Some(format!("{}-receipt", request.name()));
+        create_or_update(&secrets, receipt, |_| {}).await?;
+    }
+    Ok(Action::done())
+}
+
+#[test]
+fn a_skipped_state_finds_who_must_see_each_of_them() {
+    let program = |manager: ManagerBuilder| {
+        let manager = manager.build()?;
+        Controller::for_::<ConfigMap>().build(&manager, must_see_it_paid)?;
+        Ok(manager)
+    };
+    let report = perturb(program, |world| async move {
+        create(&world, "order").await;
+        world.pause().await;
+        put(&world, "order", "state", "paid").await;
+        world.pause().await;
+        put(&world, "order", "state", "shipped").await;
+    })
+    .explore();
+    assert_eq!(
+        found(&report, "Skipped"),
+        [Perturbation::Skipped { step: 1 }]
+    );
+    assert!(
+        report
+            .to_string()
+            .contains("secrets default/order-receipt is missing")
+    );
+}
+
+/// Goes on in the background, with a client that nobody guards.
+fn writes_behind_the_back(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
+    let manager = manager.build()?;
+    let unguarded = manager.client().clone();
+    let reconcile = move |context: Context, request: Request| {
+        let unguarded = unguarded.clone();
+        async move {
+            if context.get::<ConfigMap>(&request).await?.is_none() {
+                return Ok(Action::done());
+            }
+            let mut secret = Secret::default();
+            secret.metadata.name = Some(request.name().to_owned());
+            let name = request.name().to_owned();
+            let secrets = context.client().api::<Secret>("default");
+            create_or_update(&secrets, secret, |_| {}).await?;
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                let patch = Patch::Merge(json!({"metadata": {"labels": {"late": "yes"}}}));
+                let secrets = unguarded.api::<Secret>("default");
+                let _ = secrets.patch(&name, &PatchParams::default(), &patch).await;
+            });
+            std::future::ready(()).await;
+            Ok(Action::done())
+        }
+    };
+    Controller::for_::<ConfigMap>().build(&manager, reconcile)?;
+    Ok(manager)
+}
+
+#[test]
+fn a_lost_lease_finds_who_writes_without_it() {
+    let report = perturb(writes_behind_the_back, |world| async move {
+        create(&world, "apples").await;
+        world.pause().await;
+        create(&world, "pears").await;
+    })
+    .explore();
+    found(&report, "LeaseLost");
+    let text = report.to_string();
+    assert!(
+        text.contains("a program that had lost its lease wrote: PATCH "),
+        "{text}"
+    );
+}
+
+/// Never comes to rest: two controllers undo each other's work.
+fn fights_itself(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
+    let manager = manager.build()?;
+    for wanted in ["left", "right"] {
+        let reconcile = move |context: Context, request: Request| async move {
+            let patch = Patch::Merge(json!({"data": {"turn": wanted}}));
+            let maps = context.client().api::<ConfigMap>("default");
+            maps.patch(request.name(), &PatchParams::default(), &patch)
+                .await?;
+            Ok(Action::done())
+        };
+        Controller::for_::<ConfigMap>()
+            .named(wanted)
+            .build(&manager, reconcile)?;
+    }
+    Ok(manager)
+}
+
+#[test]
+fn who_never_comes_to_rest_is_told_so() {
+    let report = perturb(fights_itself, |world| async move {
+        create(&world, "rope").await;
+    })
+    .most_writes(200)
+    .explore();
+    assert_eq!(report.failures.len(), 1);
+    assert_eq!(report.failures[0].perturbation, None);
+    let reason = &report.failures[0].reason;
+    assert!(
+        reason.starts_with("the program does not stop writing: "),
+        "{report}"
+    );
+}
