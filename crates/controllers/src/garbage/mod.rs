@@ -1,0 +1,85 @@
+//! The garbage collector: what its owners leave behind goes too.
+//!
+//! A graph of all objects and their owners is kept by watching the metadata of everything that can be deleted. Whoever may
+//! have lost an owner is looked at: live, at the server, since a watch may lag behind. If no owner is left the object is
+//! deleted, with its uid and resourceVersion as preconditions; if only some are, its references to the others are removed.
+//! Owners that are deleted in the foreground wait for the dependents that block them; owners that orphan theirs wait until
+//! no dependent names them.
+//!
+//! Two controllers: `garbage-collector-controller` has a queue of uids; `garbage-collector-resources` keeps a watch for
+//! every resource that the server has.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `identity` | what objects are called by |
+//! | `graph` | who owns whom; what follows from a change |
+//! | `absent` | owners that are known not to exist |
+//! | `collector` | looking at one object |
+//! | `requests` | what is asked of the server |
+//! | `monitors` | the watches |
+
+mod absent;
+mod collector;
+mod graph;
+mod identity;
+mod monitors;
+mod requests;
+
+use std::{sync::Arc, time::Duration};
+
+use k8s_openapi::{
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    kube_aggregator::pkg::apis::apiregistration::v1::APIService,
+};
+use kubewright_controller::{
+    Controller, EventBroadcaster, Group, Handler, Manager, ManagerError, Request, Source, Watch,
+    events::{EventApi, EventOptions},
+};
+
+use crate::names::Name;
+use collector::{Collector, Worker};
+use monitors::Monitors;
+
+/// How many objects are looked at at once.
+const WORKERS: usize = 20;
+
+/// The controller that keeps the watches.
+const RESOURCES: &str = "garbage-collector-resources";
+
+/// How long the first look at everything may take before the work begins all the same.
+const FIRST_LOOK: Duration = Duration::from_secs(30);
+
+pub(crate) fn add_to(manager: &Manager) -> Result<(), ManagerError> {
+    let options = EventOptions::new(EventApi::Core);
+    let events = EventBroadcaster::with_options(manager.leader_client().live(), options);
+    let recorder = events.recorder(Name::GarbageCollector.as_str());
+    manager.add(
+        Group::LeaderElection,
+        "garbage-collector-events",
+        |stop| async move {
+            events.run(async move { stop.stopping().await }).await;
+            Ok(())
+        },
+    )?;
+
+    let collector = Arc::new(Collector::new(recorder));
+    let fed = collector.clone();
+    let virtual_events = Source::raw("graph", |enqueue| async move { fed.feed(enqueue).await });
+    let controller = Controller::builder()
+        .named(Name::GarbageCollector.as_str())
+        .source(virtual_events)
+        .max_concurrent_reconciles(WORKERS)
+        .build(manager, Worker(collector.clone()))?;
+
+    let look = || Handler::events(|_| vec![Request::cluster_scoped("resources")]);
+    Controller::builder()
+        .named(RESOURCES)
+        .watch(Watch::of::<CustomResourceDefinition>(look()).metadata_only())
+        .watch(Watch::of::<APIService>(look()).metadata_only())
+        .source(Source::raw("start", |enqueue| async move {
+            enqueue.add(Request::cluster_scoped("resources"));
+            std::future::pending().await
+        }))
+        .build(manager, Monitors::new(collector, controller, FIRST_LOOK))?;
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! The names of the controllers, as kube-controller-manager has them, and the short ones that it took before.
+
+use std::{fmt, str::FromStr};
+
+/// A built-in controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Name {
+    /// `namespace-controller`, or `namespace`.
+    Namespace,
+    /// `garbage-collector-controller`, or `garbagecollector`.
+    GarbageCollector,
+    /// `serviceaccount-controller`, or `serviceaccount`.
+    ServiceAccount,
+    /// `root-ca-certificate-publisher-controller`, or `root-ca-cert-publisher`.
+    RootCaPublisher,
+}
+
+/// No controller has that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name:?} is not in the list of known controllers: {}", Name::list())]
+pub struct UnknownController {
+    /// The name.
+    pub name: String,
+}
+
+impl Name {
+    /// All there are.
+    pub const ALL: [Self; 4] = [
+        Self::Namespace,
+        Self::GarbageCollector,
+        Self::ServiceAccount,
+        Self::RootCaPublisher,
+    ];
+
+    /// The name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Namespace => "namespace-controller",
+            Self::GarbageCollector => "garbage-collector-controller",
+            Self::ServiceAccount => "serviceaccount-controller",
+            Self::RootCaPublisher => "root-ca-certificate-publisher-controller",
+        }
+    }
+
+    /// What else it is called.
+    pub fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Self::Namespace => &["namespace"],
+            Self::GarbageCollector => &["garbagecollector"],
+            Self::ServiceAccount => &["serviceaccount"],
+            Self::RootCaPublisher => &["root-ca-cert-publisher", "root-ca-certificate-publisher"],
+        }
+    }
+
+    fn list() -> String {
+        Self::ALL.map(Self::as_str).join(", ")
+    }
+}
+
+impl FromStr for Name {
+    type Err = UnknownController;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_it = |name: &Self| name.as_str() == text || name.aliases().contains(&text);
+        Self::ALL
+            .into_iter()
+            .find(is_it)
+            .ok_or_else(|| UnknownController {
+                name: text.to_owned(),
+            })
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_and_alias_is_understood() {
+        for name in Name::ALL {
+            assert_eq!(name.as_str().parse(), Ok(name));
+            for alias in name.aliases() {
+                assert_eq!(alias.parse(), Ok(name));
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_what_there_is() {
+        let error = "gardener".parse::<Name>().unwrap_err().to_string();
+        assert!(
+            error.starts_with("\"gardener\" is not in the list of known controllers: namespace-"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! [`Controllers`]: which of the built-in controllers run, and how.
+
+use std::{collections::BTreeSet, future::Future, str::FromStr, time::Duration};
+
+use kubewright_client::ClientOptions;
+use kubewright_controller::{Manager, ManagerError};
+
+use crate::{
+    garbage,
+    names::{Name, UnknownController},
+    namespace, root_ca, service_account,
+};
+
+/// Who wrote what they write, as in a cluster where kube-controller-manager does.
+const FIELD_MANAGER: &str = "kube-controller-manager";
+
+/// A set of built-in controllers, to be added to a [`Manager`] or [run](Self::run) by itself.
+///
+/// ```
+/// use kubewright_controllers::{Controllers, Name};
+///
+/// assert_eq!(Controllers::default().names().count(), 4);
+/// assert_eq!(Controllers::none().names().count(), 0);
+/// let some = Controllers::parse("*,-garbagecollector").unwrap();
+/// assert!(some.has(Name::Namespace) && !some.has(Name::GarbageCollector));
+/// assert!(Controllers::parse("gardener").is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controllers {
+    names: BTreeSet<Name>,
+    root_ca: String,
+    namespace_grace: Duration,
+}
+
+impl Controllers {
+    /// None of them.
+    pub fn none() -> Self {
+        Self {
+            names: BTreeSet::new(),
+            root_ca: String::new(),
+            namespace_grace: Duration::ZERO,
+        }
+    }
+
+    /// These.
+    pub fn these(names: impl IntoIterator<Item = Name>) -> Self {
+        Self {
+            names: names.into_iter().collect(),
+            ..Self::none()
+        }
+    }
+
+    /// By kube-controller-manager's rules for `--controllers`: a list with commas, where `*` stands for those that run by
+    /// default, `name` for one that is to run, `-name` for one that is not, and of several words about one the first
+    /// counts. `default` and `none` say what they say.
+    pub fn parse(list: &str) -> Result<Self, UnknownController> {
+        match list.trim() {
+            "default" => return Ok(Self::default()),
+            "none" | "" => return Ok(Self::none()),
+            _ => {}
+        }
+        let words: Vec<&str> = list.split(',').map(str::trim).collect();
+        let mut said: Vec<(Name, bool)> = Vec::new();
+        for word in words.iter().filter(|word| **word != "*") {
+            match word.strip_prefix('-') {
+                Some(name) => said.push((name.parse()?, false)),
+                None => said.push((word.parse()?, true)),
+            }
+        }
+        let all = words.contains(&"*");
+        let runs = |name: &Name| {
+            let first = said.iter().find(|(other, _)| other == name);
+            first.map_or(all, |(_, runs)| *runs)
+        };
+        Ok(Self::these(Name::ALL.into_iter().filter(runs)))
+    }
+
+    /// The certificate authority, in PEM, that `kube-root-ca.crt` is to hold; empty unless said.
+    #[must_use]
+    pub fn root_ca(mut self, pem: impl Into<String>) -> Self {
+        self.root_ca = pem.into();
+        self
+    }
+
+    /// How long to leave a namespace alone after it was deleted; not at all unless said. kube-controller-manager waits five
+    /// seconds, until several API servers all know that nothing is to be created there any more.
+    #[must_use]
+    pub fn namespace_grace(mut self, grace: Duration) -> Self {
+        self.namespace_grace = grace;
+        self
+    }
+
+    /// Which they are.
+    pub fn names(&self) -> impl Iterator<Item = Name> {
+        self.names.iter().copied()
+    }
+
+    /// Whether this one is among them.
+    pub fn has(&self, name: Name) -> bool {
+        self.names.contains(&name)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Has the manager run them.
+    pub fn add_to(&self, manager: &Manager) -> Result<(), ManagerError> {
+        for name in self.names() {
+            match name {
+                Name::Namespace => namespace::add_to(manager, self.namespace_grace)?,
+                Name::GarbageCollector => garbage::add_to(manager)?,
+                Name::ServiceAccount => service_account::add_to(manager)?,
+                Name::RootCaPublisher => root_ca::add_to(manager, self.root_ca.clone())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A manager that runs them and nothing else, in the name of kube-controller-manager.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn manager(&self, client: kube::Client) -> Result<Manager, ManagerError> {
+        let options = ClientOptions::new()
+            .user_agent(FIELD_MANAGER)
+            .field_manager(FIELD_MANAGER);
+        // They write little and look at what they read: no need to wait for the caches to show it.
+        let manager = Manager::builder(options.wrap(client))
+            .read_your_writes(false)
+            .build()?;
+        self.add_to(&manager)?;
+        Ok(manager)
+    }
+
+    /// Runs them on a client until they are told to stop.
+    pub async fn run(
+        &self,
+        client: kube::Client,
+        shutdown: impl Future<Output = ()> + Send,
+    ) -> Result<(), ManagerError> {
+        if self.is_empty() {
+            shutdown.await;
+            return Ok(());
+        }
+        self.manager(client)?.run(shutdown).await
+    }
+}
+
+/// All that run by default, which is all there are.
+impl Default for Controllers {
+    fn default() -> Self {
+        Self::these(Name::ALL)
+    }
+}
+
+impl FromStr for Controllers {
+    type Err = UnknownController;
+
+    fn from_str(list: &str) -> Result<Self, Self::Err> {
+        Self::parse(list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: &str) -> Vec<Name> {
+        Controllers::parse(list).unwrap().names().collect()
+    }
+
+    #[test]
+    fn a_list_names_those_that_run() {
+        assert_eq!(names("default"), Name::ALL);
+        assert_eq!(names("*"), Name::ALL);
+        assert_eq!(names("none"), []);
+        assert_eq!(names("namespace"), [Name::Namespace]);
+        assert_eq!(
+            names("serviceaccount-controller, namespace-controller"),
+            [Name::Namespace, Name::ServiceAccount]
+        );
+        assert_eq!(names("-namespace"), []);
+        assert_eq!(names("*,-namespace").len(), 3);
+    }
+
+    #[test]
+    fn of_several_words_about_one_the_first_counts() {
+        assert_eq!(names("namespace,-namespace"), [Name::Namespace]);
+        assert_eq!(names("-namespace,namespace"), []);
+        assert_eq!(names("-namespace,*,namespace-controller").len(), 3);
+    }
+
+    #[test]
+    fn unknown_names_are_refused_also_when_they_are_not_to_run() {
+        assert!(Controllers::parse("*,-gardener").is_err());
+        assert!(Controllers::parse("*,,namespace").is_err());
+    }
+}

@@ -1,0 +1,8 @@
+//! The controllers on the embedded server.
+
+mod discovery;
+mod fixture;
+mod kinds;
+mod namespaces;
+mod owners;
+mod publishers;
