@@ -1,0 +1,298 @@
+//! `#[schema(...)]`: what an author may write, and what becomes of it in the schema.
+//!
+//! Most marks are one keyword of the schema each, see `keyword`. The rest have a field in [`Marks`].
+
+mod keyword;
+mod rule;
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::quote;
+use syn::{
+    Attribute, LitStr, Token, Type, meta::ParseNestedMeta, parse::ParseStream, spanned::Spanned,
+};
+
+pub(crate) use keyword::{For, Keyword};
+
+/// A default.
+pub(crate) enum Default {
+    /// `default = ...`
+    Value(TokenStream),
+    /// `default`: what serde takes.
+    OfSerde,
+}
+
+/// How many of some fields must be there.
+pub(crate) struct Group {
+    /// The name of the runtime's function.
+    pub(crate) how: &'static str,
+    pub(crate) names: Vec<LitStr>,
+    pub(crate) span: Span,
+}
+
+/// Everything in `#[schema(...)]` on one type, field or variant.
+#[derive(Default)]
+pub(crate) struct Marks {
+    pub(crate) keywords: Vec<Keyword>,
+    /// Each as a JSON object.
+    pub(crate) rules: Vec<TokenStream>,
+    pub(crate) default: Option<(Default, Span)>,
+    pub(crate) required: Option<(bool, Span)>,
+    pub(crate) immutable: Option<Span>,
+    pub(crate) schemaless: bool,
+    pub(crate) int_or_string: bool,
+    pub(crate) embedded: bool,
+    pub(crate) list_map_keys: Option<(Vec<LitStr>, Span)>,
+    pub(crate) external_docs: Option<TokenStream>,
+    pub(crate) items: Option<(Box<Marks>, Span)>,
+    pub(crate) values: Option<(Box<Marks>, Span)>,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) stands_for: Option<Type>,
+}
+
+impl Marks {
+    /// Reads the `#[schema(...)]` of some attributes.
+    pub(crate) fn read(attrs: &[Attribute]) -> syn::Result<Self> {
+        let mut marks = Self::default();
+        for attr in attrs.iter().filter(|attr| attr.path().is_ident("schema")) {
+            attr.parse_nested_meta(|meta| marks.take(&meta))?;
+        }
+        marks.check()?;
+        Ok(marks)
+    }
+
+    /// The keyword, if it was written.
+    pub(crate) fn keyword(&self, name: &str) -> Option<&Keyword> {
+        self.keywords.iter().find(|keyword| keyword.name == name)
+    }
+
+    /// Code that puts these marks on the schema node `#node`.
+    pub(crate) fn applied_to(&self, node: &TokenStream) -> TokenStream {
+        let mut code = node.clone();
+        if self.int_or_string {
+            code = quote!(#code.int_or_string());
+        }
+        if self.embedded {
+            code = quote!(#code.embedded_resource());
+        }
+        let (keys, values): (Vec<_>, Vec<_>) =
+            self.keywords.iter().map(|k| (k.key, &k.value)).unzip();
+        if !keys.is_empty() {
+            code = quote!(#code #(.set(#keys, json!(#values)))*);
+        }
+        if let Some((keys, _)) = &self.list_map_keys {
+            code = quote! {
+                #code
+                    .set("x-kubernetes-list-type", json!("map"))
+                    .set("x-kubernetes-list-map-keys", json!([#(#keys),*]))
+            };
+        }
+        if let Some(docs) = &self.external_docs {
+            code = quote!(#code.set("externalDocs", #docs));
+        }
+        if let Some((inner, _)) = &self.items {
+            let inner = inner.applied_to(&quote!(node));
+            code = quote!(#code.items(|node: Node| #inner));
+        }
+        if let Some((inner, _)) = &self.values {
+            let inner = inner.applied_to(&quote!(node));
+            code = quote!(#code.values(|node: Node| #inner));
+        }
+        let rules = &self.rules;
+        code = quote!(#code #(.rule(#rules))*);
+        // In the order of controller-gen, whatever the order in the source.
+        let rank = |group: &&Group| match group.how {
+            "at_most_one_of" => 0,
+            "exactly_one_of" => 1,
+            _ => 2,
+        };
+        let mut groups: Vec<&Group> = self.groups.iter().collect();
+        groups.sort_by_key(rank);
+        for group in groups {
+            let how = syn::Ident::new(group.how, Span::call_site());
+            let names = &group.names;
+            code = quote!(#code.#how(&[#(#names),*]));
+        }
+        code
+    }
+
+    fn take(&mut self, meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
+        let span = meta.path.span();
+        let name = meta.path.get_ident().map(ToString::to_string);
+        let name = name.as_deref().unwrap_or_default();
+        if let Some(keyword) = keyword::read(name, meta)? {
+            let twice = self.keywords.iter().any(|k| k.key == keyword.key);
+            if twice {
+                return Err(syn::Error::new(
+                    span,
+                    format!("`{name}` is given twice: once is enough"),
+                ));
+            }
+            self.keywords.push(keyword);
+            return Ok(());
+        }
+        match name {
+            "rule" => self.rules.push(rule::read(meta)?),
+            "default" if meta.input.peek(Token![=]) => {
+                let value = json(meta.value()?)?;
+                self.default = Some((Default::Value(value), span));
+            }
+            "default" => self.default = Some((Default::OfSerde, span)),
+            "required" => self.required = Some((true, span)),
+            "optional" => self.required = Some((false, span)),
+            "immutable" => self.immutable = Some(span),
+            "schemaless" => self.schemaless = true,
+            "int_or_string" => self.int_or_string = true,
+            "embedded_resource" => self.embedded = true,
+            "list_map_keys" => self.list_map_keys = Some((names(meta)?, span)),
+            "external_docs" => self.external_docs = Some(external_docs(meta)?),
+            "items" => self.items = Some((nested(meta)?, span)),
+            "values" => self.values = Some((nested(meta)?, span)),
+            "exactly_one_of" | "at_most_one_of" | "at_least_one_of" => {
+                let how = match name {
+                    "exactly_one_of" => "exactly_one_of",
+                    "at_most_one_of" => "at_most_one_of",
+                    _ => "at_least_one_of",
+                };
+                let names = names(meta)?;
+                self.groups.push(Group { how, names, span });
+            }
+            "as" => self.stands_for = Some(meta.value()?.parse::<LitStr>()?.parse()?),
+            "one_of" => {
+                let what = "write `enum = [...]` for a value out of a list, `exactly_one_of(\"a\", \"b\")` for a field out \
+                            of several, or make the type a Rust enum";
+                return Err(syn::Error::new(span, what));
+            }
+            "unique_items" => {
+                let what = "Kubernetes refuses `uniqueItems`: write `list_type = \"set\"`, or make it a `BTreeSet`";
+                return Err(syn::Error::new(span, what));
+            }
+            _ => return Err(syn::Error::new(span, keyword::unknown(name))),
+        }
+        Ok(())
+    }
+
+    /// Marks that need another.
+    fn check(&mut self) -> syn::Result<()> {
+        for (flag, bound) in [
+            ("exclusive_minimum", "minimum"),
+            ("exclusive_maximum", "maximum"),
+        ] {
+            if let Some(keyword) = self.keyword(flag).filter(|_| self.keyword(bound).is_none()) {
+                let what = format!(
+                    "`{flag}` says that `{bound}` itself is not allowed: write `{bound} = ..., {flag}`"
+                );
+                return Err(syn::Error::new(keyword.span, what));
+            }
+        }
+        let list_type = self.keyword("list_type");
+        let is_map = list_type.is_some_and(|k| k.value.to_string() == "\"map\"");
+        match (&self.list_map_keys, list_type) {
+            (None, Some(keyword)) if is_map => {
+                let what = "a list of type \"map\" needs the fields that tell its items apart: write \
+                            `list_map_keys(\"name\")`";
+                Err(syn::Error::new(keyword.span, what))
+            }
+            (Some((_, span)), Some(_)) if !is_map => {
+                let what = "`list_map_keys` is for lists of type \"map\": leave `list_type` out";
+                Err(syn::Error::new(*span, what))
+            }
+            (Some((keys, span)), _) if keys.is_empty() => Err(syn::Error::new(
+                *span,
+                "write the keys: `list_map_keys(\"name\")`",
+            )),
+            _ => {
+                // `list_map_keys` says it too.
+                if self.list_map_keys.is_some() {
+                    self.keywords.retain(|k| k.name != "list_type");
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Refuses the attributes of other schema derives, which would be silently without effect.
+pub(crate) fn refuse_foreign(attrs: &[Attribute]) -> syn::Result<()> {
+    let foreign = [
+        (
+            "schemars",
+            "`Schema` does not read `#[schemars(...)]`: write `#[schema(...)]`, as in `#[schema(minimum = 1, pattern = \"^a\")]`",
+        ),
+        (
+            "validate",
+            "`Schema` does not read `#[validate(...)]`: write `#[schema(...)]`, as in `#[schema(min_length = 1)]`",
+        ),
+        (
+            "x_kube",
+            "`Schema` does not read `#[x_kube(...)]`: write `#[schema(rule(\"self != ''\", message = \"...\"))]` for a validation, \
+                    `#[schema(list_map_keys(\"name\"))]` for a merge strategy",
+        ),
+    ];
+    for attr in attrs {
+        for (name, what) in foreign {
+            if attr.path().is_ident(name) {
+                return Err(syn::Error::new_spanned(attr, what));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads JSON, up to the next comma: what the macro `json!` takes.
+pub(crate) fn json(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![,]) {
+        tokens.extend([input.parse::<TokenTree>()?]);
+    }
+    match tokens.is_empty() {
+        true => Err(input.error("a value is missing after `=`")),
+        false => Ok(tokens),
+    }
+}
+
+/// Reads `("a", "b")`.
+pub(crate) fn names(meta: &ParseNestedMeta<'_>) -> syn::Result<Vec<LitStr>> {
+    let content;
+    syn::parenthesized!(content in meta.input);
+    let names = content.parse_terminated(<LitStr as syn::parse::Parse>::parse, Token![,])?;
+    Ok(names.into_iter().collect())
+}
+
+fn nested(meta: &ParseNestedMeta<'_>) -> syn::Result<Box<Marks>> {
+    let mut marks = Marks::default();
+    meta.parse_nested_meta(|inner| {
+        let span = inner.path.span();
+        marks.take(&inner)?;
+        if marks.default.is_some() || marks.required.is_some() || marks.immutable.is_some() {
+            let what = "this is said of the field itself, not of what is in it: write it outside the parentheses";
+            return Err(syn::Error::new(span, what));
+        }
+        Ok(())
+    })?;
+    marks.check()?;
+    Ok(Box::new(marks))
+}
+
+fn external_docs(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
+    let (mut url, mut description) = (None, None);
+    meta.parse_nested_meta(|inner| {
+        let text: LitStr = inner.value()?.parse()?;
+        match inner.path.get_ident().map(ToString::to_string).as_deref() {
+            Some("url") => url = Some(text),
+            Some("description") => description = Some(text),
+            _ => {
+                return Err(
+                    inner.error("write `external_docs(url = \"...\", description = \"...\")`")
+                );
+            }
+        }
+        Ok(())
+    })?;
+    let Some(url) = url else {
+        return Err(meta.error("write the address: `external_docs(url = \"https://...\")`"));
+    };
+    Ok(match description {
+        Some(text) => quote!(json!({"url": #url, "description": #text})),
+        None => quote!(json!({"url": #url})),
+    })
+}

@@ -1,0 +1,222 @@
+//! Marks that are keywords of the schema.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::{LitStr, Token, meta::ParseNestedMeta, spanned::Spanned};
+
+use super::json;
+
+/// A keyword that was written.
+pub(crate) struct Keyword {
+    pub(crate) name: &'static str,
+    pub(crate) key: &'static str,
+    pub(crate) value: TokenStream,
+    pub(crate) purpose: For,
+    pub(crate) span: Span,
+}
+
+/// What a keyword is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum For {
+    Numbers,
+    Texts,
+    Lists,
+    Objects,
+    Anything,
+}
+
+/// How the value of a keyword is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Value {
+    /// `name`, or `name = true`
+    Flag,
+    /// A number.
+    Number,
+    /// A number that counts.
+    Count,
+    /// A text.
+    Text,
+    /// One of these texts.
+    OneOf(&'static [&'static str]),
+    /// Any JSON.
+    Json,
+}
+
+/// The marks that are keywords of the schema: as Rust writes them, as the schema does, how, and for what.
+const KEYWORDS: [(&str, &str, Value, For); 23] = [
+    ("minimum", "minimum", Value::Number, For::Numbers),
+    ("maximum", "maximum", Value::Number, For::Numbers),
+    (
+        "exclusive_minimum",
+        "exclusiveMinimum",
+        Value::Flag,
+        For::Numbers,
+    ),
+    (
+        "exclusive_maximum",
+        "exclusiveMaximum",
+        Value::Flag,
+        For::Numbers,
+    ),
+    ("multiple_of", "multipleOf", Value::Number, For::Numbers),
+    ("min_length", "minLength", Value::Count, For::Texts),
+    ("max_length", "maxLength", Value::Count, For::Texts),
+    ("pattern", "pattern", Value::Text, For::Texts),
+    ("min_items", "minItems", Value::Count, For::Lists),
+    ("max_items", "maxItems", Value::Count, For::Lists),
+    (
+        "list_type",
+        "x-kubernetes-list-type",
+        Value::OneOf(&["atomic", "set", "map"]),
+        For::Lists,
+    ),
+    (
+        "min_properties",
+        "minProperties",
+        Value::Count,
+        For::Objects,
+    ),
+    (
+        "max_properties",
+        "maxProperties",
+        Value::Count,
+        For::Objects,
+    ),
+    (
+        "map_type",
+        "x-kubernetes-map-type",
+        Value::OneOf(&["granular", "atomic"]),
+        For::Objects,
+    ),
+    (
+        "struct_type",
+        "x-kubernetes-map-type",
+        Value::OneOf(&["granular", "atomic"]),
+        For::Objects,
+    ),
+    ("enum", "enum", Value::Json, For::Anything),
+    ("format", "format", Value::Text, For::Anything),
+    (
+        "type",
+        "type",
+        Value::OneOf(&["object", "array", "string", "integer", "number", "boolean"]),
+        For::Anything,
+    ),
+    ("title", "title", Value::Text, For::Anything),
+    ("description", "description", Value::Text, For::Anything),
+    ("example", "example", Value::Json, For::Anything),
+    ("nullable", "nullable", Value::Flag, For::Anything),
+    (
+        "preserve_unknown_fields",
+        "x-kubernetes-preserve-unknown-fields",
+        Value::Flag,
+        For::Anything,
+    ),
+];
+
+/// What else may be written, for the message about what may not.
+const OTHERS: [&str; 18] = [
+    "as",
+    "at_least_one_of",
+    "at_most_one_of",
+    "default",
+    "embedded_resource",
+    "exactly_one_of",
+    "external_docs",
+    "immutable",
+    "int_or_string",
+    "items",
+    "list_map_keys",
+    "optional",
+    "required",
+    "rule",
+    "schemaless",
+    "values",
+    "one_of",
+    "unique_items",
+];
+
+/// Reads a keyword, if the mark is one.
+pub(super) fn read(name: &str, meta: &ParseNestedMeta<'_>) -> syn::Result<Option<Keyword>> {
+    let known = KEYWORDS.into_iter().find(|(rust, ..)| *rust == name);
+    let Some((name, key, how, purpose)) = known else {
+        return Ok(None);
+    };
+    let span = meta.path.span();
+    let value = match how {
+        Value::Flag if !meta.input.peek(Token![=]) => quote!(true),
+        Value::Flag => {
+            let flag: syn::LitBool = meta.value()?.parse()?;
+            quote!(#flag)
+        }
+        Value::Count => {
+            let count = meta.value()?.parse::<syn::LitInt>();
+            let count = count.map_err(|e| {
+                syn::Error::new(
+                    e.span(),
+                    format!("`{name}` counts: write a number such as `{name} = 3`"),
+                )
+            })?;
+            quote!(#count)
+        }
+        Value::Number => {
+            let value = json(meta.value()?)?;
+            if value.to_string().starts_with('"') {
+                let what = format!("`{name}` is a number: write `{name} = 3`, without quotes");
+                return Err(syn::Error::new(value.span(), what));
+            }
+            value
+        }
+        Value::Text => {
+            let value = json(meta.value()?)?;
+            let first = value.to_string();
+            if first.starts_with(|c: char| c.is_ascii_digit()) {
+                let what = format!("`{name}` is a text: write `{name} = \"...\"`");
+                return Err(syn::Error::new(value.span(), what));
+            }
+            value
+        }
+        Value::OneOf(allowed) => {
+            let text: LitStr = meta.value()?.parse()?;
+            if !allowed.contains(&text.value().as_str()) {
+                let what = format!("`{name}` is one of \"{}\"", allowed.join("\", \""));
+                return Err(syn::Error::new(text.span(), what));
+            }
+            quote!(#text)
+        }
+        Value::Json => json(meta.value()?)?,
+    };
+    Ok(Some(Keyword {
+        name,
+        key,
+        value,
+        purpose,
+        span,
+    }))
+}
+
+/// What to say of a mark that is not known.
+pub(super) fn unknown(name: &str) -> String {
+    let known = KEYWORDS.iter().map(|(rust, ..)| *rust).chain(OTHERS);
+    let mut known: Vec<&str> = known
+        .filter(|n| !matches!(*n, "one_of" | "unique_items"))
+        .collect();
+    known.sort_unstable();
+    let guess = match name {
+        "min" => Some("minimum"),
+        "max" => Some("maximum"),
+        "validation" | "cel" | "validate" => Some("rule"),
+        "key" | "keys" | "map_keys" | "list_map_key" => Some("list_map_keys(\"name\")"),
+        "length" => Some("min_length` and `max_length"),
+        "range" => Some("minimum` and `maximum"),
+        "regex" => Some("pattern"),
+        "embedded" => Some("embedded_resource"),
+        "preserve_unknown" => Some("preserve_unknown_fields"),
+        "with" => Some("as = \"Type\""),
+        _ => None,
+    };
+    match guess {
+        Some(guess) => format!("`{name}` is called `{guess}` here"),
+        None => format!("`{name}` is not known; known are {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,242 @@
+//! Misuse does not compile, and the error says what to write.
+
+use syn::DeriveInput;
+
+/// What is wrong with a type, all of it.
+fn complaints(source: &str) -> Vec<String> {
+    let input: DeriveInput = syn::parse_str(source).expect("Rust");
+    match crate::expand(&input) {
+        Ok(_) => Vec::new(),
+        Err(error) => error.into_iter().map(|e| e.to_string()).collect(),
+    }
+}
+
+/// A struct with one field complains so.
+#[track_caller]
+fn field(mark: &str, ty: &str, expected: &str) {
+    let source = format!("struct Spec {{ #[schema({mark})] field: {ty} }}");
+    assert_eq!(complaints(&source), [expected], "{source}");
+}
+
+#[track_caller]
+fn whole(source: &str, expected: &str) {
+    assert_eq!(complaints(source), [expected], "{source}");
+}
+
+#[test]
+fn marks_that_do_not_fit_their_type_are_refused() {
+    field(
+        "minimum = 1",
+        "String",
+        "`minimum` is for numbers, and this is `String`: write `min_length` for its length",
+    );
+    field(
+        "max_length = 3",
+        "Vec<String>",
+        "`max_length` is for texts, and this is `Vec<String>`: write `max_items` for its length, or `items(...)` for what is in it",
+    );
+    field(
+        "list_map_keys(\"name\")",
+        "Vec<String>",
+        "`list_map_keys` tells objects apart by their fields, and `Vec<String>` has none: write `list_type = \"set\"`",
+    );
+    field(
+        "items(pattern = \"^a\")",
+        "Vec<i32>",
+        "`pattern` is for texts, and this is `i32`",
+    );
+    field(
+        "min_items = 1",
+        "BTreeMap<String, String>",
+        "`min_items` is for lists, and this is `BTreeMap<String,String>`: write `min_properties`",
+    );
+    field(
+        "list_type = \"set\"",
+        "u32",
+        "`list_type` is for lists, and this is `u32`",
+    );
+    field(
+        "values(minimum = 1)",
+        "Vec<i32>",
+        "`values` is for maps, and this is `Vec<i32>`",
+    );
+}
+
+#[test]
+fn words_that_are_not_known_or_not_right_are_refused() {
+    field("min = 1", "i32", "`min` is called `minimum` here");
+    field(
+        "validation = \"self > 1\"",
+        "i32",
+        "`validation` is called `rule` here",
+    );
+    field(
+        "exclusive_minimum",
+        "i32",
+        "`exclusive_minimum` says that `minimum` itself is not allowed: write `minimum = ..., exclusive_minimum`",
+    );
+    field(
+        "unique_items",
+        "Vec<String>",
+        "Kubernetes refuses `uniqueItems`: write `list_type = \"set\"`, or make it a `BTreeSet`",
+    );
+    field(
+        "list_type = \"map\"",
+        "Vec<Port>",
+        "a list of type \"map\" needs the fields that tell its items apart: write `list_map_keys(\"name\")`",
+    );
+    field(
+        "list_type = \"bag\"",
+        "Vec<Port>",
+        "`list_type` is one of \"atomic\", \"set\", \"map\"",
+    );
+    field(
+        "maximum = \"3\"",
+        "i32",
+        "`maximum` is a number: write `maximum = 3`, without quotes",
+    );
+    field(
+        "minimum = 1, minimum = 2",
+        "i32",
+        "`minimum` is given twice: once is enough",
+    );
+    let unknown = complaints("struct Spec { #[schema(minumum = 1)] field: i32 }");
+    assert!(unknown[0].starts_with("`minumum` is not known; known are as, at_least_one_of,"));
+}
+
+#[test]
+fn defaults_and_presence_that_the_type_does_not_allow_are_refused() {
+    field(
+        "default = \"3\"",
+        "i32",
+        "this default is not a `i32`: write a whole number such as `default = 3`",
+    );
+    field(
+        "default = 3",
+        "Vec<String>",
+        "this default is not a `Vec<String>`: write a list such as `default = [1, 2]`",
+    );
+    field(
+        "default",
+        "String",
+        "there is no default to take: write `default = ...`, or add `#[serde(default = \"function\")]`",
+    );
+    field(
+        "nullable",
+        "String",
+        "`String` cannot hold null: make it `Option<String>`",
+    );
+    field(
+        "optional",
+        "String",
+        "an object without this field could not be read: make it `Option<String>`, or add `#[serde(default)]`",
+    );
+    whole(
+        "#[schema(default = 1)] struct Spec { a: i32 }",
+        "`default` is said of a field: put it on the field that has this type",
+    );
+}
+
+#[test]
+fn rules_that_the_server_would_refuse_are_refused() {
+    field(
+        "rule(\"self > 1\", reason = \"Invalid\")",
+        "i32",
+        "a reason is one of \"FieldValueInvalid\", \"FieldValueForbidden\", \"FieldValueRequired\", \"FieldValueDuplicate\"",
+    );
+    field(
+        "rule(\"self > 1\", field_path = \"a\")",
+        "i32",
+        "a field path begins with a dot: write \".a\"",
+    );
+    field(
+        "rule = \"self > 1 &&\\nself < 3\"",
+        "i32",
+        "a rule of several lines needs a message: write `rule(\"...\", message = \"...\")`",
+    );
+    field("rule = \" \"", "i32", "the rule is empty");
+    field(
+        "rule(\"self > 1\", message = \"a\\nb\")",
+        "i32",
+        "a message is one line: Kubernetes refuses line breaks in it",
+    );
+}
+
+#[test]
+fn enums_without_a_structural_schema_are_refused() {
+    whole(
+        "enum Mixed { Nothing, Some { a: String } }",
+        "`Nothing` is written as a text and the others as objects, which has no structural schema: write `Nothing {}`",
+    );
+    let untagged = complaints("#[serde(untagged)] enum Either { A(i32), B(String) }");
+    assert!(untagged[0].contains("write `#[schema(int_or_string)]` for a number or a text"));
+    let adjacent = complaints("#[serde(tag = \"t\", content = \"c\")] enum Adjacent { A(i32) }");
+    assert!(adjacent[0].contains("leave `content` out"));
+    whole(
+        "struct Pair(i32, String);",
+        "a list of values of different types has no structural schema: give the fields names",
+    );
+}
+
+#[test]
+fn groups_name_fields_that_may_be_absent() {
+    whole(
+        "#[schema(exactly_one_of(\"a\", \"b\"))] struct Spec { a: Option<String>, b: String }",
+        "`b` is always there: make it an `Option` that is skipped when it is `None`",
+    );
+    whole(
+        "#[schema(at_most_one_of(\"a\", \"c\"))] struct Spec { a: Option<String>, b: Option<String> }",
+        "there is no field `c` in the JSON of this type; there are a, b",
+    );
+    whole(
+        "#[schema(at_least_one_of(\"a\"))] struct Spec { a: Option<String> }",
+        "write at least two fields: `at_least_one_of(\"a\", \"b\")`",
+    );
+}
+
+#[test]
+fn attributes_without_effect_are_refused() {
+    let foreign = [
+        ("#[schemars(length(min = 1))]", "write `#[schema(...)]`"),
+        ("#[validate(length(min = 1))]", "write `#[schema(...)]`"),
+        (
+            "#[x_kube(validation = \"self != ''\")]",
+            "write `#[schema(rule(",
+        ),
+        (
+            "#[serde(with = \"seconds\")]",
+            "write `#[schema(as = \"Type\")]`",
+        ),
+    ];
+    for (attribute, advice) in foreign {
+        let found = complaints(&format!("struct Spec {{ {attribute} field: Thing }}"));
+        assert!(found[0].contains(advice), "{found:?}");
+    }
+    whole(
+        "#[crd(label(\"a\", \"b\"))] struct Spec { a: i32 }",
+        "`#[crd(...)]` is about a whole kind: put it beside `#[kube(...)]`",
+    );
+    whole(
+        "#[kube(kind = \"A\")] #[crd(printcolumn(name = \"a\"))] struct Spec { a: i32 }",
+        "`printcolumn` is kube's: write it in `#[kube(...)]`",
+    );
+    whole(
+        "#[kube(kind = \"A\", scale(spec_replicas_path = \".a\"))] struct Spec { a: i32 }",
+        "without a status there is no `scale`: add `status = \"...\"`, the type of the status",
+    );
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() {
+    let source = "struct Spec { #[schema(minimum = 1)] a: String, #[schema(min = 1)] b: i32 }";
+    assert_eq!(complaints(source).len(), 2);
+}
+
+#[test]
+fn what_is_right_has_code() {
+    let source = "#[kube(kind = \"Captain\")] struct Spec { #[schema(default = 3, minimum = 1)] mates: i32 }";
+    let input: DeriveInput = syn::parse_str(source).expect("Rust");
+    let code = crate::expand(&input).expect("right").to_string();
+    assert!(code.contains("CustomKind for Captain"), "{code}");
+    assert!(code.contains("\"minimum\" , json ! (1)"), "{code}");
+}

@@ -1,0 +1,295 @@
+//! Values of one place of a schema.
+//!
+//! A place that has rules or alternatives is tried on its own, so that the tries of one place do not multiply with those of
+//! another.
+
+use std::collections::HashSet;
+
+use kubewright_cel::{Validator, limits::RUNTIME_COST_BUDGET};
+use kubewright_machinery::field::Path;
+use kubewright_schema::structural::{
+    Structural, list_types::validate_list_types, rules::compile_rules, validate::validate,
+};
+use serde_json::{Map, Value, json};
+
+use super::{rng::Rng, text};
+
+/// How often one place is tried.
+const TRIES: usize = 60;
+
+/// Nothing but what is required below this depth.
+const SHALLOW: usize = 8;
+
+/// Nothing at all below this depth.
+const MAX_DEPTH: usize = 100;
+
+/// How much is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// What is required.
+    Least,
+    /// Whatever is allowed.
+    Any,
+}
+
+/// Makes values of one place.
+pub(super) struct Sampler {
+    schema: Value,
+    depth: usize,
+    /// What a value must fulfil that is found by trying.
+    trial: Option<Trial>,
+    properties: Vec<(String, Sampler, bool)>,
+    additional: Option<Box<Sampler>>,
+    items: Option<Box<Sampler>>,
+}
+
+struct Trial {
+    schema: Structural,
+    rules: Option<Validator>,
+}
+
+impl Sampler {
+    pub(super) fn new(schema: &Value, depth: usize) -> Self {
+        let deeper = |schema: &Value| Self::new(schema, depth + 1);
+        let inner = |key: &str| {
+            let schema = schema
+                .get(key)
+                .filter(|s| s.is_object() && depth < MAX_DEPTH);
+            schema.map(|schema| Box::new(deeper(schema)))
+        };
+        let required = schema["required"].as_array();
+        let is_required = |name: &str| required.is_some_and(|r| r.iter().any(|n| n == name));
+        let properties = schema["properties"]
+            .as_object()
+            .filter(|_| depth < MAX_DEPTH);
+        let properties = properties.into_iter().flatten().map(|(name, schema)| {
+            let sampler = deeper(schema);
+            (name.clone(), sampler, is_required(name))
+        });
+        // The whole object is judged by whoever asked for it.
+        let tried = [
+            "x-kubernetes-validations",
+            "allOf",
+            "anyOf",
+            "oneOf",
+            "not",
+            "pattern",
+            "format",
+        ];
+        let tried = depth > 0 && tried.iter().any(|key| schema.get(key).is_some());
+        let compiled = tried.then(|| Structural::compile(schema).ok()).flatten();
+        Self {
+            depth,
+            properties: properties.collect(),
+            additional: inner("additionalProperties"),
+            items: inner("items"),
+            trial: compiled.map(|schema| Trial {
+                rules: compile_rules(&schema, false),
+                schema,
+            }),
+            schema: schema.clone(),
+        }
+    }
+
+    pub(super) fn sample(&self, rng: &mut Rng, effort: Effort) -> Value {
+        let mut value = self.once(rng, effort);
+        if let Some(trial) = &self.trial {
+            for _ in 0..TRIES {
+                if trial.accepts(&value) {
+                    break;
+                }
+                value = self.once(rng, effort);
+            }
+        }
+        value
+    }
+
+    fn once(&self, rng: &mut Rng, effort: Effort) -> Value {
+        let schema = &self.schema;
+        if let Some(values) = schema["enum"].as_array() {
+            return rng.pick(values).cloned().unwrap_or_default();
+        }
+        if schema["nullable"] == true && effort == Effort::Any && rng.one_in(6) {
+            return Value::Null;
+        }
+        if schema["x-kubernetes-int-or-string"] == true {
+            return match schema.get("pattern").is_some() || rng.one_in(2) {
+                true => json!(self.text(rng)),
+                false => json!(rng.between(0, 1000)),
+            };
+        }
+        if schema["x-kubernetes-embedded-resource"] == true {
+            let name = format!("embedded-{}", rng.below(100));
+            let mut object = self.object(rng, effort);
+            object.insert("apiVersion".into(), json!("v1"));
+            object.insert("kind".into(), json!("ConfigMap"));
+            object.insert("metadata".into(), json!({"name": name}));
+            return Value::Object(object);
+        }
+        match schema["type"].as_str() {
+            Some("object") => Value::Object(self.object(rng, effort)),
+            Some("array") => Value::Array(self.list(rng, effort)),
+            Some("string") => json!(self.text(rng)),
+            Some("integer") => json!(self.integer(rng)),
+            Some("number") => self.number(rng),
+            Some("boolean") => json!(rng.one_in(2)),
+            _ => json!({}),
+        }
+    }
+
+    fn object(&self, rng: &mut Rng, effort: Effort) -> Map<String, Value> {
+        let mut out = Map::new();
+        let sparse = effort == Effort::Least || self.depth > SHALLOW;
+        for (name, sampler, required) in &self.properties {
+            if *required || (!sparse && rng.one_in(2)) {
+                out.insert(name.clone(), sampler.sample(rng, effort));
+            }
+        }
+        let least = self.count("minProperties").unwrap_or(0);
+        let most = self
+            .count("maxProperties")
+            .unwrap_or(least.saturating_add(3));
+        if let Some(sampler) = &self.additional {
+            let wanted = if sparse {
+                least
+            } else {
+                rng.between(least, most.min(least.saturating_add(3)))
+            };
+            for _ in 0..wanted.saturating_mul(4) {
+                if i64::try_from(out.len()).unwrap_or(i64::MAX) >= wanted {
+                    break;
+                }
+                let key = text::of_length(1, 12, rng);
+                out.insert(key, sampler.sample(rng, effort));
+            }
+        }
+        for (name, sampler, _) in &self.properties {
+            if i64::try_from(out.len()).unwrap_or(i64::MAX) >= least {
+                break;
+            }
+            if !out.contains_key(name) {
+                out.insert(name.clone(), sampler.sample(rng, effort));
+            }
+        }
+        out
+    }
+
+    fn list(&self, rng: &mut Rng, effort: Effort) -> Vec<Value> {
+        let least = self.count("minItems").unwrap_or(0);
+        let most = self.count("maxItems").unwrap_or(least.saturating_add(3));
+        let sparse = effort == Effort::Least || self.depth > SHALLOW;
+        let wanted = if sparse {
+            least
+        } else {
+            rng.between(least, most.min(least.saturating_add(3)))
+        };
+        let Some(sampler) = &self.items else {
+            return Vec::new();
+        };
+        let keys = self.schema["x-kubernetes-list-map-keys"].as_array();
+        let unique = self.schema["x-kubernetes-list-type"] == "set" || keys.is_some();
+        let identity = |item: &Value| match keys {
+            Some(keys) => keys
+                .iter()
+                .filter_map(Value::as_str)
+                .map(|key| item[key].to_string())
+                .collect(),
+            None => item.to_string(),
+        };
+        let mut out = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
+        for _ in 0..wanted.saturating_mul(8) {
+            if i64::try_from(out.len()).unwrap_or(i64::MAX) >= wanted {
+                break;
+            }
+            let item = sampler.sample(rng, effort);
+            if !unique || seen.insert(identity(&item)) {
+                out.push(item);
+            }
+        }
+        out
+    }
+
+    fn text(&self, rng: &mut Rng) -> String {
+        let word = |key: &str| self.schema[key].as_str();
+        if let Some(text) = word("pattern").and_then(|pattern| text::of_pattern(pattern, rng)) {
+            return text;
+        }
+        if let Some(text) = word("format").and_then(|format| text::of_format(format, rng)) {
+            return text;
+        }
+        let least = self.count("minLength").unwrap_or(0);
+        text::of_length(least, self.count("maxLength").unwrap_or(i64::MAX), rng)
+    }
+
+    fn integer(&self, rng: &mut Rng) -> i64 {
+        let (low, high) = self.bounds();
+        let (low, high) = (low.ceil() as i64, high.floor() as i64);
+        let step = self.schema["multipleOf"]
+            .as_f64()
+            .map_or(1, |n| (n as i64).max(1));
+        let n = match rng.below(4) {
+            0 => low,
+            1 => high,
+            2 => rng.between(low.max(-100).min(high), high.min(100).max(low)),
+            _ => rng.between(low, high),
+        };
+        let down = n - n.rem_euclid(step);
+        if down >= low {
+            down
+        } else {
+            down.saturating_add(step)
+        }
+    }
+
+    fn number(&self, rng: &mut Rng) -> Value {
+        let (low, high) = self.bounds();
+        let (low, high) = (low.max(-1e6).min(high), high.min(1e6).max(low));
+        let step = self.schema["multipleOf"]
+            .as_f64()
+            .filter(|step| *step > 0.0);
+        let part = (rng.number() % 1000) as f64 / 1000.0;
+        let n = low + (high - low) * part;
+        json!(step.map_or(n, |step| (n / step).floor() * step))
+    }
+
+    /// The least and the greatest number, exclusive bounds moved by one.
+    fn bounds(&self) -> (f64, f64) {
+        let schema = &self.schema;
+        let whole = schema["type"] == "integer";
+        let (mut low, mut high) = match schema["format"].as_str() {
+            Some("int32") => (f64::from(i32::MIN), f64::from(i32::MAX)),
+            // Within what a float holds exactly, as JSON numbers do.
+            _ => (-9e15, 9e15),
+        };
+        let past = |exclusive: &Value| match (exclusive == true, whole) {
+            (false, _) => 0.0,
+            (true, true) => 1.0,
+            (true, false) => 1e-6,
+        };
+        if let Some(minimum) = schema["minimum"].as_f64() {
+            low = low.max(minimum + past(&schema["exclusiveMinimum"]));
+        }
+        if let Some(maximum) = schema["maximum"].as_f64() {
+            high = high.min(maximum - past(&schema["exclusiveMaximum"]));
+        }
+        (low, high.max(low))
+    }
+
+    fn count(&self, key: &str) -> Option<i64> {
+        self.schema[key].as_i64()
+    }
+}
+
+impl Trial {
+    fn accepts(&self, value: &Value) -> bool {
+        let root = Path::root();
+        let rules = self.rules.as_ref();
+        validate(value, &self.schema, &root).is_empty()
+            && validate_list_types(value, &self.schema, &root).is_empty()
+            && rules.is_none_or(|rules| {
+                let outcome = rules.validate(value, None, RUNTIME_COST_BUDGET, false);
+                outcome.errors.is_empty()
+            })
+    }
+}

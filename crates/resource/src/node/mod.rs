@@ -1,0 +1,329 @@
+//! A schema while it is made: what the code that `#[derive(Schema)]` writes calls.
+//!
+//! Nodes of types that have a schema of their own are brought into the form of Kubernetes first (`normal`), so that a
+//! finished node is structural whatever it was made of.
+
+mod normal;
+
+use kubewright_cel::escape;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+pub(crate) use normal::normalise;
+
+/// The text of quantities.
+const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
+
+/// A schema while it is made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node(Map<String, Value>);
+
+impl Node {
+    /// A schema that says nothing.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// The schema of an object without fields.
+    pub fn object() -> Self {
+        Self::empty().set("type", json!("object"))
+    }
+
+    /// The schema of a type.
+    pub fn of<T: JsonSchema + ?Sized>(generator: &mut SchemaGenerator) -> Self {
+        Self::from_value(generator.subschema_for::<T>().to_value())
+    }
+
+    /// A schema that is there already.
+    pub fn from_value(mut value: Value) -> Self {
+        normalise(&mut value);
+        match value {
+            Value::Object(fields) => Self(fields),
+            _ => Self::empty(),
+        }
+    }
+
+    /// An internally tagged enum: its variants by name.
+    pub fn tagged(tag: &str, variants: Vec<(&str, Node)>) -> Self {
+        let names: Vec<&str> = variants.iter().map(|(name, _)| *name).collect();
+        let mut object = Self::object();
+        let kind = Self::empty().set("type", json!("string"));
+        object.property(tag, kind.set("enum", json!(names)), true, false);
+        for (name, node) in variants {
+            let required = node.required();
+            object.flatten(node, true);
+            let Some(tag) = escape(tag).filter(|_| !required.is_empty()) else {
+                continue;
+            };
+            let present: Vec<String> = required.iter().filter_map(|field| has(field)).collect();
+            let rule = format!(
+                "self.{tag} != {} || {}",
+                cel_text(name),
+                present.join(" && ")
+            );
+            let message = format!("{tag} {name} needs {}", required.join(", "));
+            object = object.rule(json!({
+                "rule": rule,
+                "message": message,
+            }));
+        }
+        object
+    }
+
+    /// Sets a keyword. `false` and `null` are left out.
+    #[must_use]
+    pub fn set(mut self, key: &str, value: Value) -> Self {
+        match value {
+            Value::Bool(false) | Value::Null => self.0.remove(key),
+            value => self.0.insert(key.to_owned(), value),
+        };
+        self
+    }
+
+    /// Adds a rule.
+    #[must_use]
+    pub fn rule(mut self, rule: Value) -> Self {
+        let rules = self
+            .0
+            .entry("x-kubernetes-validations")
+            .or_insert(json!([]));
+        if let Value::Array(rules) = rules {
+            rules.push(rule);
+        }
+        self
+    }
+
+    /// A number or a text.
+    #[must_use]
+    pub fn int_or_string(mut self) -> Self {
+        for key in ["type", "format", "oneOf"] {
+            self.0.remove(key);
+        }
+        self.set("x-kubernetes-int-or-string", json!(true))
+    }
+
+    /// The same without a description: of types that everybody knows.
+    #[must_use]
+    pub fn undescribed(mut self) -> Self {
+        self.0.remove("description");
+        self
+    }
+
+    /// A quantity, such as `1500m`.
+    #[must_use]
+    pub fn quantity(self) -> Self {
+        self.int_or_string().set("pattern", json!(QUANTITY))
+    }
+
+    /// A whole object of some kind.
+    #[must_use]
+    pub fn embedded_resource(self) -> Self {
+        self.set("type", json!("object"))
+            .set("x-kubernetes-embedded-resource", json!(true))
+    }
+
+    /// The default. `null` is none.
+    #[must_use]
+    pub fn default_value(self, value: Value) -> Self {
+        match value {
+            Value::Null => self,
+            // `set` would take `false` for nothing.
+            value => {
+                let mut this = self;
+                this.0.insert("default".into(), value);
+                this
+            }
+        }
+    }
+
+    /// Changes the schema of the items of a list.
+    #[must_use]
+    pub fn items(self, change: impl FnOnce(Node) -> Node) -> Self {
+        self.below("items", change)
+    }
+
+    /// Changes the schema of the values of a map.
+    #[must_use]
+    pub fn values(self, change: impl FnOnce(Node) -> Node) -> Self {
+        self.below("additionalProperties", change)
+    }
+
+    /// Exactly one of these fields is there.
+    #[must_use]
+    pub fn exactly_one_of(self, names: &[&str]) -> Self {
+        self.count(names, "== 1", "exactly one", "must")
+    }
+
+    /// At most one of these fields is there.
+    #[must_use]
+    pub fn at_most_one_of(self, names: &[&str]) -> Self {
+        self.count(names, "<= 1", "at most one", "may")
+    }
+
+    /// At least one of these fields is there.
+    #[must_use]
+    pub fn at_least_one_of(self, names: &[&str]) -> Self {
+        self.count(names, ">= 1", "at least one", "must")
+    }
+
+    /// Adds a field.
+    pub fn property(&mut self, name: &str, mut node: Node, required: bool, immutable: bool) {
+        if immutable {
+            node = node.rule(json!({"rule": "self == oldSelf", "message": "field is immutable"}));
+        }
+        if node.0.contains_key("x-kubernetes-int-or-string") {
+            // kube would make it nullable otherwise; the finished definition goes without.
+            node.0.entry("nullable").or_insert(json!(false));
+        }
+        self.add_fields([(name.to_owned(), Value::Object(node.0))]);
+        if required {
+            self.require(name);
+        }
+        let Some(ident) = escape(name).filter(|_| immutable && !required) else {
+            return;
+        };
+        // A field that may be absent could be taken away and be set anew.
+        *self = std::mem::take(self).rule(json!({
+            "rule": format!("!has(oldSelf.{ident}) || has(self.{ident})"),
+            "message": format!("field {name} is immutable once set"),
+        }));
+    }
+
+    /// Adds the fields of another object. `optional`: none of them need be there.
+    pub fn flatten(&mut self, node: Node, optional: bool) {
+        let Node(mut other) = node;
+        if let Some(Value::Object(fields)) = other.remove("properties") {
+            self.add_fields(fields);
+        }
+        if let (Some(Value::Array(names)), false) = (other.remove("required"), optional) {
+            for name in names.iter().filter_map(Value::as_str) {
+                self.require(name);
+            }
+        }
+        if let Some(Value::Array(rules)) = other.remove("x-kubernetes-validations") {
+            for rule in rules {
+                *self = std::mem::take(self).rule(rule);
+            }
+        }
+        let open = [
+            "additionalProperties",
+            "x-kubernetes-preserve-unknown-fields",
+        ];
+        if open.iter().any(|key| other.contains_key(*key)) {
+            *self = std::mem::take(self).set("x-kubernetes-preserve-unknown-fields", json!(true));
+        }
+    }
+
+    /// The finished schema.
+    pub fn into_schema(self) -> Schema {
+        Schema::from(self.0)
+    }
+
+    /// The finished schema, as a value.
+    pub fn into_value(self) -> Value {
+        Value::Object(self.0)
+    }
+
+    fn below(mut self, key: &str, change: impl FnOnce(Node) -> Node) -> Self {
+        let inner = match self.0.remove(key) {
+            Some(Value::Object(fields)) => Self(fields),
+            _ => Self::empty(),
+        };
+        let changed = change(inner);
+        self.0.insert(key.to_owned(), Value::Object(changed.0));
+        self
+    }
+
+    fn add_fields(&mut self, added: impl IntoIterator<Item = (String, Value)>) {
+        let fields = self.0.entry("properties").or_insert_with(|| json!({}));
+        if let Value::Object(fields) = fields {
+            fields.extend(added);
+        }
+    }
+
+    fn require(&mut self, name: &str) {
+        let required = self.0.entry("required").or_insert(json!([]));
+        if let Value::Array(names) = required
+            && !names.iter().any(|n| n == name)
+        {
+            names.push(json!(name));
+            names.sort_unstable_by(|a, b| a.as_str().cmp(&b.as_str()));
+        }
+    }
+
+    fn required(&self) -> Vec<String> {
+        let names = self.0.get("required").and_then(Value::as_array);
+        let names = names.into_iter().flatten().filter_map(Value::as_str);
+        names.map(str::to_owned).collect()
+    }
+
+    fn count(self, names: &[&str], limit: &str, how_many: &str, verb: &str) -> Self {
+        let present: Vec<String> = names.iter().filter_map(|name| has(name)).collect();
+        let rule = format!("[{}].filter(x,x==true).size() {limit}", present.join(","));
+        let message = format!(
+            "{how_many} of the fields in [{}] {verb} be set",
+            names.join(" ")
+        );
+        self.rule(json!({"rule": rule, "message": message}))
+    }
+}
+
+/// Whether a field is there, in CEL.
+fn has(field: &str) -> Option<String> {
+    escape(field).map(|ident| format!("has(self.{ident})"))
+}
+
+/// A text in CEL.
+fn cel_text(text: &str) -> String {
+    let escaped = text.replace('\\', r"\\").replace('\'', r"\'");
+    format!("'{escaped}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_a_flattened_object_join_those_of_the_outer() {
+        let mut inner = Node::object();
+        inner.property("a", Node::empty(), true, false);
+        inner.property("b", Node::empty(), false, false);
+        let mut outer = Node::object();
+        outer.flatten(inner.clone(), false);
+        assert_eq!(outer.required(), ["a"]);
+        let mut outer = Node::object();
+        outer.flatten(inner, true);
+        assert_eq!(
+            outer.into_value(),
+            json!({"type": "object", "properties": {"a": {}, "b": {}}})
+        );
+    }
+
+    #[test]
+    fn a_flattened_map_lets_any_field_through() {
+        let mut outer = Node::object();
+        outer.property("a", Node::empty(), false, false);
+        let map = Node::object().set("additionalProperties", json!({"type": "string"}));
+        outer.flatten(map, false);
+        let value = outer.into_value();
+        assert_eq!(value["x-kubernetes-preserve-unknown-fields"], true);
+        assert!(value.get("additionalProperties").is_none());
+    }
+
+    #[test]
+    fn a_default_of_false_stays() {
+        let node = Node::empty().default_value(json!(false));
+        assert_eq!(node.into_value(), json!({"default": false}));
+    }
+
+    #[test]
+    fn names_that_cel_reserves_are_escaped_in_rules() {
+        let mut object = Node::object();
+        object.property("namespace", Node::empty(), false, true);
+        let value = object.into_value();
+        assert_eq!(
+            value["x-kubernetes-validations"][0]["rule"],
+            "!has(oldSelf.__namespace__) || has(self.__namespace__)"
+        );
+    }
+}

@@ -1,0 +1,269 @@
+//! A resource as people write them, with everything that is usual.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::CustomResource;
+use kubewright::{CustomKind, Generator, Schema, generate::Rng};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The captain of a ship.
+#[derive(CustomResource, Schema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "crew.example.com",
+    version = "v1",
+    kind = "Captain",
+    namespaced,
+    status = "CaptainStatus",
+    derive = "PartialEq",
+    scale(
+        spec_replicas_path = ".spec.mates",
+        status_replicas_path = ".status.mates"
+    ),
+    selectable = ".spec.colour"
+)]
+#[serde(rename_all = "camelCase")]
+#[schema(rule(
+    "!has(self.maxMates) || self.mates <= self.maxMates",
+    message_expression = "self.maxMates > 100 ? 'no ship is that large' : 'the ship is too small'",
+    reason = "FieldValueForbidden",
+    field_path = ".mates"
+))]
+pub(crate) struct CaptainSpec {
+    /// What the captain is called.
+    #[schema(min_length = 1, max_length = 20, pattern = "^[A-Z][a-z]*$")]
+    pub(crate) name: String,
+    #[schema(default = 3, minimum = 0, maximum = 100)]
+    pub(crate) mates: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 200)]
+    pub(crate) max_mates: Option<i32>,
+    #[schema(immutable, max_length = 10)]
+    pub(crate) colour: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(list_map_keys("name"), max_items = 4)]
+    pub(crate) ships: Vec<Ship>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) berth: Option<Berth>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rank: Option<Rank>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(max_properties = 3, values(minimum = 0))]
+    pub(crate) stores: BTreeMap<String, i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) share: Option<IntOrString>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) vessel: Option<Vessel>,
+}
+
+#[derive(Schema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Ship {
+    #[schema(max_length = 10)]
+    pub(crate) name: String,
+    #[schema(default = 1, minimum = 1, multiple_of = 1)]
+    pub(crate) masts: u8,
+}
+
+/// Where the captain sleeps.
+#[derive(Schema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Berth {
+    Cabin { deck: i32 },
+    Inn(Inn),
+}
+
+#[derive(Schema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Inn {
+    #[schema(format = "hostname")]
+    pub(crate) host: String,
+}
+
+#[derive(Schema, Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Rank {
+    FirstMate,
+    Captain,
+}
+
+/// Internally tagged.
+#[derive(Schema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub(crate) enum Vessel {
+    Sail { masts: i32 },
+    Steam { power: i32, fuel: Option<String> },
+}
+
+/// What is known of a captain.
+#[derive(Schema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CaptainStatus {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0)]
+    pub(crate) mates: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(enum = ["Ashore", "Afloat"])]
+    pub(crate) phase: Option<String>,
+}
+
+pub(crate) fn captain(name: &str) -> Captain {
+    let spec = CaptainSpec {
+        name: "Ahab".into(),
+        mates: 2,
+        max_mates: Some(5),
+        colour: "white".into(),
+        ships: vec![Ship {
+            name: "Pequod".into(),
+            masts: 3,
+        }],
+        berth: Some(Berth::Cabin { deck: 1 }),
+        rank: Some(Rank::Captain),
+        stores: BTreeMap::new(),
+        share: None,
+        vessel: Some(Vessel::Sail { masts: 3 }),
+    };
+    Captain::new(name, spec)
+}
+
+#[test]
+fn a_good_object_is_valid() {
+    captain("ahab").validate(None).expect("valid");
+}
+
+#[test]
+fn a_wrong_object_is_refused_in_the_words_of_the_server() {
+    let mut object = captain("ahab");
+    object.spec.mates = 9;
+    object.spec.name = "ahab".into();
+    let refused = object.validate(None).expect_err("two things are wrong");
+    assert_eq!(
+        refused.message,
+        "Captain.crew.example.com \"ahab\" is invalid: [spec.name: Invalid value: \"ahab\": spec.name in body should match \
+         '^[A-Z][a-z]*$', spec.mates: Forbidden: the ship is too small]"
+    );
+}
+
+#[test]
+fn what_must_not_change_is_compared_with_the_old() {
+    let old = captain("ahab");
+    let mut new = old.clone();
+    new.spec.colour = "black".into();
+    new.validate(None).expect("fine on its own");
+    let refused = new.validate(Some(&old)).expect_err("immutable");
+    assert!(
+        refused.message.contains("spec.colour: Invalid value"),
+        "{}",
+        refused.message
+    );
+    assert!(
+        refused.message.contains("field is immutable"),
+        "{}",
+        refused.message
+    );
+}
+
+#[test]
+fn the_status_is_judged_on_its_own() {
+    let old = captain("ahab");
+    let mut new = old.clone();
+    new.status = Some(CaptainStatus {
+        mates: Some(-1),
+        phase: None,
+    });
+    new.validate(Some(&old))
+        .expect("the status is not looked at");
+    let refused = new.validate_status(&old).expect_err("less than none");
+    assert!(
+        refused.message.contains("status.mates"),
+        "{}",
+        refused.message
+    );
+}
+
+#[test]
+fn the_judge_fills_in_defaults() {
+    let object = json!({
+        "apiVersion": "crew.example.com/v1", "kind": "Captain", "metadata": {"name": "a"},
+        "spec": {"name": "A", "colour": "red", "unknown": 1, "ships": [{"name": "x"}]},
+    });
+    let stored = Captain::judge().create(&object).expect("valid");
+    assert_eq!(
+        stored["spec"],
+        json!({"name": "A", "colour": "red", "mates": 3, "ships": [{"name": "x", "masts": 1}]})
+    );
+}
+
+#[test]
+fn an_internally_tagged_enum_needs_the_fields_of_its_variant() {
+    let object = json!({
+        "apiVersion": "crew.example.com/v1", "kind": "Captain", "metadata": {"name": "a"},
+        "spec": {"name": "A", "colour": "red", "vessel": {"type": "Steam", "fuel": "coal"}},
+    });
+    let refused = Captain::judge().create(&object).expect_err("no power");
+    assert!(
+        refused.message.contains("type Steam needs power"),
+        "{}",
+        refused.message
+    );
+}
+
+#[test]
+fn generated_objects_fit_the_type() {
+    let generator = Generator::of::<Captain>();
+    for seed in 0..200 {
+        let object = generator
+            .object(&mut Rng::new(seed))
+            .expect("there are valid ones");
+        let object = Captain::judge().with_defaults(&object);
+        let typed: Captain = serde_json::from_value(object).expect("the type holds it");
+        typed.validate(None).expect("valid");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_object() {
+    let generator = Generator::of::<Captain>();
+    let make = |seed| generator.object(&mut Rng::new(seed)).expect("valid");
+    assert_eq!(make(5), make(5));
+    let distinct: std::collections::BTreeSet<String> =
+        (0..20).map(|s| make(s).to_string()).collect();
+    assert_eq!(distinct.len(), 20);
+}
+
+#[test]
+fn the_smallest_object_has_what_it_needs() {
+    let generator = Generator::of::<Captain>();
+    let object: Value = generator.minimal(&mut Rng::new(1)).expect("valid");
+    let fields: Vec<&String> = object["spec"]
+        .as_object()
+        .expect("an object")
+        .keys()
+        .collect();
+    assert_eq!(fields, ["colour", "name"]);
+}
+
+#[test]
+fn types_of_kube_alone_are_judged_too() {
+    mod plain {
+        use kube::{CustomResource, KubeSchema};
+        use serde::{Deserialize, Serialize};
+
+        #[derive(CustomResource, KubeSchema, Clone, Debug, Serialize, Deserialize)]
+        #[kube(group = "crew.example.com", version = "v1", kind = "Plain", namespaced)]
+        pub(super) struct PlainSpec {
+            #[x_kube(validation = ("self != ''", "say something"))]
+            pub(super) text: String,
+        }
+    }
+    kubewright::custom_kind!(plain::Plain);
+    let spec = plain::PlainSpec {
+        text: String::new(),
+    };
+    let refused = plain::Plain::new("a", spec)
+        .validate(None)
+        .expect_err("empty");
+    assert!(
+        refused.message.contains("say something"),
+        "{}",
+        refused.message
+    );
+}
