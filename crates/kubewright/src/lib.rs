@@ -1,6 +1,6 @@
 //! Everything needed to program Kubernetes in Rust.
 //!
-//! The facade: it re-exports the crates of the workspace by feature and holds no code of its own.
+//! The facade: it re-exports the crates of the workspace by feature. Its only code of its own is the frame of an operator.
 //!
 //! | feature | module | what it gives |
 //! |---|---|---|
@@ -8,8 +8,10 @@
 //! | always | [`catalog`], [`builtins`] | facts, defaults and rules of the built-in kinds |
 //! | always | [`schema`], [`merge`], [`protobuf`] | decoding by type, patches and server-side apply, the wire form |
 //! | always | [`cel`] | expressions: parser, type checker, costs, evaluation |
+//! | `derive` (default) | `resource`, `Schema`, `CustomKind` | custom resources from Rust types: definitions, validation, versions |
 //! | `server` (default) | `apiserver`, `controlplane`, `store` | API servers, the control plane, storage |
 //! | `controller` | `client`, `informer`, `workqueue`, `controller` | what controllers are made of |
+//! | `operator` | `operator` | a program of APIs and controllers that runs itself and describes itself |
 //! | `testing` | `testing` | a cluster for tests |
 //!
 //! ```
@@ -19,6 +21,9 @@
 //! assert_eq!(memory.to_string(), "1536Mi");
 //! assert_eq!(memory.value(), 1536 * 1024 * 1024);
 //! ```
+
+#[cfg(feature = "operator")]
+pub mod operator;
 
 pub use kubewright_builtins as builtins;
 pub use kubewright_catalog as catalog;
@@ -38,6 +43,8 @@ pub use kubewright_controller as controller;
 pub use kubewright_controlplane as controlplane;
 #[cfg(feature = "controller")]
 pub use kubewright_informer as informer;
+#[cfg(feature = "derive")]
+pub use kubewright_resource::{self as resource, __derive, CustomKind, Schema, custom_kind};
 #[cfg(feature = "server")]
 pub use kubewright_store as store;
 #[cfg(feature = "testing")]

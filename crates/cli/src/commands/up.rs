@@ -1,4 +1,7 @@
 //! `kubewright up`: the control plane on a socket, until Ctrl-C.
+//!
+//! Built-in controllers start when the server is ready, so that it is ready no later for them. They reach it without a
+//! socket, with a token of their own.
 
 use std::{
     fs,
@@ -15,9 +18,12 @@ use kubewright_apiserver::{
     auth::TokenFile,
     serve::{ServeOptions, certs::SelfSigned, kubeconfig::Kubeconfig, serve},
 };
+use kubewright_controllers::Controllers;
 use kubewright_controlplane::{ControlPlane, plane::FIRST};
 use kubewright_store::MemoryStore;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::oneshot};
+
+use super::in_process;
 
 #[derive(Args)]
 pub(crate) struct Up {
@@ -32,6 +38,15 @@ pub(crate) struct Up {
     /// Bearer tokens in kube-apiserver's CSV form: token,user,uid,"group1,group2". Without it, one token is made up.
     #[arg(long, value_name = "FILE")]
     token_auth_file: Option<PathBuf>,
+
+    /// Built-in controllers: `default`, `none`, or a list such as `*,-garbagecollector` or `namespace,serviceaccount`.
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "default",
+        allow_hyphen_values = true
+    )]
+    controllers: Controllers,
 
     /// Reserved for the durable store; this version keeps everything in memory.
     #[arg(long, value_name = "DIR")]
@@ -55,7 +70,8 @@ impl Up {
             )
         })?;
         let address = listener.local_addr()?;
-        let (tokens, token) = self.tokens()?;
+        let (mut tokens, token) = self.tokens()?;
+        let own_token = in_process::token(&mut tokens);
         let store = MemoryStore::starting_at(FIRST);
         let plane = ControlPlane::builder()
             .store(Arc::new(store.clone()))
@@ -84,7 +100,21 @@ impl Up {
             self.kubeconfig.display()
         ))?;
         let server = plane.server().clone();
+        let client = in_process::client(server.clone(), &own_token)?;
+        let controllers = self.controllers.root_ca(certificates.ca_pem);
+        let (tell, told) = oneshot::channel::<()>();
+        let controllers = tokio::spawn(async move {
+            let told = async { drop(told.await) };
+            controllers.run(client, told).await
+        });
+        let stop = async {
+            stop.await;
+            drop(tell);
+        };
         serve(listener, Some(tls), server, ServeOptions::default(), stop).await?;
+        controllers
+            .await?
+            .context("the built-in controllers failed")?;
         expiry.abort();
         say("kubewright has stopped")?;
         Ok(())
@@ -113,7 +143,7 @@ impl Up {
 }
 
 /// Prints a line at once. Nobody listening any more is no reason to stop.
-fn say(line: &str) -> std::io::Result<()> {
+pub(super) fn say(line: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout();
     match writeln!(out, "{line}").and_then(|()| out.flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -131,7 +161,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// Writes a file that only its owner can read: it holds a token.
-fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(super) fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
@@ -146,7 +176,7 @@ fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
 /// Ready when the process is told to stop: by Ctrl-C, or by the signal that service managers send. It listens from now on, so
 /// that a signal that comes before anybody waits is not lost.
 #[cfg(unix)]
-fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
+pub(super) fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
@@ -160,6 +190,6 @@ fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
 
 /// Ready when the process is told to stop, by Ctrl-C.
 #[cfg(not(unix))]
-fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
+pub(super) fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
     Ok(async { drop(tokio::signal::ctrl_c().await) })
 }

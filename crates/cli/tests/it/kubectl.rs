@@ -57,6 +57,7 @@ scenarios! {
     get_prints_every_form
     label_and_annotate_change_metadata
     lists_come_in_chunks
+    namespaces_and_owners_take_everything_with_them
     nodes_are_cordoned_and_drained
     patch_changes_fields
     proxy_serves_plain_http
@@ -70,6 +71,9 @@ scenarios! {
     watch_follows_changes
 }
 
+/// The scenarios that need the built-in controllers. The others count what they have made.
+const WITH_CONTROLLERS: [&str; 1] = ["namespaces_and_owners_take_everything_with_them"];
+
 fn run(name: &str) {
     let Some(kubectl) = kubectl() else { return };
     let file = conformance().join("kubectl").join(format!("{name}.txt"));
@@ -82,7 +86,13 @@ fn run(name: &str) {
     let folder = Folder::new();
     let kubeconfig = folder.path().join("kubeconfig");
     let other = env::var_os("KUBEWRIGHT_SCENARIO_KUBECONFIG").map(PathBuf::from);
-    let server = other.is_none().then(Server::start);
+    let server = other.is_none().then(|| {
+        if WITH_CONTROLLERS.contains(&name) {
+            Server::start_with(&[])
+        } else {
+            Server::start()
+        }
+    });
     let original = server
         .as_ref()
         .map(Server::kubeconfig)

@@ -1,10 +1,12 @@
-//! The `kubewright` tool from outside: how `up` starts and stops, and what `kubectl` and clients in other languages see
+//! The `kubewright` tool from outside: how `up` and `demo` start and stop, and what `kubectl` and clients in other languages see
 //! when they talk to it. The scenarios and client programs are in `conformance/` at the root of the repository.
 
 mod clients;
+mod demo;
 mod https;
 mod kubectl;
 mod process;
+mod projects;
 mod scenario;
 mod server;
 mod up;

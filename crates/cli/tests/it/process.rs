@@ -47,10 +47,6 @@ impl Process {
         }
     }
 
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Waits until `enough` holds for the output so far, and returns that output. Returns earlier if the output ends.
     pub(crate) fn output_until(
         &mut self,
@@ -93,6 +89,17 @@ impl Process {
         }
         let status = self.child.wait().expect("a status");
         (String::from_utf8_lossy(&self.seen).into_owned(), status)
+    }
+
+    /// Sends a signal, by name, and waits for the process to end.
+    pub(crate) fn signal(self, name: &str) -> (String, ExitStatus) {
+        let kill = format!("kill -{name} {}", self.child.id());
+        let sent = Command::new("sh")
+            .args(["-c", &kill])
+            .status()
+            .expect("a shell");
+        assert!(sent.success());
+        self.finish()
     }
 
     /// Ends the process at once and returns all it has written.

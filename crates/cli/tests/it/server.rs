@@ -49,8 +49,9 @@ impl Drop for Folder {
 }
 
 impl Server {
+    /// A server alone: what it holds is what it was given.
     pub(crate) fn start() -> Self {
-        Self::start_with(&[])
+        Self::start_with(&["--controllers", "none"])
     }
 
     /// Starts `kubewright up` with further arguments, and waits for its first line.
@@ -98,12 +99,6 @@ impl Server {
 
     /// Sends a signal, by name, and waits for the process to end.
     pub(crate) fn signal(self, name: &str) -> (String, ExitStatus) {
-        let kill = format!("kill -{name} {}", self.process.id());
-        let sent = Command::new("sh")
-            .args(["-c", &kill])
-            .status()
-            .expect("a shell");
-        assert!(sent.success());
-        self.process.finish()
+        self.process.signal(name)
     }
 }

@@ -1,0 +1,160 @@
+//! `kubewright demo`: a control plane, a controller, a story to keep it busy, and a look at what its loop does.
+//!
+//! The controller is that of `examples/ingress_manager`. On a terminal the view is drawn in its place until Ctrl-C;
+//! elsewhere, and with `--once`, it is written line by line. `--once` tells the story without pauses, opens no socket, and
+//! fails if the story does not end as it should.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `plane` | the control plane, and its socket for kubectl |
+//! | `observed` | the controller, and what can be seen of it |
+//! | `story`, `actor` | what is done to the cluster, and what should come of it |
+//! | `happening`, `screen`, `frame`, `style` | how it is shown |
+
+mod actor;
+mod frame;
+mod happening;
+mod observed;
+mod plane;
+mod screen;
+mod story;
+mod style;
+
+use std::{
+    io::{IsTerminal, stdout},
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use anyhow::ensure;
+use clap::Args;
+use kubewright_controller::Manager;
+use tokio::sync::oneshot;
+
+use actor::Actor;
+use plane::Plane;
+use screen::Screen;
+use story::Story;
+use style::Style;
+
+use super::up::{interrupted, say};
+
+/// How long people have to read, before and after each step.
+const PAUSE: Duration = Duration::from_millis(1500);
+
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// Tell the story once, without pauses, and fail if it does not end as it should.
+    #[arg(long)]
+    once: bool,
+
+    /// The port on this machine to serve the cluster on. 0 lets the system choose.
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value_t = 0,
+        conflicts_with = "once"
+    )]
+    port: u16,
+
+    /// Where to write the kubeconfig. It is removed at the end.
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "kubewright-demo.kubeconfig",
+        conflicts_with = "once"
+    )]
+    kubeconfig: PathBuf,
+}
+
+impl Demo {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        let began = Instant::now();
+        let stop = interrupted()?;
+        let mut plane = Plane::start().await?;
+        let terminal =
+            stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
+        let style = Style::of(terminal);
+        let (mut server, mut join) = (String::new(), String::new());
+        if !self.once {
+            server = plane.listen(self.port, &self.kubeconfig).await?;
+            join = format!(
+                "kubectl --kubeconfig {} get services,ingresses --watch",
+                self.kubeconfig.display()
+            );
+        }
+        let screen = Screen::new(terminal && !self.once, style, server, join.clone());
+        let ready = began.elapsed().as_millis();
+        screen.say(&format!(
+            "kubewright demo: the control plane is ready in {ready} ms"
+        ));
+        if !self.once {
+            screen.say(&format!("join in: {join}"));
+        }
+        self.play(&plane, &screen, stop).await
+    }
+
+    /// Runs the controller, and tells the story to it.
+    async fn play(
+        &self,
+        plane: &Plane,
+        screen: &Screen,
+        stop: impl Future<Output = ()>,
+    ) -> anyhow::Result<()> {
+        let manager = Manager::new(plane.client());
+        let controller = observed::install(&manager, screen)?;
+        let (end, ended) = oneshot::channel::<()>();
+        let run = manager.clone();
+        let mut running = tokio::spawn(async move {
+            let shutdown = async {
+                // Told to end, or left alone.
+                let _ = ended.await;
+            };
+            run.run(shutdown).await
+        });
+        let story = Story {
+            screen: screen.clone(),
+            manager: manager.clone(),
+            actor: Actor::new(&plane.client(), screen),
+            pause: if self.once { Duration::ZERO } else { PAUSE },
+        };
+        let told = tokio::select! {
+            told = self.tell(&story) => Some(told),
+            () = screen.draw(|| observed::gauges(&manager, &controller)) => None,
+            () = stop => None,
+            ended = &mut running => {
+                ended??;
+                None
+            }
+        };
+        drop(end);
+        if !running.is_finished() {
+            running.await??;
+        }
+        match told {
+            Some(told) => told,
+            None => Ok(say("kubewright demo has stopped")?),
+        }
+    }
+
+    /// Tells the story: once, or again and again.
+    async fn tell(&self, story: &Story) -> anyhow::Result<()> {
+        for round in 1.. {
+            story.screen.round(round);
+            let began = Instant::now();
+            let (steps, failed) = story.tell().await;
+            let (events, reconciles, failures) = story.screen.counts();
+            let took = began.elapsed().as_secs_f64();
+            story.screen.say(&format!(
+                "\n{} of {steps} steps went as they should: {events} events, {reconciles} reconciles, \
+                 {failures} of them failed, {took:.2} s",
+                steps - failed
+            ));
+            if self.once {
+                ensure!(failed == 0, "{failed} of {steps} steps went wrong");
+                break;
+            }
+        }
+        Ok(())
+    }
+}

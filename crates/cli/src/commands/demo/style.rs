@@ -1,0 +1,51 @@
+//! Colours, where the terminal has them.
+
+/// Whether text is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    Coloured,
+}
+
+impl Style {
+    /// Coloured on a terminal, unless `NO_COLOR` is set to something.
+    pub(super) fn of(terminal: bool) -> Self {
+        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        if terminal && !unwanted {
+            Self::Coloured
+        } else {
+            Self::Plain
+        }
+    }
+
+    pub(super) fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    pub(super) fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    pub(super) fn red(self, text: &str) -> String {
+        self.with("31", text)
+    }
+
+    pub(super) fn green(self, text: &str) -> String {
+        self.with("32", text)
+    }
+
+    pub(super) fn yellow(self, text: &str) -> String {
+        self.with("33", text)
+    }
+
+    pub(super) fn cyan(self, text: &str) -> String {
+        self.with("36", text)
+    }
+
+    fn with(self, code: &str, text: &str) -> String {
+        match self {
+            Self::Plain => text.to_owned(),
+            Self::Coloured => format!("\x1b[{code}m{text}\x1b[0m"),
+        }
+    }
+}

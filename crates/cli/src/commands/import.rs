@@ -1,0 +1,161 @@
+//! `kubewright import crd`: Rust types from a definition, in a file or in a cluster.
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use clap::{Args, Subcommand};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Api, Client, Config, config::KubeConfigOptions};
+use kubewright_scaffold::{
+    Refusal,
+    import_crd::{Module, import},
+    plan::Plan,
+};
+
+use super::planned::{Answer, here, say};
+
+#[derive(Args)]
+pub(crate) struct Import {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Makes Rust types of a CustomResourceDefinition.
+    Crd(Crd),
+}
+
+#[derive(Args)]
+struct Crd {
+    /// A file, "-" for standard input, or with --cluster the name of a definition: certificates.cert-manager.io
+    source: String,
+
+    /// Takes the definition from the cluster of the kubeconfig.
+    #[arg(long)]
+    cluster: bool,
+
+    /// The context of the kubeconfig.
+    #[arg(long, value_name = "NAME", requires = "cluster")]
+    context: Option<String>,
+
+    /// Only this version.
+    #[arg(long, visible_alias = "api-version", value_name = "VERSION")]
+    version: Option<String>,
+
+    /// The directory for the types: one file for each version. Without it they are printed.
+    #[arg(long, value_name = "DIRECTORY")]
+    out: Option<PathBuf>,
+
+    /// Replaces files that are there.
+    #[arg(long, requires = "out")]
+    force: bool,
+
+    #[command(flatten)]
+    answer: Answer,
+}
+
+impl Import {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        match self.what {
+            What::Crd(crd) => crd.run().await,
+        }
+    }
+}
+
+impl Crd {
+    async fn run(self) -> anyhow::Result<()> {
+        let text = match self.cluster {
+            true => from_cluster(&self.source, self.context.clone()).await?,
+            false => from_file(&self.source)?,
+        };
+        let advice = "see the sentence above";
+        let mut modules = import(&text).map_err(|e| match e.to_string().split_once("; ") {
+            Some((wrong, advice)) => Refusal::new(format_args!("{}: {wrong}", self.source), advice),
+            None => Refusal::new(format_args!("{}: {e}", self.source), advice),
+        })?;
+        if let Some(version) = &self.version {
+            modules.retain(|module| module.version == *version);
+        }
+        if modules.is_empty() {
+            let version = self.version.unwrap_or_default();
+            let wrong = format!("{} has no version {version:?}", self.source);
+            return Err(Refusal::new(wrong, "leave out --version to get all").into());
+        }
+        let Some(out) = &self.out else {
+            return modules
+                .iter()
+                .try_for_each(|module| say(&formatted(module)));
+        };
+        let mut plan = Plan::new(here()?.join(out));
+        for module in &modules {
+            let path = format!("{}_{}.rs", module.plural, module.version);
+            plan.create(&path, formatted(module), self.force)?;
+        }
+        self.answer.give(&plan, "declare the files as modules")
+    }
+}
+
+fn from_file(source: &str) -> Result<String, Refusal> {
+    let path = Path::new(source);
+    let read = match source {
+        "-" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).map(|_| text)
+        }
+        _ => fs::read_to_string(path),
+    };
+    read.map_err(|e| Refusal::io("read", path, &e))
+}
+
+async fn from_cluster(name: &str, context: Option<String>) -> Result<String, Refusal> {
+    let unreachable = |e: &dyn std::fmt::Display| {
+        Refusal::new(
+            format_args!("the cluster cannot be reached: {e}"),
+            "check the kubeconfig, or choose a context with --context",
+        )
+    };
+    let options = KubeConfigOptions {
+        context,
+        ..KubeConfigOptions::default()
+    };
+    let config = Config::from_kubeconfig(&options)
+        .await
+        .map_err(|e| unreachable(&e))?;
+    let client = Client::try_from(config).map_err(|e| unreachable(&e))?;
+    let api: Api<CustomResourceDefinition> = Api::all(client);
+    let found = api.get_opt(name).await.map_err(|e| unreachable(&e))?;
+    let definition = found.ok_or_else(|| {
+        Refusal::new(
+            format_args!("the cluster has no definition {name:?}"),
+            "name it as plural.group, as `kubectl get crds` shows it",
+        )
+    })?;
+    serde_json::to_string(&definition).map_err(|e| unreachable(&e))
+}
+
+/// The source as rustfmt writes it, or as it is if there is no rustfmt.
+fn formatted(module: &Module) -> String {
+    let run = || {
+        let mut child = Command::new("rustfmt")
+            .args(["--edition", "2024", "--emit", "stdout"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let mut input = child.stdin.take()?;
+        let source = module.source.clone();
+        let writer =
+            std::thread::spawn(move || std::io::Write::write_all(&mut input, source.as_bytes()));
+        let output = child.wait_with_output().ok()?;
+        writer.join().ok()?.ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        (output.status.success() && !text.is_empty()).then_some(text)
+    };
+    run().unwrap_or_else(|| module.source.clone())
+}

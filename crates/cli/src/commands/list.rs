@@ -1,0 +1,75 @@
+//! `kubewright list`: the kinds of a project, and their controllers.
+
+use clap::Args;
+use serde_json::json;
+
+use super::planned::{Output, project, say, table};
+
+#[derive(Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    output: Output,
+}
+
+impl List {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let project = project()?;
+        let full = |group: &str, api: bool| match api {
+            true => project.full_group(group),
+            false => group.to_owned(),
+        };
+        if self.output.is_json() {
+            let resources: Vec<_> = project
+                .resources
+                .iter()
+                .map(|one| {
+                    json!({
+                        "group": full(&one.group, one.api),
+                        "version": one.version,
+                        "kind": one.kind,
+                        "plural": one.plural,
+                        "namespaced": one.namespaced,
+                        "api": one.api,
+                        "controllers": one.controllers,
+                    })
+                })
+                .collect();
+            return self.output.value(&json!({
+                "name": project.name,
+                "domain": project.domain,
+                "resources": resources,
+            }));
+        }
+        let rows: Vec<Vec<String>> = project
+            .resources
+            .iter()
+            .map(|one| {
+                let scope = if one.namespaced {
+                    "Namespaced"
+                } else {
+                    "Cluster"
+                };
+                let source = if one.api {
+                    one.types_path()
+                } else {
+                    "built in".to_owned()
+                };
+                vec![
+                    one.kind.clone(),
+                    full(&one.group, one.api),
+                    one.version.clone(),
+                    scope.to_owned(),
+                    one.controllers.join(","),
+                    source,
+                ]
+            })
+            .collect();
+        match rows.is_empty() {
+            true => say("nothing yet; begin with `kubewright create api`\n"),
+            false => say(&table(
+                &["KIND", "GROUP", "VERSION", "SCOPE", "CONTROLLERS", "TYPES"],
+                &rows,
+            )),
+        }
+    }
+}

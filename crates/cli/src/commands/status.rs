@@ -1,0 +1,38 @@
+//! `kubewright status`: what became of what was scaffolded.
+
+use clap::Args;
+use kubewright_scaffold::commands::status::{State, status};
+use serde_json::json;
+
+use super::planned::{Output, project, say, table};
+
+#[derive(Args)]
+pub(crate) struct Status {
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Status {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let parts = status(&project()?)?;
+        if self.output.is_json() {
+            return self.output.value(&json!(parts));
+        }
+        let rows: Vec<Vec<String>> = parts
+            .iter()
+            .map(|part| {
+                let state = match part.state {
+                    State::New => "as scaffolded",
+                    State::Edited => "edited",
+                    State::Missing => "missing",
+                    State::Unregistered => "not registered",
+                };
+                vec![part.part.clone(), part.path.clone(), state.to_owned()]
+            })
+            .collect();
+        match rows.is_empty() {
+            true => say("nothing yet; begin with `kubewright create api`\n"),
+            false => say(&table(&["PART", "FILE", "STATE"], &rows)),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `kubewright demo` from outside.
+
+use crate::{
+    process::{PATIENCE, Process},
+    server::{Folder, kubewright},
+};
+
+#[test]
+fn demo_once_tells_the_story_to_its_end_and_checks_it() {
+    let folder = Folder::new();
+    let mut command = kubewright();
+    command.current_dir(folder.path()).args(["demo", "--once"]);
+    let (output, status) = Process::start(command, None).finish();
+    assert_eq!(status.code(), Some(0), "{output}");
+    for line in [
+        "2/9 The annotation asks for an Ingress",
+        "$ kubectl annotate service web ingress/http=true",
+        "watch      default/web    services updated",
+        "ok example.com/ leads to web:80",
+        "ok example.com/ leads to web:8080",
+        "ok the Ingress is gone",
+        "error: Ingress default/shop is not controlled by the Service: it is left alone",
+        "is forbidden: exceeded quota: no-ingresses",
+        "reconcile  default/api    backoff is over   -> created",
+        "9 of 9 steps went as they should",
+    ] {
+        assert!(output.contains(line), "no {line:?} in\n{output}");
+    }
+    assert!(!output.contains("FAILED"), "{output}");
+    assert!(!output.contains('\x1b'), "escapes outside a terminal");
+    let left = std::fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(left, 0, "files left behind");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_demo_can_be_joined_and_stopped() {
+    let folder = Folder::new();
+    let mut command = kubewright();
+    command.current_dir(folder.path()).arg("demo");
+    let mut process = Process::start(command, None);
+    let output = process.output_until(PATIENCE, |text| text.contains("/9 "));
+    let join = "join in: kubectl --kubeconfig kubewright-demo.kubeconfig get services,ingresses";
+    assert!(output.contains(join), "{output}");
+    let kubeconfig = folder.path().join("kubewright-demo.kubeconfig");
+    let text = std::fs::read_to_string(&kubeconfig).expect("a kubeconfig");
+    assert!(text.contains("https://127.0.0.1:"), "{text}");
+    let (output, status) = process.signal("TERM");
+    assert_eq!(status.code(), Some(0), "{output}");
+    assert!(
+        output.ends_with("kubewright demo has stopped\n"),
+        "{output}"
+    );
+    assert!(
+        !kubeconfig.exists(),
+        "a kubeconfig of a server that is gone"
+    );
+}

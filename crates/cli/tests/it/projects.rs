@@ -1,0 +1,297 @@
+//! `new`, `create api` and their like, as a user calls them.
+//!
+//! With `KUBEWRIGHT_TEST_SCAFFOLD` set, a new project is also built, linted and tested, in the target directory of this
+//! workspace, so that what is built already is not built again.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+/// A directory that goes with the test.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Place {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("kubewright-cli-{}-{n}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Place(path)
+    }
+
+    /// With a project that has a kind.
+    fn project() -> Place {
+        let place = Place::new();
+        place.done("new crew-operator --domain example.com");
+        let place = Place(place.keep().join("crew-operator"));
+        place.done("create api --group crew --version v1 --kind Captain");
+        place
+    }
+
+    fn keep(self) -> PathBuf {
+        let path = self.0.clone();
+        std::mem::forget(self);
+        path
+    }
+
+    fn call(&self, line: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_kubewright"))
+            .args(line.split_whitespace())
+            .current_dir(&self.0)
+            .env("KUBECONFIG", "/no/such/kubeconfig")
+            .output()
+            .unwrap()
+    }
+
+    /// Standard output of a command that succeeds.
+    #[track_caller]
+    fn done(&self, line: &str) -> String {
+        let output = self.call(line);
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The sentence of a command that refuses, after a look that nothing changed.
+    #[track_caller]
+    fn refused(&self, line: &str) -> String {
+        let before = files(&self.0);
+        let output = self.call(line);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert_eq!(files(&self.0), before, "{line}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        let sentence = text.strip_prefix("error: ").unwrap().trim_end();
+        assert_eq!(sentence.lines().count(), 1, "{sentence}");
+        sentence.to_owned()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        _ = fs::remove_dir_all(&self.0);
+        // The directory around a project.
+        if let Some(parent) = self
+            .0
+            .parent()
+            .filter(|parent| *parent != std::env::temp_dir())
+        {
+            _ = fs::remove_dir(parent);
+        }
+    }
+}
+
+fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => found.push((path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_project_is_made_and_listed() {
+    let place = Place::project();
+    let listed = place.done("list");
+    assert!(
+        listed.contains("Captain   crew.example.com   v1        Namespaced   captain"),
+        "{listed}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&place.done("list -o json")).unwrap();
+    assert_eq!(json["resources"][0]["plural"], "captains");
+    let status = place.done("status");
+    assert!(
+        status.contains("src/api/crew/v1/captain.rs            as scaffolded"),
+        "{status}"
+    );
+}
+
+#[test]
+fn a_project_built_from_a_checkout_depends_on_it() {
+    let place = Place::project();
+    let manifest = fs::read_to_string(place.0.join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("kubewright = { path = "), "{manifest}");
+    let other = Place::new();
+    other.done("init --domain example.com --project-name a --kubewright 0.1.0");
+    let manifest = fs::read_to_string(other.0.join("Cargo.toml")).unwrap();
+    assert!(
+        manifest.contains("kubewright = { version = \"0.1.0\""),
+        "{manifest}"
+    );
+}
+
+#[test]
+fn commands_of_kubebuilder_work_unchanged() {
+    let place = Place::new();
+    place.done(
+        "init --domain example.com --repo example.com/guestbook --project-name guestbook --license apache2 --owner me \
+         --plugins=go/v4 --project-version 3 --fetch-deps=false --skip-go-version-check --multigroup=true",
+    );
+    place.done("create api --group webapp --version v1 --kind Guestbook --resource --controller --make=false");
+    place.done("create api --group webapp --version v1 --kind Menu --resource=true --controller=false --namespaced=false --plural menues");
+    place.done(
+        "create api --group apps --version v1 --kind Deployment --resource=false --controller=true",
+    );
+    place.done("edit --multigroup=true --namespaced");
+    let listed = place.done("list");
+    assert!(
+        listed.contains("Menu         webapp.example.com   v1        Cluster"),
+        "{listed}"
+    );
+    assert!(listed.contains("built in"), "{listed}");
+}
+
+#[test]
+fn a_dry_run_shows_a_diff_and_changes_nothing() {
+    let place = Place::project();
+    let before = files(&place.0);
+    let diff = place.done("add version v2 --from v1 --dry-run");
+    assert!(diff.contains("+++ b/src/api/crew/v2/captain.rs"), "{diff}");
+    assert!(
+        diff.contains("+    operator.api::<api::crew::v2::Captain>();"),
+        "{diff}"
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&place.done("remove api Captain --dry-run -o json")).unwrap();
+    assert_eq!(json["removed"][0], "config/samples/crew_v1_captain.yaml");
+    assert_eq!(files(&place.0), before);
+}
+
+#[test]
+fn bad_input_is_one_sentence_and_exit_code_2() {
+    let place = Place::project();
+    for (line, begins) in [
+        (
+            "create api --group Crew --version v1 --kind Mate",
+            "\"Crew\" cannot be a group; use",
+        ),
+        (
+            "create api --group crew --version 1 --kind Mate",
+            "\"1\" is not a version; use",
+        ),
+        (
+            "create api --group crew --version v1 --kind mate",
+            "\"mate\" cannot be a kind; begin",
+        ),
+        (
+            "create api --group crew --version v1 --kind Captain",
+            "crew/v1/Captain exists already; choose",
+        ),
+        (
+            "add api nonsense",
+            "\"nonsense\" does not name a kind; write",
+        ),
+        (
+            "add controller --for crew/v9/Mate",
+            "crew/v9/Mate is neither a kind of this project nor",
+        ),
+        ("add version v2 --from v7", "the project has no v7; look"),
+        (
+            "remove version v1 --kind Captain",
+            "v1 is the only version of Captain; remove",
+        ),
+        (
+            "remove controller nobody",
+            "there is no controller \"nobody\"; look",
+        ),
+        ("remove api Nobody", "the project has no Nobody; look"),
+        (
+            "edit --domain other.com",
+            "Captain is in the group crew.example.com already; keep",
+        ),
+        ("new src", "src is not empty; choose"),
+        (
+            "new Bad_Name",
+            "\"Bad_Name\" cannot be the name of a project; use",
+        ),
+        (
+            "new other --domain not..a",
+            "\"not..a\" is not a domain; use",
+        ),
+        (
+            "new other --kubewright nowhere",
+            "\"nowhere\" is neither a version nor a checkout",
+        ),
+        ("init", "crew-operator is a project already; add"),
+        (
+            "import crd nowhere.yaml",
+            "cannot read nowhere.yaml: No such file",
+        ),
+        ("import crd Cargo.toml", "Cargo.toml: this is not"),
+        ("import crd --cluster a.b", "the cluster cannot be reached:"),
+    ] {
+        let sentence = place.refused(line);
+        assert!(sentence.contains(begins), "{line}: {sentence}");
+    }
+    fs::write(place.0.join("operator.toml"), "name = ").unwrap();
+    assert!(
+        place
+            .refused("list")
+            .starts_with("operator.toml is not TOML: line 1: ")
+    );
+}
+
+#[test]
+fn types_are_imported() {
+    let place = Place::new();
+    let crd = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../scaffold/tests/crds/certificates.yaml"
+    );
+    let printed = place.done(&format!("import crd {crd}"));
+    assert!(printed.contains("pub struct CertificateSpec {"));
+    place.done(&format!("import crd {crd} --out api"));
+    assert!(place.0.join("api/certificates_v1.rs").is_file());
+    let again = place.refused(&format!("import crd {crd} --version v9"));
+    assert!(
+        again.ends_with("has no version \"v9\"; leave out --version to get all"),
+        "{again}"
+    );
+}
+
+#[test]
+fn a_new_project_builds_without_warnings_and_its_tests_pass() {
+    if std::env::var_os("KUBEWRIGHT_TEST_SCAFFOLD").is_none() {
+        return;
+    }
+    let place = Place::project();
+    place.done("create api --group crew --version v1 --kind Port --namespaced=false");
+    place.done("add controller --for apps/v1/Deployment --owns v1/ConfigMap,crew/v1/Captain --name roll-out");
+    place.done("add version v2 --from v1 --kind Captain");
+    // The versions that are built already.
+    let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock");
+    fs::copy(lock, place.0.join("Cargo.lock")).unwrap();
+    let target = Path::new(env!("CARGO_BIN_EXE_kubewright"))
+        .ancestors()
+        .nth(2)
+        .unwrap();
+    let cargo = |line: &str| {
+        let output = Command::new(env!("CARGO"))
+            .args(line.split_whitespace())
+            .current_dir(&place.0)
+            .env("CARGO_TARGET_DIR", target)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "cargo {line}: {said}");
+        (String::from_utf8(output.stdout).unwrap(), said)
+    };
+    cargo("fmt --check");
+    let (_, said) = cargo("clippy --all-targets -- -D warnings");
+    assert!(!said.contains("warning:"), "{said}");
+    cargo("test");
+    let (model, _) = cargo("run -q -- describe");
+    let model: serde_json::Value = serde_json::from_str(&model).unwrap();
+    assert_eq!(model["definitions"][0]["spec"]["versions"][1]["name"], "v2");
+    assert_eq!(model["controllers"].as_array().unwrap().len(), 3);
+}

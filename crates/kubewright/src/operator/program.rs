@@ -1,0 +1,145 @@
+//! The program around an operator: flags, logs, health, metrics, leader election, signals.
+//!
+//! Without a command it runs. `describe` prints the [`Model`](super::Model) as JSON and needs no cluster; `install` brings the
+//! definitions to a cluster.
+
+use std::{error::Error, future::Future, io::Write, process::ExitCode};
+
+use clap::{Command, FromArgMatches};
+use kube::Client;
+use kubewright_controller::{
+    ElectionConfig, Manager,
+    flags::{LogFormat, ManagerFlags},
+};
+use tokio::net::TcpListener;
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+
+use super::Operator;
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Where pods find the namespace they run in.
+const OWN_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+/// The whole program: reads the arguments, and runs until it is told to stop.
+pub fn main(name: &'static str, register: fn(&mut Operator)) -> ExitCode {
+    let matches = command(name).get_matches();
+    let flags = ManagerFlags::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    let operator = Operator::of(name, register);
+    let ended = match matches.subcommand_name() {
+        Some("describe") => describe(&operator),
+        Some("install") => in_runtime(async { Ok(operator.install(client(&flags).await?).await?) }),
+        _ => in_runtime(run(operator, flags)),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            _ = writeln!(std::io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command(name: &'static str) -> Command {
+    let flags = <ManagerFlags as clap::Args>::augment_args(Command::new(name));
+    flags
+        .subcommand(
+            Command::new("install").about("Brings the definitions of the APIs to the cluster"),
+        )
+        .subcommand(
+            Command::new("describe")
+                .about("Prints what the operator is made of")
+                .hide(true),
+        )
+}
+
+fn describe(operator: &Operator) -> Result<(), BoxError> {
+    let model = operator.model()?;
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, &model)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn in_runtime(work: impl Future<Output = Result<(), BoxError>>) -> Result<(), BoxError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(work)
+}
+
+async fn client(flags: &ManagerFlags) -> Result<Client, BoxError> {
+    Ok(Client::try_from(flags.config().await?)?)
+}
+
+async fn run(operator: Operator, flags: ManagerFlags) -> Result<(), BoxError> {
+    log(&flags)?;
+    let stop = told_to_stop()?;
+    let mut builder = Manager::builder(client(&flags).await?);
+    if flags.leader_elect {
+        let id = flags.leader_election_id.clone();
+        let lease = id.unwrap_or_else(|| operator.name().to_owned());
+        let namespace = flags.leader_election_namespace.clone();
+        let namespace = namespace.unwrap_or_else(own_namespace);
+        builder = builder.leader_election(ElectionConfig::new(lease, namespace));
+    }
+    builder = builder.namespaces(flags.namespace.clone());
+    let manager = builder.build()?;
+    operator.add_to(&manager)?;
+    for address in [
+        flags.health_probe_bind_address(),
+        flags.metrics_bind_address(),
+    ]
+    .into_iter()
+    .flatten()
+    {
+        let listener = TcpListener::bind(&address).await.map_err(|e| {
+            format!("cannot listen on {address}: {e}; choose another address, or \"0\" for none")
+        })?;
+        manager.serve(listener, manager.routes())?;
+    }
+    manager.run(stop).await?;
+    Ok(())
+}
+
+/// Sends what is traced to standard error, in the form the flags ask for.
+fn log(flags: &ManagerFlags) -> Result<(), BoxError> {
+    let filter: Targets = flags
+        .log_level
+        .parse()
+        .map_err(|e| format!("--log-level {:?} is not a level: {e}", flags.log_level))?;
+    let registry = tracing_subscriber::registry().with(filter);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    match flags.log_format {
+        LogFormat::Text => registry.with(lines).try_init()?,
+        LogFormat::Json => registry.with(lines.json()).try_init()?,
+    }
+    Ok(())
+}
+
+fn own_namespace() -> String {
+    match std::fs::read_to_string(OWN_NAMESPACE) {
+        Ok(name) => name.trim().to_owned(),
+        Err(_) => "default".to_owned(),
+    }
+}
+
+/// Ready when the process is told to stop. It listens from now on.
+#[cfg(unix)]
+fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// Ready when the process is told to stop.
+#[cfg(not(unix))]
+fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async { drop(tokio::signal::ctrl_c().await) })
+}

@@ -1,0 +1,231 @@
+//! `create api`: a kind, and a controller for it.
+
+use crate::{
+    Refusal,
+    commands::{controller, registration, targets},
+    names::{self, Gvk},
+    plan::Plan,
+    project::{PROJECT_FILE, Project, Resource, plain, test_path},
+    templates::{self, Values},
+};
+
+/// A kind to be.
+#[derive(Clone, Debug)]
+pub struct AddApi {
+    /// Its group (without the domain), version and kind.
+    pub gvk: Gvk,
+    /// Its plural, where it is not the usual one.
+    pub plural: Option<String>,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+    /// Whether the type is made. Otherwise only the controller is, for a type that is there.
+    pub resource: bool,
+    /// Whether a controller is made.
+    pub controller: bool,
+    /// Whether files may be replaced.
+    pub force: bool,
+}
+
+impl AddApi {
+    /// What is to be done to the project.
+    pub fn plan(&self, project: &Project) -> Result<Plan, Refusal> {
+        let mut plan = Plan::new(project.root());
+        if !self.resource {
+            if !self.controller {
+                return Err(Refusal::new(
+                    "there is nothing to make without a resource and without a controller",
+                    "leave out one of --resource=false and --controller=false",
+                ));
+            }
+            let add = controller::AddController {
+                target: self.gvk.clone(),
+                name: None,
+                owns: Vec::new(),
+                force: self.force,
+            };
+            return add.plan(project);
+        }
+        let resource = self.checked(project)?;
+        let mut file = project.file().clone();
+        let mut recorded = resource.clone();
+        types(&mut plan, project, &resource, self.force)?;
+        if self.controller {
+            let name = plain(&resource.kind_module()).to_owned();
+            let target = targets::Target {
+                import: format!("crate::{}", resource.type_path()),
+                resource: resource.clone(),
+            };
+            controller::write(&mut plan, &name, &target, &[], self.force)?;
+            plan.create(
+                &test_path(&name),
+                controller::test(project, &resource),
+                self.force,
+            )?;
+            recorded.controllers.push(name);
+        }
+        file.put(&recorded);
+        plan.set(PROJECT_FILE, Some(file.written()))?;
+        Ok(plan)
+    }
+
+    /// The kind, if it may be made.
+    fn checked(&self, project: &Project) -> Result<Resource, Refusal> {
+        let Gvk {
+            group,
+            version,
+            kind,
+        } = &self.gvk;
+        names::check_group(group)?;
+        names::check_version(version)?;
+        names::check_kind(kind)?;
+        let plural = self.plural.clone().unwrap_or_else(|| names::plural(kind));
+        names::check_plural(&plural)?;
+        let there = project.matching(group, version, kind);
+        if !self.force && !there.is_empty() {
+            return Err(Refusal::new(
+                format_args!("{} exists already", self.gvk),
+                "choose another name, or replace it with --force",
+            ));
+        }
+        let same_group = project
+            .resources
+            .iter()
+            .filter(|other| other.api && other.group == *group);
+        for other in same_group {
+            if other.kind != *kind && other.plural == plural {
+                return Err(Refusal::new(
+                    format_args!("the plural {plural:?} belongs to {} already", other.kind),
+                    "choose another with --plural",
+                ));
+            }
+            if other.kind == *kind && other.version != *version {
+                return Err(Refusal::new(
+                    format_args!("{group}/{}/{kind} exists already", other.version),
+                    format_args!(
+                        "make another version of it with `kubewright add version {version} --from {}`",
+                        other.version
+                    ),
+                ));
+            }
+        }
+        let module = names::module(kind);
+        let clash = |other: &&Resource| {
+            other.kind != *kind && (names::module(&other.kind) == module) && other.group == *group
+        };
+        if let Some(other) = project.resources.iter().find(clash) {
+            return Err(Refusal::new(
+                format_args!("{kind} would have the same file as {}", other.kind),
+                "choose another kind",
+            ));
+        }
+        if targets::is_built_in(&self.gvk) {
+            return Err(Refusal::new(
+                format_args!("{} is built into Kubernetes", self.gvk),
+                "make a controller for it with --resource=false",
+            ));
+        }
+        Ok(Resource {
+            group: group.clone(),
+            version: version.clone(),
+            kind: kind.clone(),
+            plural,
+            namespaced: self.namespaced,
+            api: true,
+            controllers: Vec::new(),
+        })
+    }
+}
+
+/// The types of a kind, its modules, its registration and its sample.
+fn types(
+    plan: &mut Plan,
+    project: &Project,
+    resource: &Resource,
+    force: bool,
+) -> Result<(), Refusal> {
+    plan.create(
+        &resource.types_path(),
+        kind_source(project, resource),
+        force,
+    )?;
+    modules(plan, project, resource)?;
+    plan.create(&resource.sample_path(), sample(project, resource), force)
+}
+
+/// The modules that lead to a kind, and its registration.
+pub(super) fn modules(
+    plan: &mut Plan,
+    project: &Project,
+    resource: &Resource,
+) -> Result<(), Refusal> {
+    let values = values(project, resource);
+    let (group, kind) = (resource.group_module(), resource.kind_module());
+    let group_directory = format!("src/api/{}", plain(&group));
+    registration::declare(plan, "src/api/mod.rs", &group, templates::API_MOD)?;
+    let group_mod = format!("{group_directory}/mod.rs");
+    registration::declare(
+        plan,
+        &group_mod,
+        &resource.version,
+        &values.fill(templates::GROUP_MOD),
+    )?;
+    let version_mod = format!("{group_directory}/{}/mod.rs", resource.version);
+    registration::declare(
+        plan,
+        &version_mod,
+        &kind,
+        &values.fill(templates::VERSION_MOD),
+    )?;
+    registration::reexport(plan, &version_mod, &reexport_line(resource))?;
+    registration::register(plan, &register_line(resource))
+}
+
+pub(super) fn register_line(resource: &Resource) -> String {
+    format!("operator.api::<{}>();", resource.type_path())
+}
+
+pub(super) fn reexport_line(resource: &Resource) -> String {
+    let kind = &resource.kind;
+    format!(
+        "pub use {}::{{{kind}, {kind}Spec, {kind}Status}};",
+        resource.kind_module()
+    )
+}
+
+/// The types of a kind, as they are scaffolded.
+pub(super) fn kind_source(project: &Project, resource: &Resource) -> String {
+    values(project, resource).fill(templates::KIND)
+}
+
+/// A sample of a kind, as it is scaffolded.
+pub(super) fn sample(project: &Project, resource: &Resource) -> String {
+    values(project, resource).fill(templates::SAMPLE)
+}
+
+/// What templates know of a kind of the project.
+pub(super) fn values(project: &Project, resource: &Resource) -> Values {
+    let module = resource.kind_module();
+    let scope = match resource.namespaced {
+        true => "    namespaced,\n",
+        false => "",
+    };
+    let all = match resource.namespaced {
+        true => "default_namespaced",
+        false => "all",
+    };
+    Values::default()
+        .with("crate", project.crate_name())
+        .with("full_group", project.full_group(&resource.group))
+        .with("group_mod", resource.group_module())
+        .with("version", &resource.version)
+        .with("kind", &resource.kind)
+        .with("plural", &resource.plural)
+        .with("word", plain(&module))
+        .with("var", &module)
+        .with(
+            "sample",
+            format!("{}-sample", resource.kind.to_ascii_lowercase()),
+        )
+        .with("scope", scope)
+        .with("api_all", all)
+}

@@ -1,0 +1,170 @@
+//! `add controller`: a controller for a kind of the project, or for a built-in one.
+
+use crate::{
+    Refusal,
+    commands::{
+        api, registration,
+        targets::{self, Target},
+    },
+    names::{self, Gvk},
+    plan::Plan,
+    project::{PROJECT_FILE, Project, Resource, controller_path, plain, test_path},
+    templates::{self, Values},
+};
+
+/// A controller to be.
+#[derive(Clone, Debug)]
+pub struct AddController {
+    /// The kind it is for: of the project, or built in.
+    pub target: Gvk,
+    /// Its name, where it is not that of the kind.
+    pub name: Option<String>,
+    /// The kinds whose objects it owns.
+    pub owns: Vec<Gvk>,
+    /// Whether files may be replaced.
+    pub force: bool,
+}
+
+impl AddController {
+    /// What is to be done to the project.
+    pub fn plan(&self, project: &Project) -> Result<Plan, Refusal> {
+        let target = targets::find(project, &self.target)?;
+        let owned = self
+            .owns
+            .iter()
+            .map(|gvk| targets::find(project, gvk))
+            .collect::<Result<Vec<Target>, Refusal>>()?;
+        let name = match &self.name {
+            Some(name) => name.replace('-', "_"),
+            None => plain(&target.resource.kind_module()).to_owned(),
+        };
+        check_name(&name)?;
+        let taken = project
+            .resources
+            .iter()
+            .flat_map(|resource| &resource.controllers);
+        if !self.force && taken.into_iter().any(|other| *other == name) {
+            return Err(Refusal::new(
+                format_args!("there is a controller {name:?} already"),
+                "choose another name with --name, or replace it with --force",
+            ));
+        }
+        let mut plan = Plan::new(project.root());
+        write(&mut plan, &name, &target, &owned, self.force)?;
+        if target.resource.api {
+            let test = test_path(&name);
+            if plan.read(&test)?.is_none() {
+                plan.create(&test, self::test(project, &target.resource), false)?;
+            }
+        }
+        let mut file = project.file().clone();
+        let mut resource = project
+            .matching(
+                &target.resource.group,
+                &target.resource.version,
+                &target.resource.kind,
+            )
+            .first()
+            .map_or_else(|| target.resource.clone(), |known| (*known).clone());
+        if !resource.controllers.contains(&name) {
+            resource.controllers.push(name);
+        }
+        file.put(&resource);
+        plan.set(PROJECT_FILE, Some(file.written()))?;
+        Ok(plan)
+    }
+}
+
+/// The controller's file, its module and its registration.
+pub(super) fn write(
+    plan: &mut Plan,
+    name: &str,
+    target: &Target,
+    owned: &[Target],
+    force: bool,
+) -> Result<(), Refusal> {
+    plan.create(&controller_path(name), source(name, target, owned), force)?;
+    let module = names::module(name);
+    registration::declare(
+        plan,
+        "src/controller/mod.rs",
+        &module,
+        templates::CONTROLLER_MOD,
+    )?;
+    registration::register(plan, &register_line(name))
+}
+
+pub(super) fn register_line(name: &str) -> String {
+    format!("controller::{}::register(operator);", names::module(name))
+}
+
+/// The controller, as it is scaffolded.
+pub(super) fn source(name: &str, target: &Target, owned: &[Target]) -> String {
+    let resource = &target.resource;
+    let module = resource.kind_module();
+    let mut imports: Vec<String> = [target]
+        .into_iter()
+        .chain(owned)
+        .map(|target| format!("use {};\n", target.import))
+        .collect();
+    // As rustfmt sorts them: one's own crate first.
+    imports.sort_by_key(|line| (!line.starts_with("use crate::"), line.clone()));
+    imports.dedup();
+    let mut builder = vec![format!("Controller::for_::<{}>()", resource.kind)];
+    if name != plain(&module) {
+        builder.push(format!(".named({name:?})"));
+    }
+    builder.extend(
+        owned
+            .iter()
+            .map(|owned| format!(".owns::<{}>()", owned.resource.kind)),
+    );
+    let builder = match builder.concat() {
+        line if line.len() <= 60 || builder.len() == 1 => line,
+        _ => builder.join("\n        "),
+    };
+    let api = match resource.namespaced {
+        true => format!(
+            "        let namespace = request.namespace().unwrap_or_default();\n        let api = context.client().api::<{}>(namespace);\n",
+            resource.kind
+        ),
+        false => format!(
+            "        let api = context.client().cluster_api::<{}>();\n",
+            resource.kind
+        ),
+    };
+    let template = match resource.api {
+        true => templates::CONTROLLER,
+        false => templates::PLAIN_CONTROLLER,
+    };
+    Values::default()
+        .with("kind", &resource.kind)
+        .with("var", &module)
+        .with("uses", imports.concat())
+        .with(
+            "register",
+            format!("let builder = {builder};\n    operator.controller(builder, reconcile);"),
+        )
+        .with("api", api)
+        .fill(template)
+}
+
+/// The test of a controller, as it is scaffolded.
+pub(super) fn test(project: &Project, resource: &Resource) -> String {
+    api::values(project, resource).fill(templates::TEST)
+}
+
+fn check_name(name: &str) -> Result<(), Refusal> {
+    let good = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && name != "mod";
+    match good {
+        true => Ok(()),
+        false => Err(Refusal::new(
+            format_args!("{name:?} cannot be the name of a controller"),
+            "use small letters, digits and dashes, and begin with a letter",
+        )),
+    }
+}

@@ -1,0 +1,21 @@
+//! What the commands do: each makes a [`Plan`](crate::plan::Plan), and writes nothing.
+//!
+//! | module | command |
+//! |---|---|
+//! | [`new`] | `new`, `init` |
+//! | [`api`] | `create api`, `add api` |
+//! | [`controller`] | `add controller` |
+//! | [`version`] | `add version` |
+//! | [`remove`] | `remove api`, `remove controller`, `remove version` |
+//! | [`edit`] | `edit` |
+//! | [`status`] | `status` |
+
+pub mod api;
+pub mod controller;
+pub mod edit;
+pub mod new;
+mod registration;
+pub mod remove;
+pub mod status;
+mod targets;
+pub mod version;

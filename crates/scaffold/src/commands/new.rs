@@ -1,0 +1,85 @@
+//! `new` and `init`: a project without an API.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    Refusal, names,
+    plan::Plan,
+    project::{File, PROJECT_FILE},
+    templates::{self, Values},
+};
+
+/// Where the project finds kubewright.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dependency {
+    /// In a checkout: the directory of the facade crate.
+    Path(PathBuf),
+    /// In the registry.
+    Version(String),
+}
+
+/// A project to be.
+#[derive(Clone, Debug)]
+pub struct NewProject {
+    /// The name of the package and of the program.
+    pub name: String,
+    /// The domain of its groups.
+    pub domain: String,
+    /// Whether it works in namespaces of its own only.
+    pub namespaced: bool,
+    /// Where it finds kubewright.
+    pub kubewright: Dependency,
+}
+
+impl NewProject {
+    /// The project in a directory, which must not have one.
+    pub fn plan(&self, root: &Path) -> Result<Plan, Refusal> {
+        names::check_project(&self.name)?;
+        names::check_domain(&self.domain)?;
+        if root.join(PROJECT_FILE).exists() {
+            return Err(Refusal::new(
+                format_args!("{} is a project already", root.display()),
+                "add to it with `kubewright create api`",
+            ));
+        }
+        if let Some(there) = ["Cargo.toml", "src"]
+            .into_iter()
+            .find(|name| root.join(name).exists())
+        {
+            return Err(Refusal::new(
+                format_args!("{} exists already", root.join(there).display()),
+                "choose an empty directory",
+            ));
+        }
+        let kubewright = match &self.kubewright {
+            Dependency::Path(path) => format!("path = {:?}", path.display().to_string()),
+            Dependency::Version(version) => format!("version = {version:?}"),
+        };
+        let values = Values::default()
+            .with("name", &self.name)
+            .with("crate", self.name.replace('-', "_"))
+            .with("kubewright", kubewright);
+        let mut plan = Plan::new(root);
+        let file = File::new(&self.name, &self.domain, self.namespaced);
+        plan.create(PROJECT_FILE, file.written(), false)?;
+        for (path, template) in [
+            ("Cargo.toml", templates::CARGO_TOML),
+            ("src/main.rs", templates::MAIN),
+            ("src/lib.rs", templates::LIB),
+            ("src/api/mod.rs", templates::API_MOD),
+            ("src/controller/mod.rs", templates::CONTROLLER_MOD),
+        ] {
+            plan.create(path, values.fill(template), false)?;
+        }
+        // A repository often has these already.
+        for (path, template) in [
+            (".gitignore", templates::GITIGNORE),
+            ("README.md", templates::README),
+        ] {
+            if plan.read(path)?.is_none() {
+                plan.create(path, values.fill(template), false)?;
+            }
+        }
+        Ok(plan)
+    }
+}

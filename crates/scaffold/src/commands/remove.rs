@@ -1,0 +1,218 @@
+//! `remove`: takes back what was scaffolded.
+//!
+//! Files that are as they were scaffolded go. Files with work in them go only by force.
+
+use crate::{
+    Refusal,
+    commands::{api, controller, registration, targets},
+    names::{self, Gvk},
+    plan::Plan,
+    project::{PROJECT_FILE, Project, Resource, controller_path, plain, test_path},
+};
+
+/// What to remove.
+#[derive(Clone, Debug)]
+pub enum Remove {
+    /// A kind, with all its versions and controllers.
+    Api {
+        /// The group; empty if the kind says enough.
+        group: String,
+        /// The kind.
+        kind: String,
+    },
+    /// One version of a kind that has others.
+    Version {
+        /// The group; empty if the kind says enough.
+        group: String,
+        /// The version.
+        version: String,
+        /// The kind.
+        kind: String,
+    },
+    /// A controller.
+    Controller {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Remove {
+    /// What is to be done to the project. `force`: files with work in them go too.
+    pub fn plan(&self, project: &Project, force: bool) -> Result<Plan, Refusal> {
+        let mut removal = Removal {
+            project,
+            plan: Plan::new(project.root()),
+            force,
+        };
+        let mut file = project.file().clone();
+        match self {
+            Remove::Api { group, kind } => {
+                let all = project.matching(group, "", kind);
+                let first = all.first().map(|one| one.group.as_str());
+                if first.is_none() || kind.is_empty() {
+                    return Err(Refusal::new(
+                        format_args!("the project has no {kind}"),
+                        "look at what it has with `kubewright list`",
+                    ));
+                }
+                if all.iter().any(|one| Some(one.group.as_str()) != first) {
+                    return Err(Refusal::new(
+                        format_args!("more than one group has a {kind}"),
+                        "say which with --group",
+                    ));
+                }
+                for resource in all {
+                    for name in &resource.controllers {
+                        removal.controller(name, resource)?;
+                    }
+                    removal.types(resource)?;
+                    file.remove(resource);
+                }
+            }
+            Remove::Version {
+                group,
+                version,
+                kind,
+            } => {
+                let resource = project.one(group, version, kind)?;
+                if project.matching(&resource.group, "", &resource.kind).len() == 1 {
+                    return Err(Refusal::new(
+                        format_args!("{version} is the only version of {}", resource.kind),
+                        "remove the whole kind with `kubewright remove api`",
+                    ));
+                }
+                if let Some(name) = resource.controllers.first() {
+                    return Err(Refusal::new(
+                        format_args!("the controller {name:?} is for {version}"),
+                        "have it use another version, or remove it with `kubewright remove controller`",
+                    ));
+                }
+                removal.types(resource)?;
+                file.remove(resource);
+            }
+            Remove::Controller { name } => {
+                let owner = project
+                    .resources
+                    .iter()
+                    .find(|one| one.controllers.contains(name));
+                let resource = owner.ok_or_else(|| {
+                    Refusal::new(
+                        format_args!("there is no controller {name:?}"),
+                        "look at what there is with `kubewright list`",
+                    )
+                })?;
+                removal.controller(name, resource)?;
+                let mut left = resource.clone();
+                left.controllers.retain(|other| other != name);
+                match left.api || !left.controllers.is_empty() {
+                    true => file.put(&left),
+                    false => file.remove(resource),
+                }
+            }
+        }
+        removal.plan.set(PROJECT_FILE, Some(file.written()))?;
+        Ok(removal.plan)
+    }
+}
+
+struct Removal<'a> {
+    project: &'a Project,
+    plan: Plan,
+    force: bool,
+}
+
+impl Removal<'_> {
+    fn controller(&mut self, name: &str, resource: &Resource) -> Result<(), Refusal> {
+        let gvk = Gvk {
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            kind: resource.kind.clone(),
+        };
+        let target = targets::find(self.project, &gvk)?;
+        self.file(
+            &controller_path(name),
+            &controller::source(name, &target, &[]),
+        )?;
+        if resource.api {
+            self.file(&test_path(name), &controller::test(self.project, resource))?;
+        }
+        let module = format!("pub mod {};", names::module(name));
+        registration::remove_lines(&mut self.plan, "src/controller/mod.rs", &[&module])?;
+        registration::unregister(&mut self.plan, &controller::register_line(name))
+    }
+
+    fn types(&mut self, resource: &Resource) -> Result<(), Refusal> {
+        let scaffolded = api::kind_source(self.project, resource);
+        let copied = |version: &str| {
+            let version = format!("version = \"{version}\",\n");
+            scaffolded.replace(&version, &format!("{version}    storage = false,\n"))
+        };
+        let path = resource.types_path();
+        let now = self.plan.read(&path)?;
+        let expected = match now == Some(copied(&resource.version)) {
+            true => copied(&resource.version),
+            false => scaffolded.clone(),
+        };
+        self.file(&path, &expected)?;
+        self.file(
+            &resource.sample_path(),
+            &api::sample(self.project, resource),
+        )?;
+        registration::unregister(&mut self.plan, &api::register_line(resource))?;
+        let (group, kind) = (resource.group_module(), resource.kind_module());
+        let directory = format!("src/api/{}", plain(&group));
+        let version_mod = format!("{directory}/{}/mod.rs", resource.version);
+        let declared = format!("pub mod {kind};");
+        let lines = [api::reexport_line(resource), declared];
+        self.without(&version_mod, &[&lines[0], &lines[1]])?;
+        if self.plan.read(&version_mod)?.is_none() {
+            let group_mod = format!("{directory}/mod.rs");
+            self.without(&group_mod, &[&format!("pub mod {};", resource.version)])?;
+            if self.plan.read(&group_mod)?.is_none() {
+                let line = format!("pub mod {group};");
+                registration::remove_lines(&mut self.plan, "src/api/mod.rs", &[&line])?;
+            }
+        }
+        let tests: Vec<String> = self
+            .project
+            .matching(&resource.group, "", &resource.kind)
+            .iter()
+            .flat_map(|other| {
+                let (word, a, b) = (plain(&kind), &resource.version, &other.version);
+                [
+                    format!("tests/{word}_{a}_{b}.rs"),
+                    format!("tests/{word}_{b}_{a}.rs"),
+                ]
+            })
+            .collect();
+        for path in tests {
+            if self.plan.read(&path)?.is_some() {
+                self.plan.set(&path, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A file goes, if it is as it was scaffolded.
+    fn file(&mut self, path: &str, scaffolded: &str) -> Result<(), Refusal> {
+        match self.plan.read(path)? {
+            None => Ok(()),
+            Some(text) if text == scaffolded || self.force => self.plan.set(path, None),
+            Some(_) => Err(Refusal::new(
+                format_args!("{path} has work in it"),
+                "save what you need, then remove it with --force",
+            )),
+        }
+    }
+
+    /// Lines go from a file; if nothing but comments is left, the file goes.
+    fn without(&mut self, path: &str, lines: &[&str]) -> Result<(), Refusal> {
+        registration::remove_lines(&mut self.plan, path, lines)?;
+        let left = self.plan.read(path)?.unwrap_or_default();
+        let empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with("//");
+        match left.lines().all(empty) {
+            true => self.plan.set(path, None),
+            false => Ok(()),
+        }
+    }
+}

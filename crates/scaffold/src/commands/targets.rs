@@ -1,0 +1,73 @@
+//! Kinds that a controller can be for, or own: the project's, and the built-in ones.
+
+use kubewright_catalog::{by_kind, groups};
+
+use crate::{
+    Refusal,
+    names::Gvk,
+    project::{Project, Resource},
+};
+
+/// A kind, and how Rust finds its type.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) resource: Resource,
+    /// The path to import.
+    pub(super) import: String,
+}
+
+/// Finds a kind.
+pub(super) fn find(project: &Project, wanted: &Gvk) -> Result<Target, Refusal> {
+    let own = project.matching(&wanted.group, &wanted.version, &wanted.kind);
+    if let Some(resource) = own
+        .into_iter()
+        .find(|resource| resource.api && !wanted.group.is_empty())
+    {
+        return Ok(Target {
+            import: format!("crate::{}", resource.type_path()),
+            resource: resource.clone(),
+        });
+    }
+    built_in(wanted).ok_or_else(|| {
+        Refusal::new(
+            format_args!("{wanted} is neither a kind of this project nor a built-in one"),
+            "make it with `kubewright create api`, or check its group, version and kind",
+        )
+    })
+}
+
+/// Whether a kind is built in.
+pub(super) fn is_built_in(wanted: &Gvk) -> bool {
+    built_in(wanted).is_some()
+}
+
+fn built_in(wanted: &Gvk) -> Option<Target> {
+    let short = |name: &str| name.split('.').next() == Some(wanted.group.as_str());
+    let group = match wanted.group.as_str() {
+        "" | "core" => "",
+        full => groups()
+            .iter()
+            .map(|group| group.name)
+            .find(|name| *name == full || short(name))?,
+    };
+    let info = by_kind(group, &wanted.version, &wanted.kind)?;
+    let module = match group {
+        "" => "api::core".to_owned(),
+        "apiextensions.k8s.io" => "apiextensions_apiserver::pkg::apis::apiextensions".to_owned(),
+        "apiregistration.k8s.io" => "kube_aggregator::pkg::apis::apiregistration".to_owned(),
+        "internal.apiserver.k8s.io" => "api::apiserverinternal".to_owned(),
+        _ => format!("api::{}", group.split('.').next().unwrap_or(group)),
+    };
+    Some(Target {
+        import: format!("k8s_openapi::{module}::{}::{}", wanted.version, wanted.kind),
+        resource: Resource {
+            group: group.to_owned(),
+            version: wanted.version.clone(),
+            kind: wanted.kind.clone(),
+            plural: info.plural.to_owned(),
+            namespaced: info.namespaced,
+            api: false,
+            controllers: Vec::new(),
+        },
+    })
+}

@@ -1,0 +1,218 @@
+//! `operator.toml`, edited in place.
+
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
+
+use super::{PROJECT_FILE, Resource};
+use crate::Refusal;
+
+/// The parsed file. What is not changed keeps its form.
+#[derive(Clone, Debug)]
+pub(crate) struct File(DocumentMut);
+
+impl File {
+    pub(crate) fn new(name: &str, domain: &str, namespaced: bool) -> File {
+        let text = format!(
+            "# What `kubewright` has scaffolded. It reads and keeps this file.\n\
+             tool = {:?}\nname = {name:?}\ndomain = {domain:?}\n",
+            env!("CARGO_PKG_VERSION")
+        );
+        let mut document: DocumentMut = text.parse().unwrap_or_default();
+        if namespaced {
+            document["namespaced"] = value(true);
+        }
+        File(document)
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<File, Refusal> {
+        let parsed = text.parse::<DocumentMut>().map_err(|e| {
+            let message = e.message().lines().next().unwrap_or_default().to_owned();
+            let line = e.span().map_or(1, |span| {
+                text[..span.start.min(text.len())].matches('\n').count() + 1
+            });
+            Refusal::new(
+                format_args!("{PROJECT_FILE} is not TOML: line {line}: {message}"),
+                "correct it",
+            )
+        })?;
+        Ok(File(parsed))
+    }
+
+    pub(crate) fn written(&self) -> String {
+        self.0.to_string()
+    }
+
+    pub(crate) fn text(&self, key: &str) -> Result<String, Refusal> {
+        let text = self.0.get(key).and_then(Item::as_str);
+        text.map(str::to_owned).ok_or_else(|| {
+            Refusal::new(
+                format_args!("{PROJECT_FILE} has no {key:?}"),
+                format_args!("add a line such as {key} = \"example\""),
+            )
+        })
+    }
+
+    pub(crate) fn flag(&self, key: &str) -> bool {
+        self.0.get(key).and_then(Item::as_bool).unwrap_or_default()
+    }
+
+    pub(crate) fn set_text(&mut self, key: &str, text: &str) {
+        self.0[key] = value(text);
+    }
+
+    pub(crate) fn set_flag(&mut self, key: &str, on: bool) {
+        self.0[key] = value(on);
+    }
+
+    pub(crate) fn resources(&self) -> Result<Vec<Resource>, Refusal> {
+        let Some(item) = self.0.get("resources") else {
+            return Ok(Vec::new());
+        };
+        let tables = item.as_array_of_tables().ok_or_else(|| {
+            Refusal::new(
+                format_args!("\"resources\" in {PROJECT_FILE} is not a list of tables"),
+                "write each as [[resources]]",
+            )
+        })?;
+        tables.iter().map(resource).collect()
+    }
+
+    /// Adds an entry, or gives one another content.
+    pub(crate) fn put(&mut self, resource: &Resource) {
+        let entries = self
+            .0
+            .entry("resources")
+            .or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
+        let Some(entries) = entries.as_array_of_tables_mut() else {
+            return;
+        };
+        if !entries.iter().any(|table| is_of(table, resource)) {
+            entries.push(Table::new());
+        }
+        let last = entries.len().saturating_sub(1);
+        let at = entries
+            .iter()
+            .position(|table| is_of(table, resource))
+            .unwrap_or(last);
+        let Some(table) = entries.get_mut(at) else {
+            return;
+        };
+        for (key, text) in [
+            ("group", &resource.group),
+            ("version", &resource.version),
+            ("kind", &resource.kind),
+            ("plural", &resource.plural),
+        ] {
+            table[key] = value(text);
+        }
+        table["namespaced"] = value(resource.namespaced);
+        table["api"] = value(resource.api);
+        table["controllers"] = value(resource.controllers.iter().collect::<Array>());
+    }
+
+    /// Takes an entry away.
+    pub(crate) fn remove(&mut self, resource: &Resource) {
+        let entries = self
+            .0
+            .get_mut("resources")
+            .and_then(Item::as_array_of_tables_mut);
+        if let Some(entries) = entries {
+            entries.retain(|table| !is_of(table, resource));
+            if entries.is_empty() {
+                self.0.remove("resources");
+            }
+        }
+    }
+}
+
+fn is_of(table: &Table, resource: &Resource) -> bool {
+    let has = |key: &str, text: &str| table.get(key).and_then(Item::as_str) == Some(text);
+    has("group", &resource.group)
+        && has("version", &resource.version)
+        && has("kind", &resource.kind)
+}
+
+fn resource(table: &Table) -> Result<Resource, Refusal> {
+    let text = |key: &str| {
+        let text = table.get(key).and_then(Item::as_str).map(str::to_owned);
+        text.ok_or_else(|| {
+            Refusal::new(
+                format_args!("an entry of \"resources\" in {PROJECT_FILE} has no {key:?}"),
+                "add it",
+            )
+        })
+    };
+    let flag = |key: &str| table.get(key).and_then(Item::as_bool);
+    let controllers = table.get("controllers").and_then(Item::as_array);
+    let resource = Resource {
+        group: text("group")?,
+        version: text("version")?,
+        kind: text("kind")?,
+        plural: text("plural")?,
+        namespaced: flag("namespaced").unwrap_or(true),
+        api: flag("api").unwrap_or(true),
+        controllers: controllers
+            .into_iter()
+            .flatten()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect(),
+    };
+    // These become paths of files.
+    crate::names::check_version(&resource.version)?;
+    crate::names::check_kind(&resource.kind)?;
+    if resource.api {
+        crate::names::check_group(&resource.group)?;
+    }
+    Ok(resource)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn captain() -> Resource {
+        Resource {
+            group: "crew".into(),
+            version: "v1".into(),
+            kind: "Captain".into(),
+            plural: "captains".into(),
+            namespaced: true,
+            api: true,
+            controllers: vec!["captain".into()],
+        }
+    }
+
+    #[test]
+    fn comments_of_the_user_stay() {
+        let text = "name = \"a\" # mine\ndomain = \"b.c\"\n\n# more\n[[resources]]\ngroup = \"crew\" # why\nversion = \"v1\"\nkind = \"Mate\"\nplural = \"mates\"\n";
+        let mut file = File::parse(text).unwrap();
+        file.put(&captain());
+        assert!(file.written().starts_with(text));
+        file.remove(&captain());
+        assert_eq!(file.written(), text);
+    }
+
+    #[test]
+    fn what_is_put_is_read_again() {
+        let mut file = File::new("a", "b.c", true);
+        file.put(&captain());
+        let mut changed = captain();
+        changed.controllers.clear();
+        file.put(&changed);
+        let again = File::parse(&file.written()).unwrap();
+        assert_eq!(again.resources().unwrap(), [changed]);
+        assert!(again.flag("namespaced"));
+    }
+
+    #[test]
+    fn a_file_that_is_wrong_says_where() {
+        let refusal = File::parse("name = \"a\"\ndomain = \n")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refusal.starts_with("operator.toml is not TOML: line 2: "),
+            "{refusal}"
+        );
+        let entry = "[[resources]]\ngroup = \"crew\"\nversion = \"../..\"\nkind = \"Captain\"\nplural = \"x\"\n";
+        assert!(File::parse(entry).unwrap().resources().is_err());
+    }
+}

@@ -1,0 +1,61 @@
+//! The files of a project, as texts with `{{name}}` where something is put in.
+
+use std::collections::BTreeMap;
+
+macro_rules! templates {
+    ($($name:ident = $file:literal,)*) => {
+        $(pub(crate) const $name: &str = include_str!(concat!("../templates/", $file, ".tmpl"));)*
+    };
+}
+
+templates! {
+    CARGO_TOML = "Cargo.toml",
+    GITIGNORE = "gitignore",
+    README = "README.md",
+    MAIN = "main.rs",
+    LIB = "lib.rs",
+    API_MOD = "api_mod.rs",
+    CONTROLLER_MOD = "controller_mod.rs",
+    GROUP_MOD = "group_mod.rs",
+    VERSION_MOD = "version_mod.rs",
+    KIND = "kind.rs",
+    CONTROLLER = "controller.rs",
+    PLAIN_CONTROLLER = "plain_controller.rs",
+    TEST = "test.rs",
+    VERSIONS_TEST = "versions_test.rs",
+    SAMPLE = "sample.yaml",
+}
+
+/// What is put into a template.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Values(BTreeMap<&'static str, String>);
+
+impl Values {
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.0.insert(name, value.into());
+        self
+    }
+
+    /// The template with its values. A name without a value stays, so that tests see it.
+    pub(crate) fn fill(&self, template: &str) -> String {
+        let mut text = template.to_owned();
+        for (name, value) in &self.0 {
+            text = text.replace(&format!("{{{{{name}}}}}"), value);
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_put_in() {
+        let values = Values::default().with("kind", "Captain");
+        assert_eq!(
+            values.fill("{{{kind}}, {{kind}}Spec} {{left}}"),
+            "{Captain, CaptainSpec} {{left}}"
+        );
+    }
+}

@@ -1,0 +1,432 @@
+//! Projects: made, added to, taken apart.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use kubewright_scaffold::{
+    Refusal,
+    commands::{
+        api::AddApi,
+        controller::AddController,
+        edit::Edit,
+        new::{Dependency, NewProject},
+        remove::Remove,
+        status::{State, status},
+        version::AddVersion,
+    },
+    names::Gvk,
+    plan::{Plan, finish_interrupted},
+    project::Project,
+};
+
+/// A directory that goes with the test.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Directory {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path =
+            std::env::temp_dir().join(format!("kubewright-scaffold-{}-{n}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Directory(path)
+    }
+
+    /// With a project in it.
+    fn project() -> Directory {
+        let directory = Directory::new();
+        crew().plan(&directory.0).unwrap().write().unwrap();
+        directory
+    }
+
+    /// With a project that has a kind.
+    fn with_captain() -> Directory {
+        let directory = Directory::project();
+        directory.write(captain().plan(&directory.open()));
+        directory
+    }
+
+    fn open(&self) -> Project {
+        Project::find(&self.0).unwrap()
+    }
+
+    fn write(&self, plan: Result<Plan, Refusal>) {
+        plan.unwrap().write().unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.0.join(path)).unwrap()
+    }
+
+    /// All files and what they say.
+    fn everything(&self) -> Vec<(PathBuf, String)> {
+        let mut found = Vec::new();
+        walk(&self.0, &mut found);
+        found.sort();
+        found
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn walk(directory: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => walk(&path, found),
+            false => found.push((path.clone(), fs::read_to_string(&path).unwrap())),
+        }
+    }
+}
+
+fn crew() -> NewProject {
+    NewProject {
+        name: "crew-operator".into(),
+        domain: "example.com".into(),
+        namespaced: false,
+        kubewright: Dependency::Version("0.1.0".into()),
+    }
+}
+
+fn api(gvk: &str) -> AddApi {
+    AddApi {
+        gvk: Gvk::parse(gvk).unwrap(),
+        plural: None,
+        namespaced: true,
+        resource: true,
+        controller: true,
+        force: false,
+    }
+}
+
+fn captain() -> AddApi {
+    api("crew/v1/Captain")
+}
+
+fn v2() -> AddVersion {
+    AddVersion {
+        group: String::new(),
+        kind: "Captain".into(),
+        version: "v2".into(),
+        from: "v1".into(),
+    }
+}
+
+/// The refusal, after a look that nothing has changed.
+fn refused(directory: &Directory, plan: impl FnOnce(&Project) -> Result<Plan, Refusal>) -> String {
+    let before = directory.everything();
+    let refusal = plan(&directory.open()).unwrap_err().to_string();
+    assert_eq!(directory.everything(), before);
+    refusal
+}
+
+#[test]
+fn a_project_with_one_api_is_small() {
+    let directory = Directory::with_captain();
+    let files = directory.everything();
+    let lines: usize = files.iter().map(|(_, text)| text.lines().count()).sum();
+    assert!(files.len() <= 15, "{} files", files.len());
+    assert!(lines <= 400, "{lines} lines");
+    assert!(directory.read("src/main.rs").lines().count() <= 12);
+    for (path, text) in &files {
+        assert!(!text.contains("{{"), "{}", path.display());
+    }
+}
+
+#[test]
+fn an_api_is_registered_and_recorded() {
+    let directory = Directory::with_captain();
+    let library = directory.read("src/lib.rs");
+    assert!(library.contains("    operator.api::<api::crew::v1::Captain>();\n    controller::captain::register(operator);\n}"));
+    let project = directory.open();
+    assert_eq!(project.resources[0].controllers, ["captain"]);
+    assert_eq!(project.full_group("crew"), "crew.example.com");
+    let states = status(&project).unwrap();
+    assert!(
+        states
+            .iter()
+            .all(|part| matches!(part.state, State::New | State::Edited)),
+        "{states:?}"
+    );
+}
+
+#[test]
+fn kinds_share_the_files_of_their_version() {
+    let directory = Directory::with_captain();
+    directory.write(api("crew/v1/FirstMate").plan(&directory.open()));
+    let version = directory.read("src/api/crew/v1/mod.rs");
+    assert_eq!(
+        version,
+        "//! Version `v1` of `crew.example.com`.\n\npub mod captain;\npub mod first_mate;\n\n\
+         pub use captain::{Captain, CaptainSpec, CaptainStatus};\n\
+         pub use first_mate::{FirstMate, FirstMateSpec, FirstMateStatus};\n"
+    );
+}
+
+#[test]
+fn what_users_wrote_is_left_alone() {
+    let directory = Directory::project();
+    let mine = directory.read("src/lib.rs").replace(
+        "    operator.version",
+        "      // }  mine\n    operator  .  version",
+    );
+    fs::write(directory.0.join("src/lib.rs"), &mine).unwrap();
+    directory.write(captain().plan(&directory.open()));
+    let after = directory.read("src/lib.rs");
+    let added = [
+        "    operator.api::<api::crew::v1::Captain>();\n",
+        "    controller::captain::register(operator);\n",
+    ];
+    assert_eq!(
+        added
+            .iter()
+            .fold(after, |text, line| text.replace(line, "")),
+        mine
+    );
+}
+
+#[test]
+fn without_the_function_the_user_gets_the_lines() {
+    let directory = Directory::project();
+    fs::write(directory.0.join("src/lib.rs"), "pub mod api;\n").unwrap();
+    let plan = captain().plan(&directory.open()).unwrap();
+    let lines: Vec<&String> = plan
+        .pastes()
+        .iter()
+        .flat_map(|paste| &paste.lines)
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "operator.api::<api::crew::v1::Captain>();",
+            "controller::captain::register(operator);"
+        ]
+    );
+    assert!(
+        plan.changes()
+            .iter()
+            .all(|change| change.path != "src/lib.rs")
+    );
+}
+
+#[test]
+fn removing_a_kind_leaves_what_was_before() {
+    let directory = Directory::project();
+    let before = directory.everything();
+    directory.write(captain().plan(&directory.open()));
+    directory.write(v2().plan(&directory.open()));
+    let remove = Remove::Api {
+        group: String::new(),
+        kind: "Captain".into(),
+    };
+    directory.write(remove.plan(&directory.open(), false));
+    let names = |files: &[(PathBuf, String)]| {
+        files
+            .iter()
+            .map(|(path, _)| path.clone())
+            .collect::<Vec<_>>()
+    };
+    let after = directory.everything();
+    assert_eq!(names(&after), names(&before));
+    assert_eq!(
+        directory.read("src/lib.rs"),
+        before
+            .iter()
+            .find(|(path, _)| path.ends_with("src/lib.rs"))
+            .unwrap()
+            .1
+    );
+    assert_eq!(directory.open().resources, []);
+}
+
+#[test]
+fn a_version_is_a_copy_that_is_not_stored() {
+    let directory = Directory::with_captain();
+    directory.write(v2().plan(&directory.open()));
+    let types = directory.read("src/api/crew/v2/captain.rs");
+    assert!(types.contains("    version = \"v2\",\n    storage = false,\n"));
+    assert!(
+        directory
+            .read("src/lib.rs")
+            .contains("operator.api::<api::crew::v2::Captain>();")
+    );
+    let remove = Remove::Version {
+        group: String::new(),
+        version: "v2".into(),
+        kind: "Captain".into(),
+    };
+    directory.write(remove.plan(&directory.open(), false));
+    assert!(!directory.0.join("src/api/crew/v2").exists());
+    assert!(!directory.0.join("tests/captain_v1_v2.rs").exists());
+}
+
+#[test]
+fn a_controller_can_be_for_a_built_in_kind_and_own_others() {
+    let directory = Directory::with_captain();
+    let add = AddController {
+        target: Gvk::parse("apps/v1/Deployment").unwrap(),
+        name: Some("roll-out".into()),
+        owns: vec![
+            Gvk::parse("v1/ConfigMap").unwrap(),
+            Gvk::parse("networking/v1/Ingress").unwrap(),
+        ],
+        force: false,
+    };
+    directory.write(add.plan(&directory.open()));
+    let source = directory.read("src/controller/roll_out.rs");
+    assert!(source.contains("use k8s_openapi::api::networking::v1::Ingress;"));
+    assert!(source.contains(".owns::<ConfigMap>()"));
+    assert_eq!(directory.open().resources[1].group, "apps");
+    let remove = Remove::Controller {
+        name: "roll_out".into(),
+    };
+    let refusal = refused(&directory, |project| remove.plan(project, false));
+    assert_eq!(
+        refusal,
+        "src/controller/roll_out.rs has work in it; save what you need, then remove it with --force"
+    );
+    directory.write(remove.plan(&directory.open(), true));
+    assert_eq!(directory.open().resources.len(), 1);
+}
+
+#[test]
+fn bad_input_is_refused_in_one_sentence_and_changes_nothing() {
+    let directory = Directory::with_captain();
+    let sentence = |add: AddApi| refused(&directory, |project| add.plan(project));
+    assert_eq!(
+        sentence(captain()),
+        "crew/v1/Captain exists already; choose another name, or replace it with --force"
+    );
+    assert_eq!(
+        sentence(api("crew/v2/Captain")),
+        "crew/v1/Captain exists already; make another version of it with `kubewright add version v2 --from v1`"
+    );
+    let mut group = api("crew/v1/Mate");
+    group.gvk.group = "Crew".into();
+    assert!(sentence(group).starts_with("\"Crew\" cannot be a group; use"));
+    let mut plural = api("crew/v1/Mate");
+    plural.plural = Some("captains".into());
+    assert_eq!(
+        sentence(plural),
+        "the plural \"captains\" belongs to Captain already; choose another with --plural"
+    );
+    assert_eq!(
+        sentence(api("apps/v1/Deployment")),
+        "apps/v1/Deployment is built into Kubernetes; make a controller for it with --resource=false"
+    );
+    let mut nothing = api("crew/v1/Mate");
+    (nothing.resource, nothing.controller) = (false, false);
+    assert!(sentence(nothing).starts_with("there is nothing to make"));
+    let mut unknown = api("crew/v1/Mate");
+    unknown.resource = false;
+    assert!(
+        sentence(unknown)
+            .starts_with("crew/v1/Mate is neither a kind of this project nor a built-in one;")
+    );
+    let edit = Edit {
+        domain: Some("other.com".into()),
+        namespaced: None,
+    };
+    assert_eq!(
+        refused(&directory, |project| edit.plan(project)),
+        "Captain is in the group crew.example.com already; keep the domain, or remove the kinds first"
+    );
+    let twice = refused(&directory, |project| crew().plan(project.root()));
+    assert!(twice.ends_with("is a project already; add to it with `kubewright create api`"));
+}
+
+#[test]
+fn edited_files_are_not_removed() {
+    let directory = Directory::with_captain();
+    let path = directory.0.join("src/api/crew/v1/captain.rs");
+    fs::write(
+        &path,
+        directory.read("src/api/crew/v1/captain.rs") + "// mine\n",
+    )
+    .unwrap();
+    let remove = Remove::Api {
+        group: String::new(),
+        kind: "Captain".into(),
+    };
+    assert_eq!(
+        refused(&directory, |project| remove.plan(project, false)),
+        "src/api/crew/v1/captain.rs has work in it; save what you need, then remove it with --force"
+    );
+}
+
+#[test]
+fn a_file_that_is_in_the_way_is_not_replaced() {
+    let directory = Directory::project();
+    fs::create_dir_all(directory.0.join("tests")).unwrap();
+    fs::write(directory.0.join("tests/captain.rs"), "mine").unwrap();
+    assert_eq!(
+        refused(&directory, |project| captain().plan(project)),
+        "tests/captain.rs exists already; move it away, or replace it with --force"
+    );
+}
+
+#[test]
+fn a_write_that_cannot_be_done_changes_nothing() {
+    let directory = Directory::project();
+    let plan = captain().plan(&directory.open()).unwrap();
+    // A file where a directory has to be.
+    fs::write(directory.0.join("tests"), "").unwrap();
+    let before = directory.everything();
+    let refusal = plan.write().unwrap_err().to_string();
+    assert!(refusal.contains("tests"), "{refusal}");
+    assert_eq!(directory.everything(), before);
+}
+
+#[test]
+fn a_plan_that_others_have_overtaken_is_not_written() {
+    let directory = Directory::project();
+    let plan = captain().plan(&directory.open()).unwrap();
+    fs::write(directory.0.join("src/lib.rs"), "mine").unwrap();
+    let before = directory.everything();
+    assert_eq!(
+        plan.write().unwrap_err().to_string(),
+        "src/lib.rs has just been changed by somebody else; run the command again"
+    );
+    assert_eq!(directory.everything(), before);
+}
+
+#[test]
+fn an_interrupted_write_is_finished_by_the_next_command() {
+    let directory = Directory::project();
+    fs::write(directory.0.join("src/lib.rs.kubewright-new"), "new").unwrap();
+    let journal = r#"{"renames": [["src/done.kubewright-new", "src/main.rs"], ["src/lib.rs.kubewright-new", "src/lib.rs"]], "removals": ["README.md", "gone"]}"#;
+    fs::write(directory.0.join(".kubewright-journal.json"), journal).unwrap();
+    assert!(finish_interrupted(&directory.0).unwrap());
+    assert_eq!(directory.read("src/lib.rs"), "new");
+    assert!(!directory.0.join("README.md").exists());
+    assert!(!directory.0.join(".kubewright-journal.json").exists());
+    assert!(!finish_interrupted(&directory.0).unwrap());
+}
+
+#[test]
+fn a_journal_cannot_reach_out_of_the_project() {
+    let directory = Directory::project();
+    let journal = r#"{"renames": [], "removals": ["../../outside"]}"#;
+    fs::write(directory.0.join(".kubewright-journal.json"), journal).unwrap();
+    let refusal = finish_interrupted(&directory.0).unwrap_err().to_string();
+    assert!(
+        refusal.contains("names files outside the project"),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn outside_a_project_the_sentence_says_how_to_make_one() {
+    let directory = Directory::new();
+    assert_eq!(
+        Project::find(&directory.0).unwrap_err().to_string(),
+        "there is no operator.toml here or above; go to a project, or make one with `kubewright new`"
+    );
+}
