@@ -25,8 +25,8 @@ pub(crate) struct Endpoint {
     pub(crate) token: String,
     /// How to shake hands with it.
     pub(crate) tls: Arc<ClientConfig>,
-    /// Its process, where that is known and on this machine.
-    pub(crate) pid: Option<u32>,
+    /// Its processes.
+    pub(crate) pids: Vec<u32>,
 }
 
 #[derive(Deserialize)]
@@ -114,7 +114,7 @@ impl Endpoint {
                 .clone()
                 .context("the user of the kubeconfig has no token")?,
             tls: Arc::new(tls(cluster)?),
-            pid: None,
+            pids: Vec::new(),
         })
     }
 }

@@ -43,8 +43,8 @@ pub(crate) struct Outcome {
     times: Vec<Duration>,
     /// How long answers were counted.
     elapsed: Duration,
-    /// Processor time of the server meanwhile, where its process is known.
-    processor: Option<Duration>,
+    /// Processor time of the server meanwhile.
+    processor: Duration,
 }
 
 /// 0, 1, 2, …; ends before `end`.
@@ -100,18 +100,15 @@ impl Load<'_> {
             tasks.spawn_local(one.run(begin, end));
         }
         tokio::time::sleep_until(begin.into()).await;
-        let cpu_before = self.endpoint.pid.map(proc::processor_time).transpose()?;
+        let cpu_before = proc::processor_time(&self.endpoint.pids)?;
         let mut times = Vec::new();
         while let Some(task) = tasks.join_next().await {
             times.append(&mut task??);
         }
         let elapsed = begin.elapsed();
-        let cpu_after = self.endpoint.pid.map(proc::processor_time).transpose()?;
+        let processor = proc::processor_time(&self.endpoint.pids)? - cpu_before;
         ensure!(!times.is_empty(), "no request was answered in time");
         times.sort_unstable();
-        let processor = cpu_after
-            .zip(cpu_before)
-            .map(|(after, before)| after - before);
         Ok(Outcome {
             times,
             elapsed,
@@ -173,14 +170,8 @@ impl Outcome {
             .unwrap_or_default()
     }
 
-    /// Processor time of the server.
-    pub(crate) fn processor_in_all(&self) -> Option<Duration> {
-        self.processor
-    }
-
     /// Processor time of the server for each answer.
-    pub(crate) fn processor(&self) -> Option<Duration> {
-        self.processor
-            .map(|time| time / u32::try_from(self.times.len()).unwrap_or(u32::MAX).max(1))
+    pub(crate) fn processor(&self) -> Duration {
+        self.processor / u32::try_from(self.times.len()).unwrap_or(u32::MAX).max(1)
     }
 }

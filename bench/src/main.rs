@@ -1,133 +1,191 @@
-//! How fast and how small the API server is: `cargo xtask bench [CASE…]`.
+//! How fast and how small, beside the peers: `cargo xtask bench`.
 //!
-//! Each case does a piece of work against a server in a process of its own, over TLS, and yields figures; the figures of
-//! all cases are printed as one table beside their targets and beside kube-apiserver's. With `--peer` the same work is
-//! also done against another API server in the same run.
+//! Each case does a piece of work with ours and with the peers in turn, and yields a section; the sections are kept between
+//! runs, and `BENCHMARKS.md` is written from them.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `cases` | the pieces of work, one file each |
+//! | `contest` | rounds in which ours and the peers take turns |
+//! | `peer` | peers in processes of their own |
+//! | `roles` | processes that the benchmark starts for itself: our side of such cases |
+//! | `replay` | the server that informers are measured against |
+//! | `results`, `rows`, `report` | what was found, what it is to be, the document |
+//! | `machine` | the machine and the versions |
+//! | `server`, `endpoint` | API servers that we start; how to call one |
 //! | `wire` | the load generator's client: HTTP/1.1 over TLS, as little of it as a load needs |
-//! | `informer` | the cache of a cluster, against a replayed server |
-//! | `load` | connections that send one request after another |
-//! | `requests` | the bytes of requests, made once and numbered |
-//! | `endpoint`, `server` | where a server is; one that we started |
-//! | `proc` | memory and processor time of a process |
-//! | `report` | targets, figures, the table |
+//! | `load`, `requests` | connections that send one request after another; the bytes of requests |
+//! | `proc` | memory and processor time of processes |
 
 mod cases;
+mod contest;
 mod endpoint;
-mod informer;
 mod load;
+mod machine;
+mod peer;
 mod proc;
+mod replay;
 mod report;
 mod requests;
+mod results;
+mod roles;
+mod rows;
 mod server;
 mod wire;
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Instant,
+};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail};
 use clap::Parser;
 
-use crate::{cases::Case, report::Report};
+use crate::{
+    cases::{Bench, Case},
+    machine::Machine,
+    peer::Peers,
+    results::{Results, Section},
+    server::PeerPrograms,
+};
 
-/// Measures the API server and prints a table.
+/// Measures ours and the peers in one run, and writes BENCHMARKS.md.
 #[derive(Parser)]
 #[command(name = "kubewright-bench")]
 struct Arguments {
-    /// What to measure: start, create, get, list, watch, growth, informer. Everything unless said otherwise.
-    cases: Vec<Case>,
+    /// Only these cases, by name; the others stay in the document as they were.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
+
+    /// Small sizes and one round: to see that everything runs.
+    #[arg(long)]
+    quick: bool,
+
+    /// How many rounds, where a case does not need its own number.
+    #[arg(long, value_name = "COUNT")]
+    rounds: Option<usize>,
+
+    /// kube-apiserver, the peer of the server cases.
+    #[arg(long, value_name = "FILE", requires = "peer_etcd")]
+    peer_apiserver: Option<PathBuf>,
+
+    /// etcd, for kube-apiserver.
+    #[arg(long, value_name = "FILE", requires = "peer_apiserver")]
+    peer_etcd: Option<PathBuf>,
 
     /// The `kubewright` to measure. The one beside this program unless said otherwise.
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
 
-    /// A kubeconfig of an API server that does the same work in the same run.
-    #[arg(long, value_name = "FILE")]
-    peer: Option<PathBuf>,
-
-    /// The peer's process, where its memory and processor time are to be read.
-    #[arg(long, value_name = "PID", requires = "peer")]
-    peer_pid: Option<u32>,
-
-    /// How long each load lasts.
-    #[arg(long, value_name = "SECONDS", default_value_t = 3.0)]
-    seconds: f64,
-
-    /// The most objects of the growth case.
-    #[arg(long, value_name = "COUNT", default_value_t = 1_000_000)]
-    largest: u64,
-
-    /// Fail if a target is missed.
+    /// Fail if a target of these cases is missed.
     #[arg(long)]
     check: bool,
-}
 
-/// What all cases need to know.
-pub(crate) struct Settings {
-    server: PathBuf,
-    load_time: Duration,
-    largest: u64,
+    /// Only name the cases.
+    #[arg(long)]
+    list: bool,
 }
 
 fn main() -> ExitCode {
-    // Processes that a case starts for itself.
-    if let Some(result) = informer::role() {
-        return match result {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("bench: {error:#}");
-                ExitCode::FAILURE
-            }
-        };
-    }
-    match run(Arguments::parse()) {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("bench: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    let done = match roles::play() {
+        Some(result) => result.map(|()| ExitCode::SUCCESS),
+        None => run(Arguments::parse()),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("bench: {error:#}");
+        ExitCode::FAILURE
+    })
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    ensure!(
-        (0.1..=60.0).contains(&arguments.seconds),
-        "--seconds is between 0.1 and 60"
-    );
-    let settings = Settings {
-        server: match arguments.server {
-            Some(path) => path,
-            None => server::beside_this_program()?,
-        },
-        load_time: Duration::from_secs_f64(arguments.seconds),
-        largest: arguments.largest,
-    };
-    let peer = match &arguments.peer {
-        Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .with_context(|| format!("cannot read {}", path.display()))?;
-            let mut peer = endpoint::Endpoint::from_kubeconfig(&text)?;
-            peer.pid = arguments.peer_pid;
-            Some(peer)
+    if arguments.list {
+        for case in cases::ALL {
+            println!("{:<20} {}", case.name, case.title);
         }
-        None => None,
-    };
-    let cases = if arguments.cases.is_empty() {
-        Case::ALL.to_vec()
-    } else {
-        arguments.cases
-    };
-    let mut report = Report::new(peer.is_some());
-    for case in cases {
-        eprintln!("{}", case.says());
-        cases::run(case, &settings, peer.as_ref(), &mut report)
-            .with_context(|| format!("the case {case:?} broke off"))?;
+        return Ok(ExitCode::SUCCESS);
     }
-    print!("{report}");
-    if arguments.check && report.missed() > 0 {
+    let chosen = chosen(&arguments.only)?;
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (kept, document) = (here.join("results.json"), here.join("../BENCHMARKS.md"));
+    let bench = bench(&arguments, here)?;
+    let mut results = Results::load(&kept)?;
+    let names: Vec<&str> = cases::ALL.iter().map(|case| case.name).collect();
+    let mut broken = false;
+    let mut done = Vec::new();
+    for case in chosen {
+        eprintln!("{}: {}", case.name, case.title);
+        let section = section(&case, &bench);
+        broken |= section.broken.is_some();
+        // Written after each case, so that a run that is interrupted keeps what it has.
+        results.merge(section.clone(), &names);
+        results.save(&kept)?;
+        fs::write(&document, report::document(&results))
+            .with_context(|| format!("cannot write {}", document.display()))?;
+        println!("{}", report::section(&section, &results));
+        done.push(section);
+    }
+    let verdicts = report::verdicts(&done.iter().collect::<Vec<_>>());
+    println!(
+        "{} targets met, {} missed, {} not measured; see BENCHMARKS.md",
+        verdicts.met,
+        verdicts.missed.len(),
+        verdicts.open
+    );
+    if broken || (arguments.check && !verdicts.missed.is_empty()) {
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The cases of those names, in their own order; all if there is no name.
+fn chosen(names: &[String]) -> anyhow::Result<Vec<Case>> {
+    let known = |name: &String| cases::ALL.iter().any(|case| case.name == name.as_str());
+    if let Some(name) = names.iter().find(|name| !known(name)) {
+        let all: Vec<&str> = cases::ALL.iter().map(|case| case.name).collect();
+        bail!("there is no case {name:?}; there are {}", all.join(", "));
+    }
+    let mut chosen = cases::ALL.to_vec();
+    chosen.retain(|case| names.is_empty() || names.iter().any(|name| name == case.name));
+    Ok(chosen)
+}
+
+fn bench(arguments: &Arguments, here: &Path) -> anyhow::Result<Bench> {
+    let given = |flag: &Option<PathBuf>, variable: &str| {
+        flag.clone()
+            .or_else(|| std::env::var_os(variable).map(PathBuf::from))
+    };
+    let apiserver = given(&arguments.peer_apiserver, "KUBEWRIGHT_PEER_APISERVER");
+    let etcd = given(&arguments.peer_etcd, "KUBEWRIGHT_PEER_ETCD");
+    let programs = apiserver.zip(etcd);
+    let target = std::env::current_exe()?;
+    let target = target.parent().and_then(Path::parent);
+    let target = target.context("this program is not in a target directory")?;
+    Ok(Bench {
+        quick: arguments.quick,
+        rounds: arguments.rounds,
+        server: match &arguments.server {
+            Some(path) => path.clone(),
+            None => server::beside_this_program()?,
+        },
+        apiserver: programs.map(|(apiserver, etcd)| PeerPrograms { apiserver, etcd }),
+        peers: Peers::new(here.join("peers"), target.join("bench-peers")),
+    })
+}
+
+/// Runs a case. One that breaks off has a section that says so.
+fn section(case: &Case, bench: &Bench) -> Section {
+    let began = Instant::now();
+    let mut section = Section::new(case.name, case.title, case.what);
+    section.versions = machine::versions();
+    if let Err(error) = (case.run)(bench, &mut section) {
+        eprintln!("{} broke off: {error:#}", case.name);
+        section.broken = Some(format!("{error:#}"));
+    }
+    section.quick = bench.quick;
+    section.seconds = began.elapsed().as_secs_f64();
+    section.taken = jiff::Timestamp::now().strftime("%F").to_string();
+    section.machine = Machine::this();
+    section
 }

@@ -1,4 +1,4 @@
-//! Memory and processor time of a process, as Linux tells them under `/proc`.
+//! Memory and processor time of processes, as Linux tells them under `/proc`. Of several processes it is the sum.
 
 use std::{fs, time::Duration};
 
@@ -8,22 +8,30 @@ use anyhow::Context;
 const TICKS_PER_SECOND: u64 = 100;
 
 /// Memory in use now, in bytes.
-pub(crate) fn resident(pid: u32) -> anyhow::Result<u64> {
-    status_bytes(pid, "VmRSS:")
+pub(crate) fn resident(pids: &[u32]) -> anyhow::Result<u64> {
+    status_bytes(pids, "VmRSS:")
 }
 
 /// The most memory that was in use since [`forget_peak`], in bytes.
-pub(crate) fn peak(pid: u32) -> anyhow::Result<u64> {
-    status_bytes(pid, "VmHWM:")
+pub(crate) fn peak(pids: &[u32]) -> anyhow::Result<u64> {
+    status_bytes(pids, "VmHWM:")
 }
 
 /// Lets the peak begin at what is in use now.
-pub(crate) fn forget_peak(pid: u32) -> anyhow::Result<()> {
-    fs::write(format!("/proc/{pid}/clear_refs"), "5").context("cannot reset the memory peak")
+pub(crate) fn forget_peak(pids: &[u32]) -> anyhow::Result<()> {
+    for pid in pids {
+        fs::write(format!("/proc/{pid}/clear_refs"), "5")
+            .context("cannot reset the memory peak")?;
+    }
+    Ok(())
 }
 
 /// Processor time used so far, of all threads, in user and kernel mode. Exact to 10 ms.
-pub(crate) fn processor_time(pid: u32) -> anyhow::Result<Duration> {
+pub(crate) fn processor_time(pids: &[u32]) -> anyhow::Result<Duration> {
+    pids.iter().map(|pid| processor_time_of(*pid)).sum()
+}
+
+fn processor_time_of(pid: u32) -> anyhow::Result<Duration> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     // The name comes in parentheses and may hold anything; user and system time are the 12th and 13th fields after it.
     let (_, fields) = text
@@ -50,13 +58,16 @@ pub(crate) fn thread_time() -> anyhow::Result<Duration> {
         .context("cannot read the thread's processor time")
 }
 
-fn status_bytes(pid: u32, field: &str) -> anyhow::Result<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/status"))
-        .with_context(|| format!("cannot look at process {pid}"))?;
-    text.lines()
-        .find_map(|line| line.strip_prefix(field))
-        .and_then(|rest| rest.trim().strip_suffix("kB"))
-        .and_then(|number| number.trim().parse::<u64>().ok())
-        .map(|kib| kib * 1024)
-        .with_context(|| format!("process {pid} has no {field}"))
+fn status_bytes(pids: &[u32], field: &str) -> anyhow::Result<u64> {
+    let of = |pid: &u32| {
+        let text = fs::read_to_string(format!("/proc/{pid}/status"))
+            .with_context(|| format!("cannot look at process {pid}"))?;
+        text.lines()
+            .find_map(|line| line.strip_prefix(field))
+            .and_then(|rest| rest.trim().strip_suffix("kB"))
+            .and_then(|number| number.trim().parse::<u64>().ok())
+            .map(|kib| kib * 1024)
+            .with_context(|| format!("process {pid} has no {field}"))
+    };
+    pids.iter().map(of).sum()
 }

@@ -1,258 +1,258 @@
-//! Figures, beside their targets and beside kube-apiserver's, as one aligned table.
-
-use std::fmt;
-
-/// What a figure is and what it is to be.
-pub(crate) struct Measure {
-    /// What was measured.
-    pub(crate) name: &'static str,
-    /// Its unit.
-    pub(crate) unit: &'static str,
-    /// Larger figures are better.
-    pub(crate) larger_is_better: bool,
-    /// At least, or at most, that much; `None` where no target is set.
-    pub(crate) target: Option<f64>,
-    /// kube-apiserver 1.35 with etcd, measured once on a machine with two processors.
-    pub(crate) reference: Option<f64>,
-}
-
-/// All figures of a run.
-pub(crate) struct Report {
-    with_peer: bool,
-    rows: Vec<Row>,
-}
-
-struct Row {
-    name: String,
-    unit: &'static str,
-    larger_is_better: bool,
-    ours: Option<f64>,
-    target: Option<f64>,
-    reference: Option<f64>,
-    peer: Option<f64>,
-}
-
-/// Whose figure it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whose {
-    Ours,
-    Peers,
-}
-
-impl Measure {
-    /// Less is better, no target, no reference.
-    pub(crate) const fn cost(name: &'static str, unit: &'static str) -> Self {
-        Self {
-            name,
-            unit,
-            larger_is_better: false,
-            target: None,
-            reference: None,
-        }
-    }
-
-    /// More is better.
-    pub(crate) const fn rate(name: &'static str, unit: &'static str) -> Self {
-        Self {
-            larger_is_better: true,
-            ..Self::cost(name, unit)
-        }
-    }
-
-    pub(crate) const fn target(self, target: f64) -> Self {
-        Self {
-            target: Some(target),
-            ..self
-        }
-    }
-
-    pub(crate) const fn reference(self, reference: f64) -> Self {
-        Self {
-            reference: Some(reference),
-            ..self
-        }
-    }
-}
-
-impl Report {
-    pub(crate) fn new(with_peer: bool) -> Self {
-        Self {
-            with_peer,
-            rows: Vec::new(),
-        }
-    }
-
-    /// Notes a figure.
-    pub(crate) fn add(&mut self, measure: &Measure, whose: Whose, figure: f64) {
-        self.add_named(measure.name.to_owned(), measure, whose, figure);
-    }
-
-    /// Notes a figure under a name of its own.
-    pub(crate) fn add_named(&mut self, name: String, measure: &Measure, whose: Whose, figure: f64) {
-        let at = self
-            .rows
-            .iter()
-            .position(|row| row.name == name)
-            .unwrap_or_else(|| {
-                self.rows.push(Row {
-                    name,
-                    unit: measure.unit,
-                    larger_is_better: measure.larger_is_better,
-                    ours: None,
-                    target: measure.target,
-                    reference: measure.reference,
-                    peer: None,
-                });
-                self.rows.len() - 1
-            });
-        match whose {
-            Whose::Ours => self.rows[at].ours = Some(figure),
-            Whose::Peers => self.rows[at].peer = Some(figure),
-        }
-    }
-
-    /// How many targets were missed.
-    pub(crate) fn missed(&self) -> usize {
-        self.rows
-            .iter()
-            .filter(|row| row.met() == Some(false))
-            .count()
-    }
-}
-
-impl Row {
-    fn met(&self) -> Option<bool> {
-        let (ours, target) = self.ours.zip(self.target)?;
-        Some(if self.larger_is_better {
-            ours >= target
-        } else {
-            ours <= target
-        })
-    }
-
-    /// How many times better ours is than the peer's, or than the reference where there is no peer.
-    fn ratio(&self) -> Option<f64> {
-        let (ours, other) = self.ours.zip(self.peer.or(self.reference))?;
-        let ratio = if self.larger_is_better {
-            ours / other
-        } else {
-            other / ours
-        };
-        ratio.is_finite().then_some(ratio)
-    }
-
-    fn cells(&self, with_peer: bool) -> Vec<String> {
-        let bound = if self.larger_is_better { ">=" } else { "<=" };
-        let mut cells = vec![
-            self.name.clone(),
-            shown(self.ours),
-            self.unit.to_owned(),
-            self.target
-                .map_or(String::new(), |t| format!("{bound} {}", shown(Some(t)))),
-            shown(self.reference),
-        ];
-        if with_peer {
-            cells.push(shown(self.peer));
-        }
-        cells.push(
-            self.ratio()
-                .map_or(String::new(), |ratio| format!("{}x", shown(Some(ratio)))),
-        );
-        cells.push(
-            self.met()
-                .map_or("", |met| if met { "yes" } else { "NO" })
-                .to_owned(),
-        );
-        cells
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut heads = vec!["", "ours", "", "target", "reference"];
-        if self.with_peer {
-            heads.push("peer");
-        }
-        heads.extend(["ratio", "met"]);
-        let mut lines: Vec<Vec<String>> = vec![heads.into_iter().map(str::to_owned).collect()];
-        lines.extend(self.rows.iter().map(|row| row.cells(self.with_peer)));
-        let columns = lines[0].len();
-        let width = |c: usize| {
-            lines
-                .iter()
-                .map(|line| line[c].chars().count())
-                .max()
-                .unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        for line in &lines {
-            for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
-                // Names, units and verdicts to the left, figures to the right.
-                if matches!(column, 0 | 2) || column + 1 == columns {
-                    write!(f, "{cell:<width$}  ")?;
-                } else {
-                    write!(f, "{cell:>width$}  ")?;
-                }
-            }
-            writeln!(f)?;
-        }
-        Ok(())
-    }
-}
-
-/// Three significant digits, and thousands in groups.
-fn shown(figure: Option<f64>) -> String {
-    let Some(figure) = figure else {
-        return String::new();
-    };
-    if figure.abs() < 100.0 {
-        let decimals = if figure.abs() < 10.0 { 2 } else { 1 };
-        return format!("{figure:.decimals$}");
-    }
-    let digits = format!("{figure:.0}");
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
+//! `BENCHMARKS.md`, written from the results. Nothing in it is written by hand.
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+mod tests;
 
-    #[test]
-    fn figures_are_short_and_grouped() {
-        assert_eq!(shown(Some(1234567.0)), "1,234,567");
-        assert_eq!(shown(Some(12.34)), "12.3");
-        assert_eq!(shown(Some(0.056)), "0.06");
-        assert_eq!(shown(None), "");
-    }
+use std::{collections::BTreeMap, fmt::Write as _};
 
-    #[test]
-    fn targets_are_judged_in_their_direction() {
-        const SPEED: Measure = Measure::rate("speed", "/s").target(10.0).reference(5.0);
-        const TIME: Measure = Measure::cost("time", "ms").target(10.0).reference(5.0);
-        let mut report = Report::new(false);
-        report.add(&SPEED, Whose::Ours, 20.0);
-        report.add(&TIME, Whose::Ours, 20.0);
-        assert_eq!(report.rows[0].met(), Some(true));
-        assert_eq!(report.rows[1].met(), Some(false));
-        assert_eq!(report.rows[0].ratio(), Some(4.0));
-        assert_eq!(report.rows[1].ratio(), Some(0.25));
-        assert_eq!(report.missed(), 1);
-    }
+use crate::{
+    results::{Outcome, Results, Section, median},
+    rows::shown,
+};
 
-    #[test]
-    fn a_peers_figure_comes_before_the_reference() {
-        const SPEED: Measure = Measure::rate("speed", "/s").reference(5.0);
-        let mut report = Report::new(true);
-        report.add(&SPEED, Whose::Ours, 20.0);
-        report.add(&SPEED, Whose::Peers, 10.0);
-        assert_eq!(report.rows.len(), 1);
-        assert_eq!(report.rows[0].ratio(), Some(2.0));
+/// How the targets of all sections fared.
+#[derive(Default)]
+pub(crate) struct Verdicts {
+    pub(crate) met: usize,
+    /// What was missed, in words.
+    pub(crate) missed: Vec<String>,
+    /// Targets beside a figure that is not there.
+    pub(crate) open: usize,
+}
+
+/// The whole document.
+pub(crate) fn document(results: &Results) -> String {
+    let (quick, full): (Vec<_>, Vec<_>) = results.sections.iter().partition(|s| s.quick);
+    let mut out = String::from(
+        "# Benchmarks\n\n\
+         Written by `cargo xtask bench`; every figure comes from a run of it, and none is edited. \
+         [bench/README.md](bench/README.md) says what is done and how to read it.\n\n\
+         A cell holds the median of the rounds, the least and the most, and how many times better the first column is. \
+         A contestant that loses one object scores nothing; one that could not run is named with the reason.\n\n",
+    );
+    machine(&mut out, results);
+    if !full.is_empty() {
+        summary(&mut out, &full);
     }
+    for section in &full {
+        out += &self::section(section, results);
+    }
+    if !quick.is_empty() {
+        out += "# Quick runs\n\nSmall sizes and one round: they show that a case runs, not how fast. Targets are for full sizes.\n\n";
+    }
+    for section in &quick {
+        out += &self::section(section, results);
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+/// One section.
+pub(crate) fn section(section: &Section, results: &Results) -> String {
+    let mut out = format!(
+        "## {}: {}\n\n{}\n\n",
+        section.case, section.title, section.what
+    );
+    let rounds = match section.rounds {
+        1 => "1 round".to_owned(),
+        n => format!("{n} rounds"),
+    };
+    let _ = write!(
+        out,
+        "{}, {rounds}, {} s.",
+        section.taken,
+        shown(section.seconds.round())
+    );
+    let latest = results.sections.iter().max_by_key(|s| &s.taken);
+    if latest.is_some_and(|latest| latest.machine != section.machine) {
+        let _ = write!(out, " On another machine: {}.", section.machine);
+    }
+    out += "\n\n";
+    if let Some(reason) = &section.broken {
+        let _ = writeln!(out, "**Broke off**: {}\n", cell_text(reason));
+    }
+    table(&mut out, section);
+    for outcome in &section.outcomes {
+        if let Some(reason) = &outcome.absent {
+            let what = if reason.starts_with("scores nothing") {
+                ""
+            } else {
+                "absent: "
+            };
+            let _ = writeln!(out, "- **{}** {what}{}", outcome.name, cell_text(reason));
+        }
+    }
+    for note in &section.notes {
+        let _ = writeln!(out, "- {note}");
+    }
+    if !out.ends_with("\n\n") {
+        out.push('\n');
+    }
+    out
+}
+
+/// How the targets of these sections fared.
+pub(crate) fn verdicts(sections: &[&Section]) -> Verdicts {
+    let mut found = Verdicts::default();
+    for section in sections {
+        for row in &section.rows {
+            for target in &row.targets {
+                match target.met(row, section) {
+                    Some(true) => found.met += 1,
+                    Some(false) => found.missed.push(format!(
+                        "{}: {} {}",
+                        section.case,
+                        row.label,
+                        target.shown()
+                    )),
+                    None => found.open += 1,
+                }
+            }
+        }
+    }
+    found
+}
+
+fn summary(out: &mut String, sections: &[&Section]) {
+    let Verdicts { met, missed, open } = verdicts(sections);
+    let all = met + missed.len() + open;
+    let _ = write!(out, "**Targets: {met} of {all} met");
+    if open > 0 {
+        let _ = write!(out, ", {open} not measured");
+    }
+    out.push_str("**.");
+    if !missed.is_empty() {
+        out.push_str(" Missed:\n");
+        for line in missed {
+            let _ = write!(out, "\n- {line}");
+        }
+    }
+    out.push_str("\n\n");
+}
+
+fn machine(out: &mut String, results: &Results) {
+    let Some(latest) = results.sections.iter().max_by_key(|s| &s.taken) else {
+        return;
+    };
+    let mut versions: BTreeMap<&str, &str> = BTreeMap::new();
+    for section in &results.sections {
+        versions.extend(section.versions.iter().map(|(k, v)| (&**k, &**v)));
+    }
+    let versions: Vec<String> = versions.iter().map(|(k, v)| format!("{k} {v}")).collect();
+    let _ = writeln!(out, "| | |\n|---|---|\n| machine | {} |", latest.machine);
+    let _ = writeln!(out, "| versions | {} |\n", versions.join(", "));
+}
+
+fn table(out: &mut String, section: &Section) {
+    let present: Vec<&Outcome> = section
+        .outcomes
+        .iter()
+        .filter(|outcome| outcome.absent.is_none())
+        .collect();
+    if present.is_empty() {
+        return;
+    }
+    let limits = section.rows.iter().any(|row| row.limit.is_some());
+    let mut heads = vec![String::new()];
+    heads.extend(present.iter().map(|outcome| outcome.name.clone()));
+    if limits {
+        heads.push("limit".to_owned());
+    }
+    heads.extend(["target".to_owned(), "met".to_owned()]);
+    let columns = heads.len();
+    line(out, &heads);
+    let figures = vec!["--:".to_owned(); columns - 3];
+    line(
+        out,
+        &[vec!["---".to_owned()], figures, vec!["---".to_owned(); 2]].concat(),
+    );
+    for row in &section.rows {
+        let mut cells = vec![label(&row.label, &row.unit)];
+        // Ratios are to the first column, as long as that is there.
+        let ours = section.outcomes.first().and_then(|o| o.figure(&row.key));
+        for (at, outcome) in present.iter().enumerate() {
+            let figures = outcome.figures.get(&row.key).map_or(&[][..], Vec::as_slice);
+            let mut cell = spread(figures);
+            let ratio = ours.zip(median(figures)).filter(|_| at > 0);
+            if let Some(ratio) = ratio.and_then(|(ours, other)| row.ratio(ours, other)) {
+                let _ = write!(cell, " **{}x**", shown(ratio));
+            }
+            cells.push(cell);
+        }
+        if limits {
+            cells.push(row.limit.map_or(String::new(), shown));
+        }
+        let targets = row.targets.iter();
+        cells.push(targets.map(|t| t.shown()).collect::<Vec<_>>().join("; "));
+        let verdicts = row.targets.iter().map(|t| match t.met(row, section) {
+            Some(true) => "yes",
+            Some(false) => "**no**",
+            None => "not measured",
+        });
+        cells.push(verdicts.collect::<Vec<_>>().join("; "));
+        line(out, &cells);
+    }
+    for (name, unit, scale, of) in [
+        (
+            "processor time in all",
+            "s",
+            1.0,
+            cpu as fn(&Outcome) -> &[f64],
+        ),
+        ("peak memory", "MB", 1e6, peak),
+    ] {
+        if present.iter().all(|outcome| of(outcome).is_empty()) {
+            continue;
+        }
+        let mut cells = vec![label(name, unit)];
+        for outcome in &present {
+            let scaled: Vec<f64> = of(outcome).iter().map(|figure| figure / scale).collect();
+            cells.push(spread(&scaled));
+        }
+        cells.resize(columns, String::new());
+        line(out, &cells);
+    }
+    out.push('\n');
+}
+
+fn cpu(outcome: &Outcome) -> &[f64] {
+    &outcome.cpu_seconds
+}
+
+fn peak(outcome: &Outcome) -> &[f64] {
+    &outcome.peak_bytes
+}
+
+fn label(name: &str, unit: &str) -> String {
+    if unit.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name}, {unit}")
+    }
+}
+
+/// The median, and from where to where.
+fn spread(figures: &[f64]) -> String {
+    let Some(middle) = median(figures) else {
+        return String::new();
+    };
+    if figures.len() == 1 {
+        return shown(middle);
+    }
+    let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    format!("{} ({}–{})", shown(middle), shown(least), shown(most))
+}
+
+fn line(out: &mut String, cells: &[String]) {
+    for cell in cells {
+        let _ = write!(out, "| {} ", cell_text(cell));
+    }
+    out.push_str("|\n");
+}
+
+/// One line, and no column of its own.
+fn cell_text(text: &str) -> String {
+    text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }

@@ -1,25 +1,44 @@
-//! A `kubewright up` of our own, in its own process. Dropped, it is stopped.
+//! API servers that the benchmark starts: ours and, where its programs are named, kube-apiserver with etcd. Each is fresh,
+//! on ports of its own, and stopped when it is dropped.
 
 use std::{
     env, fs,
     io::{BufRead, BufReader},
+    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        atomic::{AtomicU32, Ordering},
+        mpsc,
+    },
+    thread,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 
-use crate::endpoint::Endpoint;
+use crate::{cases, endpoint::Endpoint, requests::Template};
+
+/// How long a server may take to become ready.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks whether kube-apiserver is ready.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The programs of the peer.
+#[derive(Clone)]
+pub(crate) struct PeerPrograms {
+    pub(crate) apiserver: PathBuf,
+    pub(crate) etcd: PathBuf,
+}
 
 /// A server that runs.
 pub(crate) struct Server {
-    child: Child,
-    kubeconfig: PathBuf,
+    children: Vec<Child>,
+    /// Its files.
+    folder: PathBuf,
     /// How to call it.
     pub(crate) endpoint: Endpoint,
-    /// From before the process was made until it said that it is ready.
+    /// From before the first process was made until the server was ready.
     pub(crate) ready_after: Duration,
 }
 
@@ -28,57 +47,184 @@ pub(crate) fn beside_this_program() -> anyhow::Result<PathBuf> {
     let path = env::current_exe()?.with_file_name("kubewright");
     ensure!(
         path.exists(),
-        "there is no {}; build it with cargo build --release -p kubewright-cli, or name it with --server",
-        path.display()
+        "there is no kubewright beside this program; build it with cargo build --release -p kubewright-cli, or name it with --server"
     );
     Ok(path)
 }
 
+/// Processes that are stopped, and files that are removed, unless a [`Server`] takes them.
+struct Begun {
+    children: Vec<Child>,
+    folder: PathBuf,
+}
+
 impl Server {
-    /// Starts the program and waits until it says that it is ready.
-    pub(crate) fn start(program: &Path) -> anyhow::Result<Self> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let file = format!("kubewright-bench-{}-{count}.kubeconfig", std::process::id());
-        let kubeconfig = env::temp_dir().join(file);
+    /// Starts ours and waits until it says that it is ready.
+    pub(crate) fn ours(program: &Path) -> anyhow::Result<Self> {
+        let mut begun = Begun::new()?;
+        let kubeconfig = begun.folder.join("kubeconfig");
         let mut command = Command::new(program);
         command
             .args(["up", "--listen", "127.0.0.1:0", "--kubeconfig"])
-            .arg(&kubeconfig);
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
+            .arg(&kubeconfig)
+            .stdout(Stdio::piped());
         let began = Instant::now();
-        let mut child = command
-            .spawn()
-            .with_context(|| format!("cannot run {}", program.display()))?;
-        let out = child.stdout.take().context("the server has no output")?;
-        let mut line = String::new();
-        BufReader::new(out).read_line(&mut line)?;
+        let out = begun.spawn(&mut command)?.stdout.take();
+        let line = first_line(out.context("the server has no output")?)?;
         let ready_after = began.elapsed();
         ensure!(
             line.contains("is ready"),
             "the server did not become ready: {line:?}"
         );
-        let mut endpoint = Endpoint::from_kubeconfig(&fs::read_to_string(&kubeconfig)?)?;
-        endpoint.pid = Some(child.id());
+        begun.ready(&fs::read_to_string(&kubeconfig)?, ready_after)
+    }
+
+    /// Starts etcd and kube-apiserver and waits until `/readyz` answers 200.
+    pub(crate) fn peer(programs: &PeerPrograms) -> anyhow::Result<Self> {
+        let mut begun = Begun::new()?;
+        let [secure, client, peer] = free_ports()?;
+        let file = |name: &str| begun.folder.join(name).display().to_string();
+        fs::write(file("tokens.csv"), "bench,admin,admin,\"system:masters\"\n")?;
+        let key = rcgen::KeyPair::generate()?;
+        fs::write(file("key.pem"), key.serialize_pem())?;
+        fs::write(file("key.pub"), key.public_key_pem())?;
+        let (clients, peers) = (
+            format!("http://127.0.0.1:{client}"),
+            format!("http://127.0.0.1:{peer}"),
+        );
+        let mut etcd = Command::new(&programs.etcd);
+        // Nothing is lost that anybody wants back; waiting for the disk would only make the peer slower.
+        etcd.args(["--name=bench", "--unsafe-no-fsync", "--log-level=error"])
+            .arg(format!("--data-dir={}", file("etcd")))
+            .arg(format!("--listen-client-urls={clients}"))
+            .arg(format!("--advertise-client-urls={clients}"))
+            .arg(format!("--listen-peer-urls={peers}"))
+            .arg(format!("--initial-advertise-peer-urls={peers}"))
+            .arg(format!("--initial-cluster=bench={peers}"));
+        let mut apiserver = Command::new(&programs.apiserver);
+        apiserver
+            .args(["--bind-address=127.0.0.1", "--authorization-mode=RBAC"])
+            .args(["--disable-admission-plugins=ServiceAccount"])
+            .args(["--service-account-issuer=https://kubernetes.default.svc"])
+            .args(["--service-cluster-ip-range=10.0.0.0/24"])
+            .arg(format!("--etcd-servers={clients}"))
+            .arg(format!("--secure-port={secure}"))
+            .arg(format!("--cert-dir={}", file("certs")))
+            .arg(format!("--token-auth-file={}", file("tokens.csv")))
+            .arg(format!("--service-account-key-file={}", file("key.pub")))
+            .arg(format!(
+                "--service-account-signing-key-file={}",
+                file("key.pem")
+            ));
+        let kubeconfig = format!(
+            "current-context: a\ncontexts: [{{name: a, context: {{cluster: a, user: a}}}}]\n\
+             users: [{{name: a, user: {{token: bench}}}}]\n\
+             clusters: [{{name: a, cluster: {{server: 'https://127.0.0.1:{secure}', insecure-skip-tls-verify: true}}}}]\n"
+        );
+        let endpoint = Endpoint::from_kubeconfig(&kubeconfig)?;
+        let began = Instant::now();
+        begun.spawn(etcd.stdout(Stdio::null()).stderr(Stdio::null()))?;
+        begun.spawn(apiserver.stdout(Stdio::null()).stderr(Stdio::null()))?;
+        while !is_ready(&endpoint) {
+            for child in &mut begun.children {
+                if let Some(status) = child.try_wait()? {
+                    bail!("the peer ended before it was ready: {status}");
+                }
+            }
+            ensure!(began.elapsed() < PATIENCE, "the peer did not become ready");
+            thread::sleep(LOOK);
+        }
+        begun.ready(&kubeconfig, began.elapsed())
+    }
+}
+
+impl Begun {
+    fn new() -> anyhow::Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("kubewright-bench-{}-{count}", std::process::id());
+        let folder = env::temp_dir().join(name);
+        fs::create_dir_all(&folder)?;
         Ok(Self {
-            child,
-            kubeconfig,
+            children: Vec::new(),
+            folder,
+        })
+    }
+
+    fn spawn(&mut self, command: &mut Command) -> anyhow::Result<&mut Child> {
+        let child = command.stdin(Stdio::null()).spawn();
+        let name = Path::new(command.get_program()).file_name();
+        let name = name.unwrap_or_default().to_string_lossy().into_owned();
+        self.children
+            .push(child.with_context(|| format!("cannot run {name}"))?);
+        self.children.last_mut().context("a process was made")
+    }
+
+    fn ready(mut self, kubeconfig: &str, ready_after: Duration) -> anyhow::Result<Server> {
+        let mut endpoint = Endpoint::from_kubeconfig(kubeconfig)?;
+        endpoint.pids = self.children.iter().map(Child::id).collect();
+        Ok(Server {
+            children: std::mem::take(&mut self.children),
+            folder: std::mem::take(&mut self.folder),
             endpoint,
             ready_after,
         })
     }
+}
 
-    /// Its process.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+impl Drop for Begun {
+    fn drop(&mut self) {
+        stop(&mut self.children, &self.folder);
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be gone already, and so may the file.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = fs::remove_file(&self.kubeconfig);
+        stop(&mut self.children, &self.folder);
     }
+}
+
+fn stop(children: &mut [Child], folder: &Path) {
+    // They may be gone already, and so may the files. The last one made depends on the others.
+    for child in children.iter_mut().rev() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    if !folder.as_os_str().is_empty() {
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+/// The first line of an output, if it comes in time.
+fn first_line(out: impl std::io::Read + Send + 'static) -> anyhow::Result<String> {
+    let (sender, line) = mpsc::channel();
+    thread::spawn(move || {
+        let mut line = String::new();
+        let read = BufReader::new(out).read_line(&mut line);
+        // Nobody listens any more when it comes too late.
+        let _ = sender.send(read.map(|_| line));
+    });
+    let line = line.recv_timeout(PATIENCE);
+    Ok(line.context("the server did not become ready in time")??)
+}
+
+fn is_ready(endpoint: &Endpoint) -> bool {
+    let request = Template::new(endpoint, "GET", "/readyz", "");
+    cases::on_one_thread(async {
+        let ask = cases::ask(endpoint, &request, 200);
+        tokio::time::timeout(Duration::from_secs(5), ask)
+            .await
+            .is_ok_and(|answer| answer.is_ok())
+    })
+}
+
+/// Ports that nobody listens on now.
+fn free_ports() -> anyhow::Result<[u16; 3]> {
+    // All are held until all are known, so that they differ.
+    let held = [0; 3].map(|_| TcpListener::bind("127.0.0.1:0"));
+    let mut ports = [0; 3];
+    for (port, listener) in ports.iter_mut().zip(held) {
+        *port = listener?.local_addr()?.port();
+    }
+    Ok(ports)
 }

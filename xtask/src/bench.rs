@@ -1,4 +1,5 @@
-//! `bench [CASE…]`: builds the tool and the benchmarks for release, and runs them.
+//! `bench [--only NAME] [--quick] …`: builds the tool and the benchmarks for release, and runs them. They build their peers
+//! themselves, and write `BENCHMARKS.md`.
 //!
 //! Arguments go to the benchmarks as they are; `bench/README.md` says what they mean.
 

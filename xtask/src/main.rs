@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask <chore>
 
-  bench [CASE…]       measure the API server; see bench/README.md
+  bench [ARG…]        measure ours beside the peers and write BENCHMARKS.md; see bench/README.md
   conformance [ARG…]  compare with the recorded answers of kube-apiserver; see conformance/README.md
   codegen [--check]   write the generated tables, or compare them
   tidy                check the rules that the compiler does not know";

@@ -1,54 +1,68 @@
 //! Small ConfigMaps, created as fast as they are taken.
 
-use std::{cell::Cell, rc::Rc};
+use std::{cell::Cell, rc::Rc, time::Duration};
 
-use super::{CONNECTIONS, VALUE_BYTES, WARM_UP, micros, millis};
+use super::{
+    Bench, Case, millis,
+    servers::{self, CONNECTIONS, Servers, VALUE_BYTES, WARM_UP},
+};
 use crate::{
-    Settings,
-    endpoint::Endpoint,
+    contest::Sample,
     load::Load,
-    report::{Measure, Report, Whose},
     requests::{self, Template},
+    results::Section,
+    rows::Row,
 };
 
-const RATE: Measure = Measure::rate("create: 32 connections", "/s")
-    .target(15_000.0)
-    .reference(2430.0);
-const P50: Measure = Measure::cost("create: 32 connections, p50", "ms");
-const P99: Measure = Measure::cost("create: 32 connections, p99", "ms");
-const PROCESSOR: Measure = Measure::cost("create: server's processor time", "us");
-const SINGLE: Measure = Measure::cost("create: 1 connection, p50", "ms").reference(1.1);
+pub(crate) const CASE: Case = Case {
+    name: "create",
+    title: "small ConfigMaps over 32 connections",
+    what: "POSTs ConfigMaps with one value of 512 bytes over TLS; each of 32 connections sends as soon as it is answered. \
+           Afterwards the server must have as many objects as it said it created.",
+    run,
+};
 
-/// The answer is how many were created.
-pub(super) async fn run(
-    settings: &Settings,
-    endpoint: &Endpoint,
-    namespace: &str,
-    whose: Whose,
-    report: &mut Report,
-) -> anyhow::Result<u64> {
-    let path = requests::config_maps(namespace);
-    let next = Rc::new(Cell::new(0));
-    let load = |connections, time| {
-        let next = next.clone();
-        Load {
-            endpoint,
-            connections,
-            request: Template::new(endpoint, "POST", &path, &requests::config_map(VALUE_BYTES)),
-            status: 201,
-            numbers: Rc::new(move || Some(next.replace(next.get() + 1))),
-            warm_up: WARM_UP,
-            time,
-        }
-    };
-    let many = load(CONNECTIONS, settings.load_time).run().await?;
-    report.add(&RATE, whose, many.rate());
-    report.add(&P50, whose, millis(many.percentile(50)));
-    report.add(&P99, whose, millis(many.percentile(99)));
-    if let Some(time) = many.processor() {
-        report.add(&PROCESSOR, whose, micros(time));
-    }
-    let single = load(1, settings.load_time / 2).run().await?;
-    report.add(&SINGLE, whose, millis(single.percentile(50)));
-    Ok(next.get())
+fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
+    section.rows = vec![
+        Row::rate("rate", "created", "/s").at_least(15_000.0),
+        Row::cost("p50", "half of them within", "ms"),
+        Row::cost("p99", "99 of 100 within", "ms"),
+        Row::cost("processor", "server's processor time for one", "µs"),
+        Row::cost("single", "1 connection, half of them within", "ms"),
+    ];
+    let time = Duration::from_millis(bench.size(2000, 800));
+    let rounds = (Servers::Kept, bench.rounds(3));
+    servers::contest(
+        bench,
+        section,
+        rounds,
+        async |_| Ok(()),
+        async |endpoint, ()| {
+            let namespace = servers::namespace(endpoint).await?;
+            let path = requests::config_maps(&namespace);
+            let next = Rc::new(Cell::new(0));
+            let load = |connections, time| {
+                let next = next.clone();
+                let body = requests::config_map(VALUE_BYTES);
+                Load {
+                    endpoint,
+                    connections,
+                    request: Template::new(endpoint, "POST", &path, &body),
+                    status: 201,
+                    numbers: Rc::new(move || Some(next.replace(next.get() + 1))),
+                    warm_up: WARM_UP,
+                    time,
+                }
+            };
+            let mut sample = Sample::default();
+            let many = load(CONNECTIONS, time).run().await?;
+            servers::note(&mut sample, &many);
+            let single = load(1, time / 2).run().await?;
+            let half = millis(single.percentile(50));
+            sample.figures.insert("single".to_owned(), half);
+            servers::check_count(endpoint, &path, next.get()).await?;
+            Ok(sample)
+        },
+    );
+    Ok(())
 }

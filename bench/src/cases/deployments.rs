@@ -1,41 +1,60 @@
 //! Deployments of about 4 KB, created as fast as they are taken: defaults, validation and managed fields of a large kind.
 
-use super::{CONNECTIONS, WARM_UP, micros, millis};
+use std::{cell::Cell, rc::Rc, time::Duration};
+
+use super::{
+    Bench, Case,
+    servers::{self, CONNECTIONS, Servers, WARM_UP},
+};
 use crate::{
-    Settings,
-    endpoint::Endpoint,
-    load::{Load, counting},
-    report::{Measure, Report, Whose},
+    contest::Sample,
+    load::Load,
     requests::{self, Template},
+    results::Section,
+    rows::Row,
 };
 
-const RATE: Measure = Measure::rate("deployments: 4 KB, 32 connections", "/s").target(5_000.0);
-const P50: Measure = Measure::cost("deployments: 4 KB, p50", "ms");
-const PROCESSOR: Measure = Measure::cost("deployments: server's processor time", "us");
+pub(crate) const CASE: Case = Case {
+    name: "deployments",
+    title: "Deployments of 4 KB over 32 connections",
+    what: "POSTs Deployments of about 4 KB with three containers over TLS, 32 connections. Afterwards the server must have as \
+           many objects as it said it created.",
+    run,
+};
 
-/// What was created stays: it is not what the caller deletes.
-pub(super) async fn run(
-    settings: &Settings,
-    endpoint: &Endpoint,
-    namespace: &str,
-    whose: Whose,
-    report: &mut Report,
-) -> anyhow::Result<u64> {
-    let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
-    let load = Load {
-        endpoint,
-        connections: CONNECTIONS,
-        request: Template::new(endpoint, "POST", &path, &requests::deployment()),
-        status: 201,
-        numbers: counting(0, u64::MAX),
-        warm_up: WARM_UP,
-        time: settings.load_time,
-    };
-    let outcome = load.run().await?;
-    report.add(&RATE, whose, outcome.rate());
-    report.add(&P50, whose, millis(outcome.percentile(50)));
-    if let Some(time) = outcome.processor() {
-        report.add(&PROCESSOR, whose, micros(time));
-    }
-    Ok(0)
+fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
+    section.rows = vec![
+        Row::rate("rate", "created", "/s").at_least(5000.0),
+        Row::cost("p50", "half of them within", "ms"),
+        Row::cost("p99", "99 of 100 within", "ms"),
+        Row::cost("processor", "server's processor time for one", "µs"),
+    ];
+    let time = Duration::from_millis(bench.size(2000, 800));
+    let rounds = (Servers::Kept, bench.rounds(3));
+    servers::contest(
+        bench,
+        section,
+        rounds,
+        async |_| Ok(()),
+        async |endpoint, ()| {
+            let namespace = servers::namespace(endpoint).await?;
+            let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
+            let next = Rc::new(Cell::new(0));
+            let numbers = next.clone();
+            let load = Load {
+                endpoint,
+                connections: CONNECTIONS,
+                request: Template::new(endpoint, "POST", &path, &requests::deployment()),
+                status: 201,
+                numbers: Rc::new(move || Some(numbers.replace(numbers.get() + 1))),
+                warm_up: WARM_UP,
+                time,
+            };
+            let mut sample = Sample::default();
+            servers::note(&mut sample, &load.run().await?);
+            servers::check_count(endpoint, &path, next.get()).await?;
+            Ok(sample)
+        },
+    );
+    Ok(())
 }

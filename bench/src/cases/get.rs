@@ -1,52 +1,67 @@
 //! ConfigMaps, read one at a time.
 
-use super::{CONNECTIONS, VALUE_BYTES, WARM_UP, fill, micros, millis};
+use std::time::Duration;
+
+use super::{
+    Bench, Case, millis,
+    servers::{self, CONNECTIONS, Servers, VALUE_BYTES, WARM_UP},
+};
 use crate::{
-    Settings,
-    endpoint::Endpoint,
+    contest::Sample,
     load::{Load, scattered},
-    report::{Measure, Report, Whose},
     requests::{self, Template},
+    results::Section,
+    rows::Row,
 };
 
-const RATE: Measure = Measure::rate("get: 32 connections", "/s")
-    .target(40_000.0)
-    .reference(3450.0);
-const P50: Measure = Measure::cost("get: 32 connections, p50", "ms");
-const P99: Measure = Measure::cost("get: 32 connections, p99", "ms");
-const PROCESSOR: Measure = Measure::cost("get: server's processor time", "us");
-const SINGLE: Measure = Measure::cost("get: 1 connection, p50", "ms");
+pub(crate) const CASE: Case = Case {
+    name: "get",
+    title: "one of 1,000 ConfigMaps over 32 connections",
+    what: "GETs one of 1,000 ConfigMaps of 512 bytes over TLS, in random order. Every answer is a 200.",
+    run,
+};
 
 /// How many there are.
 const OBJECTS: u64 = 1000;
 
-/// The answer is how many were created.
-pub(super) async fn run(
-    settings: &Settings,
-    endpoint: &Endpoint,
-    namespace: &str,
-    whose: Whose,
-    report: &mut Report,
-) -> anyhow::Result<u64> {
-    fill(endpoint, namespace, 0..OBJECTS, VALUE_BYTES).await?;
-    let path = format!("{}/{}", requests::config_maps(namespace), requests::hole());
-    let load = |connections, time| Load {
-        endpoint,
-        connections,
-        request: Template::new(endpoint, "GET", &path, ""),
-        status: 200,
-        numbers: scattered(OBJECTS),
-        warm_up: WARM_UP,
-        time,
-    };
-    let many = load(CONNECTIONS, settings.load_time).run().await?;
-    report.add(&RATE, whose, many.rate());
-    report.add(&P50, whose, millis(many.percentile(50)));
-    report.add(&P99, whose, millis(many.percentile(99)));
-    if let Some(time) = many.processor() {
-        report.add(&PROCESSOR, whose, micros(time));
-    }
-    let single = load(1, settings.load_time / 2).run().await?;
-    report.add(&SINGLE, whose, millis(single.percentile(50)));
-    Ok(OBJECTS)
+fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
+    section.rows = vec![
+        Row::rate("rate", "read", "/s").at_least(40_000.0),
+        Row::cost("p50", "half of them within", "ms"),
+        Row::cost("p99", "99 of 100 within", "ms"),
+        Row::cost("processor", "server's processor time for one", "µs"),
+        Row::cost("single", "1 connection, half of them within", "ms"),
+    ];
+    let time = Duration::from_millis(bench.size(2000, 800));
+    let rounds = (Servers::Kept, bench.rounds(3));
+    servers::contest(
+        bench,
+        section,
+        rounds,
+        async |server| {
+            let namespace = servers::namespace(&server.endpoint).await?;
+            servers::fill(&server.endpoint, &namespace, OBJECTS, VALUE_BYTES).await?;
+            let path = requests::config_maps(&namespace);
+            servers::check_count(&server.endpoint, &path, OBJECTS).await?;
+            Ok(format!("{path}/{}", requests::hole()))
+        },
+        async |endpoint, path| {
+            let load = |connections, time| Load {
+                endpoint,
+                connections,
+                request: Template::new(endpoint, "GET", path, ""),
+                status: 200,
+                numbers: scattered(OBJECTS),
+                warm_up: WARM_UP,
+                time,
+            };
+            let mut sample = Sample::default();
+            servers::note(&mut sample, &load(CONNECTIONS, time).run().await?);
+            let single = load(1, time / 2).run().await?;
+            let half = millis(single.percentile(50));
+            sample.figures.insert("single".to_owned(), half);
+            Ok(sample)
+        },
+    );
+    Ok(())
 }

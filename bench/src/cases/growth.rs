@@ -1,7 +1,7 @@
-//! The same operations with 1,000, 100,000 and 1,000,000 objects stored: none of them may cost more for it.
+//! The same operations in process with 1,000, 100,000 and 1,000,000 objects stored: none of them may cost more for it.
 //!
-//! In process the cost is the processor time of the thread that does it, averaged, so that rare expensive operations
-//! count and other programs do not. Over TLS it is the processor time of the server for an answer, on one connection.
+//! The cost is the processor time of the thread that does it, averaged, so that rare expensive operations count and other
+//! programs do not.
 
 use std::{
     sync::{
@@ -15,48 +15,50 @@ use anyhow::{Context, ensure};
 use http::Request;
 use kubewright_apiserver::{body::Body, server::ApiServer};
 use kubewright_controlplane::ControlPlane;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Runtime};
 
-use super::{Namespace, VALUE_BYTES, fill, median, micros, on_one_thread};
+use super::{Bench, Case, micros, servers::VALUE_BYTES};
 use crate::{
-    Settings,
-    load::{Load, Numbers, counting, limited, scattered},
-    proc,
-    report::{Measure, Report, Whose},
-    requests::{self, Template},
-    server::Server,
+    contest::{Contestant, Digests, Sample, hold},
+    load::scattered,
+    proc, requests,
+    results::Section,
+    rows::Row,
 };
 
-/// What is measured, how often, and the request.
+pub(crate) const CASE: Case = Case {
+    name: "growth",
+    title: "the same operations with few and with many objects",
+    what: "Ours alone, in process: processor time of the thread, a mean over 400 operations (40 pages of 500 objects from the \
+           middle of the collection). The target of the larger counts is twice the figure with the fewest: few objects fit into \
+           a processor's cache and many do not, which alone can cost that; anything that grows with the number of objects costs \
+           a hundred times as much.",
+    run,
+};
+
+/// What is measured, and the request.
 #[derive(Clone, Copy)]
-enum Operation {
+pub(super) enum Operation {
     Create,
     Get,
     Update,
     Page,
 }
 
-const OPERATIONS: [Operation; 4] = [
+pub(super) const OPERATIONS: [Operation; 4] = [
     Operation::Create,
     Operation::Get,
     Operation::Update,
     Operation::Page,
 ];
 /// Objects on a page.
-const PAGE: usize = 500;
-/// How much more an operation may cost than with 1,000 objects. Larger trees and colder caches cost something; anything
-/// that grows with the number of objects costs a hundred times as much, and more.
+pub(super) const PAGE: usize = 500;
+/// How much more an operation may cost than with the fewest objects.
 const TOLERANCE: f64 = 2.0;
-/// Few and many take turns, so that what else the machine does meets both. In process the median of the turns counts.
-const TURNS: usize = 5;
-/// Over TLS an operation is done so many times as often.
-const OVER_TLS_TIMES: u64 = 2;
-const IN_PROCESS: [u64; 3] = [1000, 100_000, 1_000_000];
-const OVER_TLS: [u64; 2] = [1000, 100_000];
 const PATH: &str = "/api/v1/namespaces/default/configmaps";
 
 impl Operation {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
             Self::Get => "get",
@@ -66,7 +68,7 @@ impl Operation {
     }
 
     /// How often it is done in one turn.
-    fn count(self) -> u64 {
+    pub(super) fn count(self) -> u64 {
         match self {
             Self::Create | Self::Get | Self::Update => 400,
             Self::Page => 40,
@@ -74,80 +76,72 @@ impl Operation {
     }
 }
 
-pub(super) fn run(settings: &Settings, report: &mut Report) -> anyhow::Result<()> {
-    in_process(settings, report)?;
-    on_one_thread(over_tls(settings, report))
+/// A row for each operation, and targets for all sizes but the first.
+pub(super) fn rows(sizes: &[u64]) -> Vec<Row> {
+    let row = |operation: Operation| {
+        let row = Row::cost(operation.name(), operation.name(), "µs");
+        let first = stored(sizes.first().copied().unwrap_or_default());
+        let larger = sizes.iter().skip(1);
+        larger.fold(row, |row, size| {
+            row.at_most_times(&stored(*size), TOLERANCE, &first)
+        })
+    };
+    OPERATIONS.map(row).into()
 }
 
-/// A control plane in this process, filled.
-struct Filled {
-    stored: u64,
-    server: ApiServer,
-    next: Arc<AtomicU64>,
-    costs: [Vec<f64>; OPERATIONS.len()],
+/// The name of a column.
+pub(super) fn stored(count: u64) -> String {
+    match count {
+        0..1_000_000 => format!("{}k stored", count / 1000),
+        _ => format!("{}M stored", count / 1_000_000),
+    }
 }
 
-fn in_process(settings: &Settings, report: &mut Report) -> anyhow::Result<()> {
+fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
+    let sizes = bench.size(&[1000, 100_000, 1_000_000][..], &[1000, 5000]);
+    section.rows = rows(sizes);
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let mut planes = Vec::new();
-    for stored in IN_PROCESS
-        .into_iter()
-        .filter(|count| *count <= settings.largest)
-    {
+    let contestants = sizes.iter().map(|&size| {
+        let (mut filled, runtime) = (None, &runtime);
+        Contestant::new(stored(size), move || {
+            if filled.is_none() {
+                filled = Some(Filled::make(runtime, size)?);
+            }
+            filled.as_ref().context("it was filled")?.turn(runtime)
+        })
+    });
+    let contestants = contestants.collect();
+    hold(section, bench.rounds(5), &Digests::new(), contestants);
+    Ok(())
+}
+
+/// A control plane in this process, filled.
+struct Filled {
+    server: ApiServer,
+    next: Arc<AtomicU64>,
+}
+
+impl Filled {
+    fn make(runtime: &Runtime, stored: u64) -> anyhow::Result<Self> {
         let plane = runtime.block_on(ControlPlane::builder().build());
         let plane = plane.map_err(|e| anyhow::anyhow!("no control plane: {}", e.message))?;
         let (server, next) = (plane.server().clone(), Arc::new(AtomicU64::new(0)));
         runtime.block_on(fill_in_process(&server, &next, stored))?;
-        let costs = Default::default();
-        planes.push(Filled {
-            stored,
-            server,
-            next,
-            costs,
-        });
+        Ok(Self { server, next })
     }
-    for _ in 0..TURNS {
-        for plane in &mut planes {
-            for (operation, costs) in OPERATIONS.into_iter().zip(&mut plane.costs) {
-                let cost = runtime.block_on(measure(&plane.server, &plane.next, operation))?;
-                costs.push(micros(cost) / operation.count() as f64);
-            }
-        }
-    }
-    let mut first = [f64::NAN; OPERATIONS.len()];
-    for plane in planes {
-        for ((operation, costs), first) in OPERATIONS.into_iter().zip(plane.costs).zip(&mut first) {
-            note(report, "", operation, plane.stored, median(costs), first);
-        }
-    }
-    Ok(())
-}
 
-/// Notes a cost. The first is the measure of the others.
-fn note(
-    report: &mut Report,
-    how: &str,
-    operation: Operation,
-    stored: u64,
-    cost: f64,
-    first: &mut f64,
-) {
-    let mut measure = Measure::cost("", "us");
-    if first.is_nan() {
-        *first = cost;
-    } else {
-        measure = measure.target(*first * TOLERANCE);
+    fn turn(&self, runtime: &Runtime) -> anyhow::Result<Sample> {
+        let mut sample = Sample::default();
+        for operation in OPERATIONS {
+            let cost = runtime.block_on(measure(&self.server, &self.next, operation))?;
+            let each = micros(cost) / operation.count() as f64;
+            sample.figures.insert(operation.name().to_owned(), each);
+        }
+        Ok(sample)
     }
-    let stored = if stored < 1_000_000 {
-        format!("{}k", stored / 1000)
-    } else {
-        format!("{}M", stored / 1_000_000)
-    };
-    let name = format!("growth{how}: {} with {stored} stored", operation.name());
-    report.add_named(name, &measure, Whose::Ours, cost);
 }
 
 /// Creates objects on all processors until there are so many.
@@ -271,93 +265,4 @@ async fn call(server: &ApiServer, request: Request<Body>, status: u16) -> anyhow
     let body = body.map_err(|e| anyhow::anyhow!("an answer broke off: {e}"))?;
     ensure!(answered == status, "answered {answered}: {body:?}");
     Ok(())
-}
-
-/// A server in a process of its own, filled.
-struct Remote {
-    stored: u64,
-    server: Server,
-    namespace: String,
-    next: u64,
-    times: [Duration; OPERATIONS.len()],
-}
-
-async fn over_tls(settings: &Settings, report: &mut Report) -> anyhow::Result<()> {
-    let mut remotes = Vec::new();
-    for stored in OVER_TLS
-        .into_iter()
-        .filter(|count| *count <= settings.largest)
-    {
-        let server = Server::start(&settings.server)?;
-        let namespace = Namespace::make(&server.endpoint).await?.name;
-        fill(&server.endpoint, &namespace, 0..stored, VALUE_BYTES).await?;
-        let times = Default::default();
-        remotes.push(Remote {
-            stored,
-            server,
-            namespace,
-            next: stored,
-            times,
-        });
-    }
-    for turn in 0..TURNS {
-        for remote in &mut remotes {
-            for operation in OPERATIONS {
-                remote.turn(operation, turn).await?;
-            }
-        }
-    }
-    let mut first = [f64::NAN; OPERATIONS.len()];
-    for remote in remotes {
-        for ((operation, time), first) in OPERATIONS.into_iter().zip(remote.times).zip(&mut first) {
-            let answers = operation.count() * OVER_TLS_TIMES * TURNS as u64;
-            let cost = micros(time) / answers as f64;
-            note(report, " over TLS", operation, remote.stored, cost, first);
-        }
-    }
-    Ok(())
-}
-
-impl Remote {
-    /// One turn of an operation. What counts is the sum over the turns, as the time is told in steps of 10 ms.
-    async fn turn(&mut self, operation: Operation, turn: usize) -> anyhow::Result<()> {
-        let endpoint = &self.server.endpoint;
-        let path = requests::config_maps(&self.namespace);
-        let one = format!("{path}/{}", requests::hole());
-        let page = format!("{path}?limit={PAGE}");
-        let map = requests::config_map(VALUE_BYTES);
-        // An object of another length than the stored one is a change.
-        let changed = requests::config_map(VALUE_BYTES + 1 + turn);
-        let (method, target, body) = match operation {
-            Operation::Create => ("POST", &path, map.as_str()),
-            Operation::Get => ("GET", &one, ""),
-            Operation::Update => ("PUT", &one, changed.as_str()),
-            Operation::Page => ("GET", &page, ""),
-        };
-        let count = operation.count() * OVER_TLS_TIMES;
-        let numbers: Numbers = match operation {
-            Operation::Create => counting(self.next, self.next + count),
-            Operation::Update => counting(0, count),
-            Operation::Get | Operation::Page => limited(scattered(self.stored), count),
-        };
-        let load = Load {
-            endpoint,
-            connections: 1,
-            request: Template::new(endpoint, method, target, body),
-            status: if matches!(operation, Operation::Create) {
-                201
-            } else {
-                200
-            },
-            numbers,
-            warm_up: Duration::ZERO,
-            time: Duration::from_secs(20),
-        };
-        let used = load.run().await?.processor_in_all();
-        self.times[operation as usize] += used.context("the server has no process")?;
-        if matches!(operation, Operation::Create) {
-            self.next += count;
-        }
-        Ok(())
-    }
 }

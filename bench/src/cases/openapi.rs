@@ -2,44 +2,59 @@
 
 use std::time::Instant;
 
-use super::{ask, megabytes, millis};
-use crate::{
-    endpoint::Endpoint,
-    proc,
-    report::{Measure, Report, Whose},
-    requests::Template,
+use super::{
+    Bench, Case, ask, megabytes, millis,
+    servers::{self, Servers},
+};
+use crate::{contest::Sample, proc, requests::Template, results::Section, rows::Row};
+
+pub(crate) const CASE: Case = Case {
+    name: "openapi",
+    title: "documents made when they are first asked for",
+    what: "Asks a fresh server for the v3 document of `apps/v1`, then for the index, then for every v3 document and for v2 as \
+           JSON. Memory is what resident memory grew by.",
+    run,
 };
 
-const DOCUMENT: Measure = Measure::cost("openapi: first v3 document", "ms").target(50.0);
-const INDEX: Measure = Measure::cost("openapi: first index after it", "ms");
-const MEMORY: Measure = Measure::cost("openapi: memory of all documents", "MB").target(15.0);
-
-/// Nothing is created.
-pub(super) async fn run(
-    endpoint: &Endpoint,
-    whose: Whose,
-    report: &mut Report,
-) -> anyhow::Result<u64> {
-    let before = endpoint.pid.map(proc::resident).transpose()?;
-    let took = |path: String| async move {
-        let began = Instant::now();
-        let body = ask(endpoint, &Template::new(endpoint, "GET", &path, ""), 200).await?;
-        anyhow::Ok((millis(began.elapsed()), body))
-    };
-    let (first, _) = took("/openapi/v3/apis/apps/v1".to_owned()).await?;
-    report.add(&DOCUMENT, whose, first);
-    let (index, body) = took("/openapi/v3".to_owned()).await?;
-    report.add(&INDEX, whose, index);
-    for path in body
-        .split('"')
-        .filter(|text| text.starts_with("/openapi/v3/"))
-    {
-        took(path.replace("\\u0026", "&")).await?;
-    }
-    took("/openapi/v2".to_owned()).await?;
-    if let Some((pid, before)) = endpoint.pid.zip(before) {
-        let after = proc::resident(pid)?;
-        report.add(&MEMORY, whose, megabytes(after.saturating_sub(before)));
-    }
-    Ok(0)
+fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
+    section.rows = vec![
+        Row::cost("document", "first v3 document", "ms").at_most(50.0),
+        Row::cost("index", "first index after it", "ms"),
+        Row::cost("memory", "memory of all documents", "MB").at_most(15.0),
+    ];
+    let rounds = (Servers::Fresh, bench.rounds(3));
+    servers::contest(
+        bench,
+        section,
+        rounds,
+        async |_| Ok(()),
+        async |endpoint, ()| {
+            let before = proc::resident(&endpoint.pids)?;
+            let took = async |path: &str| {
+                let began = Instant::now();
+                let request = Template::new(endpoint, "GET", path, "");
+                let body = ask(endpoint, &request, 200).await?;
+                anyhow::Ok((millis(began.elapsed()), body))
+            };
+            let (document, _) = took("/openapi/v3/apis/apps/v1").await?;
+            let (index, body) = took("/openapi/v3").await?;
+            let links = body.split('"');
+            for path in links.filter(|text| text.starts_with("/openapi/v3/")) {
+                took(&path.replace("\\u0026", "&")).await?;
+            }
+            took("/openapi/v2").await?;
+            let more = proc::resident(&endpoint.pids)?.saturating_sub(before);
+            let figures = [
+                ("document", document),
+                ("index", index),
+                ("memory", megabytes(more)),
+            ];
+            let figures = figures.map(|(key, figure)| (key.to_owned(), figure));
+            Ok(Sample {
+                figures: figures.into(),
+                ..Sample::default()
+            })
+        },
+    );
+    Ok(())
 }

@@ -1,80 +1,93 @@
 //! From nothing to the first answer: the program, and the cluster inside a test.
 
 use std::{
-    thread,
+    cell::Cell,
     time::{Duration, Instant},
 };
 
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, PostParams};
-use kubewright_testing::TestCluster;
-
-use super::{ask, median, megabytes, millis, on_one_thread};
+use super::{
+    Bench, Case, ask, megabytes, millis,
+    servers::{self, Servers},
+};
 use crate::{
-    Settings,
-    endpoint::Endpoint,
+    contest::{Contestant, Digests, Sample, hold},
     proc,
-    report::{Measure, Report, Whose},
     requests::Template,
-    server::Server,
+    results::Section,
+    roles,
+    rows::Row,
 };
 
-const READY: Measure = Measure::cost("start: `up` to ready", "ms")
-    .target(150.0)
-    .reference(2900.0);
-const ANSWER: Measure = Measure::cost("start: `up` to first answer", "ms");
-const IDLE: Measure = Measure::cost("start: memory at rest", "MB")
-    .target(40.0)
-    .reference(308.0);
-const CLUSTER: Measure = Measure::cost("start: TestCluster to first object", "ms").target(20.0);
-const COLD: Measure = Measure::cost("start: the same, first in the process", "ms").target(20.0);
+pub(crate) const CASE: Case = Case {
+    name: "start",
+    title: "from nothing to ready, and at rest",
+    what: "Starts the server: from before the process is made until it is ready (ours says so, of kube-apiserver `/readyz` is \
+           asked every 20 ms), and until `/readyz` has been answered over a new TLS connection. Memory at rest is resident \
+           memory one second later, of all processes. TestCluster: `TestCluster::start()`, a client, one ConfigMap created, on \
+           one thread of a new process: the first time, and the median of 20 further times.",
+    run,
+};
 
-pub(super) fn run(
-    settings: &Settings,
-    peer: Option<&Endpoint>,
-    report: &mut Report,
-) -> anyhow::Result<()> {
-    const STARTS: usize = 7;
-    const CLUSTERS: usize = 20;
-    // First of all, as nothing in this process is warm yet.
-    report.add(&COLD, Whose::Ours, millis(first_object()?));
-    let clusters = (0..CLUSTERS).map(|_| first_object().map(millis));
-    report.add(
-        &CLUSTER,
-        Whose::Ours,
-        median(clusters.collect::<anyhow::Result<_>>()?),
+fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
+    let rounds = bench.rounds(5);
+    let ready = Cell::new(Duration::ZERO);
+    servers::contest(
+        bench,
+        section,
+        (Servers::Fresh, rounds),
+        async |server| {
+            ready.set(server.ready_after);
+            Ok(())
+        },
+        async |endpoint, ()| {
+            let since_ready = Instant::now();
+            ask(
+                endpoint,
+                &Template::new(endpoint, "GET", "/readyz", ""),
+                200,
+            )
+            .await?;
+            let answered = ready.get() + since_ready.elapsed();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let figures = [
+                ("ready", millis(ready.get())),
+                ("answered", millis(answered)),
+                ("idle", megabytes(proc::resident(&endpoint.pids)?)),
+            ];
+            let figures = figures.map(|(key, figure)| (key.to_owned(), figure));
+            Ok(Sample {
+                figures: figures.into(),
+                // From the beginning of the processes.
+                cpu_seconds: proc::processor_time(&endpoint.pids)?.as_secs_f64(),
+                ..Sample::default()
+            })
+        },
     );
-
-    let (mut ready, mut answered) = (Vec::new(), Vec::new());
-    for _ in 0..STARTS {
-        let server = Server::start(&settings.server)?;
-        let since_ready = Instant::now();
-        let request = Template::new(&server.endpoint, "GET", "/readyz", "");
-        on_one_thread(ask(&server.endpoint, &request, 200))?;
-        ready.push(millis(server.ready_after));
-        answered.push(millis(server.ready_after + since_ready.elapsed()));
-    }
-    report.add(&READY, Whose::Ours, median(ready));
-    report.add(&ANSWER, Whose::Ours, median(answered));
-
-    let server = Server::start(&settings.server)?;
-    thread::sleep(Duration::from_secs(1));
-    report.add(&IDLE, Whose::Ours, megabytes(proc::resident(server.pid())?));
-    if let Some(pid) = peer.and_then(|peer| peer.pid) {
-        report.add(&IDLE, Whose::Peers, megabytes(proc::resident(pid)?));
-    }
+    section.rows = vec![
+        Row::cost("ready", "to ready", "ms").at_most(150.0),
+        Row::cost("answered", "to the first answer", "ms"),
+        Row::cost("idle", "memory at rest", "MB").at_most(40.0),
+        Row::cost("cold", "TestCluster, first in a process", "ms").at_most(20.0),
+        Row::cost("warm", "TestCluster, further ones", "ms").at_most(20.0),
+    ];
+    test_cluster(bench, section, rounds);
     Ok(())
 }
 
-/// A cluster as tests start it, until the server has said that an object is created.
-fn first_object() -> anyhow::Result<Duration> {
-    on_one_thread(async {
-        let began = Instant::now();
-        let cluster = TestCluster::start().await;
-        let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
-        let mut map = ConfigMap::default();
-        map.metadata.name = Some("first".to_owned());
-        maps.create(&PostParams::default(), &map).await?;
-        Ok(began.elapsed())
-    })
+/// Ours alone: its figures go into our column.
+fn test_cluster(bench: &Bench, section: &mut Section, rounds: usize) {
+    let count = bench.size(20, 3);
+    let limit = Duration::from_secs(60);
+    let alone: Contestant<'_> = roles::contestant("TestCluster", "test-cluster", limit, || {
+        Ok(format!("{count}"))
+    });
+    let mut own = Section::default();
+    hold(&mut own, rounds, &Digests::new(), vec![alone]);
+    let ours = section.outcomes.first_mut();
+    if let Some((ours, own)) = ours.zip(own.outcomes.pop()) {
+        ours.figures.extend(own.figures);
+        if let Some(reason) = own.absent {
+            section.notes.push(format!("TestCluster: {reason}"));
+        }
+    }
 }

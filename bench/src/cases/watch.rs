@@ -9,23 +9,49 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use tokio::{sync::Notify, task::JoinSet};
 
-use super::{ask, median, millis};
+use super::{
+    Bench, Case, ask, millis,
+    servers::{self, Servers},
+};
 use crate::{
+    contest::Sample,
     endpoint::Endpoint,
     proc,
-    report::{Measure, Report, Whose},
     requests::{self, Template},
+    results::{Section, median},
+    rows::Row,
     wire::{Answer, Connection},
 };
 
-const LAST: Measure =
-    Measure::cost("watch: write to the last of 1,000 watchers", "ms").target(20.0);
-const MEMORY: Measure = Measure::cost("watch: memory per watcher", "KB");
+pub(crate) const CASE: Case = Case {
+    name: "watch",
+    title: "one write, 1,000 watchers",
+    what: "Opens 1,000 watches on connections of their own and writes one object: the time from before the write is sent until \
+           the last watcher has read the event, median of 10 writes. Memory is what resident memory grew by when the watchers \
+           connected, TLS and HTTP included. Every watcher must hear of every write.",
+    run,
+};
 
-const WATCHERS: usize = 1000;
-const ROUNDS: u64 = 20;
+const WRITES: u64 = 10;
 /// How long an event may be on its way before the case is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
+    section.rows = vec![
+        Row::cost("last", "write to the last of the watchers", "ms").at_most(20.0),
+        Row::cost("memory", "memory per watcher", "KB"),
+    ];
+    let watchers = bench.size(1000, 100);
+    let rounds = (Servers::Kept, bench.rounds(3));
+    servers::contest(
+        bench,
+        section,
+        rounds,
+        async |_| Ok(()),
+        async |endpoint, ()| turn(endpoint, watchers).await,
+    );
+    Ok(())
+}
 
 /// Where watchers report.
 #[derive(Default)]
@@ -38,24 +64,19 @@ struct Audience {
     ended: RefCell<Option<String>>,
 }
 
-/// The answer is how many objects were created.
-pub(super) async fn run(
-    endpoint: &Endpoint,
-    namespace: &str,
-    whose: Whose,
-    report: &mut Report,
-) -> anyhow::Result<u64> {
-    let path = requests::config_maps(namespace);
+async fn turn(endpoint: &Endpoint, watchers: usize) -> anyhow::Result<Sample> {
+    let namespace = servers::namespace(endpoint).await?;
+    let path = requests::config_maps(&namespace);
     let now = ask(endpoint, &Template::new(endpoint, "GET", &path, ""), 200).await?;
     let revision =
         between(&now, "\"resourceVersion\":\"", "\"").context("a LIST has no version")?;
     let target = format!("{path}?watch=1&resourceVersion={revision}");
     let request = Template::new(endpoint, "GET", &target, "");
 
-    let before = endpoint.pid.map(proc::resident).transpose()?;
+    let before = proc::resident(&endpoint.pids)?;
     let audience = Rc::new(Audience::default());
     let mut tasks = JoinSet::new();
-    for _ in 0..WATCHERS {
+    for _ in 0..watchers {
         let mut connection = Connection::open(endpoint)
             .await
             .context("cannot connect; 1,000 watchers need `ulimit -n` above 1,100")?;
@@ -71,19 +92,17 @@ pub(super) async fn run(
         );
         tasks.spawn_local(watcher(connection, answer, audience.clone()));
     }
-    if let Some((pid, before)) = endpoint.pid.zip(before) {
-        let more = proc::resident(pid)?.saturating_sub(before);
-        report.add(&MEMORY, whose, more as f64 / 1e3 / WATCHERS as f64);
-    }
+    let more = proc::resident(&endpoint.pids)?.saturating_sub(before);
+    let memory = more as f64 / 1e3 / watchers as f64;
 
     let mut writer = Connection::open(endpoint).await?;
     let mut write = Template::new(endpoint, "POST", &path, &requests::config_map(64));
     let mut answer = Answer::new();
     let mut times = Vec::new();
-    for round in 0..ROUNDS {
+    for round in 0..WRITES {
         // Nothing else is under way.
         tokio::time::sleep(Duration::from_millis(50)).await;
-        audience.waiting.set(WATCHERS);
+        audience.waiting.set(watchers);
         let began = Instant::now();
         writer
             .exchange(write.numbered(round), &mut answer, |_| {})
@@ -106,8 +125,11 @@ pub(super) async fn run(
             audience.last.get().map_or(PATIENCE, |last| last - began),
         ));
     }
-    report.add(&LAST, whose, median(times));
-    Ok(ROUNDS)
+    let last = median(&times).unwrap_or(f64::NAN);
+    let mut sample = Sample::default();
+    sample.figures.insert("last".to_owned(), last);
+    sample.figures.insert("memory".to_owned(), memory);
+    Ok(sample)
 }
 
 /// Counts events until its watch ends. Every event is a line.

@@ -1,9 +1,10 @@
 //! Layers: a crate is built on crates of lower layers only.
 //!
-//! Within a layer, and for the crate that gathers all others, the edges are listed one by one.
+//! Within a layer, and for the crate that gathers all others, the edges are listed one by one. Examples stand above all
+//! layers; the few that a crate shows are held to the layer of that crate.
 
 use super::Finding;
-use super::tree::Tree;
+use super::tree::{EXAMPLES, Tree};
 
 /// The layer of every crate, those to come included.
 const LAYERS: [(u8, &[&str]); 5] = [
@@ -18,6 +19,7 @@ const LAYERS: [(u8, &[&str]); 5] = [
             "protobuf",
             "cel",
             "derive",
+            "resource",
         ],
     ),
     (1, &["store", "store-redb", "store-etcd", "client"]),
@@ -36,25 +38,35 @@ const LAYERS: [(u8, &[&str]); 5] = [
 ];
 
 /// What the crates of one layer may use of each other.
-const WITHIN: [(&str, &[&str]); 6] = [
+const WITHIN: [(&str, &[&str]); 8] = [
     ("catalog", &["machinery"]),
     ("cel", &["machinery"]),
     ("schema", &["machinery", "catalog", "cel"]),
     ("builtins", &["machinery", "catalog", "cel", "schema"]),
     ("protobuf", &["machinery", "catalog"]),
+    ("resource", &["machinery", "cel", "schema", "derive"]),
     ("controller", &["informer", "workqueue"]),
+    ("cli", &["scaffold"]),
 ];
 
 /// The crate that shows all others, those of its own layer too.
 const GATHERS_ALL: &str = "kubewright";
 
+/// Which crate shows which example.
+const SHOWS: [(&str, &str); 1] = [("cli", "examples/ingress_manager")];
+
 /// Edges that go down and are wrong still, and why.
-const NEVER: [(&str, &[&str], &str); 2] = [
+const NEVER: [(&str, &[&str], &str); 3] = [
     ("apiserver", &["client"], "a server does not call itself"),
     (
         "controller",
         &["store", "store-redb", "store-etcd"],
         "a controller sees the API only",
+    ),
+    (
+        "controllers",
+        &["store", "store-redb", "store-etcd", "apiserver"],
+        "built-in controllers see the API only, as everybody's do",
     ),
 ];
 
@@ -66,8 +78,10 @@ pub(super) fn is_lowest(name: &str) -> bool {
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for user in &tree.crates {
-        let manifest = format!("crates/{}/Cargo.toml", user.name);
-        if layer(&user.name).is_none() {
+        let example = user.name.starts_with(EXAMPLES);
+        let folder = if example { "" } else { "crates/" };
+        let manifest = format!("{folder}{}/Cargo.toml", user.name);
+        if !example && layer(&user.name).is_none() {
             let what = format!("crate `{}` has no layer: give it one in LAYERS", user.name);
             findings.push(Finding::error(&manifest, 1, what));
             continue;
@@ -90,6 +104,15 @@ fn layer(name: &str) -> Option<u8> {
 }
 
 fn objection(user: &str, used: &str) -> Option<String> {
+    if user.starts_with(EXAMPLES) {
+        // What the crate that shows it may not use, it may not use either.
+        let (shower, _) = SHOWS.iter().find(|(_, example)| *example == user)?;
+        return objection(shower, used);
+    }
+    if used.starts_with(EXAMPLES) {
+        return (!SHOWS.contains(&(user, used)))
+            .then(|| format!("`{user}` must not use `{used}`: an example, see SHOWS"));
+    }
     let never = NEVER
         .iter()
         .find(|(name, uses, _)| *name == user && uses.contains(&used));
@@ -118,6 +141,7 @@ fn objection(user: &str, used: &str) -> Option<String> {
 }
 
 fn line_of(tree: &Tree, manifest: &str, used: &str) -> usize {
+    let used = used.trim_start_matches(EXAMPLES);
     let names = [format!("kubewright-{used}"), used.to_owned()];
     let text = tree.files.get(manifest).map_or("", String::as_str);
     let stands = |line: &str| {
@@ -174,9 +198,24 @@ mod tests {
     }
 
     #[test]
+    fn an_example_is_used_by_the_crate_that_shows_it_only() {
+        assert!(allowed("cli", "examples/ingress_manager"));
+        assert!(!allowed("cli", "examples/surprise"));
+        assert!(!allowed("testing", "examples/ingress_manager"));
+    }
+
+    #[test]
+    fn an_example_that_is_shown_uses_what_its_crate_may() {
+        assert!(allowed("examples/ingress_manager", "controller"));
+        assert!(!allowed("examples/ingress_manager", "testing"));
+        assert!(allowed("examples/client_tour", "testing"));
+    }
+
+    #[test]
     fn some_edges_are_never_right() {
         assert!(!allowed("apiserver", "client"));
         assert!(!allowed("controller", "store"));
+        assert!(!allowed("controllers", "apiserver"));
     }
 
     #[test]

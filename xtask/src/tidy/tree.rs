@@ -14,21 +14,25 @@ const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 /// The endings of files that are looked at.
 const ENDINGS: [&str; 9] = ["rs", "toml", "md", "go", "sh", "py", "js", "yaml", "yml"];
 
+/// What the name of an example begins with.
+pub(super) const EXAMPLES: &str = "examples/";
+
 /// A workspace in memory.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     /// Texts by path from the root of the workspace.
     pub(super) files: BTreeMap<String, String>,
-    /// The crates in `crates/`.
+    /// The crates in `crates/` and `examples/`.
     pub(super) crates: Vec<Crate>,
 }
 
 /// One crate.
 #[derive(Debug)]
 pub(super) struct Crate {
-    /// The name of its folder in `crates/`.
+    /// The name of its folder in `crates/`; `examples/name` for an example.
     pub(super) name: String,
-    /// The crates of the workspace it is built on, by folder. Those of its tests are not among them.
+    /// The crates of the workspace it is built on, by folder. Those of its tests are not among them, and neither are those
+    /// that an example needs only to be a program.
     pub(super) uses: Vec<String>,
 }
 
@@ -47,6 +51,8 @@ struct Package {
 struct Dependency {
     kind: Option<String>,
     path: Option<String>,
+    #[serde(default)]
+    optional: bool,
 }
 
 impl Tree {
@@ -109,7 +115,7 @@ pub(super) fn is_shipped(path: &str) -> bool {
 
 /// Whether a file is generated.
 pub(super) fn is_generated(path: &str) -> bool {
-    path.contains("/src/generated/")
+    path.contains("/src/generated/") || path.contains("/tests/it/generated/")
 }
 
 fn is_looked_at(path: &str) -> bool {
@@ -122,18 +128,22 @@ fn is_looked_at(path: &str) -> bool {
 fn crates(metadata: &Metadata) -> Vec<Crate> {
     let folder = |path: &str| {
         let mut parts = path.trim_end_matches("/Cargo.toml").rsplit(['/', '\\']);
-        let name = parts.next()?.to_owned();
-        (parts.next() == Some("crates")).then_some(name)
+        let name = parts.next()?;
+        match parts.next()? {
+            "crates" => Some(name.to_owned()),
+            "examples" => Some(format!("{EXAMPLES}{name}")),
+            _ => None,
+        }
     };
     let crates = metadata.packages.iter().filter_map(|package| {
+        let name = folder(&package.manifest_path)?;
+        let example = name.starts_with(EXAMPLES);
         let shipped = package
             .dependencies
             .iter()
-            .filter(|d| d.kind.as_deref() != Some("dev"));
-        Some(Crate {
-            name: folder(&package.manifest_path)?,
-            uses: shipped.filter_map(|d| folder(d.path.as_deref()?)).collect(),
-        })
+            .filter(|d| d.kind.as_deref() != Some("dev") && !(example && d.optional));
+        let uses = shipped.filter_map(|d| folder(d.path.as_deref()?)).collect();
+        Some(Crate { name, uses })
     });
     crates.collect()
 }
@@ -179,6 +189,20 @@ mod tests {
         assert_eq!(crates.len(), 1);
         assert_eq!(crates[0].name, "store");
         assert_eq!(crates[0].uses, ["machinery"]);
+    }
+
+    #[test]
+    fn what_an_example_needs_to_be_a_program_does_not_count() {
+        let metadata = r#"{"packages": [
+            {"manifest_path": "/x/examples/shop/Cargo.toml", "dependencies": [
+                {"kind": null, "path": "/x/crates/controller"},
+                {"kind": null, "path": "/x/crates/testing", "optional": true}]},
+            {"manifest_path": "/x/crates/cli/Cargo.toml", "dependencies": [
+                {"kind": null, "path": "/x/examples/shop"}]}]}"#;
+        let crates = crates(&serde_json::from_str(metadata).unwrap());
+        assert_eq!(crates[0].name, "examples/shop");
+        assert_eq!(crates[0].uses, ["controller"]);
+        assert_eq!(crates[1].uses, ["examples/shop"]);
     }
 
     #[test]

@@ -1,191 +1,209 @@
-// What the work queues of client-go and controller-runtime cost: nanoseconds per operation, the best of several rounds.
-// The rows are those of `cargo run --release --example throughput -p kubewright-workqueue`.
+// Command workqueue is the peer of the workqueue case: what the queues of client-go and controller-runtime cost.
+//
+//	workqueue client-go|priority-queue SHORT MANY
+//
+// Figures are nanoseconds per operation: of the short rounds the best, of the rounds with MANY items the only one. The
+// digest of a row is the sum of the items that were taken.
 package main
 
 import (
 	"fmt"
+	"os"
 	"runtime"
-	"sync"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+
+	"kubewright.dev/bench/internal/measure"
 )
 
 const (
-	rounds     = 100
-	short      = 20_000
-	manyRounds = 2
-	many       = 1_000_000
-	workers    = 1000
+	shortRounds = 20
+	workers     = 1000
 )
 
 type queue = workqueue.TypedRateLimitingInterface[uint64]
 
-type kind struct {
-	name string
-	make func() queue
+// What a round took, and the sum of what was taken from the queue.
+type outcome struct {
+	time time.Duration
+	sum  uint64
+}
+
+type bench struct {
+	make        func() queue
+	short, many uint64
+	sample      *measure.Sample
 }
 
 func main() {
+	if len(os.Args) != 4 {
+		measure.Fail(fmt.Errorf("usage: workqueue client-go|priority-queue SHORT MANY"))
+	}
 	limiter := func() workqueue.TypedRateLimiter[uint64] {
 		return workqueue.NewTypedItemExponentialFailureRateLimiter[uint64](100*time.Second, 1000*time.Second)
 	}
-	measure(kind{"client-go", func() queue { return workqueue.NewTypedRateLimitingQueue(limiter()) }})
-	measure(kind{"controller-runtime priority queue", func() queue {
-		return priorityqueue.New("", func(o *priorityqueue.Opts[uint64]) { o.RateLimiter = limiter() })
-	}})
-}
-
-func measure(k kind) {
-	fmt.Printf("%-44s %10s\n", k.name, "ns/op")
-	row("add+get+done", short, func() time.Duration {
-		q := k.make()
-		defer q.ShutDown()
-		start := time.Now()
-		for n := range uint64(short) {
-			q.Add(n % 100)
-			item, _ := q.Get()
-			q.Done(item)
+	b := bench{sample: measure.New()}
+	switch os.Args[1] {
+	case "client-go":
+		b.make = func() queue { return workqueue.NewTypedRateLimitingQueue(limiter()) }
+	case "priority-queue":
+		b.make = func() queue {
+			return priorityqueue.New("", func(o *priorityqueue.Opts[uint64]) { o.RateLimiter = limiter() })
 		}
-		return time.Since(start)
-	})
-	row("add+get+done, 100 at a time", short, func() time.Duration {
-		q := k.make()
-		defer q.ShutDown()
-		start := time.Now()
-		for batch := range uint64(short / 100) {
-			for n := range uint64(100) {
-				q.Add(batch*100 + n)
-			}
-			take(q, 100)
-		}
-		return time.Since(start)
-	})
-	row("fill 1M, then empty it", many, func() time.Duration {
-		q := k.make()
-		defer q.ShutDown()
-		start := time.Now()
-		for n := range uint64(many) {
-			q.Add(n)
-		}
-		take(q, many)
-		return time.Since(start)
-	})
-	row("add+get+done with 1M queued", many, func() time.Duration {
-		q := k.make()
-		defer q.ShutDown()
-		for n := range uint64(many) {
-			q.Add(n)
-		}
-		start := time.Now()
-		for n := range uint64(many) {
-			q.Add(many + n)
-			take(q, 1)
-		}
-		return time.Since(start)
-	})
-	row("1,000 workers, 1M items, 2 threads", many, func() time.Duration { return manyWorkers(k, 2) })
-	row("1,000 workers, 1M items, 1 thread", many, func() time.Duration { return manyWorkers(k, 1) })
-	row("add+get+done, 2 threads contend", short, func() time.Duration {
-		q := k.make()
-		defer q.ShutDown()
-		var group sync.WaitGroup
-		start := time.Now()
-		for half := range uint64(2) {
-			group.Go(func() {
-				for n := range uint64(short / 2) {
-					q.Add(n*2 + half)
-					take(q, 1)
-				}
-			})
-		}
-		group.Wait()
-		return time.Since(start)
-	})
-	row("add_after, then due, get, done", short, func() time.Duration { return delayed(k, true) })
-	row("add_after alone", short, func() time.Duration { return delayed(k, false) })
-	row("add_rate_limited, exponential", short, func() time.Duration {
-		q := k.make()
-		defer q.ShutDown()
-		start := time.Now()
-		for n := range uint64(short) {
-			q.AddRateLimited(n)
-		}
-		return time.Since(start)
-	})
-}
-
-func row(what string, operations int, round func() time.Duration) {
-	count := rounds
-	if operations == many {
-		count = manyRounds
+	default:
+		measure.Fail(fmt.Errorf("no queue %q", os.Args[1]))
 	}
-	best := time.Duration(1<<63 - 1)
+	var err error
+	b.short, err = strconv.ParseUint(os.Args[2], 10, 64)
+	measure.Fail(err)
+	b.many, err = strconv.ParseUint(os.Args[3], 10, 64)
+	measure.Fail(err)
+
+	b.row("one_by_one", b.short, b.oneByOne)
+	b.row("by_hundreds", b.short, b.byHundreds)
+	b.row("fill_and_empty", b.many, b.fillAndEmpty)
+	b.row("with_many_queued", b.many, b.withManyQueued)
+	b.row("many_workers", b.many, b.manyWorkers)
+	b.row("delayed_due", b.short, func() outcome { return b.delayed(true) })
+	b.row("delayed_add", b.short, func() outcome { return b.delayed(false) })
+	b.sample.Print()
+}
+
+func (b *bench) row(name string, operations uint64, round func() outcome) {
+	count := shortRounds
+	if operations == b.many {
+		count = 1
+	}
+	best := outcome{time: 1<<63 - 1}
 	for range count {
 		// What the round before left is not this one's cost.
-		if operations == many {
-			runtime.GC()
+		runtime.GC()
+		found := round()
+		if found.time < best.time {
+			best = found
 		}
-		best = min(best, round())
 	}
-	fmt.Printf("%-44s %10.1f\n", what, float64(best.Nanoseconds())/float64(operations))
+	b.sample.Figures[name] = float64(best.time.Nanoseconds()) / float64(operations)
+	b.sample.Digests[name] = fmt.Sprintf("%016x", best.sum)
 }
 
-func take(q queue, count int) {
-	for range count {
-		item, _ := q.Get()
-		q.Done(item)
+func (b *bench) oneByOne() outcome {
+	q := b.make()
+	defer q.ShutDown()
+	var sum uint64
+	start := time.Now()
+	for n := range b.short {
+		q.Add(n % 100)
+		sum += take(q, 1)
 	}
+	return outcome{time.Since(start), sum}
+}
+
+func (b *bench) byHundreds() outcome {
+	q := b.make()
+	defer q.ShutDown()
+	var sum uint64
+	start := time.Now()
+	for batch := range b.short / 100 {
+		for n := range uint64(100) {
+			q.Add(batch*100 + n)
+		}
+		sum += take(q, 100)
+	}
+	return outcome{time.Since(start), sum}
+}
+
+func (b *bench) fillAndEmpty() outcome {
+	q := b.make()
+	defer q.ShutDown()
+	start := time.Now()
+	for n := range b.many {
+		q.Add(n)
+	}
+	sum := take(q, b.many)
+	return outcome{time.Since(start), sum}
+}
+
+func (b *bench) withManyQueued() outcome {
+	q := b.make()
+	defer q.ShutDown()
+	for n := range b.many {
+		q.Add(n)
+	}
+	var sum uint64
+	start := time.Now()
+	for n := range b.many {
+		q.Add(b.many + n)
+		sum += take(q, 1)
+	}
+	return outcome{time.Since(start), sum}
 }
 
 // From the first add until the last of the waiting workers is done with the last item.
-func manyWorkers(k kind, threads int) time.Duration {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
-	q := k.make()
-	var done atomic.Int64
+func (b *bench) manyWorkers() outcome {
+	q := b.make()
+	var done, sum, waiting atomic.Uint64
 	finished := make(chan struct{})
 	for range workers {
 		go func() {
+			waiting.Add(1)
 			for {
 				item, shutdown := q.Get()
 				if shutdown {
 					return
 				}
 				q.Done(item)
-				if done.Add(1) == many {
+				sum.Add(item)
+				if done.Add(1) == b.many {
 					close(finished)
 				}
 			}
 		}()
 	}
+	for waiting.Load() < workers {
+		time.Sleep(time.Millisecond)
+	}
 	time.Sleep(20 * time.Millisecond)
 	start := time.Now()
-	for n := range uint64(many) {
+	for n := range b.many {
 		q.Add(n)
 	}
 	<-finished
 	took := time.Since(start)
 	q.ShutDown()
-	return took
+	return outcome{took, sum.Load()}
 }
 
-func delayed(k kind, taken bool) time.Duration {
-	q := k.make()
+func (b *bench) delayed(due bool) outcome {
+	q := b.make()
 	defer q.ShutDown()
+	var sum uint64
 	start := time.Now()
-	for n := range uint64(short) {
+	for n := range b.short {
 		delay := time.Duration(1 + scatter(n)%1_000_000)
-		if !taken {
+		if !due {
 			delay *= 1_000_000
 		}
 		q.AddAfter(n, delay)
 	}
-	if taken {
-		take(q, short)
+	if due {
+		sum = take(q, b.short)
 	}
-	return time.Since(start)
+	return outcome{time.Since(start), sum}
+}
+
+func take(q queue, count uint64) uint64 {
+	var sum uint64
+	for range count {
+		item, _ := q.Get()
+		q.Done(item)
+		sum += item
+	}
+	return sum
 }
 
 // Numbers without an order.

@@ -1,6 +1,84 @@
-//! Pods of 6.9 KB, the same for the same number.
+//! Pods of 6.9 KB, the same for the same number, and the digest of a cache that has them all.
 
 use std::fmt::Write as _;
+
+/// The version of a pod when it is listed.
+pub(crate) fn listed_version(i: u64) -> u64 {
+    1000 + i
+}
+
+/// The version that the change with that number gives a pod.
+pub(crate) fn changed_version(event: u64) -> u64 {
+    2_000_000 + event
+}
+
+/// The pod that the change with that number is about.
+pub(crate) fn changed_pod(event: u64, pods: u64) -> u64 {
+    event.wrapping_mul(7919) % pods.max(1)
+}
+
+/// A digest that does not depend on the order of the objects: the sum of a hash of key, uid and version of each.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Digest(u64);
+
+impl Digest {
+    /// Takes an object in.
+    pub(crate) fn add(&mut self, key: &str, uid: &str, version: &str) {
+        let text = [key, "|", uid, "|", version];
+        let bytes = text.iter().flat_map(|part| part.bytes());
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        self.0 = self.0.wrapping_add(hash);
+    }
+
+    /// As it is compared.
+    pub(crate) fn text(self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+/// The digest of a cache that has all pods, after so many changes.
+pub(crate) fn expected(pods: u64, events: u64) -> String {
+    let mut versions: Vec<u64> = (0..pods).map(listed_version).collect();
+    for event in 0..events {
+        if let Some(version) = versions.get_mut(changed_pod(event, pods) as usize) {
+            *version = changed_version(event);
+        }
+    }
+    let mut digest = Digest::default();
+    for (i, version) in (0..pods).zip(versions) {
+        let name = name(i);
+        let key = format!("team-{}/{name}", i % 50);
+        digest.add(&key, &uid(i), &version.to_string());
+    }
+    digest.text()
+}
+
+fn hash(i: u64) -> u64 {
+    i.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn suffix(app: u64) -> u64 {
+    (app * 2_654_435_761) & 0xffff_ffff
+}
+
+fn name(i: u64) -> String {
+    let app = i % 200;
+    format!("web-{app}-{:08x}-{i:06}", suffix(app))
+}
+
+fn uid(i: u64) -> String {
+    let hash = hash(i);
+    format!(
+        "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+        hash >> 32,
+        (hash >> 16) & 0xffff,
+        hash & 0xfff,
+        i & 0xfff,
+        hash & 0xffff_ffff_ffff
+    )
+}
 
 /// The JSON of a pod as a watch has it, with its kind.
 pub(super) fn watched_pod(i: u64, version: u64, out: &mut String) {
@@ -16,21 +94,14 @@ pub(super) fn pod(i: u64, version: u64, out: &mut String) {
 
 /// What follows the opening bracket.
 fn body(i: u64, version: u64, out: &mut String) {
-    let hash = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let hash = hash(i);
+    let (name, uid) = (name(i), uid(i));
     let app = i % 200;
     let namespace = i % 50;
-    let uid = format!(
-        "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
-        hash >> 32,
-        (hash >> 16) & 0xffff,
-        hash & 0xfff,
-        i & 0xfff,
-        hash & 0xffff_ffff_ffff
-    );
     let _ = write!(
         out,
-        r#""metadata":{{"name":"web-{app}-{suffix:08x}-{i:06}","generateName":"web-{app}-{suffix:08x}-","namespace":"team-{namespace}","uid":"{uid}","resourceVersion":"{version}","creationTimestamp":"2026-03-01T10:{m:02}:{s:02}Z","labels":{{"app.kubernetes.io/name":"web-{app}","app.kubernetes.io/instance":"web-{app}-{namespace}","app.kubernetes.io/version":"1.{app}.3","pod-template-hash":"{suffix:08x}","team":"team-{namespace}","tier":"frontend"}},"annotations":{{"prometheus.io/scrape":"true","prometheus.io/port":"9090","checksum/config":"{hash:016x}{hash:016x}{hash:016x}{hash:016x}"}},"ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-{app}-{suffix:08x}","uid":"{uid}","controller":true,"blockOwnerDeletion":true}}],"managedFields":["#,
-        suffix = (app * 2_654_435_761) & 0xffff_ffff,
+        r#""metadata":{{"name":"{name}","generateName":"web-{app}-{suffix:08x}-","namespace":"team-{namespace}","uid":"{uid}","resourceVersion":"{version}","creationTimestamp":"2026-03-01T10:{m:02}:{s:02}Z","labels":{{"app.kubernetes.io/name":"web-{app}","app.kubernetes.io/instance":"web-{app}-{namespace}","app.kubernetes.io/version":"1.{app}.3","pod-template-hash":"{suffix:08x}","team":"team-{namespace}","tier":"frontend"}},"annotations":{{"prometheus.io/scrape":"true","prometheus.io/port":"9090","checksum/config":"{hash:016x}{hash:016x}{hash:016x}{hash:016x}"}},"ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-{app}-{suffix:08x}","uid":"{uid}","controller":true,"blockOwnerDeletion":true}}],"managedFields":["#,
+        suffix = suffix(app),
         m = i / 60 % 60,
         s = i % 60,
     );
@@ -100,4 +171,32 @@ fn container(out: &mut String, name: &str, app: u64) {
 
 fn managed_fields(out: &mut String) {
     out.push_str(r#"{"manager":"kube-controller-manager","operation":"Update","apiVersion":"v1","time":"2026-03-01T10:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{".":{},"f:checksum/config":{},"f:prometheus.io/port":{},"f:prometheus.io/scrape":{}},"f:generateName":{},"f:labels":{".":{},"f:app.kubernetes.io/instance":{},"f:app.kubernetes.io/name":{},"f:app.kubernetes.io/version":{},"f:pod-template-hash":{},"f:team":{},"f:tier":{}},"f:ownerReferences":{".":{},"k:{\"uid\":\"b3b0b9f6-7b1e-4a51-9f0e-2f6a3d8c1e55\"}":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"sidecar\"}":{".":{},"f:args":{},"f:env":{".":{},"k:{\"name\":\"POD_IP\"}":{".":{},"f:name":{},"f:valueFrom":{".":{},"f:fieldRef":{}}}},"f:image":{},"f:imagePullPolicy":{},"f:name":{}},"k:{\"name\":\"web\"}":{".":{},"f:args":{},"f:env":{},"f:image":{},"f:imagePullPolicy":{},"f:name":{},"f:resources":{}}},"f:dnsPolicy":{},"f:enableServiceLinks":{},"f:restartPolicy":{},"f:schedulerName":{},"f:securityContext":{},"f:terminationGracePeriodSeconds":{}}}},{"manager":"kubelet","operation":"Update","apiVersion":"v1","time":"2026-03-01T10:00:14Z","fieldsType":"FieldsV1","fieldsV1":{"f:status":{"f:conditions":{"k:{\"type\":\"ContainersReady\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:status":{},"f:type":{}},"k:{\"type\":\"Ready\"}":{".":{},"f:lastProbeTime":{},"f:status":{},"f:type":{}}},"f:containerStatuses":{},"f:hostIP":{},"f:podIP":{},"f:startTime":{}}},"subresource":"status"}"#);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_of_the_pods_as_they_are_sent_is_the_expected_one() {
+        let mut digest = Digest::default();
+        for i in 0..10 {
+            let mut text = String::new();
+            pod(i, listed_version(i), &mut text);
+            let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let field = |name: &str| value["metadata"][name].as_str().unwrap();
+            let key = format!("{}/{}", field("namespace"), field("name"));
+            digest.add(&key, field("uid"), field("resourceVersion"));
+        }
+        assert_eq!(digest.text(), expected(10, 0));
+        assert_ne!(expected(10, 0), expected(10, 1));
+        assert_ne!(expected(10, 0), expected(9, 0));
+    }
+
+    #[test]
+    fn a_pod_has_about_seven_kilobytes() {
+        let mut text = String::new();
+        pod(7, 1, &mut text);
+        assert!((6500..7300).contains(&text.len()), "{}", text.len());
+    }
 }

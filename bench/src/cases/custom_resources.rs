@@ -1,0 +1,68 @@
+//! Custom objects of 4 KB with schema and three rules in CEL, created as fast as they are taken.
+
+use std::{cell::Cell, rc::Rc, time::Duration};
+
+use super::{
+    Bench, Case, custom_definitions,
+    servers::{self, CONNECTIONS, PEER, Servers, WARM_UP},
+    widgets,
+};
+use crate::{
+    contest::Sample,
+    load::Load,
+    requests::{self, Template},
+    results::Section,
+    rows::Row,
+};
+
+pub(crate) const CASE: Case = Case {
+    name: "custom-resources",
+    title: "custom objects of 4 KB with schema and three CEL rules over 32 connections",
+    what: "POSTs custom objects of about 4 KB over TLS, 32 connections. Their definition has a structural schema with defaults and \
+           three rules in CEL. Afterwards the server must have as many objects as it said it created.",
+    run,
+};
+
+fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
+    section.rows = vec![
+        Row::rate("rate", "created", "/s")
+            .at_least(5000.0)
+            .better(8.0, PEER),
+        Row::cost("p50", "half of them within", "ms"),
+        Row::cost("p99", "99 of 100 within", "ms"),
+        Row::cost("processor", "server's processor time for one", "µs"),
+    ];
+    let time = Duration::from_millis(bench.size(2000, 800));
+    let rounds = (Servers::Kept, bench.rounds(3));
+    servers::contest(
+        bench,
+        section,
+        rounds,
+        async |server| {
+            let endpoint = &server.endpoint;
+            custom_definitions::define(endpoint, 0).await?;
+            custom_definitions::accepted(endpoint, 0, "default").await
+        },
+        async |endpoint, ()| {
+            let namespace = servers::namespace(endpoint).await?;
+            let path = widgets::path(0, &namespace);
+            let next = Rc::new(Cell::new(0));
+            let numbers = next.clone();
+            let body = widgets::object(0, &requests::hole());
+            let load = Load {
+                endpoint,
+                connections: CONNECTIONS,
+                request: Template::new(endpoint, "POST", &path, &body),
+                status: 201,
+                numbers: Rc::new(move || Some(numbers.replace(numbers.get() + 1))),
+                warm_up: WARM_UP,
+                time,
+            };
+            let mut sample = Sample::default();
+            servers::note(&mut sample, &load.run().await?);
+            servers::check_count(endpoint, &path, next.get()).await?;
+            Ok(sample)
+        },
+    );
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! What the cases of servers share: ours and kube-apiserver in turn, a namespace for the objects, and the check that none
+//! is missing.
+
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use serde_json::Value;
+
+use super::{Bench, OURS, ask, on_one_thread};
+use crate::{
+    contest::{Contestant, Digests, Sample, hold},
+    endpoint::Endpoint,
+    load::{Load, Outcome, counting},
+    machine::says,
+    proc,
+    requests::{self, Template},
+    results::Section,
+    server::Server,
+};
+
+/// The name of the peer's column.
+pub(super) const PEER: &str = "kube-apiserver + etcd";
+/// Connections of the loads.
+pub(super) const CONNECTIONS: usize = 32;
+/// Not counted at the beginning of a load.
+pub(super) const WARM_UP: Duration = Duration::from_millis(300);
+/// The value of the ConfigMaps that are created and read.
+pub(super) const VALUE_BYTES: usize = 512;
+
+/// How long preparing, and each turn, may take.
+const LIMIT: Duration = Duration::from_secs(150);
+
+/// How a case uses its servers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Servers {
+    /// One of each, for all rounds.
+    Kept,
+    /// A new one for each turn.
+    Fresh,
+    /// The same, and the peer takes one turn only, as it is long.
+    FreshAndPeerOnce,
+}
+
+/// Ours and kube-apiserver take turns. Each is prepared when it has been started; a turn gets what preparing made.
+pub(super) fn contest<S>(
+    bench: &Bench,
+    section: &mut Section,
+    (servers, rounds): (Servers, usize),
+    prepare: impl AsyncFn(&Server) -> anyhow::Result<S>,
+    turn: impl AsyncFn(&Endpoint, &mut S) -> anyhow::Result<Sample>,
+) {
+    let (prepare, turn) = (&prepare, &turn);
+    let side = |name, start: Box<dyn Fn() -> anyhow::Result<Server>>| {
+        let mut running: Option<(Server, S)> = None;
+        Contestant::new(name, move || {
+            if servers != Servers::Kept {
+                running = None;
+            }
+            if running.is_none() {
+                let server = start()?;
+                let state = in_time(prepare(&server)).context("preparing")?;
+                running = Some((server, state));
+            }
+            let (server, state) = running.as_mut().context("a server was started")?;
+            measured(&server.endpoint, || in_time(turn(&server.endpoint, state)))
+        })
+    };
+    let ours = bench.server.clone();
+    let ours = side(OURS, Box::new(move || Server::ours(&ours)));
+    let peer = match bench.apiserver.clone() {
+        Some(programs) => {
+            for program in [&programs.apiserver, &programs.etcd] {
+                if let Some((name, version)) = version(program) {
+                    section.versions.insert(name, version);
+                }
+            }
+            let peer = side(PEER, Box::new(move || Server::peer(&programs)));
+            match servers {
+                Servers::FreshAndPeerOnce => peer.once(),
+                Servers::Kept | Servers::Fresh => peer,
+            }
+        }
+        None => Contestant::absent(
+            PEER,
+            "its programs were not named (--peer-apiserver and --peer-etcd)",
+        ),
+    };
+    hold(section, rounds, &Digests::new(), vec![ours, peer]);
+}
+
+/// What the program says of itself: `Kubernetes v1.36.3`, `etcd Version: 3.6.4`.
+fn version(program: &std::path::Path) -> Option<(String, String)> {
+    let line = says(program, "--version")?;
+    let (name, version) = line.rsplit_once(' ')?;
+    let name = match name {
+        "Kubernetes" => "kube-apiserver",
+        _ => "etcd",
+    };
+    Some((name.to_owned(), version.to_owned()))
+}
+
+/// A turn, with what the server used for it.
+fn measured(
+    endpoint: &Endpoint,
+    turn: impl FnOnce() -> anyhow::Result<Sample>,
+) -> anyhow::Result<Sample> {
+    let pids = &endpoint.pids;
+    proc::forget_peak(pids)?;
+    let before = proc::processor_time(pids)?;
+    let mut sample = turn()?;
+    // A case that starts earlier says so itself.
+    if sample.cpu_seconds == 0.0 {
+        sample.cpu_seconds = (proc::processor_time(pids)? - before).as_secs_f64();
+    }
+    // A case that looks at the peak itself resets it.
+    sample.peak_bytes = sample.peak_bytes.max(proc::peak(pids)? as f64);
+    Ok(sample)
+}
+
+/// Runs a piece of work on this thread, and gives it up when it takes too long.
+pub(super) fn in_time<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    on_one_thread(async {
+        let done = tokio::time::timeout(LIMIT, work).await;
+        done.with_context(|| format!("not done after {} s, and given up", LIMIT.as_secs()))?
+    })
+}
+
+/// Makes a namespace for the objects of a turn, and says its name.
+pub(super) async fn namespace(endpoint: &Endpoint) -> anyhow::Result<String> {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+    let name = format!("bench-{}", since.as_micros());
+    let body =
+        format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#);
+    let request = Template::new(endpoint, "POST", "/api/v1/namespaces", &body);
+    ask(endpoint, &request, 201)
+        .await
+        .context("cannot make a namespace")?;
+    Ok(name)
+}
+
+/// Creates numbered ConfigMaps.
+pub(super) async fn fill(
+    endpoint: &Endpoint,
+    namespace: &str,
+    count: u64,
+    value_bytes: usize,
+) -> anyhow::Result<()> {
+    let path = requests::config_maps(namespace);
+    let load = Load {
+        endpoint,
+        connections: CONNECTIONS,
+        request: Template::new(endpoint, "POST", &path, &requests::config_map(value_bytes)),
+        status: 201,
+        numbers: counting(0, count),
+        warm_up: Duration::ZERO,
+        time: LIMIT,
+    };
+    load.run().await.context("cannot create objects")?;
+    Ok(())
+}
+
+/// The server has exactly so many objects there: every one that it said it created.
+pub(super) async fn check_count(
+    endpoint: &Endpoint,
+    path: &str,
+    created: u64,
+) -> anyhow::Result<()> {
+    let request = Template::new(endpoint, "GET", &format!("{path}?limit=1"), "");
+    let list: Value = serde_json::from_str(&ask(endpoint, &request, 200).await?)?;
+    let here = list["items"].as_array().map_or(0, Vec::len) as u64;
+    let more = list["metadata"]["remainingItemCount"].as_u64().unwrap_or(0);
+    ensure!(
+        here + more == created,
+        "scores nothing: it said that it created {created} objects, and has {}",
+        here + more
+    );
+    Ok(())
+}
+
+/// The usual rows of a load: rate, half of the answers, 99 of 100, processor time.
+pub(super) fn note(sample: &mut Sample, outcome: &Outcome) {
+    let mut add = |key: &str, figure| sample.figures.insert(key.to_owned(), figure);
+    add("rate", outcome.rate());
+    add("p50", super::millis(outcome.percentile(50)));
+    add("p99", super::millis(outcome.percentile(99)));
+    add("processor", super::micros(outcome.processor()));
+}

@@ -1,0 +1,214 @@
+//! Peers in processes of their own: built once, run with a time limit, and heard out for one line of JSON.
+
+use std::{
+    cell::OnceCell,
+    io::Read,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, bail, ensure};
+
+use crate::contest::{Contestant, Sample};
+
+/// How long a peer may be built, with everything it has to download.
+const BUILD_LIMIT: Duration = Duration::from_secs(900);
+
+/// The programs of the peers, built when the first case asks for them. What cannot be built has a reason instead.
+pub(crate) struct Peers {
+    /// `bench/peers`.
+    sources: PathBuf,
+    /// Where they are built.
+    target: PathBuf,
+    go: OnceCell<Result<(), String>>,
+    kube_rs: OnceCell<Result<(), String>>,
+}
+
+/// A program that takes part in a case.
+#[derive(Clone, Copy)]
+pub(crate) enum Peer {
+    /// A program of `bench/peers/go`.
+    Go(&'static str),
+    /// `bench/peers/kube-rs`.
+    KubeRs,
+}
+
+impl Peers {
+    pub(crate) fn new(sources: PathBuf, target: PathBuf) -> Self {
+        Self {
+            sources,
+            target,
+            go: OnceCell::new(),
+            kube_rs: OnceCell::new(),
+        }
+    }
+
+    /// A contestant that runs a peer with these arguments.
+    pub(crate) fn contestant<'a>(
+        &self,
+        name: &str,
+        peer: Peer,
+        limit: Duration,
+        arguments: impl Fn() -> Vec<String> + 'a,
+    ) -> Contestant<'a> {
+        match self.program(peer) {
+            Ok(program) => Contestant::new(name, move || {
+                let mut command = Command::new(&program);
+                // What is compared is list and watch, on all sides.
+                command.env("KUBE_FEATURE_WatchListClient", "false");
+                run(command.args(arguments()), limit)
+            }),
+            Err(reason) => Contestant::absent(name, reason),
+        }
+    }
+
+    /// The built program, or why there is none.
+    fn program(&self, peer: Peer) -> Result<PathBuf, String> {
+        match peer {
+            Peer::Go(name) => {
+                self.go.get_or_init(|| self.build_go()).clone()?;
+                Ok(self.target.join("go").join(name))
+            }
+            Peer::KubeRs => {
+                self.kube_rs.get_or_init(|| self.build_kube_rs()).clone()?;
+                Ok(self.target.join("kube-rs/release/kube-rs-peer"))
+            }
+        }
+    }
+
+    fn build_go(&self) -> Result<(), String> {
+        let mut command = Command::new("go");
+        command
+            .args(["build", "-buildvcs=false", "-o"])
+            .arg(self.target.join("go/"))
+            .args(["./informer", "./workqueue"]);
+        build("the peers in Go", command, &self.sources.join("go"))
+    }
+
+    fn build_kube_rs(&self) -> Result<(), String> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command
+            .args(["build", "--release", "--locked", "--target-dir"])
+            .arg(self.target.join("kube-rs"));
+        build(
+            "the peer on kube-rs",
+            command,
+            &self.sources.join("kube-rs"),
+        )
+    }
+}
+
+/// Runs a program that prints a sample as its last line.
+pub(crate) fn run(command: &mut Command, limit: Duration) -> anyhow::Result<Sample> {
+    let output = finish(command, limit)?;
+    let line = output.stdout.lines().last().unwrap_or_default();
+    serde_json::from_str(line).with_context(|| format!("it printed no figures: {line:?}"))
+}
+
+fn build(what: &str, mut command: Command, folder: &Path) -> Result<(), String> {
+    eprintln!("building {what}");
+    let built = finish(command.current_dir(folder), BUILD_LIMIT);
+    built
+        .map(drop)
+        .map_err(|error| format!("cannot build it: {error:#}"))
+}
+
+/// What a program printed.
+struct Output {
+    stdout: String,
+}
+
+/// Runs a program to its end. One that takes longer is killed.
+fn finish(command: &mut Command, limit: Duration) -> anyhow::Result<Output> {
+    let program = Path::new(command.get_program()).file_name();
+    let program = program.unwrap_or_default().to_string_lossy().into_owned();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot run {program}"))?;
+    let stdout = drain(child.stdout.take().context("no output")?);
+    let stderr = drain(child.stderr.take().context("no output")?);
+    // Of one that had to be killed nobody waits for the output: what it started itself may still hold it open.
+    let Some(status) = wait(&mut child, limit)? else {
+        bail!(
+            "{program} had not finished after {} s and was killed",
+            limit.as_secs()
+        );
+    };
+    let stdout = stdout.join().unwrap_or_default();
+    let stderr = stderr.join().unwrap_or_default();
+    let said: Vec<&str> = stderr.trim().lines().rev().take(3).collect();
+    let said: Vec<&str> = said.into_iter().rev().collect();
+    ensure!(status.success(), "{program} failed: {}", said.join(" "));
+    Ok(Output { stdout })
+}
+
+/// The status, or none if the process had to be killed.
+fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Reads to the end, so that the process never waits for us.
+fn drain(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What arrived before an error is all there is.
+        let _ = from.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn the_last_line_is_the_sample() {
+        let script = r#"echo first; echo '{"figures":{"a":1.5},"cpu_seconds":2}'"#;
+        let sample = run(&mut shell(script), Duration::from_secs(60)).unwrap();
+        assert_eq!(sample.figures["a"], 1.5);
+        assert_eq!(sample.cpu_seconds, 2.0);
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_killed_and_named() {
+        let error = run(&mut shell("exec sleep 600"), Duration::from_millis(50)).unwrap_err();
+        assert!(error.to_string().contains("sh had not finished"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_fails_is_quoted() {
+        let error = run(
+            &mut shell("echo no pods >&2; exit 3"),
+            Duration::from_secs(60),
+        );
+        assert_eq!(error.unwrap_err().to_string(), "sh failed: no pods");
+        let error = run(
+            &mut Command::new("no-such-program"),
+            Duration::from_secs(60),
+        );
+        assert!(error.unwrap_err().to_string().contains("cannot run"));
+    }
+}

@@ -1,0 +1,93 @@
+//! Processes that the benchmark starts for itself: `kubewright-bench role NAME ARGUMENT`.
+//!
+//! | role | what it does |
+//! |---|---|
+//! | `replay` | serves pods to informers |
+//! | `informer` | our informer on them |
+//! | `reading` | reads the same bytes and forgets them: what no informer can beat |
+//! | `workqueue` | our work queue |
+//! | `test-cluster` | the embedded server, as tests start it |
+//!
+//! All but `replay` print one line of JSON, as the peers do. A controller case adds its role here.
+
+pub(crate) mod informer;
+mod reading;
+mod test_cluster;
+mod workqueue;
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    process::Command,
+    time::Duration,
+};
+
+use anyhow::{Context, bail};
+
+use crate::{
+    contest::{Contestant, Sample},
+    peer, proc, replay,
+};
+
+/// The first argument of such a process.
+pub(crate) const ARGUMENT: &str = "role";
+
+/// Runs this process in its role, if it was started in one.
+pub(crate) fn play() -> Option<anyhow::Result<()>> {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next()? != ARGUMENT {
+        return None;
+    }
+    let role = arguments.next().unwrap_or_default();
+    let argument = arguments.next().unwrap_or_default();
+    let sample = match role.as_str() {
+        "replay" => return Some(replay::serve()),
+        "informer" => informer::run(&argument),
+        "reading" => reading::run(&argument),
+        "workqueue" => workqueue::run(&argument),
+        "test-cluster" => test_cluster::run(&argument),
+        other => Err(anyhow::anyhow!("no role {other:?}")),
+    };
+    Some(sample.and_then(print))
+}
+
+/// A contestant that runs this program in a role.
+pub(crate) fn contestant<'a>(
+    name: &str,
+    role: &'static str,
+    limit: Duration,
+    argument: impl Fn() -> anyhow::Result<String> + 'a,
+) -> Contestant<'a> {
+    Contestant::new(name, move || {
+        let mut command = Command::new(std::env::current_exe()?);
+        peer::run(command.args([ARGUMENT, role, &argument()?]), limit)
+    })
+}
+
+/// Prints a sample, with what the process used in all.
+fn print(mut sample: Sample) -> anyhow::Result<()> {
+    let me = [std::process::id()];
+    sample.cpu_seconds = proc::processor_time(&me)?.as_secs_f64();
+    sample.peak_bytes = proc::peak(&me)? as f64;
+    println!("{}", serde_json::to_string(&sample)?);
+    Ok(())
+}
+
+/// Asks the replay server for a path of a run on a connection of its own. The answer is the beginning of the answer.
+fn ask(url: &str, path: &str) -> anyhow::Result<TcpStream> {
+    let rest = url.strip_prefix("http://").context("not plain HTTP")?;
+    let (address, base) = rest.split_once('/').context("no path")?;
+    let mut connection = TcpStream::connect(address)?;
+    let request = format!("GET /{base}{path} HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    connection.write_all(request.as_bytes())?;
+    Ok(connection)
+}
+
+/// Lets the changes of a run come.
+fn go(url: &str) -> anyhow::Result<()> {
+    let mut connection = ask(url, "/go")?;
+    if connection.read(&mut [0; 256])? == 0 {
+        bail!("the replay server hung up");
+    }
+    Ok(())
+}
