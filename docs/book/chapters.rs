@@ -24,6 +24,10 @@ chapters! {
     custom_apiserver = "concepts/custom-apiserver.md",
     testing = "howto/testing.md",
     watches = "howto/watches.md",
+    status = "howto/status.md",
+    finalizers = "howto/finalizers.md",
+    leader_election = "howto/leader-election.md",
+    observe = "howto/observe.md",
     coming_from_go = "coming-from-go.md",
     coming_from_kube_rs = "coming-from-kube-rs.md",
 }
@@ -70,7 +74,9 @@ mod tests {
         let untested: Vec<_> = links(&summary)
             .filter(|page| !TESTED.iter().any(|(tested, _)| tested == page))
             .filter(|page| {
-                std::fs::read_to_string(pages().join(page)).unwrap().contains("```rust")
+                std::fs::read_to_string(pages().join(page))
+                    .unwrap()
+                    .contains("```rust")
             })
             .collect();
         assert!(untested.is_empty(), "not in chapters.rs: {untested:?}");
