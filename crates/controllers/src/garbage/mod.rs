@@ -31,6 +31,7 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
     kube_aggregator::pkg::apis::apiregistration::v1::APIService,
 };
+use kube::core::ApiResource;
 use kubewright_controller::{
     Controller, EventBroadcaster, Group, Handler, Manager, ManagerError, Request, Source, Watch,
     events::{EventApi, EventOptions},
@@ -71,6 +72,9 @@ pub(crate) fn add_to(manager: &Manager) -> Result<(), ManagerError> {
         .max_concurrent_reconciles(WORKERS)
         .build(manager, Worker(collector.clone()))?;
 
+    let definitions = ApiResource::erase::<CustomResourceDefinition>(&());
+    let definitions = manager.caches().metadata(&definitions);
+    let monitors = Monitors::new(collector, controller, definitions, FIRST_LOOK);
     let look = || Handler::events(|_| vec![Request::cluster_scoped("resources")]);
     Controller::builder()
         .named(RESOURCES)
@@ -80,6 +84,6 @@ pub(crate) fn add_to(manager: &Manager) -> Result<(), ManagerError> {
             enqueue.add(Request::cluster_scoped("resources"));
             std::future::pending().await
         }))
-        .build(manager, Monitors::new(collector, controller, FIRST_LOOK))?;
+        .build(manager, monitors)?;
     Ok(())
 }

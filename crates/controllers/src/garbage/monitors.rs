@@ -1,7 +1,10 @@
 //! [`Monitors`]: a watch of metadata for every resource that can be deleted, listed and watched.
+//!
+//! A definition is written a moment before what it defines is served, and removed a moment before that is gone: discovery
+//! is asked until it agrees with the definitions, but not for long, since a definition may never be served.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -10,11 +13,15 @@ use std::{
 };
 
 use kube::core::ApiResource;
-use kubewright_client::{DiscoveryClient, discovery::Discovery};
+use kubewright_client::{
+    DiscoveryClient,
+    discovery::{Discovered, Discovery},
+};
 use kubewright_controller::{
     Action, Context, Controller, Error, Handler, Reconciler, Request, Watch, WatchHandle,
     status::{SourceState, TriggerCause},
 };
+use kubewright_informer::SharedInformer;
 use kubewright_machinery::gvk::{GroupResource, GroupVersionResource};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -30,12 +37,27 @@ const LOOK_AGAIN: [Duration; 3] = [
     Duration::from_secs(300),
 ];
 
+/// How long to wait for discovery to agree with the definitions, in steps.
+const LAG: [Duration; 8] = [
+    Duration::from_millis(2),
+    Duration::from_millis(5),
+    Duration::from_millis(10),
+    Duration::from_millis(20),
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(200),
+    Duration::from_millis(400),
+];
+
 /// How often the first look is looked after.
 const PAUSE: Duration = Duration::from_millis(5);
 
 pub(super) struct Monitors {
     collector: Arc<Collector>,
     controller: Controller,
+    definitions: SharedInformer<()>,
+    /// What was defined when discovery was asked last.
+    defined: Mutex<BTreeSet<GroupResource>>,
     first_look: Duration,
     watches: Mutex<BTreeMap<GroupVersionResource, Monitor>>,
     /// How often nothing had happened in a row.
@@ -49,19 +71,61 @@ struct Monitor {
 }
 
 impl Monitors {
-    /// Watches for that controller. `first_look`: how long it may take at most until everything has been seen once.
+    /// Watches for that controller. `definitions`: the cache of their metadata. `first_look`: how long it may take at most until everything has been seen once.
     pub(super) fn new(
         collector: Arc<Collector>,
         controller: Controller,
+        definitions: SharedInformer<()>,
         first_look: Duration,
     ) -> Self {
         Self {
             collector,
             controller,
+            definitions,
+            defined: Mutex::default(),
             first_look,
             watches: Mutex::default(),
             quiet: AtomicUsize::new(0),
         }
+    }
+
+    /// What the server has, as soon as that agrees with the definitions.
+    async fn discover(&self, context: &Context) -> Result<Discovered, Error> {
+        let discovery = DiscoveryClient::new(context.client().live());
+        let mut found = discovery.discover().await?;
+        let asked = context.trigger().map(|trigger| trigger.cause);
+        if asked != Some(TriggerCause::Requeue) {
+            for pause in LAG {
+                if self.agrees(&found) || context.stop().is_stopping() {
+                    break;
+                }
+                tokio::time::sleep(pause).await;
+                found = discovery.discover().await?;
+            }
+        }
+        *self.defined.lock() = self.defined_now().into_keys().collect();
+        Ok(found)
+    }
+
+    /// Whether all that is defined is served, and nothing that was defined before.
+    fn agrees(&self, found: &Discovered) -> bool {
+        let places = Places::new(found);
+        let now = self.defined_now();
+        let served = |(resource, stays): (&GroupResource, &bool)| !*stays || places.has(resource);
+        let before = self.defined.lock();
+        let mut removed = before.iter().filter(|resource| !now.contains_key(resource));
+        now.iter().all(served) && !removed.any(|resource| places.has(resource))
+    }
+
+    /// What is defined, and whether the definition stays.
+    fn defined_now(&self) -> BTreeMap<GroupResource, bool> {
+        let definitions = self.definitions.indexer().snapshot();
+        let named = definitions.iter().filter_map(|definition| {
+            let (plural, group) = definition.name().split_once('.')?;
+            let stays = definition.deletion_timestamp().is_none();
+            Some((GroupResource::new(group, plural), stays))
+        });
+        named.collect()
     }
 
     /// Watches these resources and no others.
@@ -147,8 +211,7 @@ impl Monitors {
 #[async_trait::async_trait]
 impl Reconciler for Monitors {
     async fn reconcile(&self, context: Context, _: Request) -> Result<Action, Error> {
-        let discovery = DiscoveryClient::new(context.client().live());
-        let found = discovery.discover().await?;
+        let found = self.discover(&context).await?;
         let mut wanted = collectable(&found);
         if wanted.is_empty() {
             return Err(Error::message("no resources reported by discovery"));

@@ -97,10 +97,13 @@ pub enum OperatorError {
     },
 }
 
+/// Puts a controller on a manager.
+type Start = Box<dyn FnOnce(&Manager) -> Result<(), ManagerError> + Send>;
+
 /// A controller to be.
 struct Part {
     model: ControllerModel,
-    start: Box<dyn FnOnce(&Manager) -> Result<(), ManagerError> + Send>,
+    start: Start,
 }
 
 impl Operator {
