@@ -65,7 +65,15 @@ impl Server {
         let kubeconfig = begun.folder.join("kubeconfig");
         let mut command = Command::new(program);
         command
-            .args(["up", "--listen", "127.0.0.1:0", "--kubeconfig"])
+            // The API server alone, as its peer is: no built-in controllers.
+            .args([
+                "up",
+                "--controllers",
+                "none",
+                "--listen",
+                "127.0.0.1:0",
+                "--kubeconfig",
+            ])
             .arg(&kubeconfig)
             .stdout(Stdio::piped());
         let began = Instant::now();

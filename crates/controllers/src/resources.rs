@@ -12,6 +12,8 @@ use kubewright_machinery::gvk::{GroupResource, GroupVersion, GroupVersionResourc
 pub(crate) struct Place {
     pub(crate) resource: GroupVersionResource,
     pub(crate) namespaced: bool,
+    /// The server has the kind no more, in any version.
+    former: bool,
 }
 
 /// The places of all kinds.
@@ -30,6 +32,7 @@ impl Places {
                 let place = Place {
                     resource: version.with_resource(&resource.name),
                     namespaced: resource.namespaced,
+                    former: false,
                 };
                 let kind = (list.group_version.clone(), resource.kind.clone());
                 places.entry(kind).or_insert(place);
@@ -38,17 +41,28 @@ impl Places {
         Self(places)
     }
 
-    /// Keeps what was known of those versions that could not be discovered this time.
+    /// Keeps what was known of those versions that could not be discovered this time, and where kinds were that are not
+    /// served any more: asked there, the server says whether their objects are gone.
     pub(crate) fn keep(&mut self, known: &Self, found: &Discovered) {
+        let mut kept = Vec::new();
         for (kind, place) in &known.0 {
+            if self.0.contains_key(kind) {
+                continue;
+            }
             let version = place.resource.group_version();
-            if found.failures.contains_key(&version) && !self.0.contains_key(kind) {
-                self.0.insert(kind.clone(), place.clone());
+            let unanswered = found.failures.contains_key(&version);
+            if unanswered || !self.has(&place.resource.group_resource()) {
+                let place = Place {
+                    former: !unanswered,
+                    ..place.clone()
+                };
+                kept.push((kind.clone(), place));
             }
         }
+        self.0.extend(kept);
     }
 
-    /// Where the objects of a kind are, if the server has it in that version.
+    /// Where the objects of a kind are, or were.
     pub(crate) fn of(&self, api_version: &str, kind: &str) -> Option<&Place> {
         self.0.get(&(api_version.to_owned(), kind.to_owned()))
     }
@@ -57,7 +71,7 @@ impl Places {
     pub(crate) fn has(&self, resource: &GroupResource) -> bool {
         self.0
             .values()
-            .any(|place| place.resource.group_resource() == *resource)
+            .any(|place| !place.former && place.resource.group_resource() == *resource)
     }
 }
 
@@ -131,4 +145,61 @@ pub(crate) fn deletable_in_namespaces(found: &Discovered) -> Result<Vec<Deletabl
         }));
     }
     Ok(resources)
+}
+
+#[cfg(test)]
+mod tests {
+    use kubewright_client::Error;
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(versions: &[&str]) -> Discovered {
+        let lists = versions.iter().map(|version| {
+            let list = json!({
+                "groupVersion": format!("shop.example/{version}"),
+                "resources": [{
+                    "name": "widgets", "singularName": "widget", "kind": "Widget",
+                    "namespaced": true, "verbs": ["delete", "list", "watch"],
+                }],
+            });
+            serde_json::from_value(list).unwrap()
+        });
+        Discovered {
+            resources: lists.collect(),
+            ..Discovered::default()
+        }
+    }
+
+    fn then(known: &Places, found: &Discovered) -> Places {
+        let mut places = Places::new(found);
+        places.keep(known, found);
+        places
+    }
+
+    #[test]
+    fn where_a_kind_was_is_remembered_when_no_version_of_it_is_left() {
+        let widgets = GroupResource::new("shop.example", "widgets");
+        let first = Places::new(&found(&["v1", "v2"]));
+        let one_left = then(&first, &found(&["v2"]));
+        assert!(one_left.of("shop.example/v1", "Widget").is_none());
+        let none_left = then(&first, &found(&[]));
+        assert!(none_left.of("shop.example/v1", "Widget").is_some());
+        assert!(!none_left.has(&widgets));
+        let back = then(&none_left, &found(&["v2"]));
+        assert!(back.of("shop.example/v1", "Widget").is_none());
+        assert!(back.has(&widgets));
+    }
+
+    #[test]
+    fn who_does_not_answer_keeps_what_it_had() {
+        let first = Places::new(&found(&["v1"]));
+        let mut silent = found(&[]);
+        let version = GroupVersion::new("shop.example", "v1");
+        silent
+            .failures
+            .insert(version.clone(), Error::Stale(version));
+        let widgets = GroupResource::new("shop.example", "widgets");
+        assert!(then(&first, &silent).has(&widgets));
+    }
 }

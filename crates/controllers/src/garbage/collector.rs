@@ -105,12 +105,6 @@ impl Collector {
         attempt.iter().map(|uid| request(uid)).collect()
     }
 
-    /// The objects of a kind are gone, with the kind.
-    pub(super) fn kind_is_gone(&self, kind: &ObjectKind) {
-        let follows = self.graph.lock().remove_kind(kind);
-        self.follow(follows);
-    }
-
     /// Has all objects of a kind looked at.
     pub(super) fn look_at_all(&self, kind: &ObjectKind) {
         let objects = self.graph.lock().of_kind(kind);

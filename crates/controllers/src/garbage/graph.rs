@@ -134,15 +134,6 @@ impl Graph {
         follows
     }
 
-    /// The objects of a kind are gone, with the kind: also those that no watch has shown.
-    pub(super) fn remove_kind(&mut self, kind: &ObjectKind) -> Follows {
-        let mut follows = Follows::default();
-        for identity in self.of_kind(kind) {
-            self.take_out(&identity, &mut follows);
-        }
-        follows
-    }
-
     /// The objects of a kind.
     pub(super) fn of_kind(&self, kind: &ObjectKind) -> Vec<Identity> {
         let nodes = self.nodes.values().map(|node| &node.identity);

@@ -129,7 +129,7 @@ impl Monitors {
     }
 
     /// Watches these resources and no others.
-    fn watch(&self, wanted: BTreeMap<GroupVersionResource, ApiResource>, places: &Places) {
+    fn watch(&self, wanted: BTreeMap<GroupVersionResource, ApiResource>) {
         let mut watches = self.watches.lock();
         let (mut kept, gone): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut *watches)
             .into_iter()
@@ -144,20 +144,11 @@ impl Monitors {
         }
         *watches = kept;
         drop(watches);
+        // What dependents name of a new kind could not be looked for before; what was of a kind that is gone, or is watched
+        // in another version now, may have gone unseen.
+        new.extend(gone.into_values().map(|monitor| monitor.kind));
         for kind in &new {
-            // Dependents may have named objects of it that could not be looked for before.
             self.collector.look_at_all(kind);
-        }
-        for (id, monitor) in gone {
-            let kind = monitor.kind.clone();
-            // No event of it comes after this.
-            drop(monitor);
-            if places.has(&id.group_resource()) {
-                // It is watched in another version: some may have gone unseen.
-                self.collector.look_at_all(&kind);
-            } else {
-                self.collector.kind_is_gone(&kind);
-            }
         }
     }
 
@@ -229,9 +220,8 @@ impl Reconciler for Monitors {
             }
         }
         places.keep(&self.collector.places(), &found);
-        let places = Arc::new(places);
-        self.collector.set_places(places.clone());
-        self.watch(wanted, &places);
+        self.collector.set_places(Arc::new(places));
+        self.watch(wanted);
         if !self.collector.is_ready() {
             self.first_look(&context).await;
         }

@@ -110,7 +110,18 @@ impl Fixture {
     pub(crate) async fn gone(&self, name: &str) {
         wait_for_deletion(&self.maps("default"), name, None, LONG)
             .await
-            .unwrap_or_else(|error| panic!("{name} stays: {error}"));
+            .unwrap_or_else(|error| panic!("{name} stays: {error}\n{}", self.status()));
+    }
+
+    /// What the controllers say of themselves.
+    fn status(&self) -> String {
+        let manager = self._controllers.as_ref().map(RunningManager::manager);
+        let controllers = manager
+            .into_iter()
+            .flat_map(|manager| manager.controllers());
+        controllers
+            .map(|controller| format!("{:?}\n", controller.status()))
+            .collect()
     }
 
     /// A ConfigMap in `default`, if there is one.

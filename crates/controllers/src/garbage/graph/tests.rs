@@ -201,24 +201,19 @@ fn what_a_watch_has_shown_is_not_removed_for_a_wrong_name() {
 }
 
 #[test]
-fn a_kind_goes_with_all_its_objects() {
+fn the_objects_of_a_kind_are_known_seen_or_not() {
     let mut graph = Graph::default();
-    seen(&mut graph, "parent", &[]);
+    seen(&mut graph, "child", &[owner("unseen")]);
     let mut pod = identity("a", "pod");
     pod.kind = "Pod".into();
-    graph.observe(pod, vec![owner("parent")], Deletion::default(), None);
-    let mut other = identity("a", "other");
-    other.kind = "Pod".into();
-    graph.observe(other, vec![owner("unseen")], Deletion::default(), None);
+    graph.observe(pod, Vec::new(), Deletion::default(), None);
     let maps = ObjectKind {
         api_version: "v1".into(),
         kind: "ConfigMap".into(),
     };
-    let follows = graph.remove_kind(&maps);
-    assert_eq!(attempts(&follows), ["other", "pod"]);
-    assert!(graph.node("uid-parent").is_none());
-    assert!(graph.node("uid-unseen").is_none());
-    assert!(graph.node("uid-pod").is_some());
+    let mut found = graph.of_kind(&maps);
+    found.sort();
+    assert_eq!(found, [identity("a", "child"), identity("a", "unseen")]);
 }
 
 #[test]
