@@ -53,15 +53,21 @@ impl Peers {
         limit: Duration,
         arguments: impl Fn() -> Vec<String> + 'a,
     ) -> Contestant<'a> {
-        match self.program(peer) {
-            Ok(program) => Contestant::new(name, move || {
-                let mut command = Command::new(&program);
-                // What is compared is list and watch, on all sides.
-                command.env("KUBE_FEATURE_WatchListClient", "false");
-                run(command.args(arguments()), limit)
-            }),
+        match self.command(peer) {
+            Ok(command) => Contestant::new(name, move || run(command().args(arguments()), limit)),
             Err(reason) => Contestant::absent(name, reason),
         }
+    }
+
+    /// What starts the program, or why there is none.
+    pub(crate) fn command(&self, peer: Peer) -> Result<impl Fn() -> Command + 'static, String> {
+        let program = self.program(peer)?;
+        Ok(move || {
+            let mut command = Command::new(&program);
+            // What is compared is list and watch, on all sides.
+            command.env("KUBE_FEATURE_WatchListClient", "false");
+            command
+        })
     }
 
     /// The built program, or why there is none.
@@ -83,7 +89,7 @@ impl Peers {
         command
             .args(["build", "-buildvcs=false", "-o"])
             .arg(self.target.join("go/"))
-            .args(["./informer", "./workqueue"]);
+            .args(["./informer", "./workqueue", "./controller"]);
         build("the peers in Go", command, &self.sources.join("go"))
     }
 

@@ -146,6 +146,13 @@ impl Server {
     }
 }
 
+impl Server {
+    /// How programs find ours. The peer has none: only loads call it.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.folder.join("kubeconfig")
+    }
+}
+
 impl Begun {
     fn new() -> anyhow::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);

@@ -1,10 +1,14 @@
 //! The pieces of work, one file each: what is done, who takes part, and which rows come of it.
 //!
 //! A case is a row of [`ALL`] and a file with `run`, which fills in a section: its rows, and a contest that yields their
-//! figures. Cases of processes (informer, work queue; reconcilers come beside them) pit a role of this program against
-//! programs of `bench/peers`; cases of servers pit ours against kube-apiserver through `servers`.
+//! figures. Cases of processes (informer, work queue) pit a role of this program against programs of `bench/peers`; cases of
+//! controllers do so too, on a server, through `controllers`; cases of servers pit ours against kube-apiserver through
+//! `servers`.
 
 mod cel;
+mod controller_hello;
+mod controller_idle;
+mod controllers;
 mod create;
 mod custom_definitions;
 mod custom_resources;
@@ -16,8 +20,11 @@ mod informer;
 mod informer_handlers;
 mod informer_modes;
 mod informer_scale;
+mod leader;
 mod list;
 mod openapi;
+mod reconcile;
+mod reconcile_latency;
 mod servers;
 mod start;
 mod watch;
@@ -61,12 +68,17 @@ pub(crate) struct Bench {
 }
 
 /// All of them, in the order of the document.
-pub(crate) const ALL: [Case; 17] = [
+pub(crate) const ALL: [Case; 22] = [
     informer::CASE,
     informer_scale::CASE,
     informer_modes::CASE,
     informer_handlers::CASE,
     workqueue::CASE,
+    reconcile::CASE,
+    reconcile_latency::CASE,
+    leader::CASE,
+    controller_idle::CASE,
+    controller_hello::CASE,
     start::CASE,
     create::CASE,
     deployments::CASE,

@@ -146,10 +146,20 @@ pub(super) async fn fill(
     value_bytes: usize,
 ) -> anyhow::Result<()> {
     let path = requests::config_maps(namespace);
+    create(endpoint, &path, &requests::config_map(value_bytes), count).await
+}
+
+/// Creates numbered objects of any kind.
+pub(super) async fn create(
+    endpoint: &Endpoint,
+    path: &str,
+    body: &str,
+    count: u64,
+) -> anyhow::Result<()> {
     let load = Load {
         endpoint,
         connections: CONNECTIONS,
-        request: Template::new(endpoint, "POST", &path, &requests::config_map(value_bytes)),
+        request: Template::new(endpoint, "POST", path, body),
         status: 201,
         numbers: counting(0, count),
         warm_up: Duration::ZERO,

@@ -6,10 +6,12 @@
 //! | `informer` | our informer on them |
 //! | `reading` | reads the same bytes and forgets them: what no informer can beat |
 //! | `workqueue` | our work queue |
+//! | `controller` | our managers and controllers, on a server |
 //! | `test-cluster` | the embedded server, as tests start it |
 //!
-//! All but `replay` print one line of JSON, as the peers do. A controller case adds its role here.
+//! All but `replay` print one line of JSON, as the peers do.
 
+pub(crate) mod controller;
 pub(crate) mod informer;
 mod reading;
 mod test_cluster;
@@ -45,6 +47,7 @@ pub(crate) fn play() -> Option<anyhow::Result<()>> {
         "informer" => informer::run(&argument),
         "reading" => reading::run(&argument),
         "workqueue" => workqueue::run(&argument),
+        "controller" => controller::run(&argument),
         "test-cluster" => test_cluster::run(&argument),
         other => Err(anyhow::anyhow!("no role {other:?}")),
     };
@@ -59,9 +62,15 @@ pub(crate) fn contestant<'a>(
     argument: impl Fn() -> anyhow::Result<String> + 'a,
 ) -> Contestant<'a> {
     Contestant::new(name, move || {
-        let mut command = Command::new(std::env::current_exe()?);
-        peer::run(command.args([ARGUMENT, role, &argument()?]), limit)
+        peer::run(&mut command(role, &argument()?)?, limit)
     })
+}
+
+/// This program in a role.
+pub(crate) fn command(role: &str, argument: &str) -> anyhow::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([ARGUMENT, role, argument]);
+    Ok(command)
 }
 
 /// Prints a sample, with what the process used in all.

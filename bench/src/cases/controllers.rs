@@ -1,0 +1,71 @@
+//! What the cases of controllers share: ours and controller-runtime in turn, each a process of its own that does the same
+//! work on a server of its own. The server is ours, and what it uses is not counted.
+
+use std::{process::Command, time::Duration};
+
+use super::{Bench, OURS};
+use crate::{
+    contest::{Contestant, Digests, Sample, hold},
+    peer::{self, Peer},
+    results::Section,
+    roles::{self, controller::Work},
+    server::Server,
+};
+
+/// The name of the peer's column.
+pub(super) const PEER: &str = "controller-runtime";
+
+/// Makes a command that does the work that is given to it as JSON.
+type MakeCommand = Box<dyn Fn(&str) -> anyhow::Result<Command>>;
+
+/// A program that is about to do a piece of work.
+pub(super) struct Program {
+    command: Command,
+    limit: Duration,
+}
+
+impl Program {
+    /// Runs it to its end.
+    pub(super) fn run(mut self) -> anyhow::Result<Sample> {
+        peer::run(&mut self.command, self.limit)
+    }
+}
+
+/// Ours and controller-runtime take turns. A turn gets a server without objects, and a function that makes a program of the
+/// work.
+pub(super) fn contest(
+    bench: &Bench,
+    section: &mut Section,
+    (rounds, limit): (usize, Duration),
+    expected: &Digests,
+    turn: impl Fn(&Server, &dyn Fn(Work) -> anyhow::Result<Program>) -> anyhow::Result<Sample>,
+) {
+    let turn = &turn;
+    let side = |name, command: MakeCommand| {
+        let server = bench.server.clone();
+        Contestant::new(name, move || {
+            let server = Server::ours(&server)?;
+            turn(&server, &|work: Work| {
+                let work = Work {
+                    kubeconfig: server.kubeconfig().display().to_string(),
+                    ..work
+                };
+                let command = command(&serde_json::to_string(&work)?)?;
+                Ok(Program { command, limit })
+            })
+        })
+    };
+    let ours = side(OURS, Box::new(|work| roles::command("controller", work)));
+    let peer = match bench.peers.command(Peer::Go("controller")) {
+        Ok(command) => side(
+            PEER,
+            Box::new(move |work| {
+                let mut command = command();
+                command.arg(work);
+                Ok(command)
+            }),
+        ),
+        Err(reason) => Contestant::absent(PEER, reason),
+    };
+    hold(section, rounds, expected, vec![ours, peer]);
+}

@@ -1,0 +1,50 @@
+//! A manager with leader election, metrics and health, when there is nothing to do.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    time::{Duration, Instant},
+};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright_controller::{Action, Context, Controller, ElectionConfig, Error, Request};
+use tokio::net::TcpListener;
+
+use super::{Work, processor_time, while_running};
+use crate::{contest::Sample, proc};
+
+pub(super) async fn measure(work: &Work) -> anyhow::Result<Sample> {
+    let election = ElectionConfig::new("idle", &work.namespace);
+    let manager = work.manager().await?.leader_election(election).build()?;
+    // One for metrics, one for health.
+    for _ in 0..2 {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        manager.serve(listener, manager.routes())?;
+    }
+    let done = Arc::new(AtomicU64::new(0));
+    let counted = done.clone();
+    Controller::for_::<ConfigMap>().build(&manager, move |_: Context, _: Request| {
+        counted.fetch_add(1, SeqCst);
+        async { Ok::<_, Error>(Action::done()) }
+    })?;
+    let measure = async {
+        while done.load(SeqCst) < work.objects {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        // What the start needed is given back.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let (before, began) = (processor_time()?, Instant::now());
+        tokio::time::sleep(Duration::from_millis(work.idle_millis)).await;
+        let used = (processor_time()? - before).as_secs_f64();
+        let percent = 100.0 * used / began.elapsed().as_secs_f64();
+        let resident = proc::resident(&[std::process::id()])? as f64 / 1e6;
+        let mut sample = Sample::default();
+        let figures = [("idle_percent", percent), ("resident_megabytes", resident)];
+        let figures = figures.map(|(key, figure)| (key.to_owned(), figure));
+        sample.figures.extend(figures);
+        Ok(sample)
+    };
+    while_running(&manager, measure).await
+}
