@@ -4,7 +4,11 @@ mod commands;
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use commands::{
+    exit::Exit,
+    run::{become_, not_run},
+};
 use kubewright_scaffold::Refusal;
 
 /// A server makes and drops many small things on several threads; the system's allocator is the slowest part of that.
@@ -57,6 +61,45 @@ enum Command {
     /// Makes Rust types of what others have defined.
     Import(commands::import::Import),
 
+    /// Runs a project's operator on a cluster in this process, and keeps both in step with the files of the project.
+    Dev(commands::dev::Dev),
+
+    /// Runs the tests of a project; they need no cluster.
+    Test(commands::test::Test),
+
+    /// Builds the operator of a project and runs it here, against a cluster.
+    Run(commands::run::Run),
+
+    /// Brings the definitions of a project's kinds to a cluster.
+    Install(commands::install::Install),
+
+    /// Deletes the definitions of a project's kinds from a cluster, and so the objects of these kinds.
+    Uninstall(commands::install::Uninstall),
+
+    /// Brings a project's operator, and all that it needs, to a cluster.
+    Deploy(commands::deploy::Deploy),
+
+    /// Deletes from a cluster what `deploy` brought.
+    Undeploy(commands::deploy::Undeploy),
+
+    /// Tells what is known of an object: what its controllers did with it and why, its conditions, owners and events.
+    Why(commands::why::Why),
+
+    /// Shows how the controllers of an operator fare.
+    Top(commands::top::Top),
+
+    /// Shows what an object owns.
+    Tree(commands::tree::Tree),
+
+    /// Explains a kind and its fields.
+    Explain(commands::explain::Explain),
+
+    /// Looks whether what one needs is there: toolchain, cluster, permissions, ports.
+    Doctor(commands::doctor::Doctor),
+
+    /// Prints what a shell needs to complete the words of this tool.
+    Completion(commands::completion::Completion),
+
     /// Starts a Kubernetes API server in this process and writes a kubeconfig for it.
     Up(commands::up::Up),
 
@@ -90,10 +133,13 @@ fn main() -> ExitCode {
             eprintln!("error: {error}");
             ExitCode::from(2)
         }
-        Err(error) => {
-            eprintln!("Error: {error:?}");
-            ExitCode::FAILURE
-        }
+        Err(error) => match error.downcast_ref::<Exit>() {
+            Some(Exit(code)) => ExitCode::from(*code),
+            None => {
+                eprintln!("Error: {error:?}");
+                ExitCode::FAILURE
+            }
+        },
     }
 }
 
@@ -129,13 +175,26 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Status(status) => status.run(),
         Command::Edit(edit) => edit.run(),
         Command::Import(import) => in_runtime(import.run()),
+        Command::Dev(dev) => in_runtime(dev.run()),
+        Command::Test(test) => test.run(),
+        Command::Run(run) => become_(in_runtime(run.prepare())?, not_run),
+        Command::Install(install) => in_runtime(install.run()),
+        Command::Uninstall(uninstall) => in_runtime(uninstall.run()),
+        Command::Deploy(deploy) => in_runtime(deploy.run()),
+        Command::Undeploy(undeploy) => in_runtime(undeploy.run()),
+        Command::Why(why) => in_runtime(why.run()),
+        Command::Top(top) => in_runtime(top.run()),
+        Command::Tree(tree) => in_runtime(tree.run()),
+        Command::Explain(explain) => in_runtime(explain.run()),
+        Command::Doctor(doctor) => in_runtime(doctor.run()),
+        Command::Completion(completion) => completion.run(Arguments::command()),
         Command::Up(up) => in_runtime(up.run()),
         Command::Demo(demo) => in_runtime(demo.run()),
     }
 }
 
 /// For commands that talk to a network.
-fn in_runtime(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+fn in_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?

@@ -6,19 +6,16 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `plane` | the control plane, and its socket for kubectl |
 //! | `observed` | the controller, and what can be seen of it |
 //! | `story`, `actor` | what is done to the cluster, and what should come of it |
-//! | `happening`, `screen`, `frame`, `style` | how it is shown |
+//! | `happening`, `screen`, `frame` | how it is shown |
 
 mod actor;
 mod frame;
 mod happening;
 mod observed;
-mod plane;
 mod screen;
 mod story;
-mod style;
 
 use std::{
     io::{IsTerminal, stdout},
@@ -29,15 +26,18 @@ use std::{
 use anyhow::ensure;
 use clap::Args;
 use kubewright_controller::Manager;
+use kubewright_controllers::Controllers;
 use tokio::sync::oneshot;
 
 use actor::Actor;
-use plane::Plane;
 use screen::Screen;
 use story::Story;
-use style::Style;
 
-use super::up::{interrupted, say};
+use super::{
+    plane::Plane,
+    style::Style,
+    up::{interrupted, say},
+};
 
 /// How long people have to read, before and after each step.
 const PAUSE: Duration = Duration::from_millis(1500);
@@ -71,13 +71,15 @@ impl Demo {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let began = Instant::now();
         let stop = interrupted()?;
-        let mut plane = Plane::start().await?;
+        let mut plane = Plane::start(Controllers::default()).await?;
         let terminal =
             stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
         let style = Style::of(terminal);
         let (mut server, mut join) = (String::new(), String::new());
         if !self.once {
-            server = plane.listen(self.port, &self.kubeconfig).await?;
+            server = plane
+                .listen("kubewright-demo", self.port, &self.kubeconfig)
+                .await?;
             join = format!(
                 "kubectl --kubeconfig {} get services,ingresses --watch",
                 self.kubeconfig.display()

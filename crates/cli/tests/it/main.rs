@@ -3,6 +3,7 @@
 
 mod clients;
 mod demo;
+mod deploying;
 mod https;
 mod kubectl;
 mod process;

@@ -1,11 +1,17 @@
 //! The program around an operator: flags, logs, health, metrics, leader election, signals.
 //!
-//! Without a command it runs. `describe` prints the [`Model`](super::Model) as JSON and needs no cluster; `install` brings the
+//! Without a command it runs, until a signal tells it to stop; with the hidden flag `--until-stdin-closes` also until its
+//! standard input ends, so that it never outlives the program that started it. `describe` prints the [`Model`](super::Model) as JSON and needs no cluster; `install` brings the
 //! definitions to a cluster.
 
-use std::{error::Error, future::Future, io::Write, process::ExitCode};
+use std::{
+    error::Error,
+    future::Future,
+    io::{Read, Write},
+    process::ExitCode,
+};
 
-use clap::{Command, FromArgMatches};
+use clap::{Arg, ArgAction, Command, FromArgMatches};
 use kube::Client;
 use kubewright_controller::{
     ElectionConfig, Manager,
@@ -21,6 +27,9 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// Where pods find the namespace they run in.
 const OWN_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
+/// The flag of programs that start this one.
+const UNTIL_STDIN_CLOSES: &str = "until-stdin-closes";
+
 /// The whole program: reads the arguments, and runs until it is told to stop.
 pub fn main(name: &'static str, register: fn(&mut Operator)) -> ExitCode {
     let matches = command(name).get_matches();
@@ -29,7 +38,10 @@ pub fn main(name: &'static str, register: fn(&mut Operator)) -> ExitCode {
     let ended = match matches.subcommand_name() {
         Some("describe") => describe(&operator),
         Some("install") => in_runtime(async { Ok(operator.install(client(&flags).await?).await?) }),
-        _ => in_runtime(run(operator, flags)),
+        _ => {
+            let bound = matches.get_flag(UNTIL_STDIN_CLOSES);
+            in_runtime(run(operator, flags, bound))
+        }
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -43,6 +55,12 @@ pub fn main(name: &'static str, register: fn(&mut Operator)) -> ExitCode {
 fn command(name: &'static str) -> Command {
     let flags = <ManagerFlags as clap::Args>::augment_args(Command::new(name));
     flags
+        .arg(
+            Arg::new(UNTIL_STDIN_CLOSES)
+                .long(UNTIL_STDIN_CLOSES)
+                .action(ArgAction::SetTrue)
+                .hide(true),
+        )
         .subcommand(
             Command::new("install").about("Brings the definitions of the APIs to the cluster"),
         )
@@ -72,9 +90,15 @@ async fn client(flags: &ManagerFlags) -> Result<Client, BoxError> {
     Ok(Client::try_from(flags.config().await?)?)
 }
 
-async fn run(operator: Operator, flags: ManagerFlags) -> Result<(), BoxError> {
+async fn run(operator: Operator, flags: ManagerFlags, bound: bool) -> Result<(), BoxError> {
     log(&flags)?;
-    let stop = told_to_stop()?;
+    let signal = told_to_stop()?;
+    let stop = async move {
+        tokio::select! {
+            () = signal => {}
+            () = input_ends(), if bound => {}
+        }
+    };
     let mut builder = Manager::builder(client(&flags).await?);
     if flags.leader_elect {
         let id = flags.leader_election_id.clone();
@@ -83,7 +107,10 @@ async fn run(operator: Operator, flags: ManagerFlags) -> Result<(), BoxError> {
         let namespace = namespace.unwrap_or_else(own_namespace);
         builder = builder.leader_election(ElectionConfig::new(lease, namespace));
     }
-    builder = builder.namespaces(flags.namespace.clone());
+    // No namespace means all of them, not none.
+    if let Some(namespace) = &flags.namespace {
+        builder = builder.namespaces([namespace]);
+    }
     let manager = builder.build()?;
     operator.add_to(&manager)?;
     for address in [
@@ -142,4 +169,18 @@ fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
 #[cfg(not(unix))]
 fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
     Ok(async { drop(tokio::signal::ctrl_c().await) })
+}
+
+/// Ready when standard input has ended. What comes before is passed over.
+async fn input_ends() {
+    let (tell, told) = tokio::sync::oneshot::channel::<()>();
+    // Reading blocks, and cannot be called off: the thread ends with the program.
+    std::thread::spawn(move || {
+        let mut passed_over = [0; 1024];
+        let mut input = std::io::stdin().lock();
+        while matches!(input.read(&mut passed_over), Ok(1..)) {}
+        drop(tell);
+    });
+    // Nobody sends: the other end is dropped.
+    _ = told.await;
 }

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use super::{
-    happening::Happening,
-    screen::{Notes, clock},
-    style::Style,
-};
+use super::{happening::Happening, screen::Notes};
+use crate::commands::{style::Style, terminal::clock};
 
 /// How many Services are shown.
 const ROWS: usize = 3;

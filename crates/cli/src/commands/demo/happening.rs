@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ingress_manager::Change;
 
-use super::style::Style;
+use crate::commands::style::Style;
 
 /// Something that happened.
 #[derive(Clone, Debug)]

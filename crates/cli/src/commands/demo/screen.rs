@@ -4,7 +4,6 @@
 
 use std::{
     collections::VecDeque,
-    io::{self, Write},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -14,7 +13,10 @@ use tokio::sync::{Notify, watch};
 use super::{
     frame::{self, Gauges},
     happening::Happening,
+};
+use crate::commands::{
     style::Style,
+    terminal::{Picture, clock, print},
 };
 
 /// How many happenings the picture remembers.
@@ -22,10 +24,6 @@ pub(super) const REMEMBERED: usize = 11;
 
 /// How often the picture is drawn when nothing happens.
 const REDRAW: Duration = Duration::from_millis(250);
-
-/// Another buffer of the terminal, no cursor, lines cut off at the edge.
-const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
-const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 /// Where things are shown. Clones are the same one.
 #[derive(Clone)]
@@ -151,11 +149,10 @@ impl Screen {
         if !self.0.live {
             return std::future::pending().await;
         }
-        let _leaves = Leave;
-        print(ENTER);
+        let picture = Picture::begin();
         loop {
             let lines = frame::lines(&self.notes(), &gauges(), self.0.style);
-            print(&picture(&lines));
+            picture.draw(&lines);
             // Nothing to look at twice means nothing to wait for: news or time.
             let _ = tokio::time::timeout(REDRAW, self.0.news.notified()).await;
         }
@@ -165,30 +162,4 @@ impl Screen {
         // Notes are whole after every statement: a panic elsewhere does not spoil them.
         self.0.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Time since the beginning.
-pub(super) fn clock(at: Duration) -> String {
-    format!("{:>8.3}", at.as_secs_f64())
-}
-
-/// From the first place of the terminal on, each line to its end, and nothing below.
-fn picture(lines: &[String]) -> String {
-    let text = lines.join("\x1b[K\r\n");
-    format!("\x1b[H{text}\x1b[K\x1b[J")
-}
-
-/// Gives the terminal back.
-struct Leave;
-
-impl Drop for Leave {
-    fn drop(&mut self) {
-        print(LEAVE);
-    }
-}
-
-/// Nobody looking any more is no reason to stop.
-fn print(text: &str) {
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

@@ -1,4 +1,4 @@
-//! [`Plane`]: the control plane of the demo, called within the process, and on a socket for those who join in.
+//! [`Plane`]: a control plane with the built-in controllers, called within the process, and on a socket for those who join in.
 
 use std::{
     fs,
@@ -19,10 +19,12 @@ use kubewright_controlplane::{ControlPlane, plane::FIRST};
 use kubewright_store::MemoryStore;
 use tokio::{net::TcpListener, task::JoinSet};
 
-use crate::commands::{in_process, up::write_private};
+use kubewright_scaffold::Refusal;
+
+use super::{in_process, up::write_private};
 
 /// A control plane with the built-in controllers. Dropped, all of it ends, and its kubeconfig is gone.
-pub(super) struct Plane {
+pub(crate) struct Plane {
     plane: ControlPlane,
     client: Client,
     /// Ends with this: the store's upkeep, the controllers, the server.
@@ -32,7 +34,7 @@ pub(super) struct Plane {
 }
 
 impl Plane {
-    pub(super) async fn start() -> anyhow::Result<Self> {
+    pub(crate) async fn start(controllers: Controllers) -> anyhow::Result<Self> {
         let token = format!("{:032x}", rand::random::<u128>());
         let tokens = TokenFile::parse(&format!("{token},admin,admin,\"system:masters\"\n"))?;
         let store = MemoryStore::starting_at(FIRST);
@@ -45,9 +47,9 @@ impl Plane {
         let client = in_process::client(plane.server().clone(), &token)?;
         let mut tasks = JoinSet::new();
         tasks.spawn(async move { store.run_upkeep().await });
-        let controllers = Controllers::default().manager(client.clone())?;
+        let controllers = controllers.manager(client.clone())?;
         tasks.spawn(async move {
-            // It ends with the demo; what fails before that shows in the story.
+            // It ends with the plane.
             let _ = controllers.run(std::future::pending()).await;
         });
         Ok(Self {
@@ -60,20 +62,28 @@ impl Plane {
     }
 
     /// Calls the server without a socket, as the administrator.
-    pub(super) fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Serves it on this machine, and writes a kubeconfig. The URL.
-    pub(super) async fn listen(&mut self, port: u16, kubeconfig: &Path) -> anyhow::Result<String> {
+    /// Serves it on this machine, and writes a kubeconfig of that name. The URL.
+    pub(crate) async fn listen(
+        &mut self,
+        name: &str,
+        port: u16,
+        kubeconfig: &Path,
+    ) -> anyhow::Result<String> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let listener = TcpListener::bind(address).await.with_context(|| {
-            format!("cannot listen on {address}; is another server running there?")
+        let listener = TcpListener::bind(address).await.map_err(|e| {
+            Refusal::new(
+                format_args!("cannot listen on {address}: {e}"),
+                "choose another port with --port, or 0 to let the system choose",
+            )
         })?;
         let url = format!("https://{}", listener.local_addr()?);
         let certificates = SelfSigned::generate(["127.0.0.1", "localhost"], SystemTime::now())?;
         let tls = certificates.server_config()?;
-        let mut config = Kubeconfig::new("kubewright-demo", &url);
+        let mut config = Kubeconfig::new(name, &url);
         config.ca_pem = Some(certificates.ca_pem.clone());
         config.token = Some(self.token.clone());
         write_private(kubeconfig, &config.to_yaml())?;
@@ -81,7 +91,7 @@ impl Plane {
         let server = self.plane.server().clone();
         self.tasks.spawn(async move {
             let never = std::future::pending();
-            // It ends with the demo.
+            // It ends with the plane.
             let _ = serve(listener, Some(tls), server, ServeOptions::default(), never).await;
         });
         Ok(url)

@@ -1,0 +1,341 @@
+//! Objects on their way to a cluster and away from it: by server-side apply, in order, waited for until they are ready or gone.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `order` | what comes before what |
+//! | `readiness` | when an object is what it was applied for |
+//! | `report` | how it is told |
+
+mod order;
+mod readiness;
+mod report;
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use kube::{
+    Api, Client, ResourceExt,
+    api::{DeleteParams, PropagationPolicy},
+    core::{ApiResource, DynamicObject, GroupVersionKind},
+    discovery::{ApiCapabilities, Scope, oneshot::pinned_kind},
+};
+use kubewright_controller::{
+    apply::Apply,
+    wait::{WaitError, object::wait_for},
+};
+use kubewright_scaffold::Refusal;
+use serde::Serialize;
+
+use super::cluster::{one_line, refused};
+use readiness::{Readiness, readiness};
+pub(crate) use report::Report;
+
+/// Brings objects to a cluster.
+pub(crate) struct Applier<'a> {
+    client: Client,
+    /// Who owns the fields that are applied.
+    manager: String,
+    /// How long each may take to be ready, or gone.
+    patience: Duration,
+    report: &'a Report,
+    kinds: HashMap<GroupVersionKind, (ApiResource, ApiCapabilities)>,
+}
+
+/// What became of an object.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Outcome {
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) namespace: Option<String>,
+    pub(crate) action: Action,
+    pub(crate) seconds: f64,
+}
+
+/// What was done to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Action {
+    Created,
+    Configured,
+    Unchanged,
+    Deleted,
+    NotFound,
+}
+
+impl<'a> Applier<'a> {
+    pub(crate) fn new(
+        client: Client,
+        manager: &str,
+        patience: Duration,
+        report: &'a Report,
+    ) -> Self {
+        Self {
+            client,
+            manager: manager.to_owned(),
+            patience,
+            report,
+            kinds: HashMap::new(),
+        }
+    }
+
+    /// Applies all, waiting for definitions before what follows, and for everything at the end.
+    pub(crate) async fn apply(
+        &mut self,
+        mut objects: Vec<DynamicObject>,
+    ) -> Result<Vec<Outcome>, Refusal> {
+        order::sort(&mut objects);
+        let mut outcomes = Vec::new();
+        let mut waiting: Vec<(DynamicObject, Outcome, Instant)> = Vec::new();
+        for object in objects {
+            let is_early = matches!(kind(&object), "CustomResourceDefinition" | "Namespace");
+            if !is_early {
+                self.ready(&mut waiting, &mut outcomes, is_basis).await?;
+            }
+            let began = Instant::now();
+            self.report.now(&format!("applying {}", title(&object)));
+            let (applied, action) = self.one(&object).await?;
+            let outcome = Outcome::of(&applied, action);
+            waiting.push((applied, outcome, began));
+        }
+        self.ready(&mut waiting, &mut outcomes, |_| true).await?;
+        Ok(outcomes)
+    }
+
+    /// Applies one object, and does not wait for it.
+    pub(crate) async fn one(
+        &mut self,
+        object: &DynamicObject,
+    ) -> Result<(DynamicObject, Action), Refusal> {
+        let api = self.api(object).await?;
+        let name = object.name_any();
+        let doing = format!("apply {}", title(object));
+        let before = api.get_opt(&name).await.map_err(|e| refused(&doing, &e))?;
+        let mut object = object.clone();
+        // What somebody else said of it is not ours to apply.
+        object.metadata.managed_fields = None;
+        object.metadata.resource_version = None;
+        if let Some(fields) = object.data.as_object_mut() {
+            fields.remove("status");
+        }
+        let applied = Apply::new(&self.manager)
+            .force()
+            .object(&api, &object)
+            .await
+            .map_err(|e| refused(&doing, &e))?;
+        let action = match before {
+            None => Action::Created,
+            Some(before) if before.resource_version() == applied.resource_version() => {
+                Action::Unchanged
+            }
+            Some(_) => Action::Configured,
+        };
+        Ok((applied, action))
+    }
+
+    /// Deletes all, in the opposite order, and waits until they are gone.
+    pub(crate) async fn delete(
+        &mut self,
+        mut objects: Vec<DynamicObject>,
+    ) -> Result<Vec<Outcome>, Refusal> {
+        order::sort(&mut objects);
+        objects.reverse();
+        let mut outcomes = Vec::new();
+        for object in objects {
+            let began = Instant::now();
+            self.report.now(&format!("deleting {}", title(&object)));
+            let action = self.remove(&object).await?;
+            let mut outcome = Outcome::of(&object, action);
+            outcome.seconds = began.elapsed().as_secs_f64();
+            self.report.done(&outcome);
+            outcomes.push(outcome);
+        }
+        Ok(outcomes)
+    }
+
+    async fn remove(&mut self, object: &DynamicObject) -> Result<Action, Refusal> {
+        let name = object.name_any();
+        let doing = format!("delete {}", title(object));
+        let Some(api) = self.api_if_known(object).await? else {
+            return Ok(Action::NotFound);
+        };
+        let how = DeleteParams {
+            propagation_policy: Some(PropagationPolicy::Background),
+            ..DeleteParams::default()
+        };
+        match api.delete(&name, &how).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Action::NotFound),
+            Err(error) => return Err(refused(doing, &error)),
+        }
+        let gone = wait_for(&api, &name, self.patience, |it| it.is_none()).await;
+        match gone {
+            Ok(_) => Ok(Action::Deleted),
+            // With the definition goes the kind.
+            Err(WaitError::Failed(kube::Error::Api(status))) if status.code == 404 => {
+                Ok(Action::Deleted)
+            }
+            Err(WaitError::Failed(error)) => Err(refused(doing, &error)),
+            Err(_) => Err(Refusal::new(
+                format_args!(
+                    "{} is not gone after {} s",
+                    title(object),
+                    self.patience.as_secs()
+                ),
+                "look at its finalizers, or give it more time with --timeout",
+            )),
+        }
+    }
+
+    /// Waits for those that are chosen, and tells of them.
+    async fn ready(
+        &self,
+        waiting: &mut Vec<(DynamicObject, Outcome, Instant)>,
+        outcomes: &mut Vec<Outcome>,
+        chosen: fn(&DynamicObject) -> bool,
+    ) -> Result<(), Refusal> {
+        let (now, later) = std::mem::take(waiting)
+            .into_iter()
+            .partition(|(object, ..)| chosen(object));
+        *waiting = later;
+        let now: Vec<_> = now;
+        for (object, mut outcome, began) in now {
+            self.wait(&object).await?;
+            outcome.seconds = began.elapsed().as_secs_f64();
+            self.report.done(&outcome);
+            outcomes.push(outcome);
+        }
+        Ok(())
+    }
+
+    async fn wait(&self, object: &DynamicObject) -> Result<(), Refusal> {
+        let (Readiness::Waiting(_) | Readiness::Failed(_)) = readiness(object) else {
+            return Ok(());
+        };
+        let Some(gvk) = gvk(object) else {
+            return Ok(());
+        };
+        let Some(known) = self.kinds.get(&gvk) else {
+            return Ok(());
+        };
+        let api = api(&self.client, known, object);
+        let mut last = readiness(object);
+        let waited = wait_for(&api, &object.name_any(), self.patience, |it| {
+            last = match it {
+                // Watched objects of a list do not say their kind.
+                Some(it) => readiness(&typed(it, object)),
+                None => Readiness::Failed("it was deleted".to_owned()),
+            };
+            if let Readiness::Waiting(why) = &last {
+                self.report
+                    .now(&format!("waiting for {}: {why}", title(object)));
+            }
+            !matches!(last, Readiness::Waiting(_))
+        })
+        .await;
+        let why = match (waited, last) {
+            (Ok(_), Readiness::Ready) => return Ok(()),
+            (Ok(_), Readiness::Failed(why)) => why,
+            (Ok(_), Readiness::Waiting(why)) => why,
+            (Err(WaitError::Failed(error)), _) => {
+                return Err(refused(format!("wait for {}", title(object)), &error));
+            }
+            (Err(_), Readiness::Waiting(why) | Readiness::Failed(why)) => {
+                format!("{why} after {} s", self.patience.as_secs())
+            }
+            (Err(_), Readiness::Ready) => return Ok(()),
+        };
+        Err(Refusal::new(
+            format_args!("{} is not ready: {}", title(object), one_line(&why)),
+            "look at its status, or give it more time with --timeout",
+        ))
+    }
+
+    async fn api(&mut self, object: &DynamicObject) -> Result<Api<DynamicObject>, Refusal> {
+        let api = self.api_if_known(object).await?;
+        api.ok_or_else(|| {
+            let types = object.types.clone().unwrap_or_default();
+            Refusal::new(
+                format_args!(
+                    "the cluster has no kind {} in {}",
+                    types.kind, types.api_version
+                ),
+                "install its definition first, or correct apiVersion and kind",
+            )
+        })
+    }
+
+    async fn api_if_known(
+        &mut self,
+        object: &DynamicObject,
+    ) -> Result<Option<Api<DynamicObject>>, Refusal> {
+        let Some(gvk) = gvk(object) else {
+            return Ok(None);
+        };
+        if !self.kinds.contains_key(&gvk) {
+            match pinned_kind(&self.client, &gvk).await {
+                Ok(known) => {
+                    self.kinds.insert(gvk.clone(), known);
+                }
+                Err(kube::Error::Discovery(_)) => return Ok(None),
+                Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
+                Err(error) => return Err(refused(format!("find {}", gvk.kind), &error)),
+            }
+        }
+        let known = self.kinds.get(&gvk);
+        Ok(known.map(|known| api(&self.client, known, object)))
+    }
+}
+
+/// The client for an object: in its namespace, or in the default one.
+fn api(
+    client: &Client,
+    (resource, capabilities): &(ApiResource, ApiCapabilities),
+    object: &DynamicObject,
+) -> Api<DynamicObject> {
+    match (&capabilities.scope, &object.metadata.namespace) {
+        (Scope::Cluster, _) => Api::all_with(client.clone(), resource),
+        (Scope::Namespaced, Some(namespace)) => {
+            Api::namespaced_with(client.clone(), namespace, resource)
+        }
+        (Scope::Namespaced, None) => Api::default_namespaced_with(client.clone(), resource),
+    }
+}
+
+fn typed(object: &DynamicObject, like: &DynamicObject) -> DynamicObject {
+    let mut object = object.clone();
+    object.types = like.types.clone();
+    object
+}
+
+/// What later objects stand on.
+fn is_basis(object: &DynamicObject) -> bool {
+    matches!(kind(object), "CustomResourceDefinition" | "Namespace")
+}
+
+fn kind(object: &DynamicObject) -> &str {
+    object.types.as_ref().map_or("", |types| &types.kind)
+}
+
+fn gvk(object: &DynamicObject) -> Option<GroupVersionKind> {
+    GroupVersionKind::try_from(object.types.as_ref()?).ok()
+}
+
+/// `deployment/manager`, as kubectl says it.
+pub(crate) fn title(object: &DynamicObject) -> String {
+    format!("{}/{}", kind(object).to_lowercase(), object.name_any())
+}
+
+impl Outcome {
+    fn of(object: &DynamicObject, action: Action) -> Self {
+        Self {
+            kind: kind(object).to_owned(),
+            name: object.name_any(),
+            namespace: object.metadata.namespace.clone(),
+            action,
+            seconds: 0.0,
+        }
+    }
+}

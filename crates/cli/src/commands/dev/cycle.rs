@@ -1,0 +1,279 @@
+//! [`Cycle`]: from changed files to a running operator, again and again.
+
+use std::{
+    ffi::OsString,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Client, core::DynamicObject};
+use kubewright_scaffold::{Refusal, project::Project};
+use tokio::sync::watch;
+
+use super::{
+    child::Child,
+    files::{Changes, Files},
+    happening::Happening,
+    samples,
+    screen::Screen,
+};
+use crate::commands::{
+    apply::{Action, Applier, Report, title},
+    cluster::Cluster,
+    operator::definitions,
+    program::{BuildError, Program, build_apart},
+    session::Session,
+};
+
+/// How long a definition may take to be usable.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A pause before an operator that ended by itself is started again.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// What is kept from one turn to the next.
+pub(super) struct Cycle<'a> {
+    pub(super) project: &'a Project,
+    pub(super) client: Client,
+    pub(super) cluster: &'a Cluster,
+    pub(super) screen: Screen,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) samples: bool,
+    pub(super) address: watch::Sender<Option<String>>,
+    pub(super) child: Option<Child>,
+    /// Those that were applied last.
+    pub(super) definitions: Vec<CustomResourceDefinition>,
+    pub(super) building: Building,
+}
+
+/// The cargo that is under way, if any: the number of its process group.
+#[derive(Clone, Default)]
+pub(super) struct Building(Arc<AtomicU32>);
+
+/// Why a turn ended.
+enum Next {
+    Changed(Changes),
+    Ended(String),
+}
+
+impl Cycle<'_> {
+    /// Turns until it is dropped.
+    pub(super) async fn run(&mut self) -> anyhow::Result<()> {
+        let root = self.project.root().to_owned();
+        let mut files = Files::of(&root);
+        let mut program = self.built("the first time, which takes longest").await;
+        let (mut starts, mut sampled, mut saved) = (true, false, None);
+        loop {
+            if let Some(built) = program.as_ref().filter(|_| starts) {
+                match self.replace(built, saved).await {
+                    Ok(()) if !sampled => {
+                        self.apply_samples().await;
+                        sampled = true;
+                    }
+                    Ok(()) => {}
+                    Err(refusal) => self.refused(&refusal),
+                }
+            }
+            let next = tokio::select! {
+                changes = files.changed(&root) => Next::Changed(changes),
+                how = ended(&self.child) => Next::Ended(how),
+            };
+            match next {
+                Next::Changed(changes) => {
+                    if changes.samples() && sampled {
+                        self.apply_samples().await;
+                    }
+                    saved = Some(changes.saved);
+                    let built = match changes.code() {
+                        true => self.built(&changes.words()).await,
+                        false => None,
+                    };
+                    starts = built.is_some();
+                    program = built.or(program);
+                }
+                Next::Ended(how) => {
+                    self.child = None;
+                    self.address.send_replace(None);
+                    self.screen.tell(Happening::Ended { how });
+                    (starts, saved) = (true, None);
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Stops what runs.
+    pub(super) async fn end(&mut self) {
+        self.building.stop();
+        if let Some(child) = self.child.take() {
+            child.stop().await;
+        }
+    }
+
+    /// The operator, built; nothing if it does not compile.
+    async fn built(&self, why: &str) -> Option<Program> {
+        self.screen.tell(Happening::Building {
+            why: why.to_owned(),
+        });
+        let (project, building) = (self.project.clone(), self.building.clone());
+        let built = tokio::task::spawn_blocking(move || {
+            let built = build_apart(&project, |group| building.started(group));
+            building.started(0);
+            built
+        });
+        match built.await {
+            Ok(Ok(program)) => Some(program),
+            Ok(Err(BuildError::Compile(said))) => {
+                self.screen.tell(Happening::Broken {
+                    said: errors(&said),
+                });
+                None
+            }
+            Ok(Err(BuildError::Refused(refusal))) => {
+                self.refused(&refusal);
+                None
+            }
+            Err(error) => {
+                self.refused(&Refusal::new(error, "save a file to try again"));
+                None
+            }
+        }
+    }
+
+    /// Has this operator run in place of the one before, on a cluster that has its definitions.
+    async fn replace(
+        &mut self,
+        program: &Program,
+        saved: Option<SystemTime>,
+    ) -> Result<(), Refusal> {
+        let asked = program.clone();
+        let described = tokio::task::spawn_blocking(move || asked.describe())
+            .await
+            .map_err(|e| Refusal::new(e, "save a file to try again"))??;
+        if described.definitions != self.definitions {
+            let objects = definitions(&described)
+                .map_err(|e| Refusal::new(e, "look at the types of the operator's kinds"))?;
+            let report = Report::silent();
+            let mut applier = Applier::new(self.client.clone(), &described.name, PATIENCE, &report);
+            for outcome in applier.apply(objects).await? {
+                if outcome.action != Action::Unchanged {
+                    let kind = outcome.kind.to_lowercase();
+                    self.applied(format!("{kind}/{}", outcome.name), outcome.action);
+                }
+            }
+            self.definitions = described.definitions;
+        }
+        if let Some(child) = self.child.take() {
+            child.stop().await;
+        }
+        self.address.send_replace(None);
+        let child = Child::start(&program.executable, &self.arguments, &self.screen).await?;
+        let ready = child.ready().await;
+        let (pid, address) = (child.pid, child.address.clone());
+        self.child = Some(child);
+        if ready.is_err() {
+            // That it ended is seen by who waits for it.
+            return Ok(());
+        }
+        self.screen.tell(Happening::Running {
+            pid,
+            address: address.clone(),
+            build_seconds: program.took.as_secs_f64(),
+            since_saved_seconds: saved
+                .and_then(|saved| saved.elapsed().ok())
+                .map(|since| since.as_secs_f64()),
+        });
+        let session = Session {
+            kubeconfig: self.cluster.kubeconfig.clone(),
+            context: self.cluster.context.clone(),
+            operator: address.clone(),
+        };
+        session.write(self.project.root())?;
+        self.address.send_replace(Some(address));
+        Ok(())
+    }
+
+    async fn apply_samples(&self) {
+        if !self.samples {
+            return;
+        }
+        let (objects, wrong) = samples::of(self.project.root(), &self.definitions);
+        for refusal in wrong {
+            self.refused(&refusal);
+        }
+        let report = Report::silent();
+        // Somebody with kubectl would be another manager than the operator.
+        let mut applier = Applier::new(self.client.clone(), "kubewright-dev", PATIENCE, &report);
+        for object in &objects {
+            self.apply_sample(&mut applier, object).await;
+        }
+    }
+
+    async fn apply_sample(&self, applier: &mut Applier<'_>, object: &DynamicObject) {
+        match applier.one(object).await {
+            Ok((_, Action::Unchanged)) => {}
+            Ok((_, action)) => self.applied(title(object), action),
+            Err(refusal) => self.refused(&refusal),
+        }
+    }
+
+    fn applied(&self, object: String, action: Action) {
+        let action = match action {
+            Action::Created => "created",
+            _ => "configured",
+        };
+        self.screen.tell(Happening::Applied {
+            object,
+            action: action.to_owned(),
+        });
+    }
+
+    fn refused(&self, refusal: &Refusal) {
+        self.screen.tell(Happening::Refused {
+            why: refusal.to_string(),
+        });
+    }
+}
+
+impl Building {
+    fn started(&self, group: u32) {
+        self.0.store(group, Ordering::SeqCst);
+    }
+
+    /// Stops cargo and the compilers it started.
+    fn stop(&self) {
+        let group = self.0.swap(0, Ordering::SeqCst);
+        if group != 0 && cfg!(unix) {
+            // It may have ended just now.
+            let _ = std::process::Command::new("kill")
+                .args(["-TERM", "--", &format!("-{group}")])
+                .stderr(std::process::Stdio::null())
+                .status();
+        }
+    }
+}
+
+/// Waits until the operator has ended; for ever if there is none.
+async fn ended(child: &Option<Child>) -> String {
+    match child {
+        Some(child) => child.ended().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What the compiler says, without what cargo says of progress.
+fn errors(said: &str) -> String {
+    let progress = |line: &&str| {
+        let word = line.trim_start().split(' ').next().unwrap_or_default();
+        !matches!(
+            word,
+            "Compiling" | "Blocking" | "Finished" | "Locking" | "Updating" | "Fresh"
+        )
+    };
+    let lines: Vec<&str> = said.lines().filter(progress).collect();
+    lines.join("\n").trim().to_owned()
+}

@@ -1,0 +1,135 @@
+//! What is shown: each thing that happens while somebody develops, as a line for people or as JSON for programs.
+
+use serde::Serialize;
+
+use crate::commands::style::Style;
+
+/// Something that happened.
+#[derive(Clone, Debug, Serialize)]
+#[serde(
+    tag = "what",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub(super) enum Happening {
+    /// The cluster is there.
+    Cluster { server: String, kubeconfig: String },
+    /// The operator is being built.
+    Building { why: String },
+    /// It does not compile.
+    Broken { said: String },
+    /// An object was applied: a definition, or a sample.
+    Applied { object: String, action: String },
+    /// Something was not done.
+    Refused { why: String },
+    /// The operator is ready.
+    Running {
+        pid: u32,
+        address: String,
+        build_seconds: f64,
+        /// Since the file was saved that made it be built.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        since_saved_seconds: Option<f64>,
+    },
+    /// The operator has ended by itself.
+    Ended { how: String },
+    /// A controller has looked at a key.
+    Reconcile {
+        controller: String,
+        key: String,
+        trigger: String,
+        result: String,
+        seconds: f64,
+        failed: bool,
+    },
+    /// Somebody recorded an event about an object.
+    Event {
+        warning: bool,
+        object: String,
+        reason: String,
+        note: String,
+    },
+    /// The operator logged a line.
+    Log { line: String },
+}
+
+impl Happening {
+    /// Whether the picture has a place for it among the last ones.
+    pub(super) fn is_recent(&self) -> bool {
+        match self {
+            Self::Cluster { .. } => false,
+            // What goes well shows as a reconcile.
+            Self::Log { line } => line.contains("WARN") || line.contains("ERROR"),
+            _ => true,
+        }
+    }
+
+    pub(super) fn line(&self, style: Style) -> String {
+        match self {
+            Self::Cluster { server, kubeconfig } => format!(
+                "{} {server}; try: kubectl --kubeconfig {kubeconfig} get crds, or k9s --kubeconfig {kubeconfig}",
+                style.cyan("cluster  ")
+            ),
+            Self::Building { why } => format!("{} {why}", style.cyan("build    ")),
+            Self::Broken { said } => {
+                let begins = style.red("broken   ");
+                let lines: Vec<String> = said.lines().map(|line| format!("  {line}")).collect();
+                format!(
+                    "{begins} the operator does not compile; the old one keeps running\n{}",
+                    lines.join("\n")
+                )
+            }
+            Self::Applied { object, action } => {
+                format!("{} {object} {action}", style.cyan("applied  "))
+            }
+            Self::Refused { why } => format!("{} {why}", style.red("refused  ")),
+            Self::Running {
+                pid,
+                build_seconds,
+                since_saved_seconds,
+                ..
+            } => {
+                let built = format!("built in {build_seconds:.1} s");
+                let measure = match since_saved_seconds {
+                    Some(seconds) => format!("{seconds:.1} s after it was saved, {built}"),
+                    None => built,
+                };
+                let measure = style.dim(&format!("({measure})"));
+                format!(
+                    "{} the operator is ready, process {pid} {measure}",
+                    style.green("running  ")
+                )
+            }
+            Self::Ended { how } => format!("{} the operator ended: {how}", style.red("ended    ")),
+            Self::Reconcile {
+                controller,
+                key,
+                trigger,
+                result,
+                seconds,
+                failed,
+            } => {
+                let kind = style.yellow("reconcile");
+                let result = match failed {
+                    true => style.red(result),
+                    false => style.green(result),
+                };
+                let took = style.dim(&format!("({:.1} ms)", seconds * 1e3));
+                format!("{kind} {controller} {key:<16} {trigger:<17} -> {result} {took}")
+            }
+            Self::Event {
+                warning,
+                object,
+                reason,
+                note,
+            } => {
+                let kind = match warning {
+                    true => style.red("event    "),
+                    false => style.cyan("event    "),
+                };
+                format!("{kind} {object} {reason}: {note}")
+            }
+            Self::Log { line } => format!("{} {line}", style.dim("log      ")),
+        }
+    }
+}

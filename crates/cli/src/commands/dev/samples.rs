@@ -1,0 +1,89 @@
+//! Objects to try: those in `config/samples`, and for kinds that have none, one made from the schema.
+
+use std::path::Path;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::DynamicObject;
+use kubewright_resource::{
+    generate::{Generator, Rng},
+    judge::Judge,
+};
+use kubewright_scaffold::Refusal;
+use serde_json::json;
+
+use crate::commands::manifest;
+
+/// The objects of a project's samples, and what is wrong with some.
+pub(super) fn of(
+    root: &Path,
+    definitions: &[CustomResourceDefinition],
+) -> (Vec<DynamicObject>, Vec<Refusal>) {
+    let (mut objects, mut wrong) = (Vec::new(), Vec::new());
+    for file in manifest::files(&root.join("config/samples")) {
+        match manifest::read(&file) {
+            Ok(more) => objects.extend(more),
+            Err(refusal) => wrong.push(refusal),
+        }
+    }
+    for definition in definitions {
+        let kind = &definition.spec.names.kind;
+        let has = objects
+            .iter()
+            .any(|object| object.types.as_ref().is_some_and(|it| it.kind == *kind));
+        if !has {
+            match made(definition) {
+                Ok(object) => objects.push(object),
+                Err(why) => wrong.push(Refusal::new(
+                    format_args!("no sample of {kind} could be made: {why}"),
+                    "write one to config/samples",
+                )),
+            }
+        }
+    }
+    (objects, wrong)
+}
+
+/// An object that the schema allows, with little more than it needs.
+fn made(definition: &CustomResourceDefinition) -> Result<DynamicObject, String> {
+    let versions = &definition.spec.versions;
+    let version = versions.iter().find(|version| version.storage);
+    let version = &version.ok_or("no version is stored")?.name;
+    let kind = &definition.spec.names.kind;
+    let manifest = serde_json::to_value(definition).map_err(|e| e.to_string())?;
+    let judge = Judge::new(&manifest, version);
+    let api_version = format!("{}/{version}", definition.spec.group);
+    // Always the same seed, so always the same object.
+    let mut object = Generator::new(&judge, &api_version, kind)
+        .minimal(&mut Rng::new(1))
+        .map_err(|e| e.to_string())?;
+    object["metadata"] = json!({"name": format!("{}-sample", kind.to_lowercase())});
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+    }
+    serde_json::from_value(object).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::ResourceExt;
+
+    use super::*;
+
+    #[test]
+    fn a_kind_without_a_sample_gets_one_that_its_schema_allows() {
+        let definition: CustomResourceDefinition = serde_json::from_value(json!({
+            "metadata": {"name": "captains.crew.example.com"},
+            "spec": {"group": "crew.example.com", "scope": "Namespaced",
+                "names": {"kind": "Captain", "plural": "captains"},
+                "versions": [{"name": "v1", "served": true, "storage": true,
+                    "schema": {"openAPIV3Schema": {"type": "object", "required": ["spec"],
+                        "properties": {"spec": {"type": "object", "required": ["ship"],
+                            "properties": {"ship": {"type": "string", "enum": ["jolly"]}}}}}}}]},
+        }))
+        .unwrap();
+        let (objects, wrong) = of(Path::new("no/such/project"), &[definition]);
+        assert!(wrong.is_empty(), "{wrong:?}");
+        assert_eq!(objects[0].name_any(), "captain-sample");
+        assert_eq!(objects[0].data["spec"]["ship"], "jolly");
+    }
+}

@@ -1,0 +1,135 @@
+//! What the cluster has and allows: whether it answers, the definitions, the operator's permissions.
+
+use futures_util::{StreamExt, stream};
+use k8s_openapi::{
+    api::authorization::v1::{
+        ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{Api, Client, ResourceExt, api::PostParams};
+use kubewright_controller::apply::Apply;
+
+use super::Finding;
+use crate::commands::{
+    cluster::{Cluster, one_line},
+    program::Described,
+};
+
+/// How many permissions are asked for at once.
+const AT_ONCE: usize = 8;
+
+/// How many missing ones are named.
+const NAMED: usize = 5;
+
+pub(super) async fn findings(flags: &Cluster, described: Option<&Described>) -> Vec<Finding> {
+    let client = match flags.client().await {
+        Ok(client) => client,
+        // One can do a lot without a cluster.
+        Err(refusal) => return vec![Finding::warning("cluster", refusal.to_string(), "")],
+    };
+    let version = client.apiserver_version().await;
+    let version = version.map_or_else(|_| String::new(), |info| info.git_version);
+    let mut findings = vec![Finding::good("cluster", format!("it answers, {version}"))];
+    if let Some(described) = described {
+        for definition in &described.definitions {
+            findings.push(up_to_date(&client, &described.name, definition).await);
+        }
+        findings.push(permissions(&client, described).await);
+    }
+    findings
+}
+
+/// Whether applying the definition would change anything.
+async fn up_to_date(
+    client: &Client,
+    manager: &str,
+    definition: &CustomResourceDefinition,
+) -> Finding {
+    let name = definition.name_any();
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let advice = "bring it with `kubewright install`";
+    let unknown = |error: kube::Error| Finding::warning("definition", one_line(&error), "");
+    let there = match api.get_opt(&name).await {
+        Ok(Some(there)) => there,
+        Ok(None) => {
+            let found = format!("{name} is not installed");
+            return Finding::warning("definition", found, advice);
+        }
+        Err(error) => return unknown(error),
+    };
+    let apply = Apply::new(manager).force().dry_run();
+    match apply.object(&api, definition).await {
+        Ok(would) if would.spec == there.spec => {
+            Finding::good("definition", format!("{name} is up to date"))
+        }
+        Ok(_) => {
+            let found = format!("{name} differs from the operator's");
+            Finding::warning("definition", found, advice)
+        }
+        Err(error) => unknown(error),
+    }
+}
+
+/// Whether who asks may do what the operator does.
+async fn permissions(client: &Client, described: &Described) -> Finding {
+    let mut asked = Vec::new();
+    for rule in &described.rules {
+        for group in &rule.api_groups {
+            for resource in &rule.resources {
+                for verb in &rule.verbs {
+                    asked.push((group.clone(), resource.clone(), verb.clone()));
+                }
+            }
+        }
+    }
+    asked.sort();
+    asked.dedup();
+    let all = asked.len();
+    let answers = stream::iter(asked).map(async |one| (allowed(client, &one).await, one));
+    let answers: Vec<_> = answers.buffered(AT_ONCE).collect().await;
+    let mut missing = Vec::new();
+    for (answer, (group, resource, verb)) in answers {
+        match answer {
+            Ok(true) => {}
+            Ok(false) => missing.push(format!("{verb} {resource}.{group}")),
+            Err(error) => return Finding::warning("permissions", one_line(&error), ""),
+        }
+    }
+    if missing.is_empty() {
+        return Finding::good("permissions", format!("all {all} that the operator needs"));
+    }
+    let more = match missing.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    missing.truncate(NAMED);
+    let found = format!("you may not {}{more}", missing.join(", "));
+    Finding::bad("permissions", found, "ask for them, or use another context")
+}
+
+async fn allowed(
+    client: &Client,
+    (group, resource, verb): &(String, String, String),
+) -> kube::Result<bool> {
+    let (resource, subresource) = match resource.split_once('/') {
+        Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
+        None => (resource.as_str(), None),
+    };
+    let review = SelfSubjectAccessReview {
+        spec: SelfSubjectAccessReviewSpec {
+            resource_attributes: Some(ResourceAttributes {
+                group: Some(group.clone()),
+                resource: Some(resource.to_owned()),
+                subresource,
+                verb: Some(verb.clone()),
+                ..ResourceAttributes::default()
+            }),
+            ..SelfSubjectAccessReviewSpec::default()
+        },
+        ..SelfSubjectAccessReview::default()
+    };
+    let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    let answer = api.create(&PostParams::default(), &review).await?;
+    Ok(answer.status.is_some_and(|status| status.allowed))
+}

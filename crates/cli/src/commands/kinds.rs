@@ -1,0 +1,112 @@
+//! The kinds of a cluster, found by the words that people use for them: `captain`, `captains`, `cap`, `captains.crew.example.com`.
+
+use kube::{
+    Api, Client,
+    core::{ApiResource, DynamicObject, GroupVersion},
+};
+use kubewright_client::{DiscoveryClient, discovery::Discovery};
+use kubewright_scaffold::Refusal;
+
+use super::cluster::one_line;
+
+/// A kind of the cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct Kind {
+    pub(crate) resource: ApiResource,
+    pub(crate) namespaced: bool,
+    names: Vec<String>,
+    verbs: Vec<String>,
+}
+
+/// All of them, each in the version that the cluster prefers.
+pub(crate) struct Kinds(Vec<Kind>);
+
+impl Kinds {
+    pub(crate) async fn of(client: &Client) -> Result<Self, Refusal> {
+        let found = DiscoveryClient::new(client.clone())
+            .discover()
+            .await
+            .map_err(|e| {
+                Refusal::new(
+                    format_args!("cannot find out which kinds there are: {}", one_line(&e)),
+                    "check that you may ask the cluster",
+                )
+            })?;
+        let mut kinds = Vec::new();
+        for list in found.preferred() {
+            let Ok(version) = list.group_version.parse::<GroupVersion>() else {
+                continue;
+            };
+            for resource in &list.resources {
+                if resource.name.contains('/') {
+                    continue;
+                }
+                let gvk = version.clone().with_kind(&resource.kind);
+                let mut names = vec![
+                    resource.name.clone(),
+                    resource.singular_name.clone(),
+                    resource.kind.to_lowercase(),
+                ];
+                names.extend(resource.short_names.clone().unwrap_or_default());
+                kinds.push(Kind {
+                    resource: ApiResource::from_gvk_with_plural(&gvk, &resource.name),
+                    namespaced: resource.namespaced,
+                    names,
+                    verbs: resource.verbs.clone(),
+                });
+            }
+        }
+        Ok(Self(kinds))
+    }
+
+    /// The kind that a word means; with a group after a dot, the one of that group.
+    pub(crate) fn find(&self, word: &str) -> Result<&Kind, Refusal> {
+        let word = word.to_lowercase();
+        let (name, group) = word.split_once('.').unwrap_or((word.as_str(), ""));
+        let of_group = |kind: &&Kind| group.is_empty() || kind.resource.group == group;
+        let mut found = self
+            .0
+            .iter()
+            .filter(|kind| kind.names.iter().any(|known| known == name));
+        found.find(of_group).ok_or_else(|| {
+            Refusal::new(
+                format_args!("the cluster has no kind {word:?}"),
+                "install its definition with `kubewright install`, or correct the name",
+            )
+        })
+    }
+
+    /// Those whose objects can be listed and deleted: what owners can own.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &Kind> {
+        let can = |kind: &Kind, verb: &str| kind.verbs.iter().any(|known| known == verb);
+        self.0
+            .iter()
+            .filter(move |kind| can(kind, "list") && can(kind, "delete"))
+    }
+}
+
+impl Kind {
+    /// Its objects, in a namespace if they live in one.
+    pub(crate) fn api(&self, client: &Client, namespace: Option<&str>) -> Api<DynamicObject> {
+        match (self.namespaced, namespace) {
+            (false, _) => Api::all_with(client.clone(), &self.resource),
+            (true, Some(namespace)) => {
+                Api::namespaced_with(client.clone(), namespace, &self.resource)
+            }
+            (true, None) => Api::default_namespaced_with(client.clone(), &self.resource),
+        }
+    }
+}
+
+/// `captain/first`, in its two parts.
+pub(crate) fn target(text: &str) -> Result<(&str, &str), Refusal> {
+    match text.split_once('/') {
+        Some((kind, name)) if !kind.is_empty() && !name.is_empty() && !name.contains('/') => {
+            Ok((kind, name))
+        }
+        _ => Err(Refusal::new(
+            format_args!("{text:?} does not name an object"),
+            "write kind/name, such as captain/first",
+        )),
+    }
+}

@@ -1,0 +1,111 @@
+//! The flags of commands that need the project's operator, and getting it.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::Context;
+use clap::Args;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Resource, core::DynamicObject};
+use kubewright_scaffold::Refusal;
+
+use super::{
+    planned::project,
+    program::{Described, Program, Said, build},
+};
+
+#[derive(Args)]
+pub(crate) struct OperatorFlags {
+    /// An operator that is built already. Without it, that of the project is built.
+    #[arg(long, value_name = "FILE")]
+    executable: Option<PathBuf>,
+}
+
+impl OperatorFlags {
+    /// The program, built if need be. What cargo says is shown unless the answer is for programs.
+    pub(crate) fn program(&self, json: bool) -> anyhow::Result<Program> {
+        match &self.executable {
+            Some(path) => {
+                // Without a separator it would be looked for in PATH.
+                let path = path
+                    .canonicalize()
+                    .map_err(|e| Refusal::io("run", path, &e))?;
+                Ok(Program::at(&path))
+            }
+            None => {
+                let said = if json { Said::Kept } else { Said::Shown };
+                Ok(build(&project()?, said).map_err(Refusal::from)?)
+            }
+        }
+    }
+
+    /// What it is made of.
+    pub(crate) fn described(&self, json: bool) -> anyhow::Result<Described> {
+        Ok(self.program(json)?.describe()?)
+    }
+}
+
+/// The definitions, as objects to apply.
+pub(crate) fn definitions(described: &Described) -> anyhow::Result<Vec<DynamicObject>> {
+    described.definitions.iter().map(object).collect()
+}
+
+fn object(definition: &CustomResourceDefinition) -> anyhow::Result<DynamicObject> {
+    let mut value = serde_json::to_value(definition)?;
+    value["apiVersion"] = CustomResourceDefinition::api_version(&()).into();
+    value["kind"] = CustomResourceDefinition::kind(&()).into();
+    serde_json::from_value(value).context("a definition is an object")
+}
+
+/// A time such as `90s`, `2m` or `1m30s`, as Go writes it; seconds need no unit.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is not a time such as 90s or 2m");
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let mut total = Duration::ZERO;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+        let number: u32 = rest[..digits].parse().map_err(|_| wrong())?;
+        rest = &rest[digits..];
+        let letters = rest
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let unit = match &rest[..letters] {
+            "ms" => Duration::from_millis(1),
+            "s" => Duration::from_secs(1),
+            "m" => Duration::from_secs(60),
+            "h" => Duration::from_secs(3600),
+            _ => return Err(wrong()),
+        };
+        let part = unit.checked_mul(number).ok_or_else(wrong)?;
+        total = total.checked_add(part).ok_or_else(wrong)?;
+        rest = &rest[letters..];
+    }
+    match text.is_empty() {
+        true => Err(wrong()),
+        false => Ok(total),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_go_writes_them() {
+        assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        for wrong in [
+            "",
+            "s",
+            "1x",
+            "1m3",
+            "99999999999999h",
+            "4294967295h99999999999h",
+        ] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

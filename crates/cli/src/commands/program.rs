@@ -1,0 +1,252 @@
+//! The operator of a project: built by cargo, and asked what it is made of.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kubewright_scaffold::{Refusal, project::Project};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::cluster::one_line;
+
+/// The newest form of a description that is understood.
+const MODEL: u32 = 1;
+
+/// An operator that is built.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) executable: PathBuf,
+    /// How long cargo took.
+    pub(crate) took: Duration,
+}
+
+/// What an operator says of itself.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Described {
+    model: u32,
+    /// The name of the program, which owns the fields that it applies.
+    pub(crate) name: String,
+    /// A definition for each kind.
+    pub(crate) definitions: Vec<CustomResourceDefinition>,
+    /// The permissions it needs.
+    #[serde(default)]
+    pub(crate) rules: Vec<Rule>,
+}
+
+/// A permission.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Rule {
+    pub(crate) api_groups: Vec<String>,
+    pub(crate) resources: Vec<String>,
+    pub(crate) verbs: Vec<String>,
+}
+
+/// What becomes of what cargo says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// It is shown while it is said.
+    Shown,
+    /// It is kept, for the error.
+    Kept,
+}
+
+/// Why there is no program.
+#[derive(Debug)]
+pub(crate) enum BuildError {
+    /// It was not tried.
+    Refused(Refusal),
+    /// The compiler found fault; what it said, if it was kept.
+    Compile(String),
+}
+
+impl From<BuildError> for Refusal {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Refused(refusal) => refusal,
+            BuildError::Compile(said) => {
+                let first = said.lines().find(|line| line.starts_with("error"));
+                match first {
+                    Some(first) => Refusal::new(
+                        format_args!("the project does not compile: {}", one_line(first)),
+                        "correct it; `cargo check` shows where",
+                    ),
+                    None => {
+                        Refusal::new("the project does not compile", "correct the errors above")
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// cargo, in the directory of a project.
+pub(crate) fn cargo(project: &Project) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(project.root());
+    command
+}
+
+/// A tool that is not there.
+pub(crate) fn no_cargo(error: &std::io::Error) -> Refusal {
+    Refusal::new(
+        format_args!("cargo cannot be run: {error}"),
+        "install Rust with rustup, and see that cargo is in PATH",
+    )
+}
+
+/// Builds the operator of a project.
+pub(crate) fn build(project: &Project, said: Said) -> Result<Program, BuildError> {
+    build_by(cargo(project), project, said, |_| ())
+}
+
+/// Builds it in a process group of its own, whose number is told: who is not attached to the terminal's Ctrl-C must be stopped.
+pub(crate) fn build_apart(
+    project: &Project,
+    started: impl FnOnce(u32),
+) -> Result<Program, BuildError> {
+    let mut command = cargo(project);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.env("CARGO_TERM_COLOR", "never");
+    build_by(command, project, Said::Kept, started)
+}
+
+fn build_by(
+    mut command: Command,
+    project: &Project,
+    said: Said,
+    started: impl FnOnce(u32),
+) -> Result<Program, BuildError> {
+    let began = Instant::now();
+    command
+        .args(["build", "--bins", "--message-format"])
+        .arg("json-render-diagnostics")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(match said {
+            Said::Shown => Stdio::inherit(),
+            Said::Kept => Stdio::piped(),
+        });
+    let mut child = command
+        .spawn()
+        .map_err(|e| BuildError::Refused(no_cargo(&e)))?;
+    started(child.id());
+    let errors = child.stderr.take().map(|mut stderr| {
+        std::thread::spawn(move || {
+            let mut text = Vec::new();
+            // What was read until then is what there is.
+            let _ = stderr.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        })
+    });
+    let mut built = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        built.extend(lines.filter_map(|line| executable(&line)));
+    }
+    let status = child
+        .wait()
+        .map_err(|e| BuildError::Refused(no_cargo(&e)))?;
+    let kept = errors.and_then(|thread| thread.join().ok());
+    if !status.success() {
+        return Err(BuildError::Compile(kept.unwrap_or_default()));
+    }
+    let chosen = match &built[..] {
+        [(_, only)] => Some(only),
+        several => several
+            .iter()
+            .find(|(name, _)| *name == project.name)
+            .map(|(_, path)| path),
+    };
+    let executable = chosen.cloned().ok_or_else(|| {
+        BuildError::Refused(Refusal::new(
+            format_args!("the project builds no program named {:?}", project.name),
+            "give it a src/main.rs, as `kubewright new` does",
+        ))
+    })?;
+    let took = began.elapsed();
+    Ok(Program { executable, took })
+}
+
+/// The program that a line of cargo's tells of.
+fn executable(line: &str) -> Option<(String, PathBuf)> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let path = message.get("executable")?.as_str()?;
+    let name = message.pointer("/target/name")?.as_str()?;
+    Some((name.to_owned(), PathBuf::from(path)))
+}
+
+impl Program {
+    /// One that was built before.
+    pub(crate) fn at(executable: &Path) -> Self {
+        Self {
+            executable: executable.to_owned(),
+            took: Duration::ZERO,
+        }
+    }
+
+    /// Asks what it is made of.
+    pub(crate) fn describe(&self) -> Result<Described, Refusal> {
+        let wrong = |why: &str| {
+            Refusal::new(
+                format_args!(
+                    "{} cannot describe itself: {why}",
+                    self.executable.display()
+                ),
+                "let its main call kubewright::operator::main, and see that it runs",
+            )
+        };
+        let output = Command::new(&self.executable)
+            .arg("describe")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|e| wrong(&e.to_string()))?;
+        if !output.status.success() {
+            return Err(wrong(&one_line(&String::from_utf8_lossy(&output.stderr))));
+        }
+        let described: Described =
+            serde_json::from_slice(&output.stdout).map_err(|e| wrong(&e.to_string()))?;
+        match described.model {
+            MODEL => Ok(described),
+            newer => Err(wrong(&format!(
+                "its description has the form {newer}, and this tool knows {MODEL}"
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_found_in_what_cargo_says() {
+        let line = r#"{"reason":"compiler-artifact","target":{"name":"crew","kind":["bin"]},"executable":"/t/crew"}"#;
+        assert_eq!(
+            executable(line),
+            Some(("crew".to_owned(), PathBuf::from("/t/crew")))
+        );
+        assert_eq!(
+            executable(r#"{"target":{"name":"a"},"executable":null}"#),
+            None
+        );
+        assert_eq!(executable("not JSON"), None);
+    }
+
+    #[test]
+    fn the_first_error_of_the_compiler_is_the_sentence() {
+        let said = "   Compiling x\nerror[E0425]: cannot find value `y`\n --> src/lib.rs:1:1\n";
+        let refusal = Refusal::from(BuildError::Compile(said.to_owned()));
+        assert_eq!(
+            refusal.to_string(),
+            "the project does not compile: error[E0425]: cannot find value `y`; correct it; `cargo check` shows where"
+        );
+    }
+}

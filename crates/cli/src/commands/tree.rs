@@ -1,0 +1,212 @@
+//! `kubewright tree`: an object, what it owns, and what that owns.
+
+use std::collections::{BTreeMap, HashSet};
+
+use clap::Args;
+use futures_util::{StreamExt, stream};
+use kube::{Client, ResourceExt, api::ListParams, core::PartialObjectMeta};
+use kubewright_scaffold::Refusal;
+use serde_json::{Value, json};
+
+use super::{
+    cluster::{Cluster, refused},
+    kinds::{Kind, Kinds, target},
+    planned::{Output, say},
+    session::or_session,
+};
+
+/// How many kinds are listed at once.
+const AT_ONCE: usize = 8;
+
+/// How deep the tree is shown.
+const DEEPEST: usize = 32;
+
+#[derive(Args)]
+pub(crate) struct Tree {
+    /// The object: kind/name.
+    object: String,
+
+    /// Its namespace. By default that of the context.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+
+    #[command(flatten)]
+    cluster: Cluster,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// An object of the tree.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Node {
+    kind: String,
+    name: String,
+    namespace: Option<String>,
+    uid: String,
+    deleting: bool,
+}
+
+/// What each object owns, by uid.
+type Owned = BTreeMap<String, Vec<Node>>;
+
+impl Tree {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        let (word, name) = target(&self.object)?;
+        let client = or_session(&self.cluster).client().await?;
+        let kinds = Kinds::of(&client).await?;
+        let kind = kinds.find(word)?;
+        let api = kind.api(&client, self.namespace.as_deref());
+        let doing = format!("get {}", self.object);
+        let root = api.get_metadata_opt(name).await;
+        let root = root.map_err(|e| refused(doing, &e))?.ok_or_else(|| {
+            Refusal::new(
+                format_args!("there is no {}", self.object),
+                "check the name, and say the namespace with --namespace",
+            )
+        })?;
+        let root = node(&kind.resource.kind, &root);
+        let (owned, unseen) = owned(&client, &kinds, root.namespace.as_deref()).await;
+        if self.output.is_json() {
+            let mut answer = value(&root, &owned, &mut HashSet::new());
+            answer["unseen"] = json!(unseen);
+            return self.output.value(&answer);
+        }
+        let mut text = format!("{}\n", root.words());
+        draw(&root, &owned, "", &mut HashSet::new(), &mut text);
+        if !unseen.is_empty() {
+            text += &format!(
+                "not looked at, for want of permission: {}\n",
+                unseen.join(", ")
+            );
+        }
+        say(&text)
+    }
+}
+
+/// What objects own in a namespace, or, for an owner without one, anywhere; and the kinds that may not be listed.
+async fn owned(client: &Client, kinds: &Kinds, namespace: Option<&str>) -> (Owned, Vec<String>) {
+    let asked = kinds
+        .kept()
+        .filter(|kind| namespace.is_none() || kind.namespaced);
+    let lists = stream::iter(asked).map(async |kind: &Kind| {
+        let api = match namespace {
+            Some(_) => kind.api(client, namespace),
+            None => kube::Api::all_with(client.clone(), &kind.resource),
+        };
+        (kind, api.list_metadata(&ListParams::default()).await)
+    });
+    let lists: Vec<_> = lists.buffered(AT_ONCE).collect().await;
+    let (mut owned, mut unseen) = (Owned::new(), Vec::new());
+    for (kind, list) in lists {
+        let Ok(list) = list else {
+            unseen.push(kind.resource.plural.clone());
+            continue;
+        };
+        for object in list.items {
+            let node = node(&kind.resource.kind, &object);
+            for owner in object.owner_references() {
+                owned
+                    .entry(owner.uid.clone())
+                    .or_default()
+                    .push(node.clone());
+            }
+        }
+    }
+    for nodes in owned.values_mut() {
+        nodes.sort();
+        // Some objects are served in two groups.
+        nodes.dedup_by(|a, b| a.uid == b.uid);
+    }
+    (owned, unseen)
+}
+
+fn node<K>(kind: &str, object: &PartialObjectMeta<K>) -> Node {
+    let metadata = &object.metadata;
+    Node {
+        kind: kind.to_owned(),
+        name: metadata.name.clone().unwrap_or_default(),
+        namespace: metadata.namespace.clone(),
+        uid: metadata.uid.clone().unwrap_or_default(),
+        deleting: metadata.deletion_timestamp.is_some(),
+    }
+}
+
+impl Node {
+    fn words(&self) -> String {
+        let deleting = if self.deleting {
+            " (being deleted)"
+        } else {
+            ""
+        };
+        format!("{}/{}{deleting}", self.kind.to_lowercase(), self.name)
+    }
+}
+
+/// Draws what an object owns. Owners in a ring are shown once.
+fn draw(node: &Node, owned: &Owned, indent: &str, shown: &mut HashSet<String>, text: &mut String) {
+    if !shown.insert(node.uid.clone()) || shown.len() > 10_000 || indent.len() > DEEPEST * 12 {
+        return;
+    }
+    let children = owned.get(&node.uid).map_or(&[][..], Vec::as_slice);
+    for (at, child) in children.iter().enumerate() {
+        let last = at + 1 == children.len();
+        let (branch, below) = if last {
+            ("└── ", "    ")
+        } else {
+            ("├── ", "│   ")
+        };
+        *text += &format!("{indent}{branch}{}\n", child.words());
+        draw(child, owned, &format!("{indent}{below}"), shown, text);
+    }
+}
+
+fn value(node: &Node, owned: &Owned, shown: &mut HashSet<String>) -> Value {
+    let children = match shown.insert(node.uid.clone()) && shown.len() <= 10_000 {
+        true => owned.get(&node.uid).map_or(&[][..], Vec::as_slice),
+        false => &[],
+    };
+    let owns: Vec<Value> = children
+        .iter()
+        .map(|child| value(child, owned, shown))
+        .collect();
+    json!({
+        "kind": node.kind,
+        "name": node.name,
+        "namespace": node.namespace,
+        "uid": node.uid,
+        "deleting": node.deleting,
+        "owns": owns,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str) -> Node {
+        Node {
+            kind: "Pod".into(),
+            name: name.into(),
+            namespace: None,
+            uid: name.into(),
+            deleting: false,
+        }
+    }
+
+    #[test]
+    fn a_tree_is_drawn_and_a_ring_ends() {
+        let mut owned = Owned::new();
+        owned.insert("a".into(), vec![node("b"), node("c")]);
+        owned.insert("b".into(), vec![node("d")]);
+        owned.insert("d".into(), vec![node("a")]);
+        let mut text = String::new();
+        draw(&node("a"), &owned, "", &mut HashSet::new(), &mut text);
+        assert_eq!(
+            text,
+            "├── pod/b\n│   └── pod/d\n│       └── pod/a\n└── pod/c\n"
+        );
+        let value = value(&node("a"), &owned, &mut HashSet::new());
+        assert_eq!(value["owns"][0]["owns"][0]["owns"][0]["owns"], json!([]));
+    }
+}

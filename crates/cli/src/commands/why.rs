@@ -1,0 +1,329 @@
+//! `kubewright why`: what is known of an object: its conditions and owners, what its controllers did with it last and why, when
+//! they will look again, and the events about it.
+
+use clap::Args;
+use k8s_openapi::{api::events::v1::Event, apimachinery::pkg::apis::meta::v1::OwnerReference};
+use kube::{Api, Client, ResourceExt, api::ListParams, core::DynamicObject};
+use kubewright_scaffold::Refusal;
+use serde_json::{Value, json};
+
+use super::{
+    cluster::{Cluster, refused},
+    endpoint::{self, Controllers, KeyStatus},
+    kinds::{Kind, Kinds, target},
+    planned::{Output, say},
+    session::{Session, or_session},
+};
+
+/// Where an operator answers unless told otherwise.
+const OPERATOR: &str = "127.0.0.1:8080";
+
+/// How many owners of owners are followed.
+const DEEPEST: usize = 16;
+
+/// How many events are looked through.
+const EVENTS: u32 = 500;
+
+#[derive(Args)]
+pub(crate) struct Why {
+    /// The object: kind/name.
+    object: String,
+
+    /// Its namespace. By default that of the context.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+
+    /// Where the operator answers. By default that of a running `kubewright dev`, or 127.0.0.1:8080.
+    #[arg(long, value_name = "ADDRESS")]
+    operator: Option<String>,
+
+    #[command(flatten)]
+    cluster: Cluster,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// An object, or an owner of it: kind, plural, and the key that controllers know it by.
+struct Subject {
+    kind: String,
+    plural: String,
+    key: String,
+}
+
+impl Why {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        let (word, name) = target(&self.object)?;
+        let client = or_session(&self.cluster).client().await?;
+        let kinds = Kinds::of(&client).await?;
+        let kind = kinds.find(word)?;
+        let api = kind.api(&client, self.namespace.as_deref());
+        let doing = format!("get {}", self.object);
+        let object = api.get_opt(name).await.map_err(|e| refused(&doing, &e))?;
+        let object = object.ok_or_else(|| {
+            Refusal::new(
+                format_args!("there is no {}", self.object),
+                "check the name, and say the namespace with --namespace",
+            )
+        })?;
+        let subjects = subjects(&client, &kinds, kind, &object).await?;
+        let events = events(&client, &object).await?;
+        let address = operator_address(self.operator.as_deref());
+        let controllers = endpoint::controllers(&address).await;
+        if self.output.is_json() {
+            return self.output.value(&described(
+                &object,
+                &subjects,
+                &events,
+                &address,
+                &controllers,
+            ));
+        }
+        say(&told(&object, &subjects, &events, &address, &controllers))
+    }
+}
+
+/// Where the operator answers: as said, or of a running `dev`, or as operators do unless told otherwise.
+pub(crate) fn operator_address(said: Option<&str>) -> String {
+    match said {
+        Some(address) => address.to_owned(),
+        None => Session::find().map_or_else(|| OPERATOR.to_owned(), |session| session.operator),
+    }
+}
+
+/// The object and its owners, nearest first.
+async fn subjects(
+    client: &Client,
+    kinds: &Kinds,
+    kind: &Kind,
+    object: &DynamicObject,
+) -> Result<Vec<Subject>, Refusal> {
+    let mut subjects = vec![subject(kind, object)];
+    let mut next = owner(object).cloned();
+    let namespace = object.namespace();
+    while let Some(of) = next.take().filter(|_| subjects.len() < DEEPEST) {
+        let group = of
+            .api_version
+            .split_once('/')
+            .map_or("", |(group, _)| group);
+        // An owner of a kind that is gone is an owner still.
+        let Ok(kind) = kinds.find(&format!("{}.{group}", of.kind)) else {
+            break;
+        };
+        let api = kind.api(client, namespace.as_deref());
+        let doing = format!("get {}/{}", of.kind, of.name);
+        let Some(object) = api
+            .get_opt(&of.name)
+            .await
+            .map_err(|e| refused(doing, &e))?
+        else {
+            break;
+        };
+        subjects.push(subject(kind, &object));
+        next = owner(&object).cloned();
+    }
+    Ok(subjects)
+}
+
+fn subject(kind: &Kind, object: &DynamicObject) -> Subject {
+    let name = object.name_any();
+    Subject {
+        kind: kind.resource.kind.clone(),
+        plural: kind.resource.plural.clone(),
+        key: match object.namespace() {
+            Some(namespace) => format!("{namespace}/{name}"),
+            None => name,
+        },
+    }
+}
+
+/// The owner that manages it, or else the first.
+fn owner(object: &DynamicObject) -> Option<&OwnerReference> {
+    let owners = object.owner_references();
+    let manages = owners.iter().find(|owner| owner.controller == Some(true));
+    manages.or(owners.first())
+}
+
+async fn events(client: &Client, object: &DynamicObject) -> Result<Vec<Event>, Refusal> {
+    let namespace = object.namespace();
+    let api: Api<Event> = match &namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    };
+    let list = api.list(&ListParams::default().limit(EVENTS)).await;
+    let list = list.map_err(|e| refused("list events", &e))?;
+    let uid = object.uid();
+    let about = |event: &Event| {
+        let regarding = event.regarding.as_ref();
+        uid.is_some() && regarding.and_then(|it| it.uid.clone()) == uid
+    };
+    Ok(list.items.into_iter().filter(about).collect())
+}
+
+/// What controllers know of the object and its owners: controller, subject, key.
+fn known<'a>(
+    controllers: &'a Controllers,
+    subjects: &'a [Subject],
+) -> Vec<(&'a str, &'a Subject, &'a KeyStatus)> {
+    let mut known = Vec::new();
+    for subject in subjects {
+        for controller in &controllers.controllers {
+            let watches = |source: &endpoint::SourceStatus| {
+                source.name.split('.').next() == Some(&subject.plural)
+            };
+            if !controller.sources.iter().any(watches) {
+                continue;
+            }
+            let key = controller.keys.iter().find(|key| key.key == subject.key);
+            known.extend(key.map(|key| (controller.name.as_str(), subject, key)));
+        }
+    }
+    known
+}
+
+fn conditions(object: &DynamicObject) -> &[Value] {
+    let conditions = object.data.pointer("/status/conditions");
+    conditions
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn told(
+    object: &DynamicObject,
+    subjects: &[Subject],
+    events: &[Event],
+    address: &str,
+    controllers: &std::io::Result<Controllers>,
+) -> String {
+    let mut text = String::new();
+    for (at, subject) in subjects.iter().enumerate() {
+        let owned = if at == 0 { "" } else { "owned by " };
+        text += &format!(
+            "{}{owned}{} {}\n",
+            "  ".repeat(at),
+            subject.kind,
+            subject.key
+        );
+    }
+    if object.metadata.deletion_timestamp.is_some() {
+        let finalizers = object.finalizers().join(", ");
+        text += &format!("it is being deleted; it waits for: {finalizers}\n");
+    }
+    text += "\nCONDITIONS\n";
+    for condition in conditions(object) {
+        let word = |key: &str| condition[key].as_str().unwrap_or_default().to_owned();
+        text += &format!(
+            "  {}={} {}: {} (since {})\n",
+            word("type"),
+            word("status"),
+            word("reason"),
+            word("message"),
+            word("lastTransitionTime")
+        );
+    }
+    if conditions(object).is_empty() {
+        text += "  none\n";
+    }
+    text += "\nCONTROLLERS\n";
+    match controllers {
+        Ok(controllers) => {
+            let known = known(controllers, subjects);
+            for (controller, subject, key) in &known {
+                text += &format!("  {controller}, for {} {}\n", subject.kind, subject.key);
+                text += &key_told(key);
+            }
+            if known.is_empty() {
+                text += &format!("  the operator at {address} has not looked at it\n");
+            }
+        }
+        Err(error) => {
+            text += &format!(
+                "  no operator answers at {address} ({error}); say where it is with --operator\n"
+            );
+        }
+    }
+    text += "\nEVENTS\n";
+    for event in events {
+        let word = |text: &Option<String>| text.clone().unwrap_or_default();
+        text += &format!(
+            "  {} {}: {}\n",
+            word(&event.type_),
+            word(&event.reason),
+            word(&event.note)
+        );
+    }
+    if events.is_empty() {
+        text += "  none\n";
+    }
+    text
+}
+
+fn key_told(key: &KeyStatus) -> String {
+    let mut text = String::new();
+    if let Some(trigger) = &key.last_trigger {
+        text += &format!("    because     {} at {}\n", trigger.words(), trigger.at);
+    }
+    if let (Some(result), Some(end)) = (&key.last_result, &key.last_end) {
+        let took = key.duration_seconds.unwrap_or_default() * 1e3;
+        text += &format!("    last result {result} ({took:.1} ms, at {end})\n");
+    }
+    let next = match (key.running, &key.pending_trigger, key.due_in_seconds) {
+        (true, ..) => "it runs now".to_owned(),
+        (_, Some(trigger), None) => format!("at once: {}", trigger.words()),
+        (_, _, Some(seconds)) => format!("in {seconds:.1} s"),
+        (_, None, None) => "when something changes".to_owned(),
+    };
+    text + &format!("    next        {next}\n")
+}
+
+fn described(
+    object: &DynamicObject,
+    subjects: &[Subject],
+    events: &[Event],
+    address: &str,
+    controllers: &std::io::Result<Controllers>,
+) -> Value {
+    let owners: Vec<Value> = subjects[1..]
+        .iter()
+        .map(|owner| json!({"kind": owner.kind, "key": owner.key}))
+        .collect();
+    let trigger = |trigger: &Option<endpoint::Trigger>| {
+        trigger
+            .as_ref()
+            .map(|it| json!({"source": it.source, "cause": it.cause, "at": it.at}))
+    };
+    let known = match controllers {
+        Ok(controllers) => known(controllers, subjects),
+        Err(_) => Vec::new(),
+    };
+    let known: Vec<Value> = known
+        .into_iter()
+        .map(|(controller, subject, key)| {
+            json!({
+                "controller": controller,
+                "kind": subject.kind,
+                "key": key.key,
+                "lastTrigger": trigger(&key.last_trigger),
+                "lastResult": key.last_result,
+                "lastEnd": key.last_end,
+                "durationSeconds": key.duration_seconds,
+                "running": key.running,
+                "pendingTrigger": trigger(&key.pending_trigger),
+                "dueInSeconds": key.due_in_seconds,
+            })
+        })
+        .collect();
+    let events: Vec<Value> = events
+        .iter()
+        .map(|event| json!({"type": event.type_, "reason": event.reason, "note": event.note}))
+        .collect();
+    json!({
+        "kind": subjects[0].kind,
+        "key": subjects[0].key,
+        "owners": owners,
+        "conditions": conditions(object),
+        "operator": {"address": address, "error": controllers.as_ref().err().map(ToString::to_string)},
+        "controllers": known,
+        "events": events,
+    })
+}

@@ -1,0 +1,247 @@
+//! `install`, `uninstall`, `run`, `deploy`, `undeploy`: against `kubewright up`, with a program that describes itself and does
+//! nothing else in place of an operator.
+#![cfg(unix)]
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+use serde_json::{Value, json};
+
+use crate::server::{Folder, Server, kubewright};
+
+const DEFINITION: &str = "captains.crew.example.com";
+
+fn definition() -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": DEFINITION},
+        "spec": {
+            "group": "crew.example.com", "scope": "Namespaced",
+            "names": {"kind": "Captain", "plural": "captains", "singular": "captain"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object",
+                    "properties": {"spec": {"type": "object",
+                        "properties": {"ship": {"type": "string"}}}}}}}],
+        },
+    })
+}
+
+/// A program in place of an operator: it describes itself, or says how it was called.
+fn operator(folder: &Folder) -> PathBuf {
+    let model = json!({"model": 1, "name": "crew", "definitions": [definition()], "controllers": [], "rules": []});
+    fs::write(folder.path().join("model.json"), model.to_string()).unwrap();
+    let path = folder.path().join("operator");
+    let text = "#!/bin/sh\ncase \"$1\" in describe) cat \"$(dirname \"$0\")/model.json\";; *) echo \"called with $*\"; exit 7;; esac\n";
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn output(command: &mut Command) -> Output {
+    command.output().unwrap()
+}
+
+fn done(server: &Server, line: &[&str]) -> String {
+    let mut command = kubewright();
+    command
+        .args(line)
+        .arg("--kubeconfig")
+        .arg(server.kubeconfig());
+    let output = output(&mut command);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{line:?}: {said}");
+    assert_eq!(
+        said, "",
+        "nothing but the answer where there is no terminal"
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The one sentence, without `error: `.
+fn refused(command: &mut Command) -> String {
+    let output = output(command);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said.trim_end().strip_prefix("error: ").unwrap().to_owned()
+}
+
+fn actions(answer: &str) -> Vec<String> {
+    let answer: Value = serde_json::from_str(answer).unwrap();
+    let objects = answer["objects"].as_array().unwrap();
+    let action = |object: &Value| {
+        let text = |key: &str| object[key].as_str().unwrap().to_owned();
+        format!("{}/{} {}", text("kind"), text("name"), text("action"))
+    };
+    objects.iter().map(action).collect()
+}
+
+#[test]
+fn definitions_are_installed_and_uninstalled() {
+    let server = Server::start();
+    let folder = Folder::new();
+    let path = operator(&folder).display().to_string();
+    let call = |word: &str| done(&server, &[word, "--executable", &path, "-o", "json"]);
+    let one = |action: &str| vec![format!("CustomResourceDefinition/{DEFINITION} {action}")];
+    assert_eq!(actions(&call("install")), one("created"));
+    assert_eq!(actions(&call("install")), one("unchanged"));
+    assert_eq!(actions(&call("uninstall")), one("deleted"));
+    assert_eq!(actions(&call("uninstall")), one("notFound"));
+    let text = done(&server, &["install", "--executable", &path]);
+    let begins = format!("customresourcedefinition/{DEFINITION} created, established (");
+    assert!(text.starts_with(&begins), "{text}");
+}
+
+#[test]
+fn a_manifest_is_deployed_in_order_and_undeployed() {
+    let server = Server::start_with(&[]);
+    let folder = Folder::new();
+    let file = folder.path().join("install.yaml");
+    let captain = "apiVersion: crew.example.com/v1\nkind: Captain\nmetadata: {name: hook, namespace: crew-system}\nspec: {ship: jolly}\n";
+    let account =
+        "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: crew, namespace: crew-system}\n";
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: crew-system}\n";
+    let text = format!(
+        "{captain}---\n{account}---\n{namespace}---\n{}\n",
+        definition()
+    );
+    fs::write(&file, text).unwrap();
+    let path = file.display().to_string();
+    let call = |word: &str| actions(&done(&server, &[word, "--file", &path, "-o", "json"]));
+    let made = [
+        "Namespace/crew-system created".to_owned(),
+        format!("CustomResourceDefinition/{DEFINITION} created"),
+        "ServiceAccount/crew created".to_owned(),
+        "Captain/hook created".to_owned(),
+    ];
+    assert_eq!(call("deploy"), made);
+    let kept = done(&server, &["undeploy", "--file", &path, "--keep-crds"]);
+    assert!(kept.contains("captain/hook deleted"), "{kept}");
+    assert!(!kept.contains("customresourcedefinition"), "{kept}");
+    let last = call("undeploy");
+    assert_eq!(last[0], "Captain/hook notFound");
+    assert_eq!(
+        last[2],
+        format!("CustomResourceDefinition/{DEFINITION} deleted")
+    );
+}
+
+#[test]
+fn a_deployment_that_does_not_become_available_is_told() {
+    let server = Server::start();
+    let folder = Folder::new();
+    let file = folder.path().join("install.yaml");
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "manager", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {
+            "metadata": {"labels": {"a": "b"}},
+            "spec": {"containers": [{"name": "manager", "image": "old"}]}}}});
+    fs::write(&file, deployment.to_string()).unwrap();
+    let mut command = kubewright();
+    command.args(["deploy", "--timeout", "100ms", "--image", "new:1", "--file"]);
+    command
+        .arg(&file)
+        .arg("--kubeconfig")
+        .arg(server.kubeconfig());
+    let sentence = refused(&mut command);
+    let begins = "deployment/manager is not ready: no controller has seen it after 0 s; look at";
+    assert!(sentence.starts_with(begins), "{sentence}");
+}
+
+#[test]
+fn an_operator_runs_in_the_place_of_the_tool() {
+    let server = Server::start();
+    let folder = Folder::new();
+    let mut command = kubewright();
+    command
+        .arg("run")
+        .arg("--executable")
+        .arg(operator(&folder));
+    command.arg("--kubeconfig").arg(server.kubeconfig());
+    command.args(["--install", "--", "--leader-elect"]);
+    let output = output(&mut command);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("created, established"), "{said}");
+    assert!(said.contains("called with --kubeconfig "), "{said}");
+    assert!(said.trim_end().ends_with("--leader-elect"), "{said}");
+    assert_eq!(output.status.code(), Some(7), "its exit code is the tool's");
+}
+
+#[test]
+fn what_is_in_the_way_is_one_sentence_and_exit_code_2() {
+    let server = Server::start();
+    let folder = Folder::new();
+    let path = operator(&folder);
+    let install = |kubeconfig: PathBuf| {
+        let mut command = kubewright();
+        command.arg("install").arg("--executable").arg(&path);
+        command.arg("--kubeconfig").arg(kubeconfig);
+        command
+    };
+    let nowhere = folder.path().join("nowhere");
+    let sentence = refused(&mut install(nowhere.clone()));
+    assert!(sentence.starts_with("no cluster was found: "), "{sentence}");
+
+    let text = fs::read_to_string(server.kubeconfig()).unwrap();
+    let changed = |name: &str, from: &str, to: &str| {
+        let file = folder.path().join(name);
+        assert!(text.contains(from));
+        fs::write(&file, text.replace(from, to)).unwrap();
+        file
+    };
+    // Nothing listens on port 1.
+    let silent = changed("silent", server.address(), "127.0.0.1:1");
+    let sentence = refused(&mut install(silent));
+    assert!(
+        sentence.starts_with("the cluster cannot be reached: "),
+        "{sentence}"
+    );
+    let stranger = changed("stranger", &server.kubeconfig_value("token"), "stranger");
+    let sentence = refused(&mut install(stranger));
+    assert!(
+        sentence.contains("Unauthorized; log in again"),
+        "{sentence}"
+    );
+    let mut elsewhere = install(server.kubeconfig());
+    let sentence = refused(elsewhere.args(["--context", "elsewhere"]));
+    assert!(sentence.starts_with("no cluster was found: "), "{sentence}");
+
+    let mut command = kubewright();
+    command
+        .args(["deploy", "--kubeconfig"])
+        .arg(server.kubeconfig());
+    let sentence = refused(command.current_dir(folder.path()));
+    assert!(
+        sentence.starts_with("there is no operator.toml here"),
+        "{sentence}"
+    );
+    fs::write(
+        folder.path().join("operator.toml"),
+        "name = \"crew\"\ndomain = \"example.com\"\n",
+    )
+    .unwrap();
+    let sentence = refused(&mut command);
+    assert!(
+        sentence.starts_with("there is no dist/install.yaml; make it"),
+        "{sentence}"
+    );
+    for word in ["install", "test"] {
+        let mut command = kubewright();
+        command
+            .arg(word)
+            .current_dir(folder.path())
+            .env("CARGO", &nowhere);
+        if word == "install" {
+            command.arg("--kubeconfig").arg(server.kubeconfig());
+        }
+        let sentence = refused(&mut command);
+        assert!(
+            sentence.contains("; install Rust with rustup"),
+            "{sentence}"
+        );
+    }
+}
