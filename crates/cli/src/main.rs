@@ -58,6 +58,10 @@ enum Command {
     /// Changes settings of a project.
     Edit(commands::edit::Edit),
 
+    /// Makes definitions, roles, manifests, a chart, samples and a reference from what the operator says of itself.
+    #[command(visible_alias = "manifests")]
+    Generate(commands::generate::Generate),
+
     /// Makes Rust types of what others have defined.
     Import(commands::import::Import),
 
@@ -174,6 +178,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::List(list) => list.run(),
         Command::Status(status) => status.run(),
         Command::Edit(edit) => edit.run(),
+        Command::Generate(generate) => generate.run(),
         Command::Import(import) => in_runtime(import.run()),
         Command::Dev(dev) => in_runtime(dev.run()),
         Command::Test(test) => test.run(),

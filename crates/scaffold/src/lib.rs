@@ -37,13 +37,17 @@
 //! |---|---|
 //! | [`commands`] | what each command plans |
 //! | [`plan`] | [`plan::Plan`]: changes of files, shown as a diff, written all or nothing |
+//! | [`generate`] | files made from what an operator says of itself |
 //! | [`project`] | [`project::Project`]: `operator.toml`, which records what was scaffolded |
 //! | [`names`] | names that projects, groups, versions and kinds may have |
 //! | [`import_crd`] | Rust types from a CustomResourceDefinition |
+//! | [`import_kubebuilder`] | projects of kubebuilder |
 //! | `templates`, `rust_text` | the texts of files, and places in Rust source |
 
 pub mod commands;
+pub mod generate;
 pub mod import_crd;
+pub mod import_kubebuilder;
 pub mod names;
 pub mod plan;
 pub mod project;

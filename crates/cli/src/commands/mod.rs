@@ -13,6 +13,7 @@ pub(crate) mod edit;
 pub(crate) mod endpoint;
 pub(crate) mod exit;
 pub(crate) mod explain;
+pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod in_process;
 pub(crate) mod install;

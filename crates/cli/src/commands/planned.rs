@@ -47,61 +47,66 @@ pub(crate) struct Kubebuilder {
 impl Answer {
     /// Shows the plan, or carries it out and says what was done.
     pub(crate) fn give(&self, plan: &Plan, next: &str) -> anyhow::Result<()> {
-        if !self.dry_run {
-            plan.write()?;
-        }
-        match (self.output.output, self.dry_run) {
-            (Format::Json, _) => self.output.value(&self.described(plan)),
-            (Format::Text, true) => say(&(plan.diff() + &pastes(plan))),
-            (Format::Text, false) => {
-                let mut text = String::new();
-                for change in plan.changes() {
-                    let what = match (&change.before, &change.after) {
-                        (None, _) => "created",
-                        (_, None) => "removed",
-                        _ => "edited ",
-                    };
-                    text += &format!("{what} {}\n", change.path);
-                }
-                if plan.changes().is_empty() {
-                    text += "nothing to do\n";
-                }
-                text += &pastes(plan);
-                if !next.is_empty() {
-                    text += &format!("next: {next}\n");
-                }
-                say(&text)
-            }
-        }
+        tell(&self.output, self.dry_run, plan, next)
     }
+}
 
-    fn described(&self, plan: &Plan) -> Value {
-        let changes = plan.changes();
-        let paths = |wanted: fn(&(bool, bool)) -> bool| {
-            let of = |change: &&kubewright_scaffold::plan::Change| {
-                wanted(&(change.before.is_some(), change.after.is_some()))
-            };
-            let paths = changes.iter().filter(of).map(|change| change.path.clone());
-            paths.collect::<Vec<String>>()
-        };
-        let pastes: Vec<Value> = plan
-            .pastes()
-            .iter()
-            .map(|paste| json!({"path": paste.path, "place": paste.place, "lines": paste.lines}))
-            .collect();
-        let mut answer = json!({
-            "root": plan.root().display().to_string(),
-            "dryRun": self.dry_run,
-            "created": paths(|(before, _)| !before),
-            "edited": paths(|(before, after)| *before && *after),
-            "removed": paths(|(_, after)| !after),
-            "leftToYou": pastes,
-        });
-        if self.dry_run {
-            answer["diff"] = plan.diff().into();
-        }
-        answer
+/// Shows the plan, or carries it out and says what was done.
+pub(crate) fn tell(output: &Output, dry_run: bool, plan: &Plan, next: &str) -> anyhow::Result<()> {
+    if !dry_run {
+        plan.write()?;
     }
+    match (output.output, dry_run) {
+        (Format::Json, _) => output.value(&described(plan, dry_run)),
+        (Format::Text, true) => say(&(plan.diff() + &pastes(plan))),
+        (Format::Text, false) => {
+            let mut text = String::new();
+            for change in plan.changes() {
+                let what = match (&change.before, &change.after) {
+                    (None, _) => "created",
+                    (_, None) => "removed",
+                    _ => "edited ",
+                };
+                text += &format!("{what} {}\n", change.path);
+            }
+            if plan.changes().is_empty() {
+                text += "nothing to do\n";
+            }
+            text += &pastes(plan);
+            if !next.is_empty() {
+                text += &format!("next: {next}\n");
+            }
+            say(&text)
+        }
+    }
+}
+
+fn described(plan: &Plan, dry_run: bool) -> Value {
+    let changes = plan.changes();
+    let paths = |wanted: fn(&(bool, bool)) -> bool| {
+        let of = |change: &&kubewright_scaffold::plan::Change| {
+            wanted(&(change.before.is_some(), change.after.is_some()))
+        };
+        let paths = changes.iter().filter(of).map(|change| change.path.clone());
+        paths.collect::<Vec<String>>()
+    };
+    let pastes: Vec<Value> = plan
+        .pastes()
+        .iter()
+        .map(|paste| json!({"path": paste.path, "place": paste.place, "lines": paste.lines}))
+        .collect();
+    let mut answer = json!({
+        "root": plan.root().display().to_string(),
+        "dryRun": dry_run,
+        "created": paths(|(before, _)| !before),
+        "edited": paths(|(before, after)| *before && *after),
+        "removed": paths(|(_, after)| !after),
+        "leftToYou": pastes,
+    });
+    if dry_run {
+        answer["diff"] = plan.diff().into();
+    }
+    answer
 }
 
 impl Output {

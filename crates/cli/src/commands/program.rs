@@ -39,8 +39,8 @@ pub(crate) struct Described {
 }
 
 /// A permission.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct Rule {
     pub(crate) api_groups: Vec<String>,
     pub(crate) resources: Vec<String>,
@@ -192,17 +192,31 @@ impl Program {
         }
     }
 
+    fn wrong(&self, why: &str) -> Refusal {
+        Refusal::new(
+            format_args!(
+                "{} cannot describe itself: {why}",
+                self.executable.display()
+            ),
+            "let its main call kubewright::operator::main, and see that it runs",
+        )
+    }
+
     /// Asks what it is made of.
     pub(crate) fn describe(&self) -> Result<Described, Refusal> {
-        let wrong = |why: &str| {
-            Refusal::new(
-                format_args!(
-                    "{} cannot describe itself: {why}",
-                    self.executable.display()
-                ),
-                "let its main call kubewright::operator::main, and see that it runs",
-            )
-        };
+        let described: Described =
+            serde_json::from_str(&self.description()?).map_err(|e| self.wrong(&e.to_string()))?;
+        match described.model {
+            MODEL => Ok(described),
+            newer => Err(self.wrong(&format!(
+                "its description has the form {newer}, and this tool knows {MODEL}"
+            ))),
+        }
+    }
+
+    /// What it says when it is asked what it is made of.
+    pub(crate) fn description(&self) -> Result<String, Refusal> {
+        let wrong = |why: &str| self.wrong(why);
         let output = Command::new(&self.executable)
             .arg("describe")
             .stdin(Stdio::null())
@@ -211,14 +225,7 @@ impl Program {
         if !output.status.success() {
             return Err(wrong(&one_line(&String::from_utf8_lossy(&output.stderr))));
         }
-        let described: Described =
-            serde_json::from_slice(&output.stdout).map_err(|e| wrong(&e.to_string()))?;
-        match described.model {
-            MODEL => Ok(described),
-            newer => Err(wrong(&format!(
-                "its description has the form {newer}, and this tool knows {MODEL}"
-            ))),
-        }
+        String::from_utf8(output.stdout).map_err(|e| wrong(&e.to_string()))
     }
 }
 

@@ -4,6 +4,7 @@
 mod clients;
 mod demo;
 mod deploying;
+mod generating;
 mod https;
 mod kubectl;
 mod process;

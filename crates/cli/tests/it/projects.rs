@@ -11,36 +11,56 @@ use std::{
 };
 
 /// A directory that goes with the test.
-struct Place(PathBuf);
+pub(crate) struct Place {
+    path: PathBuf,
+    /// What is called as cargo.
+    cargo: String,
+}
 
 impl Place {
-    fn new() -> Place {
+    fn at(path: PathBuf) -> Place {
+        let cargo = env!("CARGO").to_owned();
+        Place { path, cargo }
+    }
+
+    pub(crate) fn new() -> Place {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("kubewright-cli-{}-{n}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
-        Place(path)
+        Place::at(path)
     }
 
     /// With a project that has a kind.
-    fn project() -> Place {
+    pub(crate) fn project() -> Place {
         let place = Place::new();
         place.done("new crew-operator --domain example.com");
-        let place = Place(place.keep().join("crew-operator"));
+        let place = Place::at(place.keep().join("crew-operator"));
         place.done("create api --group crew --version v1 --kind Captain");
         place
     }
 
     fn keep(self) -> PathBuf {
-        let path = self.0.clone();
+        let path = self.path.clone();
         std::mem::forget(self);
         path
     }
 
-    fn call(&self, line: &str) -> Output {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// With another cargo.
+    pub(crate) fn with_cargo(mut self, cargo: String) -> Place {
+        self.cargo = cargo;
+        self
+    }
+
+    pub(crate) fn call(&self, line: &str) -> Output {
         Command::new(env!("CARGO_BIN_EXE_kubewright"))
             .args(line.split_whitespace())
-            .current_dir(&self.0)
+            .current_dir(&self.path)
+            .env("CARGO", &self.cargo)
             .env("KUBECONFIG", "/no/such/kubeconfig")
             .output()
             .unwrap()
@@ -48,7 +68,7 @@ impl Place {
 
     /// Standard output of a command that succeeds.
     #[track_caller]
-    fn done(&self, line: &str) -> String {
+    pub(crate) fn done(&self, line: &str) -> String {
         let output = self.call(line);
         assert!(
             output.status.success(),
@@ -60,11 +80,11 @@ impl Place {
 
     /// The sentence of a command that refuses, after a look that nothing changed.
     #[track_caller]
-    fn refused(&self, line: &str) -> String {
-        let before = files(&self.0);
+    pub(crate) fn refused(&self, line: &str) -> String {
+        let before = files(&self.path);
         let output = self.call(line);
         assert_eq!(output.status.code(), Some(2), "{line}");
-        assert_eq!(files(&self.0), before, "{line}");
+        assert_eq!(files(&self.path), before, "{line}");
         let text = String::from_utf8(output.stderr).unwrap();
         let sentence = text.strip_prefix("error: ").unwrap().trim_end();
         assert_eq!(sentence.lines().count(), 1, "{sentence}");
@@ -74,10 +94,10 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        _ = fs::remove_dir_all(&self.0);
+        _ = fs::remove_dir_all(&self.path);
         // The directory around a project.
         if let Some(parent) = self
-            .0
+            .path
             .parent()
             .filter(|parent| *parent != std::env::temp_dir())
         {
@@ -86,7 +106,7 @@ impl Drop for Place {
     }
 }
 
-fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -119,11 +139,11 @@ fn a_project_is_made_and_listed() {
 #[test]
 fn a_project_built_from_a_checkout_depends_on_it() {
     let place = Place::project();
-    let manifest = fs::read_to_string(place.0.join("Cargo.toml")).unwrap();
+    let manifest = fs::read_to_string(place.path.join("Cargo.toml")).unwrap();
     assert!(manifest.contains("kubewright = { path = "), "{manifest}");
     let other = Place::new();
     other.done("init --domain example.com --project-name a --kubewright 0.1.0");
-    let manifest = fs::read_to_string(other.0.join("Cargo.toml")).unwrap();
+    let manifest = fs::read_to_string(other.path.join("Cargo.toml")).unwrap();
     assert!(
         manifest.contains("kubewright = { version = \"0.1.0\""),
         "{manifest}"
@@ -154,7 +174,7 @@ fn commands_of_kubebuilder_work_unchanged() {
 #[test]
 fn a_dry_run_shows_a_diff_and_changes_nothing() {
     let place = Place::project();
-    let before = files(&place.0);
+    let before = files(&place.path);
     let diff = place.done("add version v2 --from v1 --dry-run");
     assert!(diff.contains("+++ b/src/api/crew/v2/captain.rs"), "{diff}");
     assert!(
@@ -164,7 +184,7 @@ fn a_dry_run_shows_a_diff_and_changes_nothing() {
     let json: serde_json::Value =
         serde_json::from_str(&place.done("remove api Captain --dry-run -o json")).unwrap();
     assert_eq!(json["removed"][0], "config/samples/crew_v1_captain.yaml");
-    assert_eq!(files(&place.0), before);
+    assert_eq!(files(&place.path), before);
 }
 
 #[test]
@@ -233,7 +253,7 @@ fn bad_input_is_one_sentence_and_exit_code_2() {
         let sentence = place.refused(line);
         assert!(sentence.contains(begins), "{line}: {sentence}");
     }
-    fs::write(place.0.join("operator.toml"), "name = ").unwrap();
+    fs::write(place.path.join("operator.toml"), "name = ").unwrap();
     assert!(
         place
             .refused("list")
@@ -251,7 +271,7 @@ fn types_are_imported() {
     let printed = place.done(&format!("import crd {crd}"));
     assert!(printed.contains("pub struct CertificateSpec {"));
     place.done(&format!("import crd {crd} --out api"));
-    assert!(place.0.join("api/certificates_v1.rs").is_file());
+    assert!(place.path.join("api/certificates_v1.rs").is_file());
     let again = place.refused(&format!("import crd {crd} --version v9"));
     assert!(
         again.ends_with("has no version \"v9\"; leave out --version to get all"),
@@ -270,7 +290,7 @@ fn a_new_project_builds_without_warnings_and_its_tests_pass() {
     place.done("add version v2 --from v1 --kind Captain");
     // The versions that are built already.
     let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock");
-    fs::copy(lock, place.0.join("Cargo.lock")).unwrap();
+    fs::copy(lock, place.path.join("Cargo.lock")).unwrap();
     let target = Path::new(env!("CARGO_BIN_EXE_kubewright"))
         .ancestors()
         .nth(2)
@@ -278,7 +298,7 @@ fn a_new_project_builds_without_warnings_and_its_tests_pass() {
     let cargo = |line: &str| {
         let output = Command::new(env!("CARGO"))
             .args(line.split_whitespace())
-            .current_dir(&place.0)
+            .current_dir(&place.path)
             .env("CARGO_TARGET_DIR", target)
             .output()
             .unwrap();

@@ -41,8 +41,8 @@ mod rules;
 mod tests;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::CustomResourceExt;
 use kubewright_controller::{Builder, Manager, ManagerError, Reconciler, wait::WaitError};
+use kubewright_resource::CustomKind;
 
 pub use model::{ControllerModel, KindModel, Model, RuleModel};
 pub use program::main;
@@ -126,9 +126,10 @@ impl Operator {
         self
     }
 
-    /// Has an API: a version of a kind.
-    pub fn api<K: CustomResourceExt>(&mut self) -> &mut Self {
-        self.definitions.push(K::crd());
+    /// Has an API: a version of a kind. A kind whose schema comes from schemars alone becomes one by
+    /// [`custom_kind!`](crate::custom_kind).
+    pub fn api<K: CustomKind>(&mut self) -> &mut Self {
+        self.definitions.push(K::definition());
         self
     }
 
@@ -142,7 +143,23 @@ impl Operator {
 
     /// Needs a permission that does not follow from what its controllers watch and own.
     pub fn rule(&mut self, group: &str, resources: &[&str], verbs: &[&str]) -> &mut Self {
-        self.rules.push(RuleModel::new(group, resources, verbs));
+        self.permit(RuleModel::new(group, resources, verbs))
+    }
+
+    /// Needs a permission of any form: for named objects, for URLs, in one namespace, in a role of its own.
+    ///
+    /// ```
+    /// use kubewright::operator::{Operator, RuleModel};
+    ///
+    /// fn register(operator: &mut Operator) {
+    ///     operator
+    ///         .permit(RuleModel::new("", &["secrets"], &["get"]).named(&["crew-token"]).within("vault"))
+    ///         .permit(RuleModel::urls(&["/metrics"], &["get"]));
+    /// }
+    /// # assert_eq!(Operator::of("crew", register).model().unwrap().rules.len(), 2);
+    /// ```
+    pub fn permit(&mut self, rule: RuleModel) -> &mut Self {
+        self.rules.push(rule);
         self
     }
 

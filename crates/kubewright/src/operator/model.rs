@@ -58,15 +58,29 @@ pub struct KindModel {
 }
 
 /// A permission.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct RuleModel {
     /// The groups; empty text for the core.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub api_groups: Vec<String>,
     /// The resources, subresources included.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<String>,
+    /// The names of the objects. Empty: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resource_names: Vec<String>,
+    /// The URLs that are no resources.
+    #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
+    pub urls: Vec<String>,
     /// What may be done.
     pub verbs: Vec<String>,
+    /// The namespace it holds in. `None`: wherever the operator works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The role it is part of. `None`: the operator's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
 }
 
 impl ControllerModel {
@@ -103,11 +117,45 @@ impl KindModel {
 impl RuleModel {
     /// A permission within one group.
     pub fn new(group: &str, resources: &[&str], verbs: &[&str]) -> Self {
-        let all = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
         RuleModel {
             api_groups: vec![group.to_owned()],
-            resources: all(resources),
-            verbs: all(verbs),
+            resources: texts(resources),
+            verbs: texts(verbs),
+            ..RuleModel::default()
         }
     }
+
+    /// A permission for URLs that are no resources: `/metrics`.
+    pub fn urls(urls: &[&str], verbs: &[&str]) -> Self {
+        RuleModel {
+            urls: texts(urls),
+            verbs: texts(verbs),
+            ..RuleModel::default()
+        }
+    }
+
+    /// Only for objects of these names.
+    #[must_use]
+    pub fn named(mut self, names: &[&str]) -> Self {
+        self.resource_names = texts(names);
+        self
+    }
+
+    /// Only in this namespace.
+    #[must_use]
+    pub fn within(mut self, namespace: &str) -> Self {
+        self.namespace = Some(namespace.to_owned());
+        self
+    }
+
+    /// In a role of this name.
+    #[must_use]
+    pub fn in_role(mut self, role: &str) -> Self {
+        self.role = Some(role.to_owned());
+        self
+    }
+}
+
+fn texts(list: &[&str]) -> Vec<String> {
+    list.iter().map(|&text| text.to_owned()).collect()
 }

@@ -13,34 +13,25 @@ async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
     Ok(Action::done())
 }
 
-/// A version of a kind, as a derive would make it.
-struct Version<const N: u32, const STORED: bool>;
+/// A version of a kind, as a type would define it.
+fn version(name: &str, storage: bool) -> CustomResourceDefinition {
+    serde_json::from_value(json!({
+        "metadata": {"name": "captains.crew.example.com"},
+        "spec": {
+            "group": "crew.example.com",
+            "names": {"kind": "Captain", "plural": "captains"},
+            "scope": "Namespaced",
+            "versions": [{"name": name, "served": true, "storage": storage}],
+        },
+    }))
+    .unwrap()
+}
 
-impl<const N: u32, const STORED: bool> CustomResourceExt for Version<N, STORED> {
-    fn crd() -> CustomResourceDefinition {
-        serde_json::from_value(json!({
-            "metadata": {"name": "captains.crew.example.com"},
-            "spec": {
-                "group": "crew.example.com",
-                "names": {"kind": "Captain", "plural": "captains"},
-                "scope": "Namespaced",
-                "versions": [{"name": format!("v{N}"), "served": true, "storage": STORED}],
-            },
-        }))
-        .unwrap_or_default()
-    }
-
-    fn crd_name() -> &'static str {
-        "captains.crew.example.com"
-    }
-
-    fn api_resource() -> kube::core::ApiResource {
-        kube::core::ApiResource::erase::<ConfigMap>(&())
-    }
-
-    fn shortnames() -> &'static [&'static str] {
-        &[]
-    }
+fn with_versions(versions: [(&str, bool); 2]) -> Operator {
+    Operator::of("crew", |operator| {
+        let versions = versions.map(|(name, storage)| version(name, storage));
+        operator.definitions.extend(versions);
+    })
 }
 
 #[test]
@@ -63,11 +54,7 @@ fn a_controller_tells_what_it_owns_and_watches() {
 
 #[test]
 fn versions_of_a_kind_are_one_definition() {
-    let operator = Operator::of("crew", |operator| {
-        operator
-            .api::<Version<2, true>>()
-            .api::<Version<1, false>>();
-    });
+    let operator = with_versions([("v2", true), ("v1", false)]);
     let definitions = operator.definitions().unwrap();
     let versions = &definitions[0].spec.versions;
     assert_eq!(definitions.len(), 1);
@@ -83,9 +70,7 @@ fn versions_of_a_kind_are_one_definition() {
 
 #[test]
 fn two_stored_versions_are_refused_with_what_to_write() {
-    let operator = Operator::of("crew", |operator| {
-        operator.api::<Version<1, true>>().api::<Version<2, true>>();
-    });
+    let operator = with_versions([("v1", true), ("v2", true)]);
     assert_eq!(
         operator.definitions().unwrap_err().to_string(),
         "2 of 2 versions of captains.crew.example.com are stored: write `storage = false` in #[kube(...)] of all but one"

@@ -198,7 +198,7 @@ pub(super) fn kind_source(project: &Project, resource: &Resource) -> String {
 }
 
 /// A sample of a kind, as it is scaffolded.
-pub(super) fn sample(project: &Project, resource: &Resource) -> String {
+pub(crate) fn sample(project: &Project, resource: &Resource) -> String {
     values(project, resource).fill(templates::SAMPLE)
 }
 

@@ -51,6 +51,28 @@ impl File {
         })
     }
 
+    /// A text that may be absent.
+    pub(crate) fn some_text(&self, key: &str) -> Option<String> {
+        self.0.get(key).and_then(Item::as_str).map(str::to_owned)
+    }
+
+    /// A list of texts that may be absent.
+    pub(crate) fn some_texts(&self, key: &str) -> Result<Option<Vec<String>>, Refusal> {
+        let Some(item) = self.0.get(key) else {
+            return Ok(None);
+        };
+        let texts: Option<Vec<String>> = item.as_array().and_then(|list| {
+            let texts = list.iter().map(|one| one.as_str().map(str::to_owned));
+            texts.collect()
+        });
+        texts.map(Some).ok_or_else(|| {
+            Refusal::new(
+                format_args!("{key:?} in {PROJECT_FILE} is not a list of texts"),
+                format_args!("write it as {key} = [\"crd\", \"rbac\"]"),
+            )
+        })
+    }
+
     pub(crate) fn flag(&self, key: &str) -> bool {
         self.0.get(key).and_then(Item::as_bool).unwrap_or_default()
     }

@@ -25,6 +25,10 @@ pub struct Project {
     pub domain: String,
     /// Whether it works in namespaces of its own only.
     pub namespaced: bool,
+    /// The image that its Deployment runs. `None`: one of the project's name and version.
+    pub image: Option<String>,
+    /// What `kubewright generate` makes, by name. `None`: everything.
+    pub generate: Option<Vec<String>>,
     /// What it has, in the order it came.
     pub resources: Vec<Resource>,
 }
@@ -74,6 +78,8 @@ impl Project {
             name: file.text("name")?,
             domain: file.text("domain")?,
             namespaced: file.flag("namespaced"),
+            image: file.some_text("image"),
+            generate: file.some_texts("generate")?,
             resources: file.resources()?,
             file,
         })

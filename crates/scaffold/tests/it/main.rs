@@ -1,5 +1,9 @@
 //! What the crate does, from outside.
 
+// The types of the goldens name the facade.
+extern crate kubewright_resource as kubewright;
+
+mod generate;
 #[allow(unreachable_pub)]
 mod generated;
 mod import_crd;

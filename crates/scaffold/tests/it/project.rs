@@ -23,7 +23,7 @@ use kubewright_scaffold::{
 };
 
 /// A directory that goes with the test.
-struct Directory(PathBuf);
+pub(crate) struct Directory(PathBuf);
 
 impl Directory {
     fn new() -> Directory {
@@ -43,26 +43,31 @@ impl Directory {
     }
 
     /// With a project that has a kind.
-    fn with_captain() -> Directory {
+    pub(crate) fn with_captain() -> Directory {
         let directory = Directory::project();
         directory.write(captain().plan(&directory.open()));
         directory
     }
 
-    fn open(&self) -> Project {
+    pub(crate) fn open(&self) -> Project {
         Project::find(&self.0).unwrap()
+    }
+
+    /// A file in it.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.0.join(path)
     }
 
     fn write(&self, plan: Result<Plan, Refusal>) {
         plan.unwrap().write().unwrap();
     }
 
-    fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.0.join(path)).unwrap()
     }
 
     /// All files and what they say.
-    fn everything(&self) -> Vec<(PathBuf, String)> {
+    pub(crate) fn everything(&self) -> Vec<(PathBuf, String)> {
         let mut found = Vec::new();
         walk(&self.0, &mut found);
         found.sort();

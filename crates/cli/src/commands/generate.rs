@@ -1,0 +1,167 @@
+//! `kubewright generate`: files made from what the operator says of itself.
+
+use clap::{Args, ValueEnum};
+use kubewright_scaffold::{
+    Refusal,
+    generate::{Model, Settings, Target, plan, render},
+    plan::Plan,
+    project::Project,
+};
+use serde_json::{Value, json};
+
+use super::{
+    exit::Exit,
+    planned::{Output, project, say, tell},
+    program::{Said, build},
+};
+
+#[derive(Args)]
+pub(crate) struct Generate {
+    /// What to make. By default all, or what `generate` in operator.toml names.
+    #[arg(value_enum)]
+    what: Vec<What>,
+
+    /// Changes nothing; lists what differs, and then ends with exit code 1.
+    #[arg(long, conflicts_with_all = ["stdout", "force"])]
+    check: bool,
+
+    /// Prints the files instead of writing them.
+    #[arg(long)]
+    stdout: bool,
+
+    /// Shows what would change as a diff, and changes nothing.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Discards edits of generated files.
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Definitions: config/crd/bases
+    Crd,
+    /// Roles: config/rbac
+    Rbac,
+    /// The whole tree that kustomize reads: config
+    Kustomize,
+    /// Everything to install, in one file: dist/install.yaml
+    Yaml,
+    /// A Helm chart: dist/chart
+    Helm,
+    /// An object of each kind to try: config/samples
+    Samples,
+    /// A reference of the kinds: docs/api.md
+    Docs,
+    /// JSON schemas for editors: config/schema
+    Schema,
+    /// All of these.
+    All,
+}
+
+impl What {
+    fn target(self) -> Option<Target> {
+        match self {
+            What::Crd => Some(Target::Crd),
+            What::Rbac => Some(Target::Rbac),
+            What::Kustomize => Some(Target::Kustomize),
+            What::Yaml => Some(Target::Yaml),
+            What::Helm => Some(Target::Helm),
+            What::Samples => Some(Target::Samples),
+            What::Docs => Some(Target::Docs),
+            What::Schema => Some(Target::Schema),
+            What::All => None,
+        }
+    }
+}
+
+impl Generate {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let project = project()?;
+        let targets = self.targets(&project)?;
+        let program = build(&project, Said::Kept).map_err(Refusal::from)?;
+        let model = Model::read(&program.description()?)?;
+        if self.stdout {
+            return self.print(&project, &model, &targets);
+        }
+        // A check counts an edited file as one that differs.
+        let plan = plan(&project, &model, &targets, self.force || self.check)?;
+        match self.check {
+            true => self.check(&plan),
+            false => tell(&self.output, self.dry_run, &plan, ""),
+        }
+    }
+
+    fn targets(&self, project: &Project) -> Result<Vec<Target>, Refusal> {
+        let named: Vec<Target> = self.what.iter().filter_map(|what| what.target()).collect();
+        if !named.is_empty() && named.len() == self.what.len() {
+            return Ok(named);
+        }
+        match (&project.generate, self.what.is_empty()) {
+            (Some(names), true) => names.iter().map(|name| target(name)).collect(),
+            _ => Ok(Target::ALL.to_vec()),
+        }
+    }
+
+    fn check(&self, plan: &Plan) -> anyhow::Result<()> {
+        let changes = plan.changes();
+        if self.output.is_json() {
+            let differs: Vec<&str> = changes.iter().map(|it| it.path.as_str()).collect();
+            self.output
+                .value(&json!({"current": differs.is_empty(), "differs": differs}))?;
+        } else if changes.is_empty() {
+            say("everything is up to date\n")?;
+        } else {
+            let mut text = String::new();
+            for change in changes {
+                let how = match (&change.before, &change.after) {
+                    (None, _) => "missing  ",
+                    (_, None) => "left over",
+                    _ => "differs  ",
+                };
+                text += &format!("{how} {}\n", change.path);
+            }
+            say(&(text + "next: kubewright generate\n"))?;
+        }
+        match changes.is_empty() {
+            true => Ok(()),
+            false => Err(Exit(1).into()),
+        }
+    }
+
+    fn print(&self, project: &Project, model: &Model, targets: &[Target]) -> anyhow::Result<()> {
+        let files = render(model, &Settings::of(project, model), targets)?;
+        if self.output.is_json() {
+            let files: Vec<Value> = files
+                .iter()
+                .map(|file| json!({"path": file.path, "text": file.text}))
+                .collect();
+            return self.output.value(&json!({"files": files}));
+        }
+        let mut text = String::new();
+        for file in &files {
+            // Documents of one stream, whatever file they are from.
+            let begins = file.text.lines().nth(1) == Some("---");
+            if !begins && file.path.ends_with(".yaml") {
+                text += "---\n";
+            }
+            text += &file.text;
+        }
+        say(&text)
+    }
+}
+
+fn target(name: &str) -> Result<Target, Refusal> {
+    let found = Target::ALL.into_iter().find(|target| target.name() == name);
+    found.ok_or_else(|| {
+        let names = Target::ALL.map(Target::name).join(", ");
+        Refusal::new(
+            format_args!("{name:?} under \"generate\" in operator.toml is nothing to generate"),
+            format_args!("use some of {names}"),
+        )
+    })
+}

@@ -1,0 +1,149 @@
+//! `dist/chart`: a Helm chart.
+//!
+//! Definitions are templates, not in `crds/`, so that an upgrade changes them; they stay when the release goes, unless
+//! `crd.keep` is false. `Chart.yaml` and `values.yaml` are the user's from the first edit on.
+//!
+//! | file | where it comes from |
+//! |---|---|
+//! | `templates/rbac.yaml`, `templates/crd/` | the model, with names that Helm fills in |
+//! | all others | texts in `templates/chart` of this crate |
+
+use serde_json::Value;
+
+use super::{
+    File, Settings, crd, kustomize,
+    manager::{HEALTH_PORT, METRICS_PORT},
+    model::{Model, text},
+    naming::{CHART_LABELS, Naming},
+    stamp::Language,
+    yaml,
+};
+use crate::{Refusal, templates::Values};
+
+const CHART: &str = include_str!("../../../templates/chart/Chart.yaml.tmpl");
+const VALUES: &str = include_str!("../../../templates/chart/values.yaml.tmpl");
+const NAMES: &str = include_str!("../../../templates/chart/_names.tpl.tmpl");
+const MANAGER: &str = include_str!("../../../templates/chart/manager.yaml.tmpl");
+const NOTES: &str = include_str!("../../../templates/chart/NOTES.txt.tmpl");
+const IGNORED: &str = include_str!("../../../templates/chart/helmignore.tmpl");
+
+/// What the definitions stand between.
+const KEEP: &str = "{{- if .Values.crd.keep }}\n    helm.sh/resource-policy: keep\n    {{- end }}";
+
+/// The chart.
+pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Refusal> {
+    let version = model.version.as_deref().unwrap_or("0.1.0");
+    let (repository, tag) = image_parts(&settings.image);
+    let namespace_argument = match settings.namespaced {
+        true => "\n            - --namespace={{ .Release.Namespace }}",
+        false => "",
+    };
+    let fill = Values::default()
+        .with("name", &settings.name)
+        .with("version", version)
+        .with("repository", repository)
+        .with("tag", tag)
+        .with("metrics_port", METRICS_PORT.to_string())
+        .with("health_port", HEALTH_PORT.to_string())
+        .with("namespace_argument", namespace_argument);
+    let template = |name: &str, source: &str| {
+        let path = format!("dist/chart/templates/{name}");
+        File::marked(path, Language::Template, &fill.fill(source))
+    };
+    let mut files = vec![
+        File::until_edited("dist/chart/Chart.yaml", &fill.fill(CHART)),
+        File::until_edited("dist/chart/values.yaml", &fill.fill(VALUES)),
+        File::seed("dist/chart/.helmignore", IGNORED.to_owned()),
+        template("_names.tpl", NAMES),
+        template("manager.yaml", MANAGER),
+        template("NOTES.txt", NOTES),
+        template("rbac.yaml", &roles(model, settings)?),
+    ];
+    for (name, definition) in crd::definitions(model) {
+        files.push(template(
+            &format!("crd/{name}"),
+            &definition_template(&definition)?,
+        ));
+    }
+    Ok(files)
+}
+
+/// The roles, each within the condition that it is wanted.
+fn roles(model: &Model, settings: &Settings) -> Result<String, Refusal> {
+    let naming = Naming::chart(settings.namespaced);
+    let mut out = String::new();
+    for (file, objects) in kustomize::role_files(model, &naming) {
+        if objects.is_empty() {
+            continue;
+        }
+        let condition = match file.as_str() {
+            "service_account.yaml" => ".Values.serviceAccount.create",
+            "metrics_reader_role.yaml" => "and .Values.rbac.create .Values.metrics.enabled",
+            file if file.starts_with("leader_election") => {
+                "and .Values.rbac.create .Values.leaderElection.enabled"
+            }
+            file if file.starts_with("role") => ".Values.rbac.create",
+            _ => "and .Values.rbac.create .Values.rbac.kindRoles",
+        };
+        out += &format!("{{{{- if {condition} }}}}\n");
+        for object in &objects {
+            out += "---\n";
+            out += &filled_in(object)?;
+        }
+        out += "{{- end }}\n";
+    }
+    Ok(out)
+}
+
+/// The object with what Helm fills in: its labels are lines of their own.
+fn filled_in(object: &Value) -> Result<String, Refusal> {
+    let printed = yaml::printed(object)?;
+    let lines = "labels:\n    {{- include \"operator.labels\" . | nindent 4 }}";
+    let quoted = format!("labels: '{CHART_LABELS}'");
+    let mut out = printed.replace(&quoted, lines);
+    if text(&object["kind"]) == "ServiceAccount" {
+        let annotations = "  {{- with .Values.serviceAccount.annotations }}\n  annotations:\n    {{- toYaml . | nindent 4 }}\n  {{- end }}\n";
+        out = out.replacen("metadata:\n", &format!("metadata:\n{annotations}"), 1);
+    }
+    Ok(out)
+}
+
+/// A definition as a template: its braces are text, and whether it stays is a value.
+fn definition_template(definition: &Value) -> Result<String, Refusal> {
+    let mut definition = definition.clone();
+    // A place to put the policy at, which the printer keeps.
+    definition["metadata"]["annotations"]["helm.sh/resource-policy"] = "keep".into();
+    let printed = yaml::printed(&definition)?.replace("{{", "{{ \"{{\" }}");
+    let kept = printed.replacen("helm.sh/resource-policy: keep", KEEP, 1);
+    // Without another annotation and without the policy, the map would be null, which Kubernetes takes.
+    Ok(format!(
+        "{{{{- if .Values.crd.enabled }}}}\n---\n{kept}{{{{- end }}}}\n"
+    ))
+}
+
+/// The repository and the tag of an image.
+fn image_parts(image: &str) -> (&str, &str) {
+    match image.rsplit_once(':') {
+        // A port is not a tag.
+        Some((repository, tag)) if !tag.contains('/') => (repository, tag),
+        _ => (image, "latest"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_not_a_tag() {
+        assert_eq!(
+            image_parts("localhost:5000/crew"),
+            ("localhost:5000/crew", "latest")
+        );
+        assert_eq!(
+            image_parts("localhost:5000/crew:v1"),
+            ("localhost:5000/crew", "v1")
+        );
+        assert_eq!(image_parts("crew:0.1.0"), ("crew", "0.1.0"));
+    }
+}

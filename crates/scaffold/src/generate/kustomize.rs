@@ -1,0 +1,183 @@
+//! The `config/` tree, as kustomize reads it, and the same objects as one installer.
+//!
+//! Names in the tree are short: `config/default` puts the project's name before them. `config/overlays` is the user's.
+
+use serde_json::{Value, json};
+
+use super::{
+    File, Settings, crd, manager,
+    model::{Model, text},
+    naming::Naming,
+    rbac, yaml,
+};
+use crate::Refusal;
+
+/// The file of the tree that stands among the samples.
+pub(super) const SAMPLES: &str = "config/samples/kustomization.yaml";
+
+/// `config/crd/bases`: the definitions.
+pub(super) fn definitions(model: &Model) -> Result<Vec<File>, Refusal> {
+    crd::definitions(model)
+        .iter()
+        .map(|(name, definition)| {
+            Ok(File::yaml(
+                format!("config/crd/bases/{name}"),
+                yaml::documents([definition])?,
+            ))
+        })
+        .collect()
+}
+
+/// `config/rbac`: the roles.
+pub(super) fn roles(model: &Model, settings: &Settings) -> Result<Vec<File>, Refusal> {
+    let naming = settings.kustomize_naming();
+    let mut resources = Vec::new();
+    let mut files = Vec::new();
+    for (name, objects) in role_files(model, &naming) {
+        if objects.is_empty() {
+            continue;
+        }
+        files.push(File::yaml(
+            format!("config/rbac/{name}"),
+            yaml::documents(&objects)?,
+        ));
+        resources.push(name);
+    }
+    files.push(kustomization(
+        "config/rbac",
+        json!({"resources": resources}),
+    )?);
+    Ok(files)
+}
+
+/// The rest of the tree.
+pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Refusal> {
+    let naming = settings.kustomize_naming();
+    let project = &settings.name;
+    let bases: Vec<String> = crd::definitions(model)
+        .iter()
+        .map(|(name, _)| format!("bases/{name}"))
+        .collect();
+    let mut parts = vec!["../rbac", "../manager", "metrics_service.yaml"];
+    let mut files = Vec::new();
+    if !bases.is_empty() {
+        parts.insert(0, "../crd");
+        files.push(kustomization("config/crd", json!({"resources": bases}))?);
+        let samples: Vec<String> = model
+            .kinds()
+            .filter(|kind| kind.served())
+            .map(|kind| settings.sample_name(&kind))
+            .collect();
+        files.push(kustomization(
+            "config/samples",
+            json!({"resources": samples}),
+        )?);
+    }
+    let running = [
+        manager::namespace(&naming),
+        manager::deployment(&naming, &settings.image),
+    ];
+    files.push(File::yaml(
+        "config/manager/manager.yaml",
+        yaml::documents(&running)?,
+    ));
+    files.push(kustomization(
+        "config/manager",
+        json!({"resources": ["manager.yaml"]}),
+    )?);
+    files.push(File::yaml(
+        "config/default/metrics_service.yaml",
+        yaml::documents([&manager::metrics_service(&naming)])?,
+    ));
+    files.push(kustomization(
+        "config/default",
+        json!({
+            "namePrefix": format!("{project}-"),
+            "namespace": format!("{project}-system"),
+            "resources": parts,
+        }),
+    )?);
+    files.push(File::seed(
+        "config/overlays/default/kustomization.yaml",
+        OVERLAY.to_owned(),
+    ));
+    Ok(files)
+}
+
+/// `dist/install.yaml`: what `kustomize build config/default` gives, in the order in which it can be applied.
+pub(super) fn installer(model: &Model, settings: &Settings) -> Result<Vec<File>, Refusal> {
+    let objects = installed(model, settings);
+    Ok(vec![File::yaml(
+        "dist/install.yaml",
+        yaml::documents(&objects)?,
+    )])
+}
+
+/// All objects of an installation.
+fn installed(model: &Model, settings: &Settings) -> Vec<Value> {
+    let naming = Naming::whole(&settings.name, settings.namespaced);
+    let mut objects = vec![manager::namespace(&naming)];
+    objects.extend(crd::definitions(model).into_iter().map(|(_, it)| it));
+    let (bindings, rest): (Vec<Value>, Vec<Value>) = role_files(model, &naming)
+        .into_iter()
+        .flat_map(|(_, objects)| objects)
+        .partition(|object| text(&object["kind"]).ends_with("Binding"));
+    objects.extend(rest);
+    objects.extend(bindings);
+    objects.push(manager::metrics_service(&naming));
+    objects.push(manager::deployment(&naming, &settings.image));
+    objects
+}
+
+/// The objects of `config/rbac`, file by file.
+pub(super) fn role_files(model: &Model, naming: &Naming) -> Vec<(String, Vec<Value>)> {
+    let manager = rbac::manager_roles(model, naming);
+    let leader = rbac::leader_election_role(naming);
+    let mut files = vec![
+        (
+            "service_account.yaml".to_owned(),
+            vec![rbac::service_account(naming)],
+        ),
+        (
+            "role_binding.yaml".to_owned(),
+            rbac::bindings(&manager, naming),
+        ),
+        ("role.yaml".to_owned(), manager),
+        (
+            "leader_election_role_binding.yaml".to_owned(),
+            rbac::bindings(std::slice::from_ref(&leader), naming),
+        ),
+        ("leader_election_role.yaml".to_owned(), vec![leader]),
+        (
+            "metrics_reader_role.yaml".to_owned(),
+            vec![rbac::metrics_reader_role(naming)],
+        ),
+    ];
+    let kinds = rbac::kind_roles(model, naming);
+    files.extend(kinds.into_iter().map(|(name, role)| (name, vec![role])));
+    files
+}
+
+fn kustomization(directory: &str, fields: Value) -> Result<File, Refusal> {
+    let mut document = json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+    });
+    if let (Some(document), Value::Object(fields)) = (document.as_object_mut(), fields) {
+        document.extend(fields);
+    }
+    Ok(File::yaml(
+        format!("{directory}/kustomization.yaml"),
+        yaml::printed(&document)?,
+    ))
+}
+
+/// What an overlay begins as.
+const OVERLAY: &str = "\
+# Yours: what differs from config/default, which is generated. `kubewright generate` never changes this file.
+# Another environment is another directory beside this one.
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+- ../../default
+";

@@ -1,0 +1,119 @@
+//! What runs the operator: a namespace, a Deployment, a Service for its metrics.
+
+use serde_json::{Value, json};
+
+use super::naming::Naming;
+
+/// Where the operator serves metrics.
+pub(super) const METRICS_PORT: u16 = 8080;
+/// Where it says that it is alive and ready.
+pub(super) const HEALTH_PORT: u16 = 8081;
+
+/// The namespace of the operator, which admits only what needs no privileges.
+pub(super) fn namespace(naming: &Naming) -> Value {
+    let mut labels = naming.labels();
+    labels["pod-security.kubernetes.io/enforce"] = json!("restricted");
+    json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": naming.namespace, "labels": labels},
+    })
+}
+
+/// The Deployment of the operator.
+pub(super) fn deployment(naming: &Naming, image: &str) -> Value {
+    let labels = pod_labels(naming);
+    let mut container = json!({
+        "name": "manager",
+        "image": image,
+        "args": [
+            "--leader-elect",
+            format!("--health-probe-bind-address=:{HEALTH_PORT}"),
+            format!("--metrics-bind-address=:{METRICS_PORT}"),
+        ],
+        "ports": [
+            {"containerPort": METRICS_PORT, "name": "metrics", "protocol": "TCP"},
+            {"containerPort": HEALTH_PORT, "name": "health", "protocol": "TCP"},
+        ],
+        "livenessProbe": probe("/healthz", 15, 20),
+        "readinessProbe": probe("/readyz", 5, 10),
+        "resources": {
+            "limits": {"cpu": "500m", "memory": "128Mi"},
+            "requests": {"cpu": "10m", "memory": "64Mi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": true,
+        },
+    });
+    if naming.namespaced {
+        container["env"] = json!([{
+            "name": "POD_NAMESPACE",
+            "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}},
+        }]);
+        if let Some(args) = container["args"].as_array_mut() {
+            args.push(json!("--namespace=$(POD_NAMESPACE)"));
+        }
+    }
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {
+            "name": naming.name("controller-manager"),
+            "namespace": naming.namespace,
+            "labels": labels,
+        },
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {
+                    "annotations": {"kubectl.kubernetes.io/default-container": "manager"},
+                    "labels": labels,
+                },
+                "spec": {
+                    "containers": [container],
+                    "securityContext": {
+                        "runAsNonRoot": true,
+                        "seccompProfile": {"type": "RuntimeDefault"},
+                    },
+                    "serviceAccountName": naming.account(),
+                    "terminationGracePeriodSeconds": 10,
+                },
+            },
+        },
+    })
+}
+
+/// The Service of its metrics.
+pub(super) fn metrics_service(naming: &Naming) -> Value {
+    let labels = pod_labels(naming);
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": naming.name("controller-manager-metrics-service"),
+            "namespace": naming.namespace,
+            "labels": labels,
+        },
+        "spec": {
+            "ports": [{"name": "metrics", "port": METRICS_PORT, "protocol": "TCP", "targetPort": "metrics"}],
+            "selector": labels,
+        },
+    })
+}
+
+fn pod_labels(naming: &Naming) -> Value {
+    let mut labels = naming.labels();
+    labels["control-plane"] = json!("controller-manager");
+    labels
+}
+
+fn probe(path: &str, delay: u32, period: u32) -> Value {
+    json!({
+        "httpGet": {"path": path, "port": "health"},
+        "initialDelaySeconds": delay,
+        "periodSeconds": period,
+    })
+}

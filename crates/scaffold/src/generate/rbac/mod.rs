@@ -1,0 +1,144 @@
+//! Who may do what: the roles of the operator, of its leader, of who reads its metrics, and of people who use its kinds.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `merge` | many permissions in few rules |
+//! | `bindings` | who has the roles |
+
+mod bindings;
+mod merge;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value, json};
+
+pub(super) use bindings::{bindings, service_account};
+
+use super::{
+    model::{Model, Rule, text},
+    naming::Naming,
+};
+
+/// The role of the operator, unless a rule names another.
+pub(super) const MANAGER_ROLE: &str = "manager-role";
+
+const API: &str = "rbac.authorization.k8s.io/v1";
+
+/// The roles that the operator needs: one for the whole cluster, and one for each namespace or name that a rule asks for.
+pub(super) fn manager_roles(model: &Model, naming: &Naming) -> Vec<Value> {
+    let default = |rule: &Rule| {
+        let everywhere = rule.namespace.is_none() && naming.namespaced;
+        // Only cluster roles can name URLs.
+        match everywhere && rule.urls.is_empty() {
+            true => naming.namespace.clone(),
+            false => rule.namespace.clone().unwrap_or_default(),
+        }
+    };
+    let mut keys: Vec<(String, String)> = model
+        .rules
+        .iter()
+        .map(|rule| (default(rule), role_name(rule).to_owned()))
+        .collect();
+    keys.sort();
+    keys.dedup();
+    keys.into_iter()
+        .map(|(namespace, name)| {
+            let of = |rule: &&Rule| default(rule) == namespace && role_name(rule) == name;
+            let rules: Vec<Rule> = model.rules.iter().filter(of).cloned().collect();
+            let rules: Vec<Value> = merge::merged(&rules).iter().map(policy).collect();
+            role(&naming.name(&name), &namespace, None, &rules)
+        })
+        .collect()
+}
+
+/// The role of the leader: leases, in the namespace of the operator.
+pub(super) fn leader_election_role(naming: &Naming) -> Value {
+    let rule = json!({
+        "apiGroups": ["coordination.k8s.io"],
+        "resources": ["leases"],
+        "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"],
+    });
+    let name = naming.name("leader-election-role");
+    role(&name, &naming.namespace, Some(naming.labels()), &[rule])
+}
+
+/// The role of who reads metrics.
+pub(super) fn metrics_reader_role(naming: &Naming) -> Value {
+    let rule = json!({"nonResourceURLs": ["/metrics"], "verbs": ["get"]});
+    let name = naming.name("metrics-reader");
+    role(&name, "", None, &[rule])
+}
+
+/// Roles for people, three for each kind: file name and role.
+pub(super) fn kind_roles(model: &Model, naming: &Naming) -> Vec<(String, Value)> {
+    let group_of = |definition: &Value| text(&definition["spec"]["group"]).to_owned();
+    let first = model.definitions.first().map(group_of);
+    let many = model
+        .definitions
+        .iter()
+        .any(|definition| Some(group_of(definition)) != first);
+    let mut roles = Vec::new();
+    for definition in &model.definitions {
+        let spec = &definition["spec"];
+        let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
+        let kind = text(&spec["names"]["kind"]).to_ascii_lowercase();
+        let word = match many {
+            true => format!("{}-{kind}", group.split('.').next().unwrap_or_default()),
+            false => kind,
+        };
+        for (who, verbs) in [
+            ("admin", &["*"][..]),
+            (
+                "editor",
+                &[
+                    "create", "delete", "get", "list", "patch", "update", "watch",
+                ],
+            ),
+            ("viewer", &["get", "list", "watch"]),
+        ] {
+            let rules = [
+                json!({"apiGroups": [group], "resources": [plural], "verbs": verbs}),
+                json!({"apiGroups": [group], "resources": [format!("{plural}/status")], "verbs": ["get"]}),
+            ];
+            let name = naming.name(&format!("{word}-{who}-role"));
+            let file = format!("{}_{who}_role.yaml", word.replace('-', "_"));
+            roles.push((file, role(&name, "", Some(naming.labels()), &rules)));
+        }
+    }
+    roles
+}
+
+fn role_name(rule: &Rule) -> &str {
+    rule.role.as_deref().unwrap_or(MANAGER_ROLE)
+}
+
+fn role(name: &str, namespace: &str, labels: Option<Value>, rules: &[Value]) -> Value {
+    let mut metadata = json!({"name": name});
+    if let Some(labels) = labels {
+        metadata["labels"] = labels;
+    }
+    let kind = match namespace {
+        "" => "ClusterRole",
+        namespace => {
+            metadata["namespace"] = json!(namespace);
+            "Role"
+        }
+    };
+    json!({"apiVersion": API, "kind": kind, "metadata": metadata, "rules": rules})
+}
+
+fn policy(rule: &Rule) -> Value {
+    let lists = [
+        ("apiGroups", &rule.api_groups),
+        ("resources", &rule.resources),
+        ("resourceNames", &rule.resource_names),
+        ("nonResourceURLs", &rule.urls),
+    ];
+    let mut fields: Map<String, Value> = lists
+        .into_iter()
+        .filter(|(_, list)| !list.is_empty())
+        .map(|(key, list)| (key.to_owned(), json!(list)))
+        .collect();
+    fields.insert("verbs".to_owned(), json!(rule.verbs));
+    Value::Object(fields)
+}

@@ -1,0 +1,324 @@
+//! Which files there are, whose they are, and that all say the same.
+
+use std::{fs, process::Command};
+
+use kubewright_scaffold::generate::{Model, Owner, Settings, Target, plan, render};
+use serde_json::{Value, json};
+
+use super::{golden_definitions, model, parsed, rendered, settings};
+use crate::project::Directory;
+
+fn crew() -> Model {
+    let captains = json!({
+        "metadata": {"name": "captains.crew.example.com"},
+        "spec": {
+            "group": "crew.example.com",
+            "names": {"kind": "Captain", "listKind": "CaptainList", "plural": "captains", "singular": "captain"},
+            "scope": "Namespaced",
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {
+                    "type": "object",
+                    "description": "Says {{ what }} it is.",
+                    "required": ["ship"],
+                    "properties": {
+                        "ship": {"type": "string", "pattern": "^[A-Z]", "description": "The ship | its name."},
+                        "size": {"type": "integer", "minimum": 1, "exclusiveMinimum": true, "nullable": true},
+                        "port": {"x-kubernetes-int-or-string": true, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+                        "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+                        "mates": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
+                    },
+                }}}},
+            }],
+        },
+    });
+    let rules = json!([
+        {"apiGroups": ["crew.example.com"], "resources": ["captains"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["token"], "verbs": ["get"], "namespace": "vault"},
+    ]);
+    model(vec![captains], rules)
+}
+
+fn nothing() -> Model {
+    model(Vec::new(), json!([]))
+}
+
+fn write(directory: &Directory, model: &Model, force: bool) {
+    let plan = plan(&directory.open(), model, &Target::ALL, force).unwrap();
+    plan.write().unwrap();
+}
+
+fn refusal(directory: &Directory, model: &Model) -> String {
+    let before = directory.everything();
+    let refusal = plan(&directory.open(), model, &Target::ALL, false).unwrap_err();
+    assert_eq!(directory.everything(), before);
+    refusal.to_string()
+}
+
+#[test]
+fn a_second_run_changes_nothing() {
+    let directory = Directory::with_captain();
+    write(&directory, &crew(), false);
+    let plan = plan(&directory.open(), &crew(), &Target::ALL, false).unwrap();
+    assert_eq!(plan.changes(), []);
+}
+
+#[test]
+fn an_edited_file_is_refused_until_the_edit_is_discarded() {
+    let directory = Directory::with_captain();
+    write(&directory, &crew(), false);
+    let path = directory.path("config/rbac/role.yaml");
+    let edited = directory.read("config/rbac/role.yaml") + "# mine\n";
+    fs::write(&path, edited).unwrap();
+    assert_eq!(
+        refusal(&directory, &nothing()),
+        "config/rbac/role.yaml was generated and then edited; move the change to the types, to operator.toml or to \
+         config/overlays, then discard it here with --force"
+    );
+    write(&directory, &crew(), true);
+    assert!(!directory.read("config/rbac/role.yaml").contains("mine"));
+    fs::write(&path, "mine: true\n").unwrap();
+    assert_eq!(
+        refusal(&directory, &crew()),
+        "config/rbac/role.yaml is there and was not generated; move it away, or replace it with --force"
+    );
+}
+
+#[test]
+fn samples_and_values_are_the_users_from_the_first_edit_on() {
+    let directory = Directory::with_captain();
+    write(&directory, &crew(), false);
+    let sample = "config/samples/crew_v1_captain.yaml";
+    assert!(directory.read(sample).contains("ship: Example"));
+    for path in [
+        sample,
+        "dist/chart/values.yaml",
+        "config/overlays/default/kustomization.yaml",
+    ] {
+        fs::write(directory.path(path), directory.read(path) + "mine: 1\n").unwrap();
+    }
+    write(&directory, &nothing(), true);
+    for path in [
+        sample,
+        "dist/chart/values.yaml",
+        "config/overlays/default/kustomization.yaml",
+    ] {
+        assert!(directory.read(path).ends_with("mine: 1\n"), "{path}");
+    }
+}
+
+#[test]
+fn files_of_a_kind_that_is_gone_go_too() {
+    let directory = Directory::with_captain();
+    write(&directory, &crew(), false);
+    write(&directory, &nothing(), false);
+    for path in [
+        "config/crd",
+        "config/rbac/captain_admin_role.yaml",
+        "config/samples",
+        "config/schema",
+        "dist/chart/templates/crd",
+    ] {
+        assert!(!directory.path(path).exists(), "{path}");
+    }
+    assert!(directory.path("config/rbac/service_account.yaml").exists());
+}
+
+#[test]
+fn a_target_makes_its_own_files_only() {
+    let directory = Directory::with_captain();
+    write(&directory, &crew(), false);
+    let changed = {
+        let mut model = crew();
+        model.rules.clear();
+        model
+    };
+    let plan = plan(&directory.open(), &changed, &[Target::Rbac], false).unwrap();
+    let paths: Vec<&str> = plan.changes().iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(
+        paths,
+        [
+            "config/rbac/kustomization.yaml",
+            "config/rbac/role.yaml",
+            "config/rbac/role_binding.yaml"
+        ]
+    );
+}
+
+#[test]
+fn an_operator_of_one_namespace_has_a_role_there() {
+    let settings = Settings {
+        namespaced: true,
+        ..settings()
+    };
+    let objects = parsed(&render(&crew(), &settings, &[Target::Yaml]).unwrap());
+    let named = |kind: &str, name: &str| {
+        let found = objects
+            .iter()
+            .find(|it| it["kind"] == kind && it["metadata"]["name"] == name);
+        found.cloned().unwrap_or_default()
+    };
+    let role = named("Role", "crew-operator-manager-role");
+    assert_eq!(role["metadata"]["namespace"], "crew-operator-system");
+    let binding = named("RoleBinding", "crew-operator-manager-rolebinding");
+    assert_eq!(binding["roleRef"]["kind"], "Role");
+    let manager = named("Deployment", "crew-operator-controller-manager");
+    let args = &manager["spec"]["template"]["spec"]["containers"][0]["args"];
+    assert_eq!(args[3], "--namespace=$(POD_NAMESPACE)");
+}
+
+#[test]
+fn schemas_for_editors_are_in_their_words() {
+    let files = rendered(&crew(), Target::Schema);
+    assert_eq!(
+        files[0].path,
+        "config/schema/crew.example.com_v1_captain.json"
+    );
+    let schema: Value = serde_json::from_str(&files[0].text).unwrap();
+    let spec = &schema["properties"]["spec"];
+    assert_eq!(schema["properties"]["kind"], json!({"const": "Captain"}));
+    assert_eq!(
+        schema["required"],
+        json!(["apiVersion", "kind", "metadata"])
+    );
+    assert_eq!(spec["additionalProperties"], false);
+    assert_eq!(
+        spec["properties"]["size"],
+        json!({"type": ["integer", "null"], "exclusiveMinimum": 1})
+    );
+    assert_eq!(
+        spec["properties"]["port"],
+        json!({"type": ["integer", "string"]})
+    );
+    assert_eq!(spec["properties"]["any"], json!({"type": "object"}));
+}
+
+#[test]
+fn the_reference_tells_of_every_field() {
+    let files = rendered(&crew(), Target::Docs);
+    for line in [
+        "| [Captain](#captain-crewexamplecomv1) | `crew.example.com/v1` | Namespaced | stored |",
+        "| `ship` | string | yes | The ship \\| its name. Matches `^[A-Z]`. |",
+        "| `mates` | list of object |  |  |",
+        "### `spec.mates[]`",
+    ] {
+        assert!(files[0].text.contains(line), "{line}\n{}", files[0].text);
+    }
+}
+
+#[test]
+fn a_chart_has_braces_of_descriptions_as_text() {
+    let files = rendered(&crew(), Target::Helm);
+    let definition = files
+        .iter()
+        .find(|file| file.path.starts_with("dist/chart/templates/crd/"))
+        .unwrap();
+    assert!(
+        definition
+            .text
+            .contains("description: Says {{ \"{{\" }} what }} it is."),
+        "{}",
+        definition.text
+    );
+    let values = files
+        .iter()
+        .find(|file| file.path == "dist/chart/values.yaml")
+        .unwrap();
+    assert_eq!(values.owner, Owner::FirstEditor);
+    assert!(
+        values
+            .text
+            .contains("repository: registry.example.com/crew\n  tag: \"0.3.0\"")
+    );
+}
+
+/// Runs a tool on a project with everything in it; nothing if the tool is not there.
+fn tool(name: &str, arguments: &[&str], directory: &Directory) -> Option<String> {
+    let mut command = Command::new(name);
+    let output = match command
+        .args(arguments)
+        .current_dir(directory.path(""))
+        .output()
+    {
+        Ok(output) => output,
+        Err(_) => {
+            eprintln!("skipped: {name} is not installed");
+            return None;
+        }
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {said}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+fn whole_project() -> Directory {
+    let directory = Directory::with_captain();
+    let definitions = golden_definitions().into_iter().map(|(_, it)| it);
+    let mut all = crew();
+    all.definitions.extend(definitions);
+    // kustomize would move a role of another namespace into the project's.
+    all.rules.retain(|rule| rule.namespace.is_none());
+    write(&directory, &all, false);
+    directory
+}
+
+fn documents(text: &str) -> Vec<Value> {
+    let mut all: Vec<Value> = text
+        .split("\n---\n")
+        .map(|part| {
+            let yaml = kubewright_schema::yaml::parse_yaml(part.as_bytes()).unwrap();
+            yaml.node.into_value().unwrap()
+        })
+        .filter(|value| !value.is_null())
+        .collect();
+    all.sort_by_key(|it| (it["kind"].to_string(), it["metadata"]["name"].to_string()));
+    all
+}
+
+#[test]
+fn the_installer_is_what_kustomize_builds() {
+    let directory = whole_project();
+    let overlay = ["kustomize", "config/overlays/default"];
+    let Some(built) = tool("kubectl", &overlay, &directory) else {
+        return;
+    };
+    let (built, installer) = (
+        documents(&built),
+        documents(&directory.read("dist/install.yaml")),
+    );
+    assert_eq!(built.len(), installer.len());
+    for (built, ours) in built.iter().zip(&installer) {
+        assert_eq!(built, ours);
+    }
+    assert!(tool("kubectl", &["kustomize", "config/samples"], &directory).is_some());
+}
+
+#[test]
+fn helm_fills_the_chart_in() {
+    let directory = whole_project();
+    let template = ["template", "crew", "dist/chart", "--namespace", "ships"];
+    let Some(filled) = tool("helm", &template, &directory) else {
+        return;
+    };
+    let objects = documents(&filled);
+    let count = |kind: &str| objects.iter().filter(|it| it["kind"] == kind).count();
+    assert_eq!(count("CustomResourceDefinition"), 10);
+    assert_eq!(count("Deployment"), 1);
+    let installer = documents(&directory.read("dist/install.yaml"));
+    let schema = |all: &[Value]| {
+        let found = all
+            .iter()
+            .find(|it| it["metadata"]["name"] == "captains.crew.example.com");
+        found.unwrap()["spec"].clone()
+    };
+    assert_eq!(schema(&objects), schema(&installer));
+    let off = "crd.keep=false,metrics.enabled=false,rbac.create=false,leaderElection.enabled=false";
+    let set = [&template[..], &["--set", off]].concat();
+    let objects = documents(&tool("helm", &set, &directory).unwrap());
+    assert!(
+        objects
+            .iter()
+            .all(|it| it["kind"] != "ClusterRole" && it["kind"] != "Service")
+    );
+    tool("helm", &["lint", "dist/chart"], &directory);
+}
