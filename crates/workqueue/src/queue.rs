@@ -22,7 +22,7 @@ const UNFINISHED_WORK_PERIOD: Duration = Duration::from_millis(500);
 /// A queue of distinct keys to work on. Clones are the same queue.
 ///
 /// It holds every key at most once, so its size is bounded by the number of distinct keys: those queued, those being
-/// processed, and those delayed. Nothing waits to add.
+/// processed, those delayed, and up to 256 that were done lately, kept since most keys come again. Nothing waits to add.
 pub struct WorkQueue<K> {
     pub(crate) shared: Arc<Shared<K>>,
 }

@@ -44,6 +44,7 @@ impl Delays {
     }
 
     /// What is due for a slot.
+    #[inline]
     pub(super) fn of(&self, slot: u32) -> Option<Due> {
         let place = self.place(slot)?;
         self.heap.get(place).copied()
@@ -99,6 +100,7 @@ impl Delays {
         std::mem::take(&mut self.heap)
     }
 
+    #[inline]
     fn place(&self, slot: u32) -> Option<usize> {
         let place = *self.places.get(slot as usize)?;
         (place != NOWHERE).then_some(place as usize)

@@ -2,35 +2,39 @@
 
 use std::task::Waker;
 
-/// What is to be done once the lock is released.
+/// What is to be done once the lock is released. What is dropped with it are keys: their `Drop` is the user's.
 #[derive(Debug)]
 pub(crate) struct Effects<K> {
     wake: Option<Waker>,
-    pub(super) wake_more: Vec<Waker>,
-    /// A key that is no longer needed. Its `Drop` is the user's.
+    wake_more: Vec<Waker>,
+    /// A key that is no longer needed.
     pub(super) unneeded: Option<K>,
+    /// Keys that were forgotten, many at once and seldom.
+    pub(super) forgotten: Vec<K>,
     /// Keys that became dirty.
     pub(crate) adds: u32,
 }
 
 impl<K> Effects<K> {
+    #[inline]
     pub(crate) fn none() -> Self {
         Self {
             wake: None,
             wake_more: Vec::new(),
             unneeded: None,
+            forgotten: Vec::new(),
             adds: 0,
         }
     }
 
     /// Wakes those to be woken. The lock must not be held.
     #[inline]
-    pub(crate) fn apply(&mut self) {
-        if let Some(waker) = self.wake.take() {
+    pub(crate) fn apply(self) {
+        if let Some(waker) = self.wake {
             waker.wake();
         }
-        for waker in self.wake_more.drain(..) {
-            waker.wake();
+        if !self.wake_more.is_empty() {
+            wake_all(self.wake_more);
         }
     }
 
@@ -39,5 +43,12 @@ impl<K> Effects<K> {
             None => self.wake = Some(waker),
             Some(_) => self.wake_more.push(waker),
         }
+    }
+}
+
+#[cold]
+fn wake_all(wakers: Vec<Waker>) {
+    for waker in wakers {
+        waker.wake();
     }
 }

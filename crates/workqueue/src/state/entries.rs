@@ -2,15 +2,23 @@
 //!
 //! A key is hashed once when it is added. The hash stays with its slot, so leaving the table and growing it hash nothing
 //! again. A slot's number does not change while its key is known.
+//!
+//! A key of which nothing is known any more is not forgotten at once: most come again soon, and are then found where they
+//! were. When [`IDLE`] of them have gathered, those that did not come again leave together. That costs a fraction of
+//! leaving one by one: with a million keys every look at the table waits for memory, and these waits overlap.
 
 use std::hash::Hash;
 
 use hashbrown::{HashTable, hash_table::Entry as Place};
 
+use super::slots::Slots;
 use crate::clock::Moment;
 
 /// Slots kept when the queue has become empty; what is above is given back.
 const KEPT: usize = 1 << 16;
+
+/// How many keys may gather of which nothing is known any more.
+const IDLE: usize = 256;
 
 /// What is known of one key.
 #[derive(Debug)]
@@ -22,6 +30,8 @@ pub(super) struct Entry<K> {
     pub(super) dirty: bool,
     /// A worker has it.
     pub(super) processing: bool,
+    /// Its slot is in the list of those to be forgotten.
+    retiring: bool,
     /// Of the add it is dirty by.
     pub(super) priority: i32,
     pub(super) tenant: u64,
@@ -34,11 +44,14 @@ pub(super) struct Entry<K> {
 /// All keys.
 #[derive(Debug)]
 pub(super) struct Entries<K> {
-    slots: Vec<Entry<K>>,
+    slots: Slots<Entry<K>>,
     free: Vec<u32>,
     table: HashTable<Indexed>,
+    /// Slots whose keys are to be forgotten, unless they came again meanwhile.
+    retiring: Vec<u32>,
 }
 
+/// A slot, with the hash of its key: so neither growing nor most collisions look at the slots.
 #[derive(Clone, Copy, Debug)]
 struct Indexed {
     hash: u32,
@@ -48,66 +61,92 @@ struct Indexed {
 impl<K> Entries<K> {
     pub(super) fn new() -> Self {
         Self {
-            slots: Vec::new(),
+            slots: Slots::new(),
             free: Vec::new(),
             table: HashTable::new(),
+            retiring: Vec::new(),
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.table.len()
-    }
-
+    #[inline]
     pub(super) fn at(&mut self, slot: u32) -> &mut Entry<K> {
-        &mut self.slots[slot as usize]
+        self.slots.at(slot)
     }
 
+    #[inline]
     pub(super) fn peek(&self, slot: u32) -> &Entry<K> {
-        &self.slots[slot as usize]
+        self.slots.peek(slot)
     }
 
-    /// Frees a slot and gives its key back, for the caller to drop outside of the lock.
-    pub(super) fn remove(&mut self, slot: u32) -> Option<K> {
-        let entry = &mut self.slots[slot as usize];
-        let key = entry.key.take();
-        let found = self
-            .table
-            .find_entry(wide(entry.hash), |other| other.slot == slot);
-        if let Ok(found) = found {
-            found.remove();
-            self.free.push(slot);
+    /// Nothing is known of a key any more. Says whether it is time to [forget](Self::forget).
+    #[inline]
+    pub(super) fn retire(&mut self, slot: u32) -> bool {
+        let entry = self.slots.at(slot);
+        if !entry.retiring {
+            entry.retiring = true;
+            self.retiring.push(slot);
         }
-        key
+        self.retiring.len() >= IDLE
     }
 
-    /// Gives memory back when nothing is left of what once was much. Says whether it did; all slot numbers are then void.
-    pub(super) fn shrink(&mut self) -> bool {
-        let vast = self.table.is_empty() && self.slots.len() > KEPT;
-        if vast {
+    /// Forgets the keys that were retired and are not in use again. They go to the caller, to be dropped outside of the
+    /// lock.
+    #[cold]
+    pub(super) fn forget(&mut self, in_use: impl Fn(u32) -> bool, forgotten: &mut Vec<K>) {
+        forgotten.reserve(self.retiring.len());
+        for slot in self.retiring.drain(..) {
+            let entry = self.slots.at(slot);
+            entry.retiring = false;
+            if !entry.is_idle() || in_use(slot) {
+                continue;
+            }
+            let found = self
+                .table
+                .find_entry(wide(entry.hash), |other| other.slot == slot);
+            if let Ok(found) = found {
+                found.remove();
+                forgotten.extend(entry.key.take());
+                self.free.push(slot);
+            }
+        }
+        // Nothing is left of what once was much: all slot numbers are void.
+        if self.table.is_empty() && self.slots.len() > KEPT {
             *self = Self::new();
         }
-        vast
+    }
+
+    /// No slot is in use, so that what is kept for slots by their number can be given back.
+    pub(super) fn is_void(&self) -> bool {
+        self.slots.len() == 0
     }
 }
 
 impl<K: Hash + Eq> Entries<K> {
     pub(super) fn find(&self, hash: u32, key: &K) -> Option<u32> {
         let found = self.table.find(wide(hash), |other| {
-            other.hash == hash && self.slots[other.slot as usize].key.as_ref() == Some(key)
+            other.hash == hash && self.slots.peek(other.slot).key() == Some(key)
         });
         found.map(|found| found.slot)
     }
 
     /// The slot of a key, a new one if it has none; and the key again if it was not needed.
+    #[inline]
     pub(super) fn find_or_insert(&mut self, hash: u32, key: K, tenant: u64) -> (u32, Option<K>) {
         let slots = &self.slots;
         let place = self.table.entry(
             wide(hash),
-            |other| other.hash == hash && slots[other.slot as usize].key.as_ref() == Some(&key),
+            |other| other.hash == hash && slots.peek(other.slot).key() == Some(&key),
             |other| wide(other.hash),
         );
         let vacant = match place {
-            Place::Occupied(found) => return (found.get().slot, Some(key)),
+            Place::Occupied(found) => {
+                let slot = found.get().slot;
+                let entry = self.slots.at(slot);
+                if entry.is_idle() {
+                    entry.tenant = tenant;
+                }
+                return (slot, Some(key));
+            }
             Place::Vacant(vacant) => vacant,
         };
         let entry = Entry {
@@ -115,6 +154,7 @@ impl<K: Hash + Eq> Entries<K> {
             hash,
             dirty: false,
             processing: false,
+            retiring: false,
             priority: 0,
             tenant,
             added: 0,
@@ -122,14 +162,10 @@ impl<K: Hash + Eq> Entries<K> {
         };
         let slot = match self.free.pop() {
             Some(slot) => {
-                self.slots[slot as usize] = entry;
+                *self.slots.at(slot) = entry;
                 slot
             }
-            None => {
-                self.slots.push(entry);
-                // 2^32 keys do not fit into memory.
-                (self.slots.len() - 1) as u32
-            }
+            None => self.slots.push(entry),
         };
         vacant.insert(Indexed { hash, slot });
         (slot, None)
@@ -137,16 +173,19 @@ impl<K: Hash + Eq> Entries<K> {
 }
 
 impl<K> Entry<K> {
+    #[inline]
     pub(super) fn key(&self) -> Option<&K> {
         self.key.as_ref()
     }
 
+    #[inline]
     pub(super) fn is_idle(&self) -> bool {
         !self.dirty && !self.processing
     }
 }
 
 /// The table takes its place from the low bits and its tag from the high ones.
+#[inline]
 fn wide(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }

@@ -22,6 +22,7 @@ impl Links {
         self.0 = Vec::new();
     }
 
+    #[inline]
     fn reach(&mut self, slot: u32) {
         let needed = slot as usize + 1;
         if self.0.len() < needed {
@@ -37,19 +38,23 @@ impl List {
         len: 0,
     };
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.len as usize
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
+    #[inline]
     pub(super) fn first(&self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
     }
 
     /// Adds a slot that is in no list at the end.
+    #[inline]
     pub(super) fn push(&mut self, links: &mut Links, slot: u32) {
         links.reach(slot);
         links.0[slot as usize] = Link {
@@ -65,6 +70,7 @@ impl List {
     }
 
     /// Takes the first slot.
+    #[inline]
     pub(super) fn pop(&mut self, links: &mut Links) -> Option<u32> {
         let slot = self.first()?;
         self.remove(links, slot);
@@ -72,6 +78,7 @@ impl List {
     }
 
     /// Takes out a slot that is in this list.
+    #[inline]
     pub(super) fn remove(&mut self, links: &mut Links, slot: u32) {
         let Link { before, next } = links.0[slot as usize];
         match before {

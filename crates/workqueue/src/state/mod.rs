@@ -8,10 +8,10 @@
 //! | [`waiters`], [`waking`] | workers that wait, and when they are woken |
 //! | [`shutdown`] | the end, and the drain |
 //! | [`effects`] | what follows once the lock is released |
-//! | [`links`] | the lists the others are made of |
+//! | [`links`], [`slots`] | the lists and the vector the others are made of |
 //!
-//! Invariants: a key is in `ready` exactly if it is dirty and not processing; an entry is there exactly if its key is
-//! dirty, processing or delayed. What follows outside of the lock (wakers to call, keys to drop, metrics to tell) is
+//! Invariants: a key is in `ready` exactly if it is dirty and not processing; an entry is there if its key is
+//! dirty, processing or delayed, or was so lately. What follows outside of the lock (wakers to call, keys to drop, metrics to tell) is
 //! collected in [`Effects`].
 
 mod delays;
@@ -20,6 +20,7 @@ mod entries;
 mod links;
 mod ready;
 mod shutdown;
+mod slots;
 mod tenants;
 mod waiters;
 mod waking;
@@ -345,16 +346,20 @@ impl<K: Key> State<K> {
         })
     }
 
-    /// Forgets a key that nothing is known of any more.
+    /// Lets a key go that nothing is known of any more.
     #[inline]
     fn release(&mut self, slot: u32, effects: &mut Effects<K>) {
         if !self.entries.peek(slot).is_idle() || self.delays.of(slot).is_some() {
             return;
         }
-        effects.unneeded = self.entries.remove(slot);
-        if self.entries.len() == 0 && self.entries.shrink() {
-            self.links.clear();
-            self.delays = Delays::default();
+        if self.entries.retire(slot) {
+            let delays = &self.delays;
+            self.entries
+                .forget(|slot| delays.of(slot).is_some(), &mut effects.forgotten);
+            if self.entries.is_void() {
+                self.links.clear();
+                self.delays = Delays::default();
+            }
         }
     }
 }

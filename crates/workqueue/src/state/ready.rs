@@ -53,6 +53,7 @@ impl Ready {
         }
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -72,6 +73,7 @@ impl Ready {
         all
     }
 
+    #[inline]
     pub(super) fn push(&mut self, links: &mut Links, slot: u32, priority: i32, tenant: u64) {
         self.len += 1;
         if priority == 0 {
@@ -89,6 +91,7 @@ impl Ready {
         level.push(links, slot, tenant);
     }
 
+    #[inline]
     pub(super) fn pop(&mut self, links: &mut Links) -> Option<u32> {
         if self.busy == 0 {
             let slot = self.normal.pop(links)?;
@@ -105,6 +108,7 @@ impl Ready {
     }
 
     /// Takes out a slot that was pushed with this priority and tenant.
+    #[inline]
     pub(super) fn remove(&mut self, links: &mut Links, slot: u32, priority: i32, tenant: u64) {
         if let Some(level) = self.level(priority) {
             level.remove(links, slot, tenant);
@@ -170,6 +174,7 @@ impl Level {
         }
     }
 
+    #[inline]
     fn len(&self) -> usize {
         match self {
             Self::InOrder(list) => list.len(),
@@ -177,6 +182,7 @@ impl Level {
         }
     }
 
+    #[inline]
     fn push(&mut self, links: &mut Links, slot: u32, tenant: u64) {
         match self {
             Self::InOrder(list) => list.push(links, slot),
@@ -184,6 +190,7 @@ impl Level {
         }
     }
 
+    #[inline]
     fn pop(&mut self, links: &mut Links) -> Option<u32> {
         match self {
             Self::InOrder(list) => list.pop(links),
@@ -191,6 +198,7 @@ impl Level {
         }
     }
 
+    #[inline]
     fn remove(&mut self, links: &mut Links, slot: u32, tenant: u64) {
         match self {
             Self::InOrder(list) => list.remove(links, slot),

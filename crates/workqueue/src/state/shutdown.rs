@@ -29,7 +29,7 @@ impl<K: Key> State<K> {
             Phase::ShutDown
         };
         while let Some(waker) = self.waiters.wake_one() {
-            effects.wake_more.push(waker);
+            effects.wake(waker);
         }
         self.settle(effects);
     }
@@ -58,12 +58,13 @@ impl<K: Key> State<K> {
     pub(super) fn settle_shutdown(&mut self, effects: &mut Effects<K>) {
         if self.is_closed() {
             while let Some(waker) = self.waiters.wake_one() {
-                effects.wake_more.push(waker);
+                effects.wake(waker);
             }
         }
         if self.has_drained() {
-            let wakers = self.drains.drain(..).map(|(_, waker)| waker);
-            effects.wake_more.extend(wakers);
+            for (_, waker) in self.drains.drain(..) {
+                effects.wake(waker);
+            }
         }
     }
 

@@ -92,12 +92,34 @@ fn the_length_counts_neither_processed_nor_delayed_keys() {
 }
 
 #[test]
-fn what_is_done_leaves_nothing_behind() {
-    let key = std::sync::Arc::new("a");
+fn of_what_is_done_only_the_latest_keys_are_remembered() {
+    let key = std::sync::Arc::new(());
     let queue = WorkQueue::new();
-    queue.add(key.clone());
-    drop(queue.try_get().expect("queued"));
+    for n in 0..10_000 {
+        queue.add((n, key.clone()));
+        drop(queue.try_get().expect("queued"));
+        // The clone in the test, and what a queue may remember.
+        assert!(std::sync::Arc::strong_count(&key) <= 1 + 256);
+    }
+    drop(queue);
     assert_eq!(std::sync::Arc::strong_count(&key), 1);
+}
+
+#[test]
+fn a_key_that_was_done_lately_and_comes_again_is_queued_like_any_other() {
+    let queue = WorkQueue::new();
+    for round in 0..1000 {
+        for key in [round % 7, round, round % 300] {
+            queue.add(key);
+            let item = queue.try_get().expect("queued");
+            assert_eq!(*item.key(), key);
+            queue.add(key);
+            assert!(queue.try_get().is_err(), "a worker has it");
+            drop(item);
+            assert_eq!(*queue.try_get().expect("again").key(), key);
+            assert!(queue.status().is_idle());
+        }
+    }
 }
 
 #[test]
