@@ -6,6 +6,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`scan`] | where a JSON value ends, on whole buffers and across chunks |
+//! | `blocks` | the same by 64 bytes at once |
 //! | [`list`] | [`ListDecoder`]: the items of a list, one by one |
 //! | [`watch`] | [`WatchDecoder`]: the events of a watch |
 //! | [`response`] | [`open`], [`open_watch`]: requests through [`kube::Client`], their bodies as chunks |
@@ -13,6 +14,7 @@
 //! Invariants: an object that lies within one chunk is a slice of it, no copy; a decoder buffers at most one object, and no
 //! object may be longer than [`MAX_OBJECT`]; nothing here recurses, so no nesting exhausts the stack.
 
+mod blocks;
 pub mod list;
 pub mod response;
 pub mod scan;

@@ -1,0 +1,158 @@
+//! JSON by blocks of 64 bytes: where its strings and brackets are, as bits.
+//!
+//! Bit n of a mask stands for byte n of the block. Sixteen bytes are compared at once, with instructions that every processor
+//! of its kind has.
+
+use wide::u8x16;
+
+/// How many bytes a block has.
+pub(super) const BLOCK: usize = 64;
+
+/// What goes on from one block to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Carry {
+    /// The block begins within a string.
+    pub(super) in_string: bool,
+    /// The first byte of the block is escaped.
+    pub(super) escaped: bool,
+}
+
+/// The brackets of a block that are not in strings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Brackets {
+    pub(super) opening: u64,
+    pub(super) closing: u64,
+}
+
+/// The bytes of a block that matter, wherever they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Masks {
+    quotes: u64,
+    escapes: u64,
+    opening: u64,
+    closing: u64,
+}
+
+/// The brackets of a block, and what goes on into the next.
+#[inline]
+pub(super) fn brackets(block: &[u8; BLOCK], carry: Carry) -> (Brackets, Carry) {
+    let masks = masks(block);
+    let (escaped, escapes_next) = if masks.escapes == 0 {
+        (u64::from(carry.escaped), false)
+    } else {
+        escaped(masks.escapes, carry.escaped)
+    };
+    // Each bit tells whether the number of quotes up to it is odd.
+    let mut within = masks.quotes & !escaped;
+    for shift in [1, 2, 4, 8, 16, 32] {
+        within ^= within << shift;
+    }
+    if carry.in_string {
+        within = !within;
+    }
+    let brackets = Brackets {
+        opening: masks.opening & !within,
+        closing: masks.closing & !within,
+    };
+    let carry = Carry {
+        in_string: within >> 63 == 1,
+        escaped: escapes_next,
+    };
+    (brackets, carry)
+}
+
+impl Brackets {
+    /// Behind which byte nothing is open any more, if `depth` were at the beginning.
+    pub(super) fn end(self, mut depth: u32) -> Option<usize> {
+        let mut both = self.opening | self.closing;
+        while both != 0 {
+            let at = both.trailing_zeros();
+            both &= both - 1;
+            if self.opening >> at & 1 == 1 {
+                depth += 1;
+                continue;
+            }
+            depth -= 1;
+            if depth == 0 {
+                return Some(at as usize + 1);
+            }
+        }
+        None
+    }
+}
+
+/// The bytes that are escaped by the one before them, and whether the first of the next block is.
+#[cold]
+fn escaped(mut escapes: u64, first: bool) -> (u64, bool) {
+    let mut escaped = u64::from(first);
+    escapes &= !escaped;
+    while escapes != 0 {
+        let at = escapes.trailing_zeros();
+        if at == 63 {
+            return (escaped, true);
+        }
+        escaped |= 2 << at;
+        escapes &= !(3 << at);
+    }
+    (escaped, false)
+}
+
+/// Brackets differ from braces by this bit only, and no other character becomes one by it.
+const BRACE_BIT: u8 = 0x20;
+
+#[inline]
+fn masks(block: &[u8; BLOCK]) -> Masks {
+    let [quote, escape, open, close, brace_bit] =
+        [b'"', b'\\', b'{', b'}', BRACE_BIT].map(u8x16::splat);
+    let mut masks = Masks::default();
+    let (quarters, _) = block.as_chunks::<16>();
+    for (n, quarter) in quarters.iter().enumerate() {
+        let bytes = u8x16::new(*quarter);
+        let braces = bytes | brace_bit;
+        let bits = |found: u8x16| u64::from(found.to_bitmask()) << (n * 16);
+        masks.quotes |= bits(bytes.simd_eq(quote));
+        masks.escapes |= bits(bytes.simd_eq(escape));
+        masks.opening |= bits(braces.simd_eq(open));
+        masks.closing |= bits(braces.simd_eq(close));
+    }
+    masks
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn block() -> impl Strategy<Value = [u8; BLOCK]> {
+        let byte = prop_oneof![any::<u8>(), prop::sample::select(&b"\"\"\\\\{}[]"[..])];
+        prop::collection::vec(byte, BLOCK).prop_map(|bytes| bytes.try_into().expect("a block"))
+    }
+
+    /// Byte by byte, as JSON is defined.
+    fn walked(block: &[u8; BLOCK], mut carry: Carry) -> (Brackets, Carry) {
+        let (mut opening, mut closing) = (0, 0);
+        for (n, byte) in block.iter().enumerate() {
+            let escaped = std::mem::take(&mut carry.escaped);
+            match byte {
+                _ if escaped => {}
+                b'\\' => carry.escaped = true,
+                b'"' => carry.in_string = !carry.in_string,
+                _ => {}
+            }
+            if !carry.in_string {
+                opening |= u64::from(matches!(byte, b'{' | b'[')) << n;
+                closing |= u64::from(matches!(byte, b'}' | b']')) << n;
+            }
+        }
+        (Brackets { opening, closing }, carry)
+    }
+
+    proptest! {
+        #[test]
+        fn a_block_says_what_a_walk_over_its_bytes_says(block in block(), in_string in any::<bool>(), escaped in any::<bool>()) {
+            let carry = Carry { in_string, escaped };
+            prop_assert_eq!(brackets(&block, carry), walked(&block, carry));
+        }
+    }
+}
