@@ -144,7 +144,13 @@ impl Reasons {
         self.0.iter().map(|r| r.file.as_str())
     }
 
-    fn find(&self, file: &str, scenario: &str, step: usize, fields: &[String]) -> Option<String> {
+    pub(crate) fn find(
+        &self,
+        file: &str,
+        scenario: &str,
+        step: usize,
+        fields: &[String],
+    ) -> Option<String> {
         let reason = self
             .0
             .iter()
@@ -156,7 +162,7 @@ impl Reasons {
 }
 
 /// Where two outcomes differ, and how.
-fn differences(expected: &Outcome, got: &Outcome) -> Result<Vec<String>> {
+pub(crate) fn differences(expected: &Outcome, got: &Outcome) -> Result<Vec<String>> {
     let mut out = Vec::new();
     let (expected, got) = (serde_json::to_value(expected)?, serde_json::to_value(got)?);
     walk(&expected, &got, "", &mut out);

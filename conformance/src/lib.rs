@@ -8,6 +8,7 @@
 //! | [`normal`] | replaces what differs from run to run by placeholders |
 //! | [`golden`] | the recorded answers |
 //! | [`compare`] | field by field, and the reasons for what differs on purpose |
+//! | [`definitions`] | definitions of custom resources, requests made from them, and their recorded answers |
 //! | [`report`] | `CONFORMANCE.md` |
 //!
 //! ```
@@ -32,6 +33,7 @@
 //! ```
 
 pub mod compare;
+pub mod definitions;
 pub mod golden;
 pub mod normal;
 pub mod report;

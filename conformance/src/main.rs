@@ -7,6 +7,7 @@ use clap::Parser;
 use futures_util::{StreamExt, stream};
 use kubewright_conformance::{
     compare::{self, Comparison, Reasons, compare_file},
+    definitions::{self, Project, recorded::Recording},
     folder,
     golden::{self, Golden, Recorded},
     report::report,
@@ -14,7 +15,6 @@ use kubewright_conformance::{
     scenario::{self, Scenario, ScenarioFile},
     server::Server,
 };
-use serde_json::Value;
 
 /// How many scenarios run at once.
 const AT_ONCE: usize = 12;
@@ -35,6 +35,9 @@ struct Args {
     /// Write the answers down instead of comparing them
     #[arg(long, requires = "kubeconfig")]
     record: bool,
+    /// Make new requests from the schemas of definitions instead of asking the recorded ones again
+    #[arg(long, requires = "record")]
+    remake: bool,
     /// Write CONFORMANCE.md
     #[arg(long, conflicts_with = "record")]
     report: bool,
@@ -56,9 +59,13 @@ async fn main() -> ExitCode {
 
 async fn run(args: Args) -> Result<bool> {
     let mut files = scenario::load(&folder().join("scenarios"))?;
+    let mut projects = definitions::load()?;
     if !args.names.is_empty() {
-        files.retain(|file| args.names.iter().any(|n| file.name.starts_with(n.as_str())));
-        ensure!(!files.is_empty(), "no scenario file is called that");
+        let named = |name: &str| args.names.iter().any(|n| name.starts_with(n.as_str()));
+        files.retain(|file| named(&file.name));
+        projects.retain(|project| named(&project.name));
+        let found = files.len() + projects.len();
+        ensure!(found > 0, "no scenario file is called that");
     }
     let server = match &args.kubeconfig {
         Some(path) => Some(Server::of_kubeconfig(path, args.context.clone()).await?),
@@ -67,19 +74,24 @@ async fn run(args: Args) -> Result<bool> {
     if args.record {
         let server = server.context("no server")?;
         record(&server, &files).await?;
+        for project in &projects {
+            let kept = match args.remake {
+                true => None,
+                false => Recording::load(&folder().join("golden"), project).ok(),
+            };
+            let recording = definitions::record(&server, project, kept).await?;
+            recording.save(&folder().join("golden"), project)?;
+            println!("{}: {}", project.name, recording.about(project));
+        }
         return Ok(true);
     }
     let whole = args.names.is_empty();
     ensure!(whole || !args.report, "a report is about all scenarios");
-    compare(server.as_ref(), &files, args.report).await
+    compare(server.as_ref(), &files, &projects, args.report).await
 }
 
 async fn record(server: &Server, files: &[ScenarioFile]) -> Result<()> {
-    let version = server
-        .ask("GET", "/version", &Default::default(), Vec::new())
-        .await?;
-    let version: Value = serde_json::from_slice(&version.body)?;
-    let version = version["gitVersion"].as_str().context("no version")?;
+    let version = server.release().await?;
     let scenarios = files
         .iter()
         .flat_map(|file| file.scenarios.iter().map(move |scenario| (file, scenario)));
@@ -104,7 +116,7 @@ async fn record(server: &Server, files: &[ScenarioFile]) -> Result<()> {
             continue;
         }
         let steps: usize = scenarios.iter().map(|s| s.steps.len()).sum();
-        let server = version.to_owned();
+        let server = version.clone();
         golden::save(
             &folder().join("golden"),
             &file.name,
@@ -129,33 +141,29 @@ async fn agreed(server: &Server, scenario: &Scenario) -> Result<Vec<Outcome>> {
     bail!("{:?} is answered differently each time", scenario.name)
 }
 
-async fn compare(server: Option<&Server>, files: &[ScenarioFile], write: bool) -> Result<bool> {
+async fn compare(
+    server: Option<&Server>,
+    files: &[ScenarioFile],
+    projects: &[Project],
+    write: bool,
+) -> Result<bool> {
     let reasons = Reasons::load(&folder().join("differences.yaml"))?;
     let mut comparisons: Vec<Comparison> = Vec::new();
     let (mut release, mut good) = (String::new(), true);
     for file in files {
         let golden = golden::load(&folder().join("golden"), &file.name)?;
         let comparison = compare_file(server, file, &golden, &reasons).await?;
-        println!(
-            "{}: {} of {} steps equal",
-            file.name,
-            comparison.steps - comparison.differences.len(),
-            comparison.steps
-        );
-        for difference in comparison.unexplained() {
-            good = false;
-            println!(
-                "  {}, step {}: {}",
-                difference.scenario, difference.step, difference.title
-            );
-            for field in &difference.fields {
-                println!("    {field}");
-            }
-        }
+        good &= tell(&comparison);
         release = golden.server;
         comparisons.push(comparison);
     }
-    let names: Vec<&str> = files.iter().map(|f| f.name.as_str()).collect();
+    for project in projects {
+        let recording = Recording::load(&folder().join("golden"), project)?;
+        let comparison = definitions::compare(server, project, &recording, &reasons).await?;
+        good &= tell(&comparison);
+        comparisons.push(comparison);
+    }
+    let names: Vec<&str> = comparisons.iter().map(|c| c.file.as_str()).collect();
     for reason in reasons.unused(&names) {
         good = false;
         println!("a reason for no difference: {reason}");
@@ -169,4 +177,23 @@ async fn compare(server: Option<&Server>, files: &[ScenarioFile], write: bool) -
         fs::write(path, report(&comparisons, &release))?;
     }
     Ok(good)
+}
+
+/// Says how a comparison went, and whether nothing differs that should not.
+fn tell(comparison: &Comparison) -> bool {
+    let equal = comparison.steps - comparison.differences.len();
+    println!(
+        "{}: {equal} of {} steps equal",
+        comparison.file, comparison.steps
+    );
+    for difference in comparison.unexplained() {
+        println!(
+            "  {}, step {}: {}",
+            difference.scenario, difference.step, difference.title
+        );
+        for field in &difference.fields {
+            println!("    {field}");
+        }
+    }
+    comparison.unexplained().next().is_none()
 }

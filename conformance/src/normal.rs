@@ -179,6 +179,27 @@ impl Normal {
     }
 }
 
+/// With the placeholders of times, uids and versions without their numbers: where it is a matter of luck which come together.
+pub fn without_numbers(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(key, value)| (key, without_numbers(value)))
+            .collect::<Map<_, _>>()
+            .into(),
+        Value::Array(items) => items.into_iter().map(without_numbers).collect(),
+        Value::String(text) => {
+            let numbered = |mark: &str| text.starts_with(mark) && text.ends_with('>');
+            let known = ["time", "uid", "version"];
+            match known.iter().find(|name| numbered(&format!("<{name} "))) {
+                Some(name) => format!("<{name}>").into(),
+                None => Value::String(text),
+            }
+        }
+        other => other,
+    }
+}
+
 /// The place of a text among those seen, from one.
 fn number(seen: &mut Vec<String>, text: &str) -> usize {
     if let Some(at) = seen.iter().position(|t| t == text) {

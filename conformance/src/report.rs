@@ -16,7 +16,9 @@ pub fn report(comparisons: &[Comparison], release: &str) -> String {
 Written by `cargo xtask conformance --report`; not by hand. The scenarios in [`conformance/scenarios`](conformance/scenarios)
 were asked of kube-apiserver {release}, and its answers are in [`conformance/golden`](conformance/golden). Here is how Kubewright
 answers the same requests. Compared are the status code, the content type, the warnings, every field of the body, and
-after each write what is stored, managed fields included.
+after each write what is stored, managed fields included. The area `definitions` installs the custom resource definitions in
+[`conformance/definitions`](conformance/definitions), of public projects and our own, and compares their conditions, their
+OpenAPI documents, and what becomes of objects made from their schemas, right and wrong.
 
 {scenarios} scenarios with {steps} steps: {} equal, {different} different.
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    normal::Normal,
+    normal::{Normal, without_numbers},
     scenario::{Body, Scenario, Step},
     server::{Answer, Server},
 };
@@ -99,7 +99,7 @@ impl<'a> Session<'a> {
             headers.insert(name.to_lowercase(), self.filled(value));
         }
         let writes = step.method != "GET";
-        if writes {
+        if writes && !step.quick {
             self.server.tick().await;
         }
         let answer = self
@@ -115,7 +115,10 @@ impl<'a> Session<'a> {
                 .map_or_else(|| found.to_string(), str::to_owned);
             self.saved.insert(name.clone(), text);
         }
-        let seen = self.normal.value(&given);
+        let mut seen = self.normal.value(&given);
+        if step.quick {
+            seen = without_numbers(seen);
+        }
         let stored = match writes && step.look {
             true => self.look(&step.method, &path, &body, &given, &seen).await?,
             false => None,

@@ -10,6 +10,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use kubewright_schema::parse_yaml;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The words a step may begin with, the methods they mean and the content types.
@@ -49,7 +50,7 @@ pub struct Scenario {
 }
 
 /// A request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Step {
     /// As it is written in the file: `APPLY <core>/configmaps/a?fieldManager=m`.
     pub title: String,
@@ -62,15 +63,41 @@ pub struct Step {
     /// The body, with placeholders.
     pub body: Option<Body>,
     /// More headers; they win over the usual ones.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// What to keep of the answer: names and dotted paths.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub save: BTreeMap<String, String>,
     /// Whether to look at the stored object after a write.
     pub look: bool,
+    /// Whether no time need pass before: a dry run of which the times are not compared.
+    #[serde(default)]
+    pub quick: bool,
+}
+
+impl Step {
+    /// A request that begins with one of the words of scenario files.
+    pub fn new(title: &str, word: &str, path: &str, body: Option<Body>) -> Self {
+        let (method, content_type) = match WORDS.iter().find(|(w, ..)| *w == word) {
+            Some((_, method, content_type)) => (*method, *content_type),
+            None => (word, ""),
+        };
+        Self {
+            title: format!("{title}: {word}"),
+            method: method.to_owned(),
+            path: path.to_owned(),
+            content_type: content_type.to_owned(),
+            body,
+            headers: BTreeMap::new(),
+            save: BTreeMap::new(),
+            look: true,
+            quick: false,
+        }
+    }
 }
 
 /// What is sent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Body {
     /// Sent as JSON.
     Json(Value),
@@ -199,6 +226,7 @@ fn step(given: &Value, abbreviations: &BTreeMap<String, Value>) -> Result<Step> 
         headers,
         save,
         look,
+        quick: false,
     })
 }
 

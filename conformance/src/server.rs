@@ -86,6 +86,16 @@ impl Server {
         self.clock.is_none()
     }
 
+    /// The release it says it is: `v1.36.3`.
+    pub async fn release(&self) -> Result<String> {
+        let version = self
+            .ask("GET", "/version", &Default::default(), Vec::new())
+            .await?;
+        let version: serde_json::Value = serde_json::from_slice(&version.body)?;
+        let version = version["gitVersion"].as_str().context("no version")?;
+        Ok(version.to_owned())
+    }
+
     /// Lets a second pass; a server of its own has the beginning of a second then.
     pub async fn tick(&self) {
         match &self.clock {

@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, fmt::Write, sync::OnceLock};
 
 use kubewright_conformance::{
-    compare::{Reasons, compare_file},
+    compare::{Comparison, Reasons, compare_file},
+    definitions::{self, Project, recorded::Recording},
     folder, golden,
     scenario::{self, ScenarioFile},
 };
@@ -22,6 +23,35 @@ macro_rules! areas {
 
 areas! { access apply cluster core managers network patch policy storage workloads }
 
+macro_rules! projects {
+    ($($test:ident: $project:literal;)*) => {
+        const PROJECTS: &[&str] = &[$($project),*];
+        $(
+            #[tokio::test]
+            async fn $test() {
+                check_project($project).await;
+            }
+        )*
+    };
+}
+
+projects! {
+    definitions_of_argo_rollouts: "definitions/argo-rollouts";
+    definitions_of_argo_workflows: "definitions/argo-workflows";
+    definitions_of_cert_manager: "definitions/cert-manager";
+    definitions_of_cluster_api: "definitions/cluster-api";
+    definitions_of_gateway_api: "definitions/gateway-api";
+    definitions_of_our_own: "definitions/own";
+    definitions_of_prometheus_operator: "definitions/prometheus-operator";
+}
+
+#[test]
+fn every_project_has_a_test() {
+    let found: BTreeSet<&str> = all_projects().iter().map(|p| p.name.as_str()).collect();
+    let listed: BTreeSet<&str> = PROJECTS.iter().copied().collect();
+    assert_eq!(found, listed);
+}
+
 #[test]
 fn every_area_has_a_test() {
     let found: BTreeSet<&str> = files()
@@ -35,7 +65,8 @@ fn every_area_has_a_test() {
 #[test]
 fn every_difference_has_a_file() {
     let reasons = Reasons::load(&folder().join("differences.yaml")).unwrap();
-    let names: BTreeSet<&str> = files().iter().map(|f| f.name.as_str()).collect();
+    let mut names: BTreeSet<&str> = files().iter().map(|f| f.name.as_str()).collect();
+    names.extend(PROJECTS);
     for file in reasons.files() {
         assert!(names.contains(file), "{file}");
     }
@@ -46,6 +77,38 @@ fn files() -> &'static [ScenarioFile] {
     FILES.get_or_init(|| scenario::load(&folder().join("scenarios")).unwrap())
 }
 
+fn all_projects() -> &'static [Project] {
+    static ALL: OnceLock<Vec<Project>> = OnceLock::new();
+    ALL.get_or_init(|| definitions::load().unwrap())
+}
+
+async fn check_project(name: &str) {
+    let reasons = Reasons::load(&folder().join("differences.yaml")).unwrap();
+    let project = all_projects().iter().find(|p| p.name == name).unwrap();
+    let recording = Recording::load(&folder().join("golden"), project).unwrap();
+    let comparison = definitions::compare(None, project, &recording, &reasons);
+    let mut complaints = String::new();
+    complain(&mut complaints, &comparison.await.unwrap());
+    for reason in reasons.unused(&[name]) {
+        _ = writeln!(complaints, "a reason for no difference: {reason}");
+    }
+    assert!(complaints.is_empty(), "\n{complaints}");
+}
+
+fn complain(complaints: &mut String, comparison: &Comparison) {
+    for difference in comparison.unexplained() {
+        let (scenario, step) = (&difference.scenario, difference.step);
+        _ = writeln!(
+            complaints,
+            "{}: {scenario}, step {step}: {}",
+            comparison.file, difference.title
+        );
+        for field in &difference.fields {
+            _ = writeln!(complaints, "    {field}");
+        }
+    }
+}
+
 async fn check(area: &str) {
     let reasons = Reasons::load(&folder().join("differences.yaml")).unwrap();
     let mut complaints = String::new();
@@ -54,17 +117,7 @@ async fn check(area: &str) {
     for file in files().iter().filter(|f| f.name.starts_with(&prefix)) {
         let recorded = golden::load(&folder().join("golden"), &file.name).unwrap();
         let comparison = compare_file(None, file, &recorded, &reasons).await.unwrap();
-        for difference in comparison.unexplained() {
-            let (scenario, step) = (&difference.scenario, difference.step);
-            _ = writeln!(
-                complaints,
-                "{}: {scenario}, step {step}: {}",
-                file.name, difference.title
-            );
-            for field in &difference.fields {
-                _ = writeln!(complaints, "    {field}");
-            }
-        }
+        complain(&mut complaints, &comparison);
         names.push(file.name.as_str());
     }
     for reason in reasons.unused(&names) {

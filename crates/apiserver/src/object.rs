@@ -75,6 +75,11 @@ impl Selectable {
         Self { fields, view }
     }
 
+    /// The labels, in order.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|field| &*field.label)
+    }
+
     /// Where in a summary the value of a label is.
     pub fn position(&self, label: &str) -> Option<usize> {
         self.fields.iter().position(|f| &*f.label == label)

@@ -17,7 +17,7 @@ use kubewright_schema::{
         coerce::{Passage, conform, refresh},
         default::apply_defaults,
         object::{
-            ObjectRules, ScalePaths, prepare_for_create, prepare_for_status_update,
+            ObjectRules, ScalePaths, default_status, prepare_for_create, prepare_for_status_update,
             prepare_for_update,
         },
         rules::compile_rules,
@@ -103,6 +103,7 @@ impl Judge {
         let mut object = judged.arrive(object)?;
         prepare_for_create(&mut object, judged.has_status);
         let errors = judged.rules().judge_create(&object);
+        default_status(&mut object, &judged.schema);
         judged.answer(object, &errors)
     }
 

@@ -19,6 +19,18 @@ const ANY_LIST: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetada
 /// How deep a declared schema is looked into; deeper parts are left out.
 const DEEPEST: usize = 120;
 
+/// What an embedded object has, and how that is described.
+const EMBEDDED: [(&str, &str); 2] = [
+    (
+        "apiVersion",
+        "apiVersion defines the versioned schema of this representation of an object. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+    ),
+    (
+        "kind",
+        "kind is a string value representing the type of this object. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+    ),
+];
+
 /// The schema of the kind.
 pub(super) fn object(
     resource: &Resource,
@@ -32,11 +44,14 @@ pub(super) fn object(
     };
     let open = schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
     match dialect {
+        // Clients would refuse what is not told of, so nothing is.
+        Dialect::V2 if open => schema.clear(),
         Dialect::V2 => schema = in_v2(schema, 0),
         Dialect::V3 => tell_int_or_string(&mut schema, 0),
     }
     schema.insert("type".into(), "object".into());
     if !(open && dialect == Dialect::V2) {
+        tell_embedded(&mut schema, dialect, descriptions, 0);
         let properties = schema
             .entry("properties")
             .or_insert_with(|| Value::Object(Map::new()));
@@ -44,7 +59,7 @@ pub(super) fn object(
             type_fields(properties, ANY_OBJECT, OBJECT_META, dialect, descriptions);
         }
     }
-    schema.insert("x-kubernetes-group-version-kind".into(), kind(resource, ""));
+    mark(&mut schema, resource, &resource.kind.kind);
     Value::Object(schema)
 }
 
@@ -69,13 +84,25 @@ pub(super) fn list(
     );
     type_fields(&mut properties, ANY_LIST, LIST_META, dialect, descriptions);
     let name = &resource.kind.kind;
-    json!({
-        "description": format!("{name}List is a list of {name}"),
-        "type": "object",
-        "required": ["items"],
-        "properties": properties,
-        "x-kubernetes-group-version-kind": kind(resource, "List"),
-    })
+    let of_list = list_kind(resource);
+    let mut schema = Map::new();
+    schema.insert(
+        "description".into(),
+        format!("{of_list} is a list of {name}").into(),
+    );
+    schema.insert("type".into(), "object".into());
+    schema.insert("required".into(), json!(["items"]));
+    schema.insert("properties".into(), properties.into());
+    mark(&mut schema, resource, &of_list);
+    Value::Object(schema)
+}
+
+/// The kind of a list of them.
+pub(super) fn list_kind(resource: &Resource) -> String {
+    match &resource.custom {
+        Some(custom) => custom.list_kind().to_owned(),
+        None => format!("{}List", resource.kind.kind),
+    }
 }
 
 /// What the schema of a kind refers to.
@@ -100,9 +127,18 @@ fn declared_nothing() -> Map<String, Value> {
     )])
 }
 
-fn kind(resource: &Resource, suffix: &str) -> Value {
+/// Says which kind it is, and which of its fields selectors may name.
+fn mark(schema: &mut Map<String, Value>, resource: &Resource, name: &str) {
     let kind = &resource.kind;
-    json!([{"group": kind.group, "kind": format!("{}{suffix}", kind.kind), "version": kind.version}])
+    schema.insert(
+        "x-kubernetes-group-version-kind".into(),
+        json!([{"group": kind.group, "kind": name, "version": kind.version}]),
+    );
+    let labels = resource.selectable.labels();
+    let fields: Vec<Value> = labels.map(|label| json!({"fieldPath": label})).collect();
+    if resource.custom.is_some() && !fields.is_empty() {
+        schema.insert("x-kubernetes-selectable-fields".into(), fields.into());
+    }
 }
 
 fn type_fields(
@@ -150,6 +186,49 @@ fn tell_int_or_string(schema: &mut Map<String, Value>, depth: usize) {
     for property in properties.into_iter().flat_map(|all| all.values_mut()) {
         if let Value::Object(inner) = property {
             tell_int_or_string(inner, depth + 1);
+        }
+    }
+}
+
+/// An embedded object is told to have what every object has.
+fn tell_embedded(
+    schema: &mut Map<String, Value>,
+    dialect: Dialect,
+    descriptions: &dyn Descriptions,
+    depth: usize,
+) {
+    if depth > DEEPEST {
+        return;
+    }
+    for key in ["items", "additionalProperties"] {
+        if let Some(Value::Object(inner)) = schema.get_mut(key) {
+            tell_embedded(inner, dialect, descriptions, depth + 1);
+        }
+    }
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for property in properties.into_iter().flat_map(|all| all.values_mut()) {
+        if let Value::Object(inner) = property {
+            tell_embedded(inner, dialect, descriptions, depth + 1);
+        }
+    }
+    let is = |key: &str| schema.get(key) == Some(&Value::Bool(true));
+    let open = is("x-kubernetes-preserve-unknown-fields") && dialect == Dialect::V2;
+    if open || !is("x-kubernetes-embedded-resource") {
+        return;
+    }
+    let properties = schema.entry("properties").or_insert_with(|| json!({}));
+    if let Value::Object(properties) = properties {
+        type_fields(properties, ANY_OBJECT, OBJECT_META, dialect, descriptions);
+        for (name, text) in EMBEDDED {
+            properties.insert(name.into(), json!({"type": "string", "description": text}));
+        }
+    }
+    let required = schema.entry("required").or_insert_with(|| json!([]));
+    if let Value::Array(required) = required {
+        for name in ["kind", "apiVersion"] {
+            if !required.iter().any(|r| r == name) {
+                required.push(name.into());
+            }
         }
     }
 }

@@ -250,7 +250,7 @@ impl<'a> Definitions<'a> {
     }
 
     /// The kinds whose objects the struct holds. Options and events travel under every group version; a document of one
-    /// group version names that one and the core.
+    /// group version names that one and the core, unless the group version is not built in: then all that clients know.
     fn kinds(&self, ty: &StructType) -> Vec<Kind<'a>> {
         let everywhere = ["DeleteOptions", "WatchEvent"]
             .into_iter()
@@ -258,12 +258,14 @@ impl<'a> Definitions<'a> {
         let Some(kind) = everywhere else {
             return KINDS_OF.get(ty.openapi).cloned().unwrap_or_default();
         };
-        let known = OPTION_VERSIONS.iter().filter(|(group, version)| {
-            let home = self.home.as_ref();
-            home.is_none_or(|home| {
-                (*group, *version) == ("", "v1")
-                    || (*group, *version) == (home.group.as_str(), home.version.as_str())
-            })
+        let is = |home: &GroupVersion, pair: &(&str, &str)| {
+            *pair == (home.group.as_str(), home.version.as_str())
+        };
+        let built_in = |home: &GroupVersion| OPTION_VERSIONS.iter().any(|pair| is(home, pair));
+        let known = OPTION_VERSIONS.iter().filter(|pair| match &self.home {
+            None => true,
+            Some(home) if built_in(home) => **pair == ("", "v1") || is(home, pair),
+            Some(_) => !NOT_FOR_CLIENTS.contains(&pair.0),
         });
         known
             .map(|(group, version)| Kind {
@@ -274,6 +276,14 @@ impl<'a> Definitions<'a> {
             .collect()
     }
 }
+
+/// Groups that clients in Go have no types for: upstream describes custom resources with the clients' scheme.
+const NOT_FOR_CLIENTS: [&str; 4] = [
+    "admission.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "imagepolicy.k8s.io",
+];
 
 /// The kinds of each struct.
 static KINDS_OF: LazyLock<HashMap<&'static str, Vec<Kind<'static>>>> = LazyLock::new(|| {

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use kubewright_catalog::types::StructType;
 use kubewright_machinery::gvk::GroupVersionKind;
 
-use super::names;
+use super::{custom, names};
 use crate::registry::Resource;
 
 /// A path and what can be done there.
@@ -192,8 +192,10 @@ impl Definition {
         match self {
             Self::Struct(ty) => ty.openapi.into(),
             Self::Special(special) => special.name().into(),
-            Self::Custom(resource) => custom_name(resource, "").into(),
-            Self::CustomList(resource) => custom_name(resource, "List").into(),
+            Self::Custom(resource) => custom_name(resource, &resource.kind.kind).into(),
+            Self::CustomList(resource) => {
+                custom_name(resource, &custom::list_kind(resource)).into()
+            }
         }
     }
 }
@@ -224,12 +226,7 @@ impl Special {
     }
 }
 
-fn custom_name(resource: &Resource, suffix: &str) -> String {
+fn custom_name(resource: &Resource, name: &str) -> String {
     let kind = &resource.kind;
-    format!(
-        "{}.{}.{}{suffix}",
-        names::reversed(&kind.group),
-        kind.version,
-        kind.kind
-    )
+    format!("{}.{}.{name}", names::reversed(&kind.group), kind.version)
 }

@@ -50,6 +50,10 @@ impl Strategy for Main {
         object::prepare_for_create(object, self.0.has_status);
     }
 
+    fn complete_new(&self, object: &mut Value) {
+        object::default_status(object, &self.0.schema);
+    }
+
     fn prepare_for_update(&self, object: &mut Value, old: &Value) {
         object::prepare_for_update(object, old, self.0.has_status);
     }

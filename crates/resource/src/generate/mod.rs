@@ -6,12 +6,14 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`place`] | where a value can stand |
 //! | [`rng`] | numbers from a seed |
 //! | `sampler` | values of one place of the schema |
 //! | `text` | texts of a pattern or a format |
 //! | [`mod@mutate`] | objects that are wrong somewhere |
 
 pub mod mutate;
+pub mod place;
 pub mod rng;
 mod sampler;
 mod text;
@@ -21,6 +23,7 @@ use serde_json::{Value, json};
 
 use crate::{definition::CustomKind, judge::Judge};
 pub use mutate::mutate;
+pub use place::Place;
 pub use rng::Rng;
 use sampler::{Effort, Sampler};
 
@@ -70,6 +73,25 @@ impl<'a> Generator<'a> {
     pub fn minimal(&self, rng: &mut Rng) -> Result<Value, NotFound> {
         let small = self.find(rng, Effort::Least);
         small.or_else(|_| self.find(rng, Effort::Any))
+    }
+
+    /// Every place of the schema, the whole object first.
+    pub fn places(&self) -> Vec<Place<'_>> {
+        let mut out = Vec::new();
+        place::collect(&self.sampler, &mut Vec::new(), &mut out);
+        out
+    }
+
+    /// Makes sure that an object has a value at a place, with as little as possible around it. The answer is where, as a
+    /// JSON pointer.
+    pub fn fill(&self, object: &mut Value, place: &Place<'_>, rng: &mut Rng) -> Option<String> {
+        place::fill(&self.sampler, object, &place.steps, rng)
+    }
+
+    /// A value of a place that fits its types and bounds, but its rules only by chance: little or much of it.
+    pub fn unruly(&self, place: &Place<'_>, much: bool, rng: &mut Rng) -> Option<Value> {
+        let effort = if much { Effort::Any } else { Effort::Least };
+        place::unruly(&self.sampler, &place.steps, rng, effort)
     }
 
     #[allow(clippy::result_large_err)]

@@ -34,13 +34,13 @@ pub(super) enum Effort {
 
 /// Makes values of one place.
 pub(super) struct Sampler {
-    schema: Value,
+    pub(super) schema: Value,
     depth: usize,
     /// What a value must fulfil that is found by trying.
     trial: Option<Trial>,
-    properties: Vec<(String, Sampler, bool)>,
-    additional: Option<Box<Sampler>>,
-    items: Option<Box<Sampler>>,
+    pub(super) properties: Vec<(String, Sampler, bool)>,
+    pub(super) additional: Option<Box<Sampler>>,
+    pub(super) items: Option<Box<Sampler>>,
 }
 
 struct Trial {
@@ -104,7 +104,8 @@ impl Sampler {
         value
     }
 
-    fn once(&self, rng: &mut Rng, effort: Effort) -> Value {
+    /// A value that need not stand the trial.
+    pub(super) fn once(&self, rng: &mut Rng, effort: Effort) -> Value {
         let schema = &self.schema;
         if let Some(values) = schema["enum"].as_array() {
             return rng.pick(values).cloned().unwrap_or_default();

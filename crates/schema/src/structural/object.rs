@@ -15,6 +15,7 @@ use kubewright_machinery::{
 use serde_json::{Value, json};
 
 use super::{
+    default::apply_defaults,
     embedded::validate_embedded,
     list_types::validate_list_types,
     model::Structural,
@@ -63,6 +64,14 @@ pub fn prepare_for_create(object: &mut Value, has_status: bool) {
         put(object, "status", None);
     }
     object["metadata"]["generation"] = json!(1);
+}
+
+/// The default of a status that a creator could not set. A new object is judged without it; whoever reads it sees it.
+pub fn default_status(object: &mut Value, schema: &Structural) {
+    let has_default = |status: &Structural| status.default.is_some();
+    if object.get("status").is_none() && schema.property("status").is_some_and(has_default) {
+        apply_defaults(object, schema);
+    }
 }
 
 /// What becomes of an object that replaces another.

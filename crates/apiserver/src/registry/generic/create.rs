@@ -69,7 +69,7 @@ impl Generic {
     pub(super) async fn store_new(
         &self,
         cx: &RequestContext,
-        object: Value,
+        mut object: Value,
         dry_run: bool,
         generated: bool,
     ) -> Result<Object, Status> {
@@ -81,6 +81,7 @@ impl Generic {
                 "resourceVersion should not be set on objects to be created",
             ));
         }
+        self.strategy.complete_new(&mut object);
         let object = self.normalize(object)?;
         let key = self.key(cx.namespace(), &name);
         if dry_run {

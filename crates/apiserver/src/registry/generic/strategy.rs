@@ -25,6 +25,9 @@ pub trait Strategy: Send + Sync + 'static {
     /// Fields that a creator cannot set are cleared, those that the server owns are set.
     fn prepare_for_create(&self, _cx: &RequestContext, _object: &mut Value) {}
 
+    /// Whatever reading a new object back from storage would add: nobody judges that.
+    fn complete_new(&self, _object: &mut Value) {}
+
     /// Like `prepare_for_create`, given the stored object.
     fn prepare_for_update(&self, _object: &mut Value, _old: &Value) {}
 
