@@ -5,25 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+pub(crate) use kubewright_bench_operator::Sample;
 
 use crate::results::{Outcome, Section};
-
-/// What one turn found. Peers in processes of their own print it as one line of JSON.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Sample {
-    /// Figures by the key of their row.
-    pub(crate) figures: BTreeMap<String, f64>,
-    /// Digests of what was there at a point of the run, by the name of the point.
-    pub(crate) digests: BTreeMap<String, String>,
-    /// Processor time in all.
-    pub(crate) cpu_seconds: f64,
-    /// The most resident memory.
-    pub(crate) peak_bytes: f64,
-    /// What was measured, in which version.
-    pub(crate) versions: BTreeMap<String, String>,
-}
 
 /// Digests as they must be, by the name of the point. A contestant shows them all.
 pub(crate) type Digests = BTreeMap<String, String>;

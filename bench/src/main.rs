@@ -15,7 +15,6 @@
 //! | `server`, `endpoint` | API servers that we start; how to call one |
 //! | `wire` | the load generator's client: HTTP/1.1 over TLS, as little of it as a load needs |
 //! | `load`, `requests` | connections that send one request after another; the bytes of requests |
-//! | `proc` | memory and processor time of processes |
 
 mod cases;
 mod contest;
@@ -23,7 +22,6 @@ mod endpoint;
 mod load;
 mod machine;
 mod peer;
-mod proc;
 mod replay;
 mod report;
 mod requests;
@@ -42,6 +40,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Parser;
+use kubewright_bench_operator::proc;
 
 use crate::{
     cases::{Bench, Case},

@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::Context;
+pub(crate) use kubewright_bench_operator::median;
 use serde::{Deserialize, Serialize};
 
 use crate::{contest::Sample, machine::Machine, rows::Row};
@@ -130,15 +131,6 @@ impl Outcome {
     pub(crate) fn figure(&self, key: &str) -> Option<f64> {
         self.figures.get(key).and_then(|figures| median(figures))
     }
-}
-
-/// The one in the middle; of two, their mean.
-pub(crate) fn median(figures: &[f64]) -> Option<f64> {
-    let mut sorted = figures.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let upper = *sorted.get(sorted.len() / 2)?;
-    let lower = *sorted.get(sorted.len().checked_sub(1)? / 2)?;
-    Some((lower + upper) / 2.0)
 }
 
 #[cfg(test)]

@@ -15,8 +15,9 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
             "--release",
             "--package",
             "kubewright-cli",
-            "--bin",
-            "kubewright",
+            "--package",
+            "kubewright-bench-operator",
+            "--bins",
         ],
         &[],
     )?;

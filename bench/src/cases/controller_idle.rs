@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
+use kubewright_bench_operator::{Mode, Work};
+
 use super::{
     Bench, Case, controllers,
     servers::{self, VALUE_BYTES},
 };
-use crate::{
-    contest::Digests,
-    results::Section,
-    roles::controller::{Mode, Work},
-    rows::Row,
-};
+use crate::{contest::Digests, results::Section, rows::Row};
 
 pub(crate) const CASE: Case = Case {
     name: "controller-idle",

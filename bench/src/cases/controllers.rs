@@ -3,12 +3,14 @@
 
 use std::{process::Command, time::Duration};
 
+use anyhow::ensure;
+use kubewright_bench_operator::{Mode, Work};
+
 use super::{Bench, OURS};
 use crate::{
     contest::{Contestant, Digests, Sample, hold},
     peer::{self, Peer},
     results::Section,
-    roles::{self, controller::Work},
     server::Server,
 };
 
@@ -16,7 +18,7 @@ use crate::{
 pub(super) const PEER: &str = "controller-runtime";
 
 /// Makes a command that does the work that is given to it as JSON.
-type MakeCommand = Box<dyn Fn(&str) -> anyhow::Result<Command>>;
+type MakeCommand = Box<dyn Fn(&Work) -> anyhow::Result<Command>>;
 
 /// A program that is about to do a piece of work.
 pub(super) struct Program {
@@ -50,22 +52,39 @@ pub(super) fn contest(
                     kubeconfig: server.kubeconfig().display().to_string(),
                     ..work
                 };
-                let command = command(&serde_json::to_string(&work)?)?;
+                let command = command(&work)?;
                 Ok(Program { command, limit })
             })
         })
     };
-    let ours = side(OURS, Box::new(|work| roles::command("controller", work)));
+    let ours = side(OURS, Box::new(operator));
     let peer = match bench.peers.command(Peer::Go("controller")) {
         Ok(command) => side(
             PEER,
             Box::new(move |work| {
                 let mut command = command();
-                command.arg(work);
+                command.arg(serde_json::to_string(work)?);
                 Ok(command)
             }),
         ),
         Err(reason) => Contestant::absent(PEER, reason),
     };
     hold(section, rounds, expected, vec![ours, peer]);
+}
+
+/// Our program for the work, which is built beside this one.
+fn operator(work: &Work) -> anyhow::Result<Command> {
+    let name = match work.mode {
+        Mode::Idle => "kubewright-bench-hello",
+        Mode::Reconcile | Mode::Latency | Mode::Leader => "kubewright-bench-operator",
+    };
+    let program = std::env::current_exe()?.with_file_name(name);
+    ensure!(
+        program.is_file(),
+        "there is no {}: `cargo xtask bench` builds it",
+        program.display()
+    );
+    let mut command = Command::new(program);
+    command.arg(serde_json::to_string(work)?);
+    Ok(command)
 }

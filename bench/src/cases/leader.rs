@@ -2,13 +2,10 @@
 
 use std::time::Duration;
 
+use kubewright_bench_operator::{Mode, Work};
+
 use super::{Bench, Case, controllers, servers};
-use crate::{
-    contest::Digests,
-    results::Section,
-    roles::controller::{Mode, Work},
-    rows::Row,
-};
+use crate::{contest::Digests, results::Section, rows::Row};
 
 pub(crate) const CASE: Case = Case {
     name: "leader",

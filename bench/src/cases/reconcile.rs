@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::ensure;
+use kubewright_bench_operator::{Mode, Work};
 use serde_json::Value;
 
 use super::{
@@ -15,7 +16,6 @@ use crate::{
     endpoint::Endpoint,
     requests::{self, Template},
     results::Section,
-    roles::controller::{Mode, Work},
     rows::Row,
 };
 

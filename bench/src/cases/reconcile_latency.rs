@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
+use kubewright_bench_operator::{END, Mode, READY, Work};
 use tokio::task::JoinSet;
 
 use super::{
@@ -20,7 +21,6 @@ use crate::{
     replay::corpus::Digest,
     requests::{self, Template},
     results::Section,
-    roles::controller::{END, Mode, READY, Work},
     rows::Row,
     wire::{Answer, Connection},
 };

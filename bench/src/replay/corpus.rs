@@ -17,26 +17,7 @@ pub(crate) fn changed_pod(event: u64, pods: u64) -> u64 {
     event.wrapping_mul(7919) % pods.max(1)
 }
 
-/// A digest that does not depend on the order of the objects: the sum of a hash of key, uid and version of each.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Digest(u64);
-
-impl Digest {
-    /// Takes an object in.
-    pub(crate) fn add(&mut self, key: &str, uid: &str, version: &str) {
-        let text = [key, "|", uid, "|", version];
-        let bytes = text.iter().flat_map(|part| part.bytes());
-        let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        });
-        self.0 = self.0.wrapping_add(hash);
-    }
-
-    /// As it is compared.
-    pub(crate) fn text(self) -> String {
-        format!("{:016x}", self.0)
-    }
-}
+pub(crate) use kubewright_bench_operator::Digest;
 
 /// The digest of a cache that has all pods, after so many changes.
 pub(crate) fn expected(pods: u64, events: u64) -> String {

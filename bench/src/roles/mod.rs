@@ -6,12 +6,11 @@
 //! | `informer` | our informer on them |
 //! | `reading` | reads the same bytes and forgets them: what no informer can beat |
 //! | `workqueue` | our work queue |
-//! | `controller` | our managers and controllers, on a server |
 //! | `test-cluster` | the embedded server, as tests start it |
 //!
-//! All but `replay` print one line of JSON, as the peers do.
+//! All but `replay` print one line of JSON, as the peers do. Managers and controllers are in a program of their own,
+//! `bench/operator`.
 
-pub(crate) mod controller;
 pub(crate) mod informer;
 mod reading;
 mod test_cluster;
@@ -47,7 +46,6 @@ pub(crate) fn play() -> Option<anyhow::Result<()>> {
         "informer" => informer::run(&argument),
         "reading" => reading::run(&argument),
         "workqueue" => workqueue::run(&argument),
-        "controller" => controller::run(&argument),
         "test-cluster" => test_cluster::run(&argument),
         other => Err(anyhow::anyhow!("no role {other:?}")),
     };

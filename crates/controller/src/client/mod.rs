@@ -10,6 +10,7 @@
 //! | [`caches`] | one cache for each kind, made when it is first needed |
 
 pub mod caches;
+mod status;
 pub mod writes;
 
 use std::{sync::Arc, time::Duration};

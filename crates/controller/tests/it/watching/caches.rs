@@ -1,7 +1,7 @@
 //! What caches hold, and who shares them.
 
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::{ResourceExt, core::ApiResource};
+use k8s_openapi::api::{core::v1::ConfigMap, policy::v1::PodDisruptionBudget};
+use kube::{Api, ResourceExt, core::ApiResource};
 use kubewright_controller::{Controller, Filter, Manager};
 use kubewright_informer::IndexFn;
 use kubewright_machinery::labels::LabelSelector;
@@ -98,5 +98,39 @@ async fn a_cache_with_a_scope_holds_no_more() {
         .await
         .unwrap();
     assert_eq!(cached.len(), 1);
+    managed.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_is_written_alone_and_read_at_once() {
+    let cluster = TestCluster::start().await;
+    let budgets: Api<PodDisruptionBudget> = Api::default_namespaced(cluster.client());
+    let mut budget = PodDisruptionBudget::default();
+    budget.metadata.name = Some("b".into());
+    budgets.create(&Default::default(), &budget).await.unwrap();
+    let manager = Manager::new(cluster.client());
+    let client = manager.client();
+    let managed = Managed::start(&manager);
+    manager.elected().await;
+    let read = async || {
+        let found = client.get::<PodDisruptionBudget>("default", "b").await;
+        found.unwrap().expect("it is there")
+    };
+    let first = read().await;
+    let mut changed = (*first).clone();
+    changed.status.get_or_insert_default().current_healthy = Some(3);
+    changed
+        .spec
+        .get_or_insert_default()
+        .unhealthy_pod_eviction_policy = Some("AlwaysAllow".to_owned());
+    client.update_status(&changed).await.unwrap();
+    let second = read().await;
+    assert_eq!(second.status.as_ref().unwrap().current_healthy, Some(3));
+    assert_eq!(second.spec, first.spec, "nothing but the status");
+    let conflict = client.update_status(&changed).await.unwrap_err();
+    assert!(
+        matches!(&conflict, kube::Error::Api(status) if status.is_conflict()),
+        "{conflict}"
+    );
     managed.stop().await.unwrap();
 }

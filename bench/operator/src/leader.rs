@@ -9,11 +9,9 @@ use std::{
 };
 
 use anyhow::Context;
+use kubewright_bench_operator::{Sample, Work, manager, median};
 use kubewright_controller::{ElectionConfig, Group, ManagerError};
 use tokio::{sync::oneshot, task::JoinHandle};
-
-use super::{Work, ended};
-use crate::{contest::Sample, results::median};
 
 /// Whether ever more than one leads.
 #[derive(Default)]
@@ -33,7 +31,7 @@ struct Candidate {
 impl Candidate {
     async fn start(work: &Work, leading: &Arc<Leading>) -> anyhow::Result<Self> {
         let election = ElectionConfig::new("leader", &work.namespace);
-        let manager = work.manager().await?.leader_election(election).build()?;
+        let manager = manager(work).await?.leader_election(election).build()?;
         let (tell, leads) = oneshot::channel();
         let leading = leading.clone();
         manager.add(Group::LeaderElection, "work", |stop| async move {
@@ -86,4 +84,9 @@ pub(super) async fn measure(work: &Work) -> anyhow::Result<Sample> {
         .digests
         .insert("leaders at once".to_owned(), most.to_string());
     Ok(sample)
+}
+
+/// What a manager in a task of its own ended with.
+async fn ended(task: tokio::task::JoinHandle<Result<(), ManagerError>>) -> anyhow::Result<()> {
+    task.await?.context("the manager failed")
 }

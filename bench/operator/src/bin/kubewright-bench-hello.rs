@@ -1,4 +1,4 @@
-//! A manager with leader election, metrics and health, when there is nothing to do.
+//! The smallest controller: a manager with leader election, metrics and health, when there is nothing to do.
 
 use std::{
     sync::{
@@ -9,15 +9,21 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright_bench_operator::{Sample, Work, manager, proc, run, while_running};
 use kubewright_controller::{Action, Context, Controller, ElectionConfig, Error, Request};
 use tokio::net::TcpListener;
 
-use super::{Work, processor_time, while_running};
-use crate::{contest::Sample, proc};
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-pub(super) async fn measure(work: &Work) -> anyhow::Result<Sample> {
+fn main() -> anyhow::Result<()> {
+    run(async |work| measure(&work).await)
+}
+
+async fn measure(work: &Work) -> anyhow::Result<Sample> {
+    let me = [std::process::id()];
     let election = ElectionConfig::new("idle", &work.namespace);
-    let manager = work.manager().await?.leader_election(election).build()?;
+    let manager = manager(work).await?.leader_election(election).build()?;
     // One for metrics, one for health.
     for _ in 0..2 {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -35,11 +41,11 @@ pub(super) async fn measure(work: &Work) -> anyhow::Result<Sample> {
         }
         // What the start needed is given back.
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let (before, began) = (processor_time()?, Instant::now());
+        let (before, began) = (proc::processor_time(&me)?, Instant::now());
         tokio::time::sleep(Duration::from_millis(work.idle_millis)).await;
-        let used = (processor_time()? - before).as_secs_f64();
+        let used = (proc::processor_time(&me)? - before).as_secs_f64();
         let percent = 100.0 * used / began.elapsed().as_secs_f64();
-        let resident = proc::resident(&[std::process::id()])? as f64 / 1e6;
+        let resident = proc::resident(&me)? as f64 / 1e6;
         let mut sample = Sample::default();
         let figures = [("idle_percent", percent), ("resident_megabytes", resident)];
         let figures = figures.map(|(key, figure)| (key.to_owned(), figure));

@@ -8,17 +8,17 @@ use anyhow::Context;
 const TICKS_PER_SECOND: u64 = 100;
 
 /// Memory in use now, in bytes.
-pub(crate) fn resident(pids: &[u32]) -> anyhow::Result<u64> {
+pub fn resident(pids: &[u32]) -> anyhow::Result<u64> {
     status_bytes(pids, "VmRSS:")
 }
 
 /// The most memory that was in use since [`forget_peak`], in bytes.
-pub(crate) fn peak(pids: &[u32]) -> anyhow::Result<u64> {
+pub fn peak(pids: &[u32]) -> anyhow::Result<u64> {
     status_bytes(pids, "VmHWM:")
 }
 
 /// Lets the peak begin at what is in use now.
-pub(crate) fn forget_peak(pids: &[u32]) -> anyhow::Result<()> {
+pub fn forget_peak(pids: &[u32]) -> anyhow::Result<()> {
     for pid in pids {
         fs::write(format!("/proc/{pid}/clear_refs"), "5")
             .context("cannot reset the memory peak")?;
@@ -27,7 +27,7 @@ pub(crate) fn forget_peak(pids: &[u32]) -> anyhow::Result<()> {
 }
 
 /// Processor time used so far, of all threads, in user and kernel mode. Exact to 10 ms.
-pub(crate) fn processor_time(pids: &[u32]) -> anyhow::Result<Duration> {
+pub fn processor_time(pids: &[u32]) -> anyhow::Result<Duration> {
     pids.iter().map(|pid| processor_time_of(*pid)).sum()
 }
 
@@ -45,7 +45,7 @@ fn processor_time_of(pid: u32) -> anyhow::Result<Duration> {
 }
 
 /// Processor time used so far by the thread that asks. Exact to some microseconds.
-pub(crate) fn thread_time() -> anyhow::Result<Duration> {
+pub fn thread_time() -> anyhow::Result<Duration> {
     // The kernel settles a thread's account at every tick, and when the thread stops running. So it stops.
     std::thread::sleep(Duration::from_micros(1));
     let text = fs::read_to_string("/proc/thread-self/schedstat")?;

@@ -9,11 +9,11 @@ use std::{
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::PostParams;
+use kubewright_bench_operator::{Digest, END, READY, Sample, Work, manager, while_running};
 use kubewright_controller::{Action, Context, Controller, Error, Request};
 use tokio::sync::Notify;
 
-use super::{END, READY, Work, processor_time, while_running};
-use crate::{contest::Sample, replay::corpus::Digest};
+use crate::processor_time;
 
 /// What has been seen.
 #[derive(Default)]
@@ -63,7 +63,7 @@ impl Watcher {
 }
 
 pub(super) async fn measure(work: &Work) -> anyhow::Result<Sample> {
-    let manager = work.manager().await?.build()?;
+    let manager = manager(work).await?.build()?;
     let watcher = Arc::new(Watcher::default());
     let shared = watcher.clone();
     Controller::for_::<ConfigMap>().build(&manager, move |context, request| {

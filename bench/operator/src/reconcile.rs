@@ -9,12 +9,11 @@ use std::{
 };
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus};
-use kube::api::PostParams;
+use kubewright_bench_operator::{Sample, Work, manager, while_running};
 use kubewright_controller::{Action, Context, Controller, Error, Predicate, Request};
 use tokio::sync::Notify;
 
-use super::{Work, processor_time, while_running};
-use crate::contest::Sample;
+use crate::processor_time;
 
 const NOOP: u8 = 0;
 const READ: u8 = 1;
@@ -38,8 +37,7 @@ impl Stage {
             let object = context.get::<Deployment>(&request).await?;
             let object = object.ok_or_else(|| Error::message("the object is gone"))?;
             if phase == UPDATE {
-                self.update(&context, &request, Arc::unwrap_or_clone(object))
-                    .await?;
+                self.update(&context, Arc::unwrap_or_clone(object)).await?;
             }
         }
         if self.done.fetch_add(1, SeqCst) + 1 == self.goal.load(SeqCst) {
@@ -48,12 +46,7 @@ impl Stage {
         Ok(Action::done())
     }
 
-    async fn update(
-        &self,
-        context: &Context,
-        request: &Request,
-        mut object: Deployment,
-    ) -> Result<(), Error> {
+    async fn update(&self, context: &Context, mut object: Deployment) -> Result<(), Error> {
         let replicas = i32::try_from(self.replicas.load(SeqCst)).ok();
         object.status = Some(DeploymentStatus {
             observed_generation: object.metadata.generation,
@@ -63,17 +56,13 @@ impl Stage {
             available_replicas: replicas,
             ..object.status.unwrap_or_default()
         });
-        let api = context
-            .client()
-            .api::<Deployment>(request.namespace().unwrap_or_default());
-        api.replace_status(request.name(), &PostParams::default(), &object)
-            .await?;
+        context.client().update_status(&object).await?;
         Ok(())
     }
 }
 
 pub(super) async fn measure(work: &Work) -> anyhow::Result<Sample> {
-    let manager = work.manager().await?.build()?;
+    let manager = manager(work).await?.build()?;
     let stage = Arc::new(Stage::default());
     stage.goal.store(work.objects, SeqCst);
     let shared = stage.clone();

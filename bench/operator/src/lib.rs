@@ -1,0 +1,145 @@
+//! What the benchmarks ask of a program that runs controllers, and what it answers. Ours are beside it: `main.rs`, and the
+//! smallest there is, `bin/kubewright-bench-hello.rs`; `bench/peers/go/controller` understands the same.
+//!
+//! They run on as many threads as there are processors, as programs do unless they say otherwise, and with the allocator that
+//! operators made by `kubewright new` have. They are programs of their own so that their size is that of an operator.
+
+pub mod proc;
+
+use std::{collections::BTreeMap, future::Future};
+
+use anyhow::Context;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kubewright_controller::{Manager, manager::ManagerBuilder};
+use serde::{Deserialize, Serialize};
+
+/// What the writer of a latency case is told when the controller is ready: the name of a ConfigMap.
+pub const READY: &str = "ready";
+
+/// What it tells the controller at the end: the name of a ConfigMap.
+pub const END: &str = "end";
+
+/// One piece of work.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Work {
+    /// What is to be done.
+    pub mode: Mode,
+    /// The path of a kubeconfig.
+    pub kubeconfig: String,
+    /// Where the objects are.
+    pub namespace: String,
+    /// How many objects there are.
+    pub objects: u64,
+    /// How many reconciles run at once.
+    pub workers: usize,
+    /// How often every object is reconciled without a write.
+    pub noops: u64,
+    /// How often its status is written.
+    pub writes: u64,
+    /// How often the lead changes hands.
+    pub hand_overs: u64,
+    /// How long it is looked at while it is idle.
+    pub idle_millis: u64,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Many reconciles that do nothing, read their object, or write its status.
+    #[default]
+    Reconcile,
+    /// Reconcile objects that somebody else changes, and note how late.
+    Latency,
+    /// Be idle.
+    Idle,
+    /// Hand the lead over.
+    Leader,
+}
+
+/// What one turn found. Programs print it as one line of JSON.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sample {
+    /// Figures by the key of their row.
+    pub figures: BTreeMap<String, f64>,
+    /// Digests of what was there at a point of the run, by the name of the point.
+    pub digests: BTreeMap<String, String>,
+    /// Processor time in all.
+    pub cpu_seconds: f64,
+    /// The most resident memory.
+    pub peak_bytes: f64,
+    /// What was measured, in which version.
+    pub versions: BTreeMap<String, String>,
+}
+
+/// A digest that does not depend on the order of the objects: the sum of a hash of key, uid and version of each.
+#[derive(Clone, Copy, Default)]
+pub struct Digest(u64);
+
+impl Digest {
+    /// Takes an object in.
+    pub fn add(&mut self, key: &str, uid: &str, version: &str) {
+        let text = [key, "|", uid, "|", version];
+        let bytes = text.iter().flat_map(|part| part.bytes());
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        self.0 = self.0.wrapping_add(hash);
+    }
+
+    /// As it is compared.
+    pub fn text(self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+/// The one in the middle; of two, their mean.
+pub fn median(figures: &[f64]) -> Option<f64> {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let upper = *sorted.get(sorted.len() / 2)?;
+    let lower = *sorted.get(sorted.len().checked_sub(1)? / 2)?;
+    Some((lower + upper) / 2.0)
+}
+
+/// Does the work that is the first argument, and prints what was found and what the process used in all.
+pub fn run<F>(measure: impl FnOnce(Work) -> F) -> anyhow::Result<()>
+where
+    F: Future<Output = anyhow::Result<Sample>>,
+{
+    let work = std::env::args().nth(1).context("what is to be done?")?;
+    let work: Work = serde_json::from_str(&work)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let mut sample = runtime.block_on(measure(work))?;
+    let me = [std::process::id()];
+    sample.cpu_seconds = proc::processor_time(&me)?.as_secs_f64();
+    sample.peak_bytes = proc::peak(&me)? as f64;
+    println!("{}", serde_json::to_string(&sample)?);
+    Ok(())
+}
+
+/// A manager that caches the namespace of the work.
+pub async fn manager(work: &Work) -> anyhow::Result<ManagerBuilder> {
+    let kubeconfig = Kubeconfig::read_from(&work.kubeconfig)?;
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+    let client = kube::Client::try_from(config)?;
+    Ok(Manager::builder(client).namespaces([work.namespace.as_str()]))
+}
+
+/// Runs the manager until the measuring is done.
+pub async fn while_running<T>(
+    manager: &Manager,
+    measure: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<T> {
+    tokio::select! {
+        ended = manager.run(std::future::pending()) => {
+            ended?;
+            Err(anyhow::anyhow!("the manager ended"))
+        }
+        measured = measure => measured,
+    }
+}
