@@ -14,6 +14,9 @@ macro_rules! chapters {
 
 chapters! {
     start = "README.md",
+    tutorial_kind = "tutorial/kind.md",
+    tutorial_controller = "tutorial/controller.md",
+    tutorial_tests = "tutorial/tests.md",
     controllers = "concepts/controllers.md",
     control_loop = "concepts/control-loop.md",
     client = "concepts/client.md",

@@ -27,6 +27,7 @@ mod reconcile;
 mod reconcile_latency;
 mod servers;
 mod start;
+mod tool;
 mod watch;
 mod widgets;
 mod workqueue;
@@ -68,7 +69,7 @@ pub(crate) struct Bench {
 }
 
 /// All of them, in the order of the document.
-pub(crate) const ALL: [Case; 22] = [
+pub(crate) const ALL: [Case; 23] = [
     informer::CASE,
     informer_scale::CASE,
     informer_modes::CASE,
@@ -91,6 +92,7 @@ pub(crate) const ALL: [Case; 22] = [
     custom_resources::CASE,
     custom_definitions::CASE,
     cel::CASE,
+    tool::CASE,
 ];
 
 /// The name of our column.

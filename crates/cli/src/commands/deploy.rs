@@ -4,7 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 use kube::core::DynamicObject;
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::{
+    Refusal,
+    generate::{Settings, Target, render},
+};
 use serde_json::Value;
 
 use super::{
@@ -13,6 +16,7 @@ use super::{
     manifest,
     operator::duration,
     planned::{Output, here, project},
+    program::{Said, build},
 };
 
 /// What `kubewright generate yaml` writes.
@@ -40,7 +44,8 @@ pub(crate) struct Undeploy {
 
 #[derive(Args)]
 struct Manifest {
-    /// The manifest: a file of YAML documents. By default dist/install.yaml of the project.
+    /// The manifest: a file of YAML documents. By default dist/install.yaml of the project, or what `kubewright generate yaml`
+    /// would write there.
     #[arg(short, long, visible_alias = "filename", value_name = "FILE")]
     file: Option<PathBuf>,
 
@@ -57,11 +62,11 @@ struct Manifest {
 
 impl Deploy {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
+        let (report, client) = self.manifest.begin().await?;
         let (mut objects, manager) = self.manifest.objects()?;
         if let Some(image) = &self.image {
             set_image(&mut objects, image)?;
         }
-        let (report, client) = self.manifest.begin().await?;
         let mut applier = Applier::new(client, &manager, self.manifest.timeout, &report);
         let outcomes = applier.apply(objects).await?;
         match self.manifest.output.is_json() {
@@ -73,11 +78,11 @@ impl Deploy {
 
 impl Undeploy {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
+        let (report, client) = self.manifest.begin().await?;
         let (mut objects, manager) = self.manifest.objects()?;
         if self.keep_crds {
             objects.retain(|object| !is(object, "CustomResourceDefinition"));
         }
-        let (report, client) = self.manifest.begin().await?;
         let mut applier = Applier::new(client, &manager, self.manifest.timeout, &report);
         let outcomes = applier.delete(objects).await?;
         match self.manifest.output.is_json() {
@@ -96,14 +101,21 @@ impl Manifest {
         }
         let project = project()?;
         let path = project.root().join(INSTALLER);
-        if !path.is_file() {
-            return Err(Refusal::new(
-                format_args!("there is no {INSTALLER}"),
-                "make it with `kubewright generate yaml`, or name a manifest with --file",
-            )
-            .into());
+        if path.is_file() {
+            return Ok((manifest::read(&path)?, project.name));
         }
-        Ok((manifest::read(&path)?, project.name))
+        // What `generate yaml` would write.
+        let said = match self.output.is_json() {
+            true => Said::Kept,
+            false => Said::Shown,
+        };
+        let model = build(&project, said).map_err(Refusal::from)?.describe()?;
+        let files = render(&model, &Settings::of(&project, &model), &[Target::Yaml])?;
+        let mut objects = Vec::new();
+        for file in files {
+            objects.extend(manifest::parsed(&file.text, &file.path)?);
+        }
+        Ok((objects, project.name))
     }
 
     async fn begin(&self) -> anyhow::Result<(Report, kube::Client)> {

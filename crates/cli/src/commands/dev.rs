@@ -127,7 +127,7 @@ impl Dev {
             definitions: Vec::new(),
             building: cycle::Building::default(),
         };
-        let groups = groups(&project);
+        let groups = project.own_groups();
         let ended = tokio::select! {
             ended = cycle.run() => ended,
             () = observed::reconciles(of, screen.clone()) => Ok(()),
@@ -171,12 +171,6 @@ impl Dev {
             server,
         })
     }
-}
-
-/// The groups of the project's own kinds.
-fn groups(project: &Project) -> Vec<String> {
-    let own = project.resources.iter().filter(|one| one.api);
-    own.map(|one| project.full_group(&one.group)).collect()
 }
 
 /// A path as short as it can be said from here.

@@ -84,7 +84,7 @@ impl Generate {
         let project = project()?;
         let targets = self.targets(&project)?;
         let program = build(&project, Said::Kept).map_err(Refusal::from)?;
-        let model = Model::read(&program.description()?)?;
+        let model = program.describe()?;
         if self.stdout {
             return self.print(&project, &model, &targets);
         }

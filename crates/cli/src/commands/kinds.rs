@@ -7,7 +7,7 @@ use kube::{
 use kubewright_client::{DiscoveryClient, discovery::Discovery};
 use kubewright_scaffold::Refusal;
 
-use super::cluster::one_line;
+use super::{cluster::one_line, planned::project};
 
 /// A kind of the cluster.
 #[derive(Clone, Debug)]
@@ -19,7 +19,11 @@ pub(crate) struct Kind {
 }
 
 /// All of them, each in the version that the cluster prefers.
-pub(crate) struct Kinds(Vec<Kind>);
+pub(crate) struct Kinds {
+    all: Vec<Kind>,
+    /// The groups of the project that the command was called in.
+    own: Vec<String>,
+}
 
 impl Kinds {
     pub(crate) async fn of(client: &Client) -> Result<Self, Refusal> {
@@ -56,19 +60,25 @@ impl Kinds {
                 });
             }
         }
-        Ok(Self(kinds))
+        let own = project().map(|it| it.own_groups()).unwrap_or_default();
+        Ok(Self { all: kinds, own })
     }
 
-    /// The kind that a word means; with a group after a dot, the one of that group.
+    /// The kind that a word means: with a group after a dot, the one of that group; of several, the project's own.
     pub(crate) fn find(&self, word: &str) -> Result<&Kind, Refusal> {
         let word = word.to_lowercase();
         let (name, group) = word.split_once('.').unwrap_or((word.as_str(), ""));
         let of_group = |kind: &&Kind| group.is_empty() || kind.resource.group == group;
-        let mut found = self
-            .0
+        let found: Vec<&Kind> = self
+            .all
             .iter()
-            .filter(|kind| kind.names.iter().any(|known| known == name));
-        found.find(of_group).ok_or_else(|| {
+            .filter(|kind| kind.names.iter().any(|known| known == name))
+            .filter(of_group)
+            .collect();
+        let own = found
+            .iter()
+            .find(|kind| self.own.contains(&kind.resource.group));
+        own.or(found.first()).copied().ok_or_else(|| {
             Refusal::new(
                 format_args!("the cluster has no kind {word:?}"),
                 "install its definition with `kubewright install`, or correct the name",
@@ -79,7 +89,7 @@ impl Kinds {
     /// Those whose objects can be listed and deleted: what owners can own.
     pub(crate) fn kept(&self) -> impl Iterator<Item = &Kind> {
         let can = |kind: &Kind, verb: &str| kind.verbs.iter().any(|known| known == verb);
-        self.0
+        self.all
             .iter()
             .filter(move |kind| can(kind, "list") && can(kind, "delete"))
     }

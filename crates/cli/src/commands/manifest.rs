@@ -12,9 +12,14 @@ use super::cluster::one_line;
 /// The objects of a file, in their order; a list stands for its items.
 pub(crate) fn read(path: &Path) -> Result<Vec<DynamicObject>, Refusal> {
     let text = fs::read_to_string(path).map_err(|e| Refusal::io("read", path, &e))?;
-    parse(&text).map_err(|wrong| {
+    parsed(&text, &path.display().to_string())
+}
+
+/// The objects of a text, which is called by a name if something is wrong with it.
+pub(crate) fn parsed(text: &str, name: &str) -> Result<Vec<DynamicObject>, Refusal> {
+    parse(text).map_err(|wrong| {
         Refusal::new(
-            format_args!("{} is not a manifest: {wrong}", path.display()),
+            format_args!("{name} is not a manifest: {wrong}"),
             "correct it",
         )
     })

@@ -6,11 +6,12 @@ use anyhow::Context;
 use clap::Args;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Resource, core::DynamicObject};
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::{Refusal, generate::Model};
+use serde_json::Value;
 
 use super::{
     planned::project,
-    program::{Described, Program, Said, build},
+    program::{Program, Said, build},
 };
 
 #[derive(Args)]
@@ -39,18 +40,18 @@ impl OperatorFlags {
     }
 
     /// What it is made of.
-    pub(crate) fn described(&self, json: bool) -> anyhow::Result<Described> {
+    pub(crate) fn described(&self, json: bool) -> anyhow::Result<Model> {
         Ok(self.program(json)?.describe()?)
     }
 }
 
 /// The definitions, as objects to apply.
-pub(crate) fn definitions(described: &Described) -> anyhow::Result<Vec<DynamicObject>> {
-    described.definitions.iter().map(object).collect()
+pub(crate) fn definitions(model: &Model) -> anyhow::Result<Vec<DynamicObject>> {
+    model.definitions.iter().map(object).collect()
 }
 
-fn object(definition: &CustomResourceDefinition) -> anyhow::Result<DynamicObject> {
-    let mut value = serde_json::to_value(definition)?;
+fn object(definition: &Value) -> anyhow::Result<DynamicObject> {
+    let mut value = definition.clone();
     value["apiVersion"] = CustomResourceDefinition::api_version(&()).into();
     value["kind"] = CustomResourceDefinition::kind(&()).into();
     serde_json::from_value(value).context("a definition is an object")

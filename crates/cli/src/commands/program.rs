@@ -7,15 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kubewright_scaffold::{Refusal, project::Project};
-use serde::Deserialize;
+use kubewright_scaffold::{Refusal, generate::Model, project::Project};
 use serde_json::Value;
 
 use super::cluster::one_line;
-
-/// The newest form of a description that is understood.
-const MODEL: u32 = 1;
 
 /// An operator that is built.
 #[derive(Clone, Debug)]
@@ -23,28 +18,6 @@ pub(crate) struct Program {
     pub(crate) executable: PathBuf,
     /// How long cargo took.
     pub(crate) took: Duration,
-}
-
-/// What an operator says of itself.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Described {
-    model: u32,
-    /// The name of the program, which owns the fields that it applies.
-    pub(crate) name: String,
-    /// A definition for each kind.
-    pub(crate) definitions: Vec<CustomResourceDefinition>,
-    /// The permissions it needs.
-    #[serde(default)]
-    pub(crate) rules: Vec<Rule>,
-}
-
-/// A permission.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Rule {
-    pub(crate) api_groups: Vec<String>,
-    pub(crate) resources: Vec<String>,
-    pub(crate) verbs: Vec<String>,
 }
 
 /// What becomes of what cargo says.
@@ -90,6 +63,19 @@ pub(crate) fn cargo(project: &Project) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(project.root());
+    // What an outer cargo says of another package would have build scripts of dependencies run again.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        let of_package = [
+            "CARGO_PKG_",
+            "CARGO_MANIFEST_",
+            "CARGO_BIN_",
+            "CARGO_CRATE_",
+        ];
+        if of_package.iter().any(|begins| text.starts_with(begins)) {
+            command.env_remove(&name);
+        }
+    }
     command
 }
 
@@ -203,15 +189,8 @@ impl Program {
     }
 
     /// Asks what it is made of.
-    pub(crate) fn describe(&self) -> Result<Described, Refusal> {
-        let described: Described =
-            serde_json::from_str(&self.description()?).map_err(|e| self.wrong(&e.to_string()))?;
-        match described.model {
-            MODEL => Ok(described),
-            newer => Err(self.wrong(&format!(
-                "its description has the form {newer}, and this tool knows {MODEL}"
-            ))),
-        }
+    pub(crate) fn describe(&self) -> Result<Model, Refusal> {
+        Model::read(&self.description()?)
     }
 
     /// What it says when it is asked what it is made of.

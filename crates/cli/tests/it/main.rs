@@ -7,6 +7,7 @@ mod deploying;
 mod generating;
 mod https;
 mod kubectl;
+mod new_user;
 mod process;
 mod projects;
 mod scenario;

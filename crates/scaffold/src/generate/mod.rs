@@ -34,7 +34,7 @@ mod yaml;
 
 use std::fmt;
 
-pub use model::Model;
+pub use model::{Model, Rule};
 pub use output::plan;
 
 use self::{

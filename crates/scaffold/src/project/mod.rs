@@ -100,6 +100,12 @@ impl Project {
         format!("{group}.{}", self.domain)
     }
 
+    /// The groups of the kinds that the project defines, as the API says them.
+    pub fn own_groups(&self) -> Vec<String> {
+        let own = self.resources.iter().filter(|one| one.api);
+        own.map(|one| self.full_group(&one.group)).collect()
+    }
+
     /// What there is of a kind, by group, version and kind; a part that is empty matches all.
     pub fn matching(&self, group: &str, version: &str, kind: &str) -> Vec<&Resource> {
         let one = |wanted: &str, has: &str| wanted.is_empty() || wanted == has;

@@ -9,9 +9,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Client, core::DynamicObject};
 use kubewright_scaffold::{Refusal, project::Project};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::{
@@ -46,7 +46,7 @@ pub(super) struct Cycle<'a> {
     pub(super) address: watch::Sender<Option<String>>,
     pub(super) child: Option<Child>,
     /// Those that were applied last.
-    pub(super) definitions: Vec<CustomResourceDefinition>,
+    pub(super) definitions: Vec<Value>,
     pub(super) building: Building,
 }
 

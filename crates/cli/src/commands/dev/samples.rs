@@ -2,22 +2,18 @@
 
 use std::path::Path;
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::DynamicObject;
 use kubewright_resource::{
     generate::{Generator, Rng},
     judge::Judge,
 };
 use kubewright_scaffold::Refusal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::commands::manifest;
 
 /// The objects of a project's samples, and what is wrong with some.
-pub(super) fn of(
-    root: &Path,
-    definitions: &[CustomResourceDefinition],
-) -> (Vec<DynamicObject>, Vec<Refusal>) {
+pub(super) fn of(root: &Path, definitions: &[Value]) -> (Vec<DynamicObject>, Vec<Refusal>) {
     let (mut objects, mut wrong) = (Vec::new(), Vec::new());
     for file in manifest::files(&root.join("config/samples")) {
         match manifest::read(&file) {
@@ -26,10 +22,10 @@ pub(super) fn of(
         }
     }
     for definition in definitions {
-        let kind = &definition.spec.names.kind;
+        let kind = text(definition, "/spec/names/kind");
         let has = objects
             .iter()
-            .any(|object| object.types.as_ref().is_some_and(|it| it.kind == *kind));
+            .any(|object| object.types.as_ref().is_some_and(|it| it.kind == kind));
         if !has {
             match made(definition) {
                 Ok(object) => objects.push(object),
@@ -44,14 +40,16 @@ pub(super) fn of(
 }
 
 /// An object that the schema allows, with little more than it needs.
-fn made(definition: &CustomResourceDefinition) -> Result<DynamicObject, String> {
-    let versions = &definition.spec.versions;
-    let version = versions.iter().find(|version| version.storage);
-    let version = &version.ok_or("no version is stored")?.name;
-    let kind = &definition.spec.names.kind;
-    let manifest = serde_json::to_value(definition).map_err(|e| e.to_string())?;
-    let judge = Judge::new(&manifest, version);
-    let api_version = format!("{}/{version}", definition.spec.group);
+fn made(definition: &Value) -> Result<DynamicObject, String> {
+    let versions = definition
+        .pointer("/spec/versions")
+        .and_then(Value::as_array);
+    let mut versions = versions.into_iter().flatten();
+    let version = versions.find(|version| version["storage"] == true);
+    let version = text(version.ok_or("no version is stored")?, "/name");
+    let kind = text(definition, "/spec/names/kind");
+    let judge = Judge::new(definition, version);
+    let api_version = format!("{}/{version}", text(definition, "/spec/group"));
     // Always the same seed, so always the same object.
     let mut object = Generator::new(&judge, &api_version, kind)
         .minimal(&mut Rng::new(1))
@@ -63,6 +61,11 @@ fn made(definition: &CustomResourceDefinition) -> Result<DynamicObject, String> 
     serde_json::from_value(object).map_err(|e| e.to_string())
 }
 
+fn text<'a>(value: &'a Value, path: &str) -> &'a str {
+    let text = value.pointer(path).and_then(Value::as_str);
+    text.unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use kube::ResourceExt;
@@ -71,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_kind_without_a_sample_gets_one_that_its_schema_allows() {
-        let definition: CustomResourceDefinition = serde_json::from_value(json!({
+        let definition = json!({
             "metadata": {"name": "captains.crew.example.com"},
             "spec": {"group": "crew.example.com", "scope": "Namespaced",
                 "names": {"kind": "Captain", "plural": "captains"},
@@ -79,8 +82,7 @@ mod tests {
                     "schema": {"openAPIV3Schema": {"type": "object", "required": ["spec"],
                         "properties": {"spec": {"type": "object", "required": ["ship"],
                             "properties": {"ship": {"type": "string", "enum": ["jolly"]}}}}}}}]},
-        }))
-        .unwrap();
+        });
         let (objects, wrong) = of(Path::new("no/such/project"), &[definition]);
         assert!(wrong.is_empty(), "{wrong:?}");
         assert_eq!(objects[0].name_any(), "captain-sample");

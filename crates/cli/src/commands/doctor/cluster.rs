@@ -9,12 +9,11 @@ use k8s_openapi::{
 };
 use kube::{Api, Client, ResourceExt, api::PostParams};
 use kubewright_controller::apply::Apply;
+use kubewright_scaffold::generate::{Model, Rule};
+use serde_json::Value;
 
 use super::Finding;
-use crate::commands::{
-    cluster::{Cluster, one_line},
-    program::Described,
-};
+use crate::commands::cluster::{Cluster, one_line};
 
 /// How many permissions are asked for at once.
 const AT_ONCE: usize = 8;
@@ -22,7 +21,7 @@ const AT_ONCE: usize = 8;
 /// How many missing ones are named.
 const NAMED: usize = 5;
 
-pub(super) async fn findings(flags: &Cluster, described: Option<&Described>) -> Vec<Finding> {
+pub(super) async fn findings(flags: &Cluster, described: Option<&Model>) -> Vec<Finding> {
     let client = match flags.client().await {
         Ok(client) => client,
         // One can do a lot without a cluster.
@@ -41,11 +40,12 @@ pub(super) async fn findings(flags: &Cluster, described: Option<&Described>) -> 
 }
 
 /// Whether applying the definition would change anything.
-async fn up_to_date(
-    client: &Client,
-    manager: &str,
-    definition: &CustomResourceDefinition,
-) -> Finding {
+async fn up_to_date(client: &Client, manager: &str, definition: &Value) -> Finding {
+    let read = serde_json::from_value::<CustomResourceDefinition>(definition.clone());
+    let definition = match &read {
+        Ok(definition) => definition,
+        Err(error) => return Finding::bad("definition", one_line(error), ""),
+    };
     let name = definition.name_any();
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     let advice = "bring it with `kubewright install`";
@@ -72,27 +72,18 @@ async fn up_to_date(
 }
 
 /// Whether who asks may do what the operator does.
-async fn permissions(client: &Client, described: &Described) -> Finding {
-    let mut asked = Vec::new();
-    for rule in &described.rules {
-        for group in &rule.api_groups {
-            for resource in &rule.resources {
-                for verb in &rule.verbs {
-                    asked.push((group.clone(), resource.clone(), verb.clone()));
-                }
-            }
-        }
-    }
+async fn permissions(client: &Client, described: &Model) -> Finding {
+    let mut asked: Vec<Asked> = described.rules.iter().flat_map(Asked::of).collect();
     asked.sort();
     asked.dedup();
     let all = asked.len();
     let answers = stream::iter(asked).map(async |one| (allowed(client, &one).await, one));
     let answers: Vec<_> = answers.buffered(AT_ONCE).collect().await;
     let mut missing = Vec::new();
-    for (answer, (group, resource, verb)) in answers {
+    for (answer, asked) in answers {
         match answer {
             Ok(true) => {}
-            Ok(false) => missing.push(format!("{verb} {resource}.{group}")),
+            Ok(false) => missing.push(asked.words()),
             Err(error) => return Finding::warning("permissions", one_line(&error), ""),
         }
     }
@@ -108,21 +99,60 @@ async fn permissions(client: &Client, described: &Described) -> Finding {
     Finding::bad("permissions", found, "ask for them, or use another context")
 }
 
-async fn allowed(
-    client: &Client,
-    (group, resource, verb): &(String, String, String),
-) -> kube::Result<bool> {
-    let (resource, subresource) = match resource.split_once('/') {
+/// One thing that the operator does.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Asked {
+    group: String,
+    resource: String,
+    verb: String,
+    namespace: Option<String>,
+}
+
+impl Asked {
+    /// All that a rule is about; URLs and single objects are not asked for.
+    fn of(rule: &Rule) -> Vec<Self> {
+        let mut all = Vec::new();
+        for group in &rule.api_groups {
+            for resource in &rule.resources {
+                all.extend(rule.verbs.iter().map(|verb| Self {
+                    group: group.clone(),
+                    resource: resource.clone(),
+                    verb: verb.clone(),
+                    namespace: rule.namespace.clone(),
+                }));
+            }
+        }
+        all
+    }
+
+    /// `create deployments.apps`
+    fn words(&self) -> String {
+        let Self {
+            group,
+            resource,
+            verb,
+            ..
+        } = self;
+        match group.as_str() {
+            "" => format!("{verb} {resource}"),
+            group => format!("{verb} {resource}.{group}"),
+        }
+    }
+}
+
+async fn allowed(client: &Client, asked: &Asked) -> kube::Result<bool> {
+    let (resource, subresource) = match asked.resource.split_once('/') {
         Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
-        None => (resource.as_str(), None),
+        None => (asked.resource.as_str(), None),
     };
     let review = SelfSubjectAccessReview {
         spec: SelfSubjectAccessReviewSpec {
             resource_attributes: Some(ResourceAttributes {
-                group: Some(group.clone()),
+                group: Some(asked.group.clone()),
                 resource: Some(resource.to_owned()),
                 subresource,
-                verb: Some(verb.clone()),
+                verb: Some(asked.verb.clone()),
+                namespace: asked.namespace.clone(),
                 ..ResourceAttributes::default()
             }),
             ..SelfSubjectAccessReviewSpec::default()

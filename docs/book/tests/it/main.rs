@@ -1,0 +1,35 @@
+//! The operator of the tutorial, compiled and tested as it stands in `tutorial/`, where the pages of the tutorial take their code
+//! from. The modules here are those that `kubewright new` and `create api` would have made around it.
+
+extern crate self as site_operator;
+
+mod pages;
+#[path = "../../tutorial/src/controller/site.rs"]
+mod site_controller;
+#[path = "../../tutorial/src/api/web/v1/site.rs"]
+mod site_kind;
+#[path = "../../tutorial/tests/site.rs"]
+mod site_test;
+
+pub mod api {
+    //! The kinds, by group and version.
+
+    pub mod web {
+        //! The group `web.example.com`.
+
+        pub mod v1 {
+            //! Version `v1` of `web.example.com`.
+
+            pub use crate::site_kind::{Site, SiteSpec};
+        }
+    }
+}
+
+use kubewright::operator::Operator;
+
+/// What the operator of the tutorial is made of.
+pub fn register(operator: &mut Operator) {
+    operator.version(env!("CARGO_PKG_VERSION"));
+    operator.api::<api::web::v1::Site>();
+    site_controller::register(operator);
+}

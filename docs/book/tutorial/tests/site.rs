@@ -1,0 +1,73 @@
+//! `Site`, on a cluster in this process.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+};
+use kubewright::{
+    controller::{Manager, conditions::is_status_condition_true},
+    operator::Operator,
+    testing::TestCluster,
+};
+use serde_json::json;
+
+use site_operator::api::web::v1::{Site, SiteSpec};
+use site_operator::register;
+
+fn site(title: &str) -> Site {
+    let spec = SiteSpec {
+        title: title.into(),
+        text: "Hello.".into(),
+    };
+    Site::new("first", spec)
+}
+
+#[tokio::test]
+async fn site_has_a_page_that_follows_it_and_comes_back() {
+    let cluster = TestCluster::start().await;
+    let operator = Operator::of("test", register);
+    operator.install(cluster.client()).await.unwrap();
+    let manager = Manager::new(cluster.client());
+    operator.add_to(&manager).unwrap();
+    let running = cluster.run(&manager);
+
+    let sites: Api<Site> = Api::default_namespaced(cluster.client());
+    let pages: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+    let html = async || pages.get("first").await.unwrap().data.unwrap()["index.html"].clone();
+
+    // Somebody makes a site: it has a page, and says so.
+    let how = PostParams::default();
+    sites.create(&how, &site("Books")).await.unwrap();
+    cluster.settled().await.unwrap();
+    assert!(html().await.contains("<h1>Books</h1>"));
+    let status = sites.get("first").await.unwrap().status.unwrap();
+    assert!(is_status_condition_true(&status.conditions, "Ready"));
+    assert_eq!(status.bytes, html().await.len() as i64);
+
+    // The site changes: the page follows.
+    let patch = Patch::Merge(json!({"spec": {"title": "Flowers"}}));
+    let how = PatchParams::default();
+    sites.patch("first", &how, &patch).await.unwrap();
+    cluster.settled().await.unwrap();
+    assert!(html().await.contains("<h1>Flowers</h1>"));
+
+    // Somebody deletes the page: it comes back.
+    let how = DeleteParams::default();
+    pages.delete("first", &how).await.unwrap();
+    cluster.settled().await.unwrap();
+    assert!(html().await.contains("<h1>Flowers</h1>"));
+    running.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn site_without_a_title_is_refused() {
+    let cluster = TestCluster::start().await;
+    let operator = Operator::of("test", register);
+    operator.install(cluster.client()).await.unwrap();
+
+    let sites: Api<Site> = Api::default_namespaced(cluster.client());
+    let error = sites.create(&PostParams::default(), &site("")).await;
+    let message = error.unwrap_err().to_string();
+    assert!(message.contains("spec.title"), "{message}");
+}
