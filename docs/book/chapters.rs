@@ -32,6 +32,9 @@ chapters! {
     leader_election = "howto/leader-election.md",
     observe = "howto/observe.md",
     coming_from_go = "coming-from-go.md",
+    reference_generate = "reference/generate.md",
+    reference_markers = "reference/markers.md",
+    reference_project_file = "reference/project-file.md",
     coming_from_kube_rs = "coming-from-kube-rs.md",
 }
 

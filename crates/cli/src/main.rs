@@ -2,7 +2,7 @@
 
 mod commands;
 
-use std::{ffi::OsString, path::Path, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
@@ -130,7 +130,7 @@ enum Add {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse_from(arguments())) {
+    match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         // One sentence: what is wrong, and what to do.
         Err(error) if error.is::<Refusal>() => {
@@ -145,17 +145,6 @@ fn main() -> ExitCode {
             }
         },
     }
-}
-
-/// The arguments; as `cargo kubewright`, cargo puts the name in front of them.
-fn arguments() -> impl Iterator<Item = OsString> {
-    let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    let called = arguments.first().map(Path::new).and_then(Path::file_stem);
-    let by_cargo = called.is_some_and(|name| name == "cargo-kubewright");
-    if by_cargo && arguments.get(1).is_some_and(|word| word == "kubewright") {
-        arguments.remove(1);
-    }
-    arguments.into_iter()
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {

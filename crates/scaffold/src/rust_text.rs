@@ -21,25 +21,32 @@ pub(crate) fn append_to_fn(source: &str, name: &str, line: &str) -> Option<Strin
     Some(out)
 }
 
-/// The text with a module declared: after the last one, or before the first item.
+/// The text with a module declared: among the others, or before the first item.
 pub(crate) fn declare_module(source: &str, name: &str) -> String {
     let line = format!("pub mod {name};");
     if source.lines().any(|existing| existing.trim() == line) {
         return source.to_owned();
     }
-    insert_after_last(source, &["pub mod ", "mod ", "pub(crate) mod "], &line)
+    insert_among(source, &["pub mod ", "mod ", "pub(crate) mod "], &line)
 }
 
-/// The text with a line after the last one that begins in one of these ways; after the inner documentation if there is none.
-pub(crate) fn insert_after_last(source: &str, begins: &[&str], line: &str) -> String {
+/// The text with a line among those that begin in one of these ways, where the alphabet puts it; after the inner documentation if
+/// there are none.
+pub(crate) fn insert_among(source: &str, begins: &[&str], line: &str) -> String {
     let is_one = |text: &str| {
         let text = text.trim_end();
         begins.iter().any(|begin| text.starts_with(begin)) && text.ends_with(';')
     };
     let is_head = |text: &str| text.starts_with("//!") || text.starts_with("#![");
+    // As rustfmt sorts them.
+    let plain = |text: &str| text.trim_end().replace("r#", "");
+    let wanted = plain(line);
     let mut in_head = true;
-    let (mut at, mut after_head, mut last) = (0, 0, None);
+    let (mut at, mut after_head, mut last, mut greater) = (0, 0, None, None);
     for text in source.split_inclusive('\n') {
+        if greater.is_none() && is_one(text) && plain(text) > wanted {
+            greater = Some(at);
+        }
         at += text.len();
         in_head &= is_head(text);
         if in_head {
@@ -49,7 +56,7 @@ pub(crate) fn insert_after_last(source: &str, begins: &[&str], line: &str) -> St
             last = Some(at);
         }
     }
-    let place = last.unwrap_or(after_head);
+    let place = greater.or(last).unwrap_or(after_head);
     let mut out = source[..place].to_owned();
     if !out.is_empty() && !out.ends_with('\n') {
         out.push('\n');
@@ -233,6 +240,10 @@ mod tests {
         assert_eq!(
             declare_module("//! Doc.\n", "b"),
             "//! Doc.\n\npub mod b;\n"
+        );
+        assert_eq!(
+            declare_module("pub mod a;\npub mod r#type;\npub mod z;\n", "shelf"),
+            "pub mod a;\npub mod shelf;\npub mod r#type;\npub mod z;\n"
         );
         assert_eq!(declare_module("", "b"), "pub mod b;\n");
         assert_eq!(declare_module("pub mod b;\n", "b"), "pub mod b;\n");

@@ -21,6 +21,7 @@ templates! {
     KIND = "kind.rs",
     CONTROLLER = "controller.rs",
     PLAIN_CONTROLLER = "plain_controller.rs",
+    CONVERSION = "conversion.rs",
     TEST = "test.rs",
     VERSIONS_TEST = "versions_test.rs",
     SAMPLE = "sample.yaml",

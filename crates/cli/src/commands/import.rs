@@ -1,4 +1,4 @@
-//! `kubewright import crd`: Rust types from a definition, in a file or in a cluster.
+//! `kubewright import`: Rust types from a definition, in a file or in a cluster; a project from one of kubebuilder's.
 
 use std::{
     fs,
@@ -11,12 +11,13 @@ use clap::{Args, Subcommand};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client, Config, config::KubeConfigOptions};
 use kubewright_scaffold::{
-    Refusal,
-    import_crd::{Module, import},
-    plan::Plan,
+    Refusal, import_crd::import, import_kubebuilder::ImportProject, plan::Plan,
 };
 
-use super::planned::{Answer, here, say};
+use super::{
+    new::dependency,
+    planned::{Answer, here, say},
+};
 
 #[derive(Args)]
 pub(crate) struct Import {
@@ -28,6 +29,46 @@ pub(crate) struct Import {
 enum What {
     /// Makes Rust types of a CustomResourceDefinition.
     Crd(Crd),
+
+    /// Makes a Rust project of one that kubebuilder made: the same kinds and permissions, and empty controllers.
+    Kubebuilder(Kubebuilder),
+}
+
+#[derive(Args)]
+struct Kubebuilder {
+    /// The directory of the Go project.
+    from: PathBuf,
+
+    /// The directory of the new project.
+    #[arg(long, value_name = "DIRECTORY")]
+    out: PathBuf,
+
+    /// The name of the project. By default that of the Go project.
+    #[arg(long, visible_alias = "name", value_name = "NAME")]
+    project_name: Option<String>,
+
+    /// Where the project finds kubewright: a version, or the path of a checkout.
+    #[arg(long, value_name = "PATH|VERSION")]
+    kubewright: Option<String>,
+
+    #[command(flatten)]
+    answer: Answer,
+}
+
+impl Kubebuilder {
+    fn run(self) -> anyhow::Result<()> {
+        let import = ImportProject {
+            from: here()?.join(&self.from),
+            name: self.project_name,
+            kubewright: dependency(self.kubewright.as_deref())?,
+        };
+        let imported = import.plan(&here()?.join(&self.out), formatted)?;
+        for note in &imported.notes {
+            eprintln!("note: {note}");
+        }
+        let next = format!("cd {} && cargo test", self.out.display());
+        self.answer.give(&imported.plan, &next)
+    }
 }
 
 #[derive(Args)]
@@ -63,6 +104,7 @@ impl Import {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         match self.what {
             What::Crd(crd) => crd.run().await,
+            What::Kubebuilder(kubebuilder) => kubebuilder.run(),
         }
     }
 }
@@ -89,12 +131,12 @@ impl Crd {
         let Some(out) = &self.out else {
             return modules
                 .iter()
-                .try_for_each(|module| say(&formatted(module)));
+                .try_for_each(|module| say(&formatted(&module.source)));
         };
         let mut plan = Plan::new(here()?.join(out));
         for module in &modules {
             let path = format!("{}_{}.rs", module.plural, module.version);
-            plan.create(&path, formatted(module), self.force)?;
+            plan.create(&path, formatted(&module.source), self.force)?;
         }
         self.answer.give(&plan, "declare the files as modules")
     }
@@ -139,7 +181,7 @@ async fn from_cluster(name: &str, context: Option<String>) -> Result<String, Ref
 }
 
 /// The source as rustfmt writes it, or as it is if there is no rustfmt.
-fn formatted(module: &Module) -> String {
+fn formatted(source: &str) -> String {
     let run = || {
         let mut child = Command::new("rustfmt")
             .args(["--edition", "2024", "--emit", "stdout"])
@@ -149,7 +191,7 @@ fn formatted(module: &Module) -> String {
             .spawn()
             .ok()?;
         let mut input = child.stdin.take()?;
-        let source = module.source.clone();
+        let source = source.to_owned();
         let writer =
             std::thread::spawn(move || std::io::Write::write_all(&mut input, source.as_bytes()));
         let output = child.wait_with_output().ok()?;
@@ -157,5 +199,5 @@ fn formatted(module: &Module) -> String {
         let text = String::from_utf8(output.stdout).ok()?;
         (output.status.success() && !text.is_empty()).then_some(text)
     };
-    run().unwrap_or_else(|| module.source.clone())
+    run().unwrap_or_else(|| source.to_owned())
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod api;
 pub(crate) mod apply;
+pub(crate) mod clean_tree;
 pub(crate) mod cluster;
 pub(crate) mod completion;
 pub(crate) mod controller;

@@ -120,7 +120,7 @@ impl Options {
 }
 
 /// Where a project finds kubewright.
-fn dependency(wanted: Option<&str>) -> Result<Dependency, Refusal> {
+pub(crate) fn dependency(wanted: Option<&str>) -> Result<Dependency, Refusal> {
     let facade = |path: &Path| {
         [path.to_owned(), path.join("crates/kubewright")]
             .into_iter()

@@ -3,7 +3,10 @@
 use clap::{Args, Subcommand};
 use kubewright_scaffold::commands;
 
-use super::planned::{Answer, project};
+use super::{
+    clean_tree,
+    planned::{Answer, project},
+};
 
 #[derive(Args)]
 pub(crate) struct Remove {
@@ -59,7 +62,7 @@ struct How {
     #[arg(long, default_value = "")]
     group: String,
 
-    /// Removes files with work in them too.
+    /// Removes files with work in them too, and what git has not kept.
     #[arg(long)]
     force: bool,
 
@@ -88,6 +91,9 @@ impl Remove {
             What::Controller { name, how } => (commands::remove::Remove::Controller { name }, how),
         };
         let plan = remove.plan(&project()?, how.force)?;
+        if !how.force {
+            clean_tree::check(&plan)?;
+        }
         how.answer.give(&plan, "")
     }
 }

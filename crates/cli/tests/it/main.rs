@@ -13,6 +13,7 @@ mod projects;
 mod scenario;
 mod server;
 mod up;
+mod whole_projects;
 
 use std::{io::Write, path::PathBuf};
 

@@ -1,5 +1,7 @@
 //! `create api`: a kind, and a controller for it.
 
+use std::collections::BTreeMap;
+
 use crate::{
     Refusal,
     commands::{controller, registration, targets},
@@ -51,10 +53,7 @@ impl AddApi {
         types(&mut plan, project, &resource, self.force)?;
         if self.controller {
             let name = plain(&resource.kind_module()).to_owned();
-            let target = targets::Target {
-                import: format!("crate::{}", resource.type_path()),
-                resource: resource.clone(),
-            };
+            let target = targets::Target::own(&resource);
             controller::write(&mut plan, &name, &target, &[], self.force)?;
             plan.create(
                 &test_path(&name),
@@ -132,6 +131,7 @@ impl AddApi {
             namespaced: self.namespaced,
             api: true,
             controllers: Vec::new(),
+            owns: BTreeMap::new(),
         })
     }
 }
@@ -158,7 +158,20 @@ pub(super) fn modules(
     project: &Project,
     resource: &Resource,
 ) -> Result<(), Refusal> {
-    let values = values(project, resource);
+    let full = project.full_group(&resource.group);
+    modules_of(plan, &full, resource, &reexport_line(resource))
+}
+
+/// The same, for a kind whose group is known in full, and which exports something else.
+pub(crate) fn modules_of(
+    plan: &mut Plan,
+    full_group: &str,
+    resource: &Resource,
+    reexport: &str,
+) -> Result<(), Refusal> {
+    let values = Values::default()
+        .with("full_group", full_group)
+        .with("version", &resource.version);
     let (group, kind) = (resource.group_module(), resource.kind_module());
     let group_directory = format!("src/api/{}", plain(&group));
     registration::declare(plan, "src/api/mod.rs", &group, templates::API_MOD)?;
@@ -176,7 +189,7 @@ pub(super) fn modules(
         &kind,
         &values.fill(templates::VERSION_MOD),
     )?;
-    registration::reexport(plan, &version_mod, &reexport_line(resource))?;
+    registration::reexport(plan, &version_mod, reexport)?;
     registration::register(plan, &register_line(resource))
 }
 

@@ -67,8 +67,9 @@ impl AddController {
             .first()
             .map_or_else(|| target.resource.clone(), |known| (*known).clone());
         if !resource.controllers.contains(&name) {
-            resource.controllers.push(name);
+            resource.controllers.push(name.clone());
         }
+        resource.owns.insert(name, self.owns.clone());
         file.put(&resource);
         plan.set(PROJECT_FILE, Some(file.written()))?;
         Ok(plan)
@@ -83,7 +84,17 @@ pub(super) fn write(
     owned: &[Target],
     force: bool,
 ) -> Result<(), Refusal> {
-    plan.create(&controller_path(name), source(name, target, owned), force)?;
+    write_source(plan, name, source(name, target, owned), force)
+}
+
+/// A controller that only looks, whatever the kind is: for types that were not scaffolded.
+pub(crate) fn write_plain(plan: &mut Plan, name: &str, target: &Target) -> Result<(), Refusal> {
+    let source = filled(name, target, &[], templates::PLAIN_CONTROLLER);
+    write_source(plan, name, source, false)
+}
+
+fn write_source(plan: &mut Plan, name: &str, source: String, force: bool) -> Result<(), Refusal> {
+    plan.create(&controller_path(name), source, force)?;
     let module = names::module(name);
     registration::declare(
         plan,
@@ -100,6 +111,14 @@ pub(super) fn register_line(name: &str) -> String {
 
 /// The controller, as it is scaffolded.
 pub(super) fn source(name: &str, target: &Target, owned: &[Target]) -> String {
+    let template = match target.resource.api {
+        true => templates::CONTROLLER,
+        false => templates::PLAIN_CONTROLLER,
+    };
+    filled(name, target, owned, template)
+}
+
+fn filled(name: &str, target: &Target, owned: &[Target], template: &str) -> String {
     let resource = &target.resource;
     let module = resource.kind_module();
     let mut imports: Vec<String> = [target]
@@ -133,10 +152,6 @@ pub(super) fn source(name: &str, target: &Target, owned: &[Target]) -> String {
             resource.kind
         ),
     };
-    let template = match resource.api {
-        true => templates::CONTROLLER,
-        false => templates::PLAIN_CONTROLLER,
-    };
     Values::default()
         .with("kind", &resource.kind)
         .with("var", &module)
@@ -154,7 +169,7 @@ pub(super) fn test(project: &Project, resource: &Resource) -> String {
     api::values(project, resource).fill(templates::TEST)
 }
 
-fn check_name(name: &str) -> Result<(), Refusal> {
+pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
     let good = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name
             .chars()

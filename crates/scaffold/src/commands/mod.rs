@@ -12,10 +12,11 @@
 
 pub mod api;
 pub mod controller;
+mod conversion;
 pub mod edit;
 pub mod new;
-mod registration;
+pub(crate) mod registration;
 pub mod remove;
 pub mod status;
-mod targets;
+pub(crate) mod targets;
 pub mod version;

@@ -5,7 +5,7 @@ use crate::{Refusal, plan::Plan, rust_text};
 const LIB: &str = "src/lib.rs";
 
 /// Registers something: a line at the end of `register` in `lib.rs`. If the function is gone, the user gets the line.
-pub(super) fn register(plan: &mut Plan, line: &str) -> Result<(), Refusal> {
+pub(crate) fn register(plan: &mut Plan, line: &str) -> Result<(), Refusal> {
     let source = plan.read(LIB)?.unwrap_or_default();
     if source.lines().any(|existing| existing.trim() == line) {
         return Ok(());
@@ -26,7 +26,7 @@ pub(super) fn unregister(plan: &mut Plan, line: &str) -> Result<(), Refusal> {
 }
 
 /// Declares a module in a file, which is made from a text if there is none.
-pub(super) fn declare(
+pub(crate) fn declare(
     plan: &mut Plan,
     path: &str,
     module: &str,
@@ -46,7 +46,7 @@ pub(super) fn reexport(plan: &mut Plan, path: &str, line: &str) -> Result<(), Re
         .lines()
         .any(|existing| existing.starts_with("pub use "))
     {
-        true => rust_text::insert_after_last(&source, &["pub use "], line),
+        true => rust_text::insert_among(&source, &["pub use "], line),
         false => format!("{source}\n{line}\n"),
     };
     plan.set(path, Some(edited))

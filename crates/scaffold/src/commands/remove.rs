@@ -4,7 +4,8 @@
 
 use crate::{
     Refusal,
-    commands::{api, controller, registration, targets},
+    commands::{api, controller, conversion::Conversion, registration, targets},
+    generate::stamp::{Mark, mark},
     names::{self, Gvk},
     plan::Plan,
     project::{PROJECT_FILE, Project, Resource, controller_path, plain, test_path},
@@ -104,6 +105,7 @@ impl Remove {
                 removal.controller(name, resource)?;
                 let mut left = resource.clone();
                 left.controllers.retain(|other| other != name);
+                left.owns.remove(name);
                 match left.api || !left.controllers.is_empty() {
                     true => file.put(&left),
                     false => file.remove(resource),
@@ -129,9 +131,10 @@ impl Removal<'_> {
             kind: resource.kind.clone(),
         };
         let target = targets::find(self.project, &gvk)?;
+        let owned = targets::owned(self.project, resource, name)?;
         self.file(
             &controller_path(name),
-            &controller::source(name, &target, &[]),
+            &controller::source(name, &target, &owned),
         )?;
         if resource.api {
             self.file(&test_path(name), &controller::test(self.project, resource))?;
@@ -158,13 +161,19 @@ impl Removal<'_> {
             &resource.sample_path(),
             &api::sample(self.project, resource),
         )?;
+        for other in self.project.matching(&resource.group, "", &resource.kind) {
+            self.conversion(resource, &other.version)?;
+            self.conversion(other, &resource.version)?;
+        }
         registration::unregister(&mut self.plan, &api::register_line(resource))?;
         let (group, kind) = (resource.group_module(), resource.kind_module());
         let directory = format!("src/api/{}", plain(&group));
         let version_mod = format!("{directory}/{}/mod.rs", resource.version);
         let declared = format!("pub mod {kind};");
-        let lines = [api::reexport_line(resource), declared];
-        self.without(&version_mod, &[&lines[0], &lines[1]])?;
+        // Types that were imported are exported by another line.
+        let imported = format!("pub use {kind}::{};", resource.kind);
+        let lines = [api::reexport_line(resource), imported, declared];
+        self.without(&version_mod, &[&lines[0], &lines[1], &lines[2]])?;
         if self.plan.read(&version_mod)?.is_none() {
             let group_mod = format!("{directory}/mod.rs");
             self.without(&group_mod, &[&format!("pub mod {};", resource.version)])?;
@@ -193,11 +202,25 @@ impl Removal<'_> {
         Ok(())
     }
 
+    /// The conversion of a version from another goes.
+    fn conversion(&mut self, to: &Resource, from: &str) -> Result<(), Refusal> {
+        let conversion = Conversion::new(self.project, to, from);
+        let path = conversion.path();
+        if let Some(text) = self.plan.read(&path)? {
+            self.file(&path, &conversion.source(&text))?;
+            let line = format!("pub mod {};", conversion.module());
+            registration::remove_lines(&mut self.plan, &conversion.parent(), &[&line])?;
+        }
+        Ok(())
+    }
+
     /// A file goes, if it is as it was scaffolded.
     fn file(&mut self, path: &str, scaffolded: &str) -> Result<(), Refusal> {
         match self.plan.read(path)? {
             None => Ok(()),
-            Some(text) if text == scaffolded || self.force => self.plan.set(path, None),
+            Some(text) if text == scaffolded || self.force || mark(&text) == Mark::Untouched => {
+                self.plan.set(path, None)
+            }
             Some(_) => Err(Refusal::new(
                 format_args!("{path} has work in it"),
                 "save what you need, then remove it with --force",

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::{
     Refusal,
     commands::{api, controller, targets},
+    generate::stamp::{Mark, mark},
     names::Gvk,
     plan::Plan,
     project::{Project, controller_path, test_path},
@@ -47,7 +48,11 @@ pub fn status(project: &Project) -> Result<Vec<PartStatus>, Refusal> {
             let state = match plan.read(&path)? {
                 None => State::Missing,
                 Some(_) if line.is_some_and(|line| !registered(&line)) => State::Unregistered,
-                Some(text) if scaffolded.as_ref() == Some(&text) => State::New,
+                Some(text)
+                    if scaffolded.as_ref() == Some(&text) || mark(&text) == Mark::Untouched =>
+                {
+                    State::New
+                }
                 Some(_) => State::Edited,
             };
             all.push(PartStatus {
@@ -76,9 +81,11 @@ pub fn status(project: &Project) -> Result<Vec<PartStatus>, Refusal> {
                 version: resource.version.clone(),
                 kind: resource.kind.clone(),
             };
-            // With kinds that it owns, it counts as edited: the file does not say which were asked for.
             let target = targets::find(project, &gvk).ok();
-            let scaffolded = target.map(|target| controller::source(name, &target, &[]));
+            let owned = targets::owned(project, resource, name).ok();
+            let scaffolded = target
+                .zip(owned)
+                .map(|(target, owned)| controller::source(name, &target, &owned));
             add(
                 controller_path(name),
                 scaffolded,

@@ -1,5 +1,7 @@
 //! Kinds that a controller can be for, or own: the project's, and the built-in ones.
 
+use std::collections::BTreeMap;
+
 use kubewright_catalog::{by_kind, groups};
 
 use crate::{
@@ -10,10 +12,20 @@ use crate::{
 
 /// A kind, and how Rust finds its type.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
-    pub(super) resource: Resource,
+pub(crate) struct Target {
+    pub(crate) resource: Resource,
     /// The path to import.
-    pub(super) import: String,
+    pub(crate) import: String,
+}
+
+impl Target {
+    /// A kind of the project.
+    pub(crate) fn own(resource: &Resource) -> Target {
+        Target {
+            import: format!("crate::{}", resource.type_path()),
+            resource: resource.clone(),
+        }
+    }
 }
 
 /// Finds a kind.
@@ -23,10 +35,7 @@ pub(super) fn find(project: &Project, wanted: &Gvk) -> Result<Target, Refusal> {
         .into_iter()
         .find(|resource| resource.api && !wanted.group.is_empty())
     {
-        return Ok(Target {
-            import: format!("crate::{}", resource.type_path()),
-            resource: resource.clone(),
-        });
+        return Ok(Target::own(resource));
     }
     built_in(wanted).ok_or_else(|| {
         Refusal::new(
@@ -36,12 +45,23 @@ pub(super) fn find(project: &Project, wanted: &Gvk) -> Result<Target, Refusal> {
     })
 }
 
+/// The kinds that a controller owns, as the project records them.
+pub(super) fn owned(
+    project: &Project,
+    resource: &Resource,
+    name: &str,
+) -> Result<Vec<Target>, Refusal> {
+    let kinds = resource.owns.get(name).into_iter().flatten();
+    kinds.map(|kind| find(project, kind)).collect()
+}
+
 /// Whether a kind is built in.
 pub(super) fn is_built_in(wanted: &Gvk) -> bool {
     built_in(wanted).is_some()
 }
 
-fn built_in(wanted: &Gvk) -> Option<Target> {
+/// A kind that is built in.
+pub(crate) fn built_in(wanted: &Gvk) -> Option<Target> {
     let short = |name: &str| name.split('.').next() == Some(wanted.group.as_str());
     let group = match wanted.group.as_str() {
         "" | "core" => "",
@@ -68,6 +88,7 @@ fn built_in(wanted: &Gvk) -> Option<Target> {
             namespaced: info.namespaced,
             api: false,
             controllers: Vec::new(),
+            owns: BTreeMap::new(),
         },
     })
 }

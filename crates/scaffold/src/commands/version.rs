@@ -1,11 +1,11 @@
 //! `add version`: another version of a kind of the project.
 //!
 //! The new version begins as a copy of the types of another, and is not the one that is stored: objects are kept as before,
-//! and seen through both. That needs no conversion as long as both say the same in the same fields; a test watches over it.
+//! and seen through both. How one becomes the other is said in a file of its own; a test watches that nothing is lost.
 
 use crate::{
     Refusal,
-    commands::api,
+    commands::{api, conversion::Conversion, registration},
     names,
     plan::Plan,
     project::{PROJECT_FILE, Project, plain},
@@ -59,9 +59,10 @@ impl AddVersion {
         plan.create(&new.types_path(), self.copied(&source)?, false)?;
         api::modules(&mut plan, project, &new)?;
         plan.create(&new.sample_path(), api::sample(project, &new), false)?;
-        let test = api::values(project, &new)
-            .with("from", &self.from)
-            .fill(templates::VERSIONS_TEST);
+        let conversion = Conversion::new(project, &new, &self.from);
+        plan.create(&conversion.path(), conversion.source(&source), false)?;
+        registration::declare(&mut plan, &conversion.parent(), &conversion.module(), "")?;
+        let test = conversion.values().fill(templates::VERSIONS_TEST);
         let module = new.kind_module();
         let path = format!("tests/{}_{}_{}.rs", plain(&module), self.from, self.version);
         plan.create(&path, test, false)?;

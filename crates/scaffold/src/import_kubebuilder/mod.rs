@@ -1,7 +1,272 @@
-//! Projects of kubebuilder, as projects of Rust.
+//! Projects of kubebuilder, as projects of Rust: the same APIs, a controller for each of theirs, the same permissions.
+//!
+//! What is read: `PROJECT`, the definitions in `config/crd/bases`, the `+kubebuilder:rbac` markers of all Go files, and
+//! `config/rbac/role.yaml` where there are no markers. What Go code does is not translated: controllers begin empty. What is
+//! left out is in [`Imported::notes`].
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `project_file` | `PROJECT` |
 //! | [`markers`] | permissions in comments of Go source |
+//! | `permissions` | permissions as a Rust module |
 
 pub mod markers;
+mod permissions;
+mod project_file;
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    Refusal,
+    commands::{
+        api, controller,
+        new::{Dependency, NewProject},
+        registration, targets,
+    },
+    generate::model::Rule,
+    import_crd::{Module, import},
+    names::{self, Gvk},
+    plan::Plan,
+    project::{File, PROJECT_FILE, Resource, plain},
+};
+use project_file::{GoProject, GoResource};
+
+/// Directories are not looked into deeper than this.
+const DEEPEST: usize = 20;
+
+/// A project to be made of one of kubebuilder's.
+#[derive(Clone, Debug)]
+pub struct ImportProject {
+    /// The directory of the Go project.
+    pub from: PathBuf,
+    /// The name, where it is not that of the Go project.
+    pub name: Option<String>,
+    /// Where it finds kubewright.
+    pub kubewright: Dependency,
+}
+
+/// What an import will do.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The new project.
+    pub plan: Plan,
+    /// What was left out, each in a sentence.
+    pub notes: Vec<String>,
+}
+
+impl ImportProject {
+    /// The project in a directory, which must not have one. `format` makes Rust source pretty.
+    pub fn plan(&self, root: &Path, format: impl Fn(&str) -> String) -> Result<Imported, Refusal> {
+        let go = GoProject::read(&self.read("PROJECT")?)?;
+        let name = match &self.name {
+            Some(name) => name.clone(),
+            None => go.project_name.clone(),
+        };
+        let new = NewProject {
+            name: name.clone(),
+            domain: go.domain.clone(),
+            namespaced: go.namespaced,
+            kubewright: self.kubewright.clone(),
+        };
+        let mut import = Import {
+            plan: new.plan(root)?,
+            file: File::new(&name, &go.domain, go.namespaced),
+            modules: self.definitions()?,
+            domain: go.domain.clone(),
+            notes: Vec::new(),
+        };
+        for resource in &go.resources {
+            import.resource(resource, &format)?;
+        }
+        let rules = self.rules()?;
+        if !rules.is_empty() {
+            let source = format(&permissions::module(&rules));
+            import.plan.create(permissions::PATH, source, false)?;
+            registration::declare(&mut import.plan, "src/lib.rs", "permissions", "")?;
+            registration::register(&mut import.plan, "permissions::register(operator);")?;
+        }
+        import.plan.set(PROJECT_FILE, Some(import.file.written()))?;
+        Ok(Imported {
+            plan: import.plan,
+            notes: import.notes,
+        })
+    }
+
+    fn read(&self, path: &str) -> Result<String, Refusal> {
+        let path = self.from.join(path);
+        fs::read_to_string(&path).map_err(|e| Refusal::io("read", &path, &e))
+    }
+
+    /// The types of all definitions.
+    fn definitions(&self) -> Result<Vec<Module>, Refusal> {
+        let mut modules = Vec::new();
+        for path in walk(&self.from.join("config/crd/bases"), "yaml", DEEPEST)? {
+            let text = fs::read_to_string(&path).map_err(|e| Refusal::io("read", &path, &e))?;
+            modules.extend(import(&text).map_err(|e| {
+                Refusal::new(
+                    format_args!("{}: {e}", path.display()),
+                    "correct the definition",
+                )
+            })?);
+        }
+        Ok(modules)
+    }
+
+    /// The permissions: those of the markers, or those of the role if there are none.
+    fn rules(&self) -> Result<Vec<Rule>, Refusal> {
+        let mut rules = Vec::new();
+        for path in walk(&self.from, "go", 0)? {
+            let text = fs::read_to_string(&path).map_err(|e| Refusal::io("read", &path, &e))?;
+            let shown = path.strip_prefix(&self.from).unwrap_or(&path);
+            rules.extend(markers::rules(&shown.display().to_string(), &text)?);
+        }
+        let role = "config/rbac/role.yaml";
+        if rules.is_empty() && self.from.join(role).is_file() {
+            rules = permissions::of_roles(role, &self.read(role)?)?;
+        }
+        Ok(rules)
+    }
+}
+
+/// A project while it is made.
+struct Import {
+    plan: Plan,
+    file: File,
+    modules: Vec<Module>,
+    domain: String,
+    notes: Vec<String>,
+}
+
+impl Import {
+    fn resource(
+        &mut self,
+        go: &GoResource,
+        format: &impl Fn(&str) -> String,
+    ) -> Result<(), Refusal> {
+        let gvk = Gvk {
+            group: go.group.clone(),
+            version: go.version.clone(),
+            kind: go.kind.clone(),
+        };
+        if go.webhooks.is_some() {
+            self.notes
+                .push(format!("the webhooks of {gvk} are not imported"));
+        }
+        let mut resource = match &go.api {
+            Some(_) => match self.types(go, &gvk, format)? {
+                Some(resource) => resource,
+                None => return Ok(()),
+            },
+            None => match targets::built_in(&gvk) {
+                Some(target) => target.resource,
+                None => {
+                    self.notes.push(format!(
+                        "{gvk} is defined elsewhere: import its definition, then add its controller"
+                    ));
+                    return Ok(());
+                }
+            },
+        };
+        for name in go.controllers() {
+            let name = match name.is_empty() {
+                true => plain(&resource.kind_module()).to_owned(),
+                false => names::module(&name.replace('-', "_")),
+            };
+            controller::check_name(&name)?;
+            let target = match resource.api {
+                true => targets::Target::own(&resource),
+                false => match targets::built_in(&gvk) {
+                    Some(target) => target,
+                    None => continue,
+                },
+            };
+            controller::write_plain(&mut self.plan, &name, &target)?;
+            resource.controllers.push(name);
+        }
+        if resource.api || !resource.controllers.is_empty() {
+            self.file.put(&resource);
+        }
+        Ok(())
+    }
+
+    /// The types of a kind. Nothing, with a note, if it cannot be a kind of the project.
+    fn types(
+        &mut self,
+        go: &GoResource,
+        gvk: &Gvk,
+        format: &impl Fn(&str) -> String,
+    ) -> Result<Option<Resource>, Refusal> {
+        let full = go.full_group();
+        let same = |module: &&Module| {
+            module.group == full && module.version == go.version && module.kind == go.kind
+        };
+        let Some(module) = self.modules.iter().find(same).cloned() else {
+            return Err(Refusal::new(
+                format_args!("config/crd/bases has no definition of {gvk}"),
+                "run `make manifests` in the Go project first",
+            ));
+        };
+        if go.group.is_empty() || go.domain != self.domain {
+            self.notes.push(format!(
+                "{full}/{}/{} is not in a group of the domain {}: import its definition by hand",
+                go.version, go.kind, self.domain
+            ));
+            return Ok(None);
+        }
+        names::check_group(&go.group)?;
+        names::check_version(&go.version)?;
+        names::check_kind(&go.kind)?;
+        let resource = Resource {
+            group: go.group.clone(),
+            version: go.version.clone(),
+            kind: go.kind.clone(),
+            plural: module.plural.clone(),
+            namespaced: module.namespaced,
+            api: true,
+            controllers: Vec::new(),
+            owns: BTreeMap::new(),
+        };
+        let mut source = module.source.clone();
+        if !source.contains("kubewright::Schema") {
+            source += &format!("\nkubewright::custom_kind!({});\n", go.kind);
+        }
+        self.plan
+            .create(&resource.types_path(), format(&source), false)?;
+        let reexport = format!("pub use {}::{};", resource.kind_module(), resource.kind);
+        api::modules_of(&mut self.plan, &full, &resource, &reexport)?;
+        let notes = module.notes.iter().map(|note| format!("{gvk}: {note}"));
+        self.notes.extend(notes);
+        Ok(Some(resource))
+    }
+}
+
+/// The files of a kind under a directory, sorted; nothing if there is no directory. Hidden and vendored ones are passed over.
+fn walk(directory: &Path, extension: &str, depth: usize) -> Result<Vec<PathBuf>, Refusal> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Refusal::io("read", directory, &e)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry
+            .map_err(|e| Refusal::io("read", directory, &e))?
+            .path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with('.') || matches!(name.as_ref(), "vendor" | "bin" | "testdata") {
+            continue;
+        }
+        // Links are not followed: they may lead in circles.
+        if path.is_dir() && !path.is_symlink() && depth < DEEPEST {
+            found.extend(walk(&path, extension, depth + 1)?);
+        } else if path.is_file() && path.extension().is_some_and(|it| it == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,9 +1,11 @@
 //! `operator.toml`, edited in place.
 
-use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
+use std::collections::BTreeMap;
+
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, value};
 
 use super::{PROJECT_FILE, Resource};
-use crate::Refusal;
+use crate::{Refusal, names::Gvk};
 
 /// The parsed file. What is not changed keeps its form.
 #[derive(Clone, Debug)]
@@ -129,6 +131,19 @@ impl File {
         table["namespaced"] = value(resource.namespaced);
         table["api"] = value(resource.api);
         table["controllers"] = value(resource.controllers.iter().collect::<Array>());
+        let owns: InlineTable = resource
+            .owns
+            .iter()
+            .filter(|(_, kinds)| !kinds.is_empty())
+            .map(|(name, kinds)| {
+                let kinds = kinds.iter().map(Gvk::to_string);
+                (name.as_str(), kinds.collect::<Array>())
+            })
+            .collect();
+        match owns.is_empty() {
+            true => drop(table.remove("owns")),
+            false => table["owns"] = value(owns),
+        }
     }
 
     /// Takes an entry away.
@@ -177,6 +192,7 @@ fn resource(table: &Table) -> Result<Resource, Refusal> {
             .flatten()
             .filter_map(|name| name.as_str().map(str::to_owned))
             .collect(),
+        owns: owns(table)?,
     };
     // These become paths of files.
     crate::names::check_version(&resource.version)?;
@@ -185,6 +201,18 @@ fn resource(table: &Table) -> Result<Resource, Refusal> {
         crate::names::check_group(&resource.group)?;
     }
     Ok(resource)
+}
+
+/// What the controllers own.
+fn owns(table: &Table) -> Result<BTreeMap<String, Vec<Gvk>>, Refusal> {
+    let entries = table.get("owns").and_then(Item::as_table_like);
+    let mut owns = BTreeMap::new();
+    for (name, kinds) in entries.into_iter().flat_map(|table| table.iter()) {
+        let kinds = kinds.as_array().into_iter().flatten();
+        let kinds = kinds.filter_map(|kind| kind.as_str()).map(Gvk::parse);
+        owns.insert(name.to_owned(), kinds.collect::<Result<_, _>>()?);
+    }
+    Ok(owns)
 }
 
 #[cfg(test)]
@@ -200,6 +228,7 @@ mod tests {
             namespaced: true,
             api: true,
             controllers: vec!["captain".into()],
+            owns: BTreeMap::from([("captain".into(), vec![Gvk::parse("v1/ConfigMap").unwrap()])]),
         }
     }
 
@@ -218,7 +247,7 @@ mod tests {
         let mut file = File::new("a", "b.c", true);
         file.put(&captain());
         let mut changed = captain();
-        changed.controllers.clear();
+        changed.controllers.push("other".into());
         file.put(&changed);
         let again = File::parse(&file.written()).unwrap();
         assert_eq!(again.resources().unwrap(), [changed]);

@@ -5,11 +5,17 @@
 
 mod file;
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 pub(crate) use file::File;
 
-use crate::{Refusal, names};
+use crate::{
+    Refusal,
+    names::{self, Gvk},
+};
 
 /// The name of the file.
 pub const PROJECT_FILE: &str = "operator.toml";
@@ -50,6 +56,8 @@ pub struct Resource {
     pub api: bool,
     /// Its controllers, by name.
     pub controllers: Vec<String>,
+    /// The kinds that its controllers own, by the name of the controller.
+    pub owns: BTreeMap<String, Vec<Gvk>>,
 }
 
 impl Project {

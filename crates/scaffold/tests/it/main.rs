@@ -7,4 +7,5 @@ mod generate;
 #[allow(unreachable_pub)]
 mod generated;
 mod import_crd;
+mod import_kubebuilder;
 mod project;

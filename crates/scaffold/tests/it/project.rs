@@ -26,7 +26,7 @@ use kubewright_scaffold::{
 pub(crate) struct Directory(PathBuf);
 
 impl Directory {
-    fn new() -> Directory {
+    pub(crate) fn new() -> Directory {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
         let path =
@@ -254,9 +254,17 @@ fn removing_a_kind_leaves_what_was_before() {
 #[test]
 fn a_version_is_a_copy_that_is_not_stored() {
     let directory = Directory::with_captain();
+    let before = directory.everything();
     directory.write(v2().plan(&directory.open()));
     let types = directory.read("src/api/crew/v2/captain.rs");
     assert!(types.contains("    version = \"v2\",\n    storage = false,\n"));
+    let conversion = directory.read("src/api/crew/v2/captain_from_v1.rs");
+    assert!(conversion.contains("impl TryFrom<v2::Captain> for v1::Captain {"));
+    assert!(
+        directory
+            .read("src/api/crew/v2/mod.rs")
+            .contains("pub mod captain_from_v1;")
+    );
     assert!(
         directory
             .read("src/lib.rs")
@@ -270,6 +278,7 @@ fn a_version_is_a_copy_that_is_not_stored() {
     directory.write(remove.plan(&directory.open(), false));
     assert!(!directory.0.join("src/api/crew/v2").exists());
     assert!(!directory.0.join("tests/captain_v1_v2.rs").exists());
+    assert_eq!(directory.everything(), before);
 }
 
 #[test]
@@ -292,13 +301,20 @@ fn a_controller_can_be_for_a_built_in_kind_and_own_others() {
     let remove = Remove::Controller {
         name: "roll_out".into(),
     };
-    let refusal = refused(&directory, |project| remove.plan(project, false));
-    assert_eq!(
-        refusal,
-        "src/controller/roll_out.rs has work in it; save what you need, then remove it with --force"
+    // The project knows what was asked for.
+    assert!(
+        directory
+            .read("operator.toml")
+            .contains("owns = { roll_out = [\"v1/ConfigMap\", \"networking/v1/Ingress\"] }")
     );
-    directory.write(remove.plan(&directory.open(), true));
+    let states = status(&directory.open()).unwrap();
+    assert!(
+        states.iter().all(|part| part.state == State::New),
+        "{states:?}"
+    );
+    directory.write(remove.plan(&directory.open(), false));
     assert_eq!(directory.open().resources.len(), 1);
+    assert!(!directory.read("operator.toml").contains("owns"));
 }
 
 #[test]

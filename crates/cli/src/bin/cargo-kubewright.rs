@@ -1,0 +1,34 @@
+//! `cargo kubewright`: the tool as a command of cargo. It hands its arguments to the `kubewright` beside it, or in PATH.
+
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    process::{Command, ExitCode},
+};
+
+fn main() -> ExitCode {
+    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    // cargo puts the name of the command in front.
+    if arguments.first().is_some_and(|word| word == "kubewright") {
+        arguments.remove(0);
+    }
+    match Command::new(tool()).args(arguments).status() {
+        Ok(status) => ExitCode::from(status.code().map_or(1, |code| code as u8)),
+        Err(error) => {
+            eprintln!(
+                "error: kubewright cannot be run: {error}; install it beside cargo-kubewright"
+            );
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn tool() -> PathBuf {
+    let name = format!("kubewright{}", std::env::consts::EXE_SUFFIX);
+    let beside = std::env::current_exe()
+        .ok()
+        .map(|own| own.with_file_name(&name));
+    beside
+        .filter(|path| path.is_file())
+        .unwrap_or_else(|| PathBuf::from(name))
+}
