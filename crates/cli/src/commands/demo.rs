@@ -119,6 +119,7 @@ impl Demo {
             manager: manager.clone(),
             actor: Actor::new(&plane.client(), screen),
             pause: if self.once { Duration::ZERO } else { PAUSE },
+            patience: story::PATIENCE,
         };
         let told = tokio::select! {
             told = self.tell(&story) => Some(told),
@@ -158,5 +159,51 @@ impl Demo {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story, told to a manager with or without the controller.
+    async fn told_once(with_controller: bool, patience: Duration) -> anyhow::Result<()> {
+        let plane = Plane::start(Controllers::default()).await?;
+        let screen = Screen::new(false, Style::of(false), String::new(), String::new());
+        let manager = Manager::new(plane.client());
+        if with_controller {
+            observed::install(&manager, &screen)?;
+        }
+        let story = Story {
+            screen: screen.clone(),
+            manager: manager.clone(),
+            actor: Actor::new(&plane.client(), &screen),
+            pause: Duration::ZERO,
+            patience,
+        };
+        let demo = Demo {
+            once: true,
+            port: 0,
+            kubeconfig: PathBuf::new(),
+        };
+        tokio::select! {
+            told = demo.tell(&story) => told,
+            ended = manager.run(std::future::pending()) => Ok(ended?),
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_story_that_goes_well_is_no_error() {
+        told_once(true, Duration::from_secs(120)).await.unwrap();
+    }
+
+    /// Nobody makes Ingresses: what should have one has none, and nothing fails that should.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_story_that_goes_wrong_is_an_error_that_says_how_much_of_it() {
+        let error = told_once(false, Duration::from_millis(500))
+            .await
+            .unwrap_err();
+        let said = error.to_string();
+        assert!(said.ends_with(" of 9 steps went wrong"), "{said}");
     }
 }

@@ -9,6 +9,9 @@ use std::{
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
+/// How many lines a terminal is thought to have that does not say.
+const LINES: usize = 24;
+
 /// The picture. Dropped, the terminal is given back.
 pub(crate) struct Picture(());
 
@@ -17,6 +20,14 @@ impl Picture {
     pub(crate) fn begin() -> Self {
         print(ENTER);
         Self(())
+    }
+
+    /// How many lines the terminal has now.
+    pub(crate) fn height(&self) -> usize {
+        match terminal_size::terminal_size() {
+            Some((_, terminal_size::Height(lines))) if lines > 0 => lines.into(),
+            _ => LINES,
+        }
     }
 
     /// From the first place of the terminal on, each line to its end, and nothing below.

@@ -56,3 +56,17 @@ fn the_demo_can_be_joined_and_stopped() {
         "a kubeconfig of a server that is gone"
     );
 }
+
+/// Whatever the demo fails with, a story that went wrong included, ends the program with 1.
+#[test]
+fn a_demo_that_fails_ends_with_1() {
+    let folder = Folder::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let mut command = kubewright();
+    command
+        .current_dir(folder.path())
+        .args(["demo", "--port", &port]);
+    let (output, status) = Process::start(command, None).finish();
+    assert_eq!(status.code(), Some(1), "{output}");
+}

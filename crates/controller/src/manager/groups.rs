@@ -102,8 +102,11 @@ impl Groups {
         let mut groups = self.groups.lock();
         let state = groups.entry(group).or_insert_with(State::new);
         state.phase = Phase::Stopped;
-        state.waiting.clear();
+        let never_started = std::mem::take(&mut state.waiting);
         state.stopper.stop();
+        drop(groups);
+        // Who is dropped may call the manager.
+        drop(never_started);
     }
 
     /// Tells a group to stop, and waits until it has.
@@ -127,12 +130,15 @@ impl Groups {
 
     /// Ends what has not ended.
     pub(crate) fn abort(&self) {
+        let mut ended = Vec::new();
         for state in self.groups.lock().values_mut() {
             state.phase = Phase::Stopped;
             state.stopper.stop();
-            state.waiting.clear();
-            state.tasks.abort_all();
+            let never_started = std::mem::take(&mut state.waiting);
+            ended.push((never_started, std::mem::take(&mut state.tasks)));
         }
+        // Dropped they end, and who is dropped may call the manager.
+        drop(ended);
     }
 
     /// Who has not ended.

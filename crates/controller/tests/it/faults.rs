@@ -20,12 +20,19 @@ use parking_lot::Mutex;
 
 use crate::managing::{LONG, create, merge};
 
-/// As many as an unoptimised build can do in a test.
-const MANY: usize = if cfg!(debug_assertions) {
-    50_000
-} else {
-    1_000_000
-};
+/// How many keys are many: a million, or as many as an unoptimised build can do in a test.
+///
+/// `cargo test --release -p kubewright-controller of_a_million` has the million; `KUBEWRIGHT_TEST_KEYS=1000000` has it in any
+/// build, where it takes minutes.
+fn many() -> usize {
+    let default = if cfg!(debug_assertions) {
+        50_000
+    } else {
+        1_000_000
+    };
+    let said = std::env::var("KUBEWRIGHT_TEST_KEYS").ok();
+    said.and_then(|said| said.parse().ok()).unwrap_or(default)
+}
 
 /// A controller that is asked by hand only.
 fn triggered() -> kubewright_controller::Builder {
@@ -101,7 +108,8 @@ async fn a_panic_that_is_not_to_be_contained_ends_the_manager() {
 async fn of_a_million_keys_that_are_requeued_none_is_lost_and_little_is_remembered() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
-    let runs: Arc<Vec<AtomicUsize>> = Arc::new((0..MANY).map(|_| AtomicUsize::new(0)).collect());
+    let many = many();
+    let runs: Arc<Vec<AtomicUsize>> = Arc::new((0..many).map(|_| AtomicUsize::new(0)).collect());
     let counted = runs.clone();
     let controller = triggered()
         .max_concurrent_reconciles(4)
@@ -118,12 +126,12 @@ async fn of_a_million_keys_that_are_requeued_none_is_lost_and_little_is_remember
         })
         .unwrap();
     let running = cluster.run(&manager);
-    for key in 0..MANY {
+    for key in 0..many {
         controller.trigger(Request::cluster_scoped(&key.to_string()));
     }
     cluster.settled_within(LONG * 100).await.unwrap();
     let status = controller.status();
-    assert_eq!((status.delayed, status.queued), (MANY, 0));
+    assert_eq!((status.delayed, status.queued), (many, 0));
     cluster.time().advance(Duration::from_secs(3601)).await;
     cluster.settled_within(LONG * 100).await.unwrap();
     assert!(runs.iter().all(|runs| runs.load(Ordering::SeqCst) == 3));

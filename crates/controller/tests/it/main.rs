@@ -12,6 +12,8 @@ mod namespaces;
 mod objects;
 mod paused_process;
 mod reconciling;
+mod rules;
+mod settings;
 #[cfg(feature = "otel")]
 mod telemetry;
 mod watching;

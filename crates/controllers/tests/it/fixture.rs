@@ -14,7 +14,7 @@ use kubewright_testing::{RunningManager, TestCluster};
 use serde_json::{Value, json};
 
 /// Longer than anything takes that goes well.
-pub(crate) const LONG: Duration = Duration::from_secs(120);
+pub(crate) const LONG: Duration = Duration::from_secs(600);
 
 pub(crate) struct Fixture {
     pub(crate) cluster: TestCluster,

@@ -6,3 +6,4 @@ mod kinds;
 mod namespaces;
 mod owners;
 mod publishers;
+mod recorded;

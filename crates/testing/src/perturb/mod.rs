@@ -59,10 +59,11 @@
 //! | `link` | the program's connection to the cluster, where it goes wrong |
 //! | `stream` | its watches: late, or blind |
 //! | `state` | [`State`]: what the cluster holds in the end, and how two ends differ |
-//! | `report` | [`Report`] and [`Failure`] |
+//! | `report`, `progress` | [`Report`] and [`Failure`]; how far a run has come that does not end |
 
 mod link;
 mod plan;
+mod progress;
 mod report;
 mod stage;
 mod state;
@@ -84,10 +85,14 @@ pub use stage::World;
 pub use state::State;
 
 use plan::Measures;
+use progress::Progress;
 use stage::Played;
 
-/// How long a run may take by the machine's clock before it counts as hanging.
+/// How long a run may take by the machine's clock without coming on before it counts as hanging.
 const HANGS: Duration = Duration::from_secs(300);
+
+/// How many times as long, if it comes on.
+const PATIENCE: usize = 4;
 
 /// A program and a story, to be perturbed. Made by [`perturb`].
 #[must_use = "nothing runs before `run`"]
@@ -271,23 +276,41 @@ impl Perturb {
     /// One run, in a thread and a runtime of its own.
     fn play(&self, perturbation: Option<Perturbation>) -> Result<Played, String> {
         let script = self.script.clone();
+        let progress = Arc::new(Progress::default());
+        let seen = progress.clone();
         let (tell, told) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .start_paused(true)
                 .build();
-            let played = match runtime {
-                Ok(runtime) => runtime.block_on(stage::play(script, perturbation)),
-                Err(error) => Err(format!("no runtime: {error}")),
+            let (runtime, played) = match runtime {
+                Ok(runtime) => {
+                    let played = runtime.block_on(stage::play(script, perturbation, progress));
+                    (Some(runtime), played)
+                }
+                Err(error) => (None, Err(format!("no runtime: {error}"))),
             };
-            // Nobody listens if it took too long.
+            // Nobody listens if it took too long. What the program leaves behind is cleared away afterwards.
             let _ = tell.send(played);
+            drop(runtime);
         });
-        match told.recv_timeout(HANGS) {
+        let mut before = seen.to_string();
+        let mut patience = 0..PATIENCE;
+        let told = loop {
+            let told = told.recv_timeout(HANGS);
+            let now = seen.to_string();
+            // Who comes on is only slow, up to a point.
+            let comes_on = now != std::mem::replace(&mut before, now.clone());
+            let late = matches!(told, Err(mpsc::RecvTimeoutError::Timeout));
+            if !late || !comes_on || patience.next().is_none() {
+                break told;
+            }
+        };
+        match told {
             Ok(played) => played,
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                Err(format!("it hangs: no end after {HANGS:?}"))
+                Err(format!("it hangs: no end after {HANGS:?}, {seen}"))
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => Err(match thread.join() {
                 Err(panic) => panic_message(&*panic),

@@ -13,6 +13,7 @@ use tokio::{
 use super::{
     Perturbation, Script, State,
     link::{Link, Strike, Wire},
+    progress::Progress,
 };
 use crate::cluster::TestCluster;
 
@@ -40,6 +41,7 @@ pub(super) struct Played {
 
 pub(super) struct Stage {
     cluster: TestCluster,
+    progress: Arc<Progress>,
     script: Script,
     pub(super) perturbation: Option<Perturbation>,
     acts: Mutex<Acts>,
@@ -123,9 +125,12 @@ impl World {
 pub(super) async fn play(
     script: Script,
     perturbation: Option<Perturbation>,
+    progress: Arc<Progress>,
 ) -> Result<Played, String> {
+    progress.is("starting");
     let stage = Arc::new(Stage {
         cluster: TestCluster::start().await,
+        progress,
         script,
         perturbation,
         acts: Mutex::default(),
@@ -136,11 +141,13 @@ pub(super) async fn play(
         stage.rest().await?;
     }
     stage.step_begins(0);
+    stage.progress.is("telling the story");
     (stage.script.story)(World(stage.clone())).await;
     stage.rest().await?;
     // Time for what was left behind to show itself.
     sleep(AFTERMATH).await;
     stage.rest().await?;
+    stage.progress.is("reading the cluster");
     let client = stage.cluster.client();
     let state = State::read(&client, &stage.script.ignored)
         .await
@@ -160,6 +167,7 @@ impl Stage {
         let generation = {
             let mut acts = self.acts.lock();
             acts.started += 1;
+            self.progress.starts();
             acts.started
         };
         let wire = Wire::new(Arc::downgrade(self), generation);
@@ -231,6 +239,7 @@ impl Stage {
         }
         let mut acts = self.acts.lock();
         acts.writes += 1;
+        self.progress.writes();
         let most = self.script.most_writes;
         if acts.writes > most {
             drop(acts);
@@ -294,6 +303,7 @@ impl Stage {
 
     /// Has the program run and see, and waits until it has nothing to do.
     async fn rest(self: &Arc<Self>) -> Result<(), String> {
+        self.progress.is("waiting for the program to come to rest");
         let is_down = matches!(self.perturbation, Some(Perturbation::Down { .. }));
         let process = self.acts.lock().running.clone();
         match process {

@@ -8,12 +8,16 @@ use std::{
     time::Duration,
 };
 
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::{Api, api::PostParams};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
+use kube::{
+    Api, Resource,
+    api::{DeleteParams, PostParams},
+};
 use kubewright_controller::{
     Action, Context, Controller, ElectionConfig, Error, Manager, Request,
     create_or::create_or_update,
 };
+use kubewright_controllers::Controllers;
 use kubewright_testing::TestCluster;
 use tokio::time::Instant;
 
@@ -206,4 +210,40 @@ async fn a_candidate_that_waits_counts_only_until_another_leads() {
     let secrets: Api<Secret> = Api::default_namespaced(cluster.client());
     secrets.get("b").await.unwrap();
     waiting.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_built_in_controllers_are_waited_for_too() {
+    let cluster = TestCluster::start().await;
+    let _controllers = cluster.run_controllers(&Controllers::default());
+    let namespaces: Api<Namespace> = Api::all(cluster.client());
+    let mut shop = Namespace::default();
+    shop.metadata.name = Some("shop".into());
+    namespaces
+        .create(&PostParams::default(), &shop)
+        .await
+        .unwrap();
+    let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+    create(&cluster, "owner").await;
+    let owner = maps.get("owner").await.unwrap();
+    let mut dependent = ConfigMap::default();
+    dependent.metadata.name = Some("dependent".into());
+    dependent.metadata.owner_references = Some(vec![owner.owner_ref(&()).unwrap()]);
+    maps.create(&PostParams::default(), &dependent)
+        .await
+        .unwrap();
+    cluster.settled().await.unwrap();
+    let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), "shop");
+    assert!(accounts.get_opt("default").await.unwrap().is_some());
+
+    maps.delete("owner", &DeleteParams::default())
+        .await
+        .unwrap();
+    namespaces
+        .delete("shop", &DeleteParams::default())
+        .await
+        .unwrap();
+    cluster.settled().await.unwrap();
+    assert!(maps.get_opt("dependent").await.unwrap().is_none());
+    assert!(namespaces.get_opt("shop").await.unwrap().is_none());
 }

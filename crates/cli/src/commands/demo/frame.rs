@@ -1,4 +1,5 @@
-//! The picture of a running demo: 23 lines at most, as narrow as their text.
+//! The picture of a running demo: as high as the terminal, as narrow as its text. What happened last stands at the bottom,
+//! as much of it as there is room for.
 
 use std::time::Duration;
 
@@ -29,8 +30,8 @@ pub(super) struct Row {
     pub(super) ingress: String,
 }
 
-/// The picture.
-pub(super) fn lines(notes: &Notes, gauges: &Gauges, style: Style) -> Vec<String> {
+/// The picture, on a terminal with so many lines.
+pub(super) fn lines(notes: &Notes, gauges: &Gauges, style: Style, height: usize) -> Vec<String> {
     let up = notes.began.elapsed().as_secs();
     let mut lines = vec![
         format!(
@@ -91,11 +92,16 @@ pub(super) fn lines(notes: &Notes, gauges: &Gauges, style: Style) -> Vec<String>
         lines.push(format!("           and {} more", more + 1));
     }
     lines.push(String::new());
+    // One line is left free: a full one at the bottom makes some terminals scroll.
+    let room = height.saturating_sub(lines.len() + 1);
+    let unseen = notes.recent.len().saturating_sub(room);
     let recent = notes
         .recent
         .iter()
+        .skip(unseen)
         .map(|(at, happening)| recent(*at, happening, style));
     lines.extend(recent);
+    lines.truncate(height.saturating_sub(1));
     lines
 }
 
@@ -115,5 +121,57 @@ fn delayed(gauges: &Gauges) -> String {
             due.as_millis()
         ),
         None => format!("{} delayed", gauges.delayed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::VecDeque, time::Instant};
+
+    use super::*;
+
+    fn notes(happened: usize) -> Notes {
+        let act = |n: usize| {
+            (
+                Duration::from_secs(n as u64),
+                Happening::Act(format!("act {n}.")),
+            )
+        };
+        Notes {
+            began: Instant::now(),
+            server: "https://127.0.0.1:1".to_owned(),
+            join: "kubectl".to_owned(),
+            round: 1,
+            step: (1, 9, "A Service"),
+            verdict: None,
+            events: 0,
+            reconciles: 0,
+            failures: 0,
+            recent: (1..=happened).map(act).collect::<VecDeque<_>>(),
+        }
+    }
+
+    fn drawn(happened: usize, height: usize) -> Vec<String> {
+        let (notes, gauges) = (notes(happened), Gauges::default());
+        lines(&notes, &gauges, Style::of(false), height)
+    }
+
+    #[test]
+    fn the_picture_is_never_higher_than_the_terminal() {
+        for height in [1, 5, 13, 14, 24, 60, 300] {
+            let lines = drawn(200, height).len();
+            assert!(lines < height.max(1), "{lines} lines on {height}");
+        }
+    }
+
+    #[test]
+    fn a_higher_terminal_shows_more_and_always_the_last() {
+        for height in [16, 24, 60] {
+            let lines = drawn(200, height);
+            assert_eq!(lines.len(), height - 1);
+            assert!(lines[height - 2].contains("act 200."), "{lines:?}");
+        }
+        let all = drawn(3, 60).join("\n");
+        assert!(all.contains("act 1.") && all.contains("act 3."), "{all}");
     }
 }

@@ -19,8 +19,8 @@ use crate::commands::{
     terminal::{Picture, clock, print},
 };
 
-/// How many happenings the picture remembers.
-pub(super) const REMEMBERED: usize = 11;
+/// How many happenings the picture remembers: as many as a tall terminal shows.
+const REMEMBERED: usize = 200;
 
 /// How often the picture is drawn when nothing happens.
 const REDRAW: Duration = Duration::from_millis(250);
@@ -151,7 +151,7 @@ impl Screen {
         }
         let picture = Picture::begin();
         loop {
-            let lines = frame::lines(&self.notes(), &gauges(), self.0.style);
+            let lines = frame::lines(&self.notes(), &gauges(), self.0.style, picture.height());
             picture.draw(&lines);
             // Nothing to look at twice means nothing to wait for: news or time.
             let _ = tokio::time::timeout(REDRAW, self.0.news.notified()).await;

@@ -8,7 +8,7 @@ use kubewright_controller::Manager;
 use super::{actor::Actor, happening::Happening, screen::Screen};
 
 /// How long anything may take that a step waits for.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How often a reconcile has to fail before the story takes the obstacle away.
 const FAILURES: usize = 3;
@@ -46,6 +46,8 @@ pub(super) struct Story {
     pub(super) actor: Actor,
     /// How long people have to read.
     pub(super) pause: Duration,
+    /// How long anything may take that a step waits for.
+    pub(super) patience: Duration,
 }
 
 impl Story {
@@ -137,7 +139,7 @@ impl Story {
         actor.create_quota().await?;
         actor.create_service("api", true).await?;
         let failed = failures.wait_for(|now| *now >= before + FAILURES);
-        tokio::time::timeout(PATIENCE, failed)
+        tokio::time::timeout(self.patience, failed)
             .await
             .context("the reconcile does not fail")??;
         self.read().await;
@@ -165,7 +167,7 @@ impl Story {
 
     /// Waits until the controller has seen everything and has nothing to do.
     async fn settled(&self) -> anyhow::Result<()> {
-        Ok(self.manager.settled(PATIENCE).await?)
+        Ok(self.manager.settled(self.patience).await?)
     }
 
     async fn read(&self) {

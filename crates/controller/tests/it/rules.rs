@@ -1,0 +1,88 @@
+//! What `RULES.md` claims is so: every rule of client-go that concerns this crate is in it, and every test that it names is
+//! there.
+
+use std::{collections::BTreeSet, fs, ops::RangeInclusive, path::Path};
+
+const RULES: &str = include_str!("../../RULES.md");
+
+/// The rules of client-go's behaviour about queues, leaders and events.
+const SECTIONS: [(&str, &[RangeInclusive<u8>]); 3] = [
+    ("WQ", &[1..=8, 10..=13, 20..=26, 30..=30, 40..=40]),
+    ("LE", &[1..=2, 10..=11, 20..=24, 30..=36, 40..=41]),
+    ("EV", &[1..=8, 20..=24]),
+];
+
+/// Where tests are.
+const PLACES: [&str; 8] = [
+    "src",
+    "tests",
+    "../workqueue/src",
+    "../workqueue/tests",
+    "../controllers/tests",
+    "../testing/tests",
+    "../client/src",
+    "../client/tests",
+];
+
+/// The names of all tests below a directory.
+fn visit(directory: &Path, tests: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(directory).expect("a directory").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            visit(&path, tests);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).expect("a file");
+            let mut lines = text.lines().map(str::trim_start);
+            while let Some(line) = lines.next() {
+                if line.starts_with("#[test") || line.starts_with("#[tokio::test") {
+                    tests.extend(lines.by_ref().take(4).find_map(name));
+                }
+            }
+        }
+    }
+}
+
+fn name(line: &str) -> Option<String> {
+    let line = line.strip_prefix("async ").unwrap_or(line);
+    let name = line.strip_prefix("fn ")?.split('(').next()?;
+    Some(name.to_owned())
+}
+
+#[test]
+fn every_rule_has_its_tests_or_a_reason() {
+    let mut tests = BTreeSet::new();
+    for place in PLACES {
+        visit(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join(place),
+            &mut tests,
+        );
+    }
+    let mut wrong = Vec::new();
+    let mut seen = BTreeSet::new();
+    let rows = RULES.lines().filter(|line| line.starts_with("| "));
+    for row in rows.skip(1) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [rule, named, note] = cells[..] else {
+            wrong.push(format!("not three cells: {row}"));
+            continue;
+        };
+        if !seen.insert(rule) {
+            wrong.push(format!("{rule} is there twice"));
+        }
+        let mut named = named.split('`').skip(1).step_by(2).peekable();
+        if named.peek().is_none() && note.is_empty() {
+            wrong.push(format!("{rule} has neither a test nor a reason"));
+        }
+        let missing = named.filter(|test| !tests.contains(*test));
+        wrong.extend(missing.map(|test| format!("{rule}: there is no test {test}")));
+    }
+    for (section, ranges) in SECTIONS {
+        for number in ranges.iter().cloned().flatten() {
+            let rule = format!("{section}-{number}");
+            if !seen.contains(&*rule) {
+                wrong.push(format!("{rule} is missing"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
