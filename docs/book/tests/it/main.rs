@@ -5,8 +5,13 @@ extern crate self as site_operator;
 
 mod pages;
 #[path = "../../tutorial/src/controller/site.rs"]
+#[allow(unreachable_pub, reason = "in a project it is reached from `main.rs`")]
 mod site_controller;
 #[path = "../../tutorial/src/api/web/v1/site.rs"]
+#[allow(
+    clippy::duplicated_attributes,
+    reason = "two columns may have one type"
+)]
 mod site_kind;
 #[path = "../../tutorial/tests/site.rs"]
 mod site_test;
