@@ -61,6 +61,20 @@ fn the_demo_can_be_joined_and_stopped() {
 #[test]
 fn a_demo_that_fails_ends_with_1() {
     let folder = Folder::new();
+    let in_the_way = folder.path().join("kubewright-demo.kubeconfig");
+    std::fs::create_dir(&in_the_way).expect("a directory");
+    let mut command = kubewright();
+    command
+        .current_dir(folder.path())
+        .args(["demo", "--port", "0"]);
+    let (output, status) = Process::start(command, None).finish();
+    assert_eq!(status.code(), Some(1), "{output}");
+    assert!(output.contains("kubewright-demo.kubeconfig"), "{output}");
+}
+
+#[test]
+fn a_demo_on_a_port_that_is_taken_is_refused() {
+    let folder = Folder::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
     let mut command = kubewright();
@@ -68,5 +82,6 @@ fn a_demo_that_fails_ends_with_1() {
         .current_dir(folder.path())
         .args(["demo", "--port", &port]);
     let (output, status) = Process::start(command, None).finish();
-    assert_eq!(status.code(), Some(1), "{output}");
+    assert_eq!(status.code(), Some(2), "{output}");
+    assert!(output.contains("choose another port"), "{output}");
 }
