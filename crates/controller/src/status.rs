@@ -1,7 +1,8 @@
 //! What `/debug/controllers` says: for each controller and key the last trigger, the last result, how long it took, and when
-//! it is due again.
+//! it is due again; and the runs of late, one by one.
 //!
-//! Of each controller, the [`KEYS`] that ran last are remembered, and those that wait to run.
+//! Of each controller, the [`KEYS`] that ran last are remembered, and those that wait to run; and of its runs the last
+//! [`RECENT`]. Runs are counted, so who asks again knows what is new and how much was missed.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -18,6 +19,9 @@ use crate::reconcile::Request;
 
 /// How many keys of a controller are remembered after they ran.
 pub const KEYS: usize = 1000;
+
+/// How many runs of a controller are told one by one.
+pub const RECENT: usize = 100;
 
 /// What made a key run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -70,8 +74,36 @@ pub struct ControllerStatus {
     pub delayed: usize,
     /// How many workers there are.
     pub workers: usize,
+    /// How often it has run.
+    pub runs: u64,
+    /// How many of these failed.
+    pub failures: u64,
     /// The keys that ran last, and those that wait.
     pub keys: Vec<KeyStatus>,
+    /// The runs of late, the oldest first.
+    pub recent: Vec<RunStatus>,
+}
+
+/// A run of a key that has ended.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunStatus {
+    /// Which run of the controller it was, beginning with 1.
+    pub number: u64,
+    /// The key.
+    pub key: String,
+    /// What made it run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Trigger>,
+    /// `done`, `requeue`, `requeueAfter`, or the error.
+    pub result: String,
+    /// Whether it failed.
+    pub failed: bool,
+    /// When it ended.
+    #[serde(serialize_with = "timestamp")]
+    pub end: Timestamp,
+    /// How long it took.
+    pub duration_seconds: f64,
 }
 
 /// How a source fares.
@@ -144,20 +176,37 @@ struct State {
     pending: HashMap<Request, Trigger>,
     /// How many of these failed before.
     backoff: usize,
-    keys: HashMap<Request, Entry>,
-    /// Which keys ended in which order; those that ran again since are passed over.
-    order: VecDeque<(u64, Request)>,
-    next: u64,
+    /// What ended, in that order and without a gap: the last is number `runs`.
+    ended: VecDeque<Run>,
+    /// The number of the last run of a key, if that is remembered.
+    keys: HashMap<Request, u64>,
+    runs: u64,
+    failures: u64,
     running: HashMap<Request, Instant>,
     last_end: Option<Instant>,
 }
 
-struct Entry {
-    sequence: u64,
+/// A run that has ended.
+struct Run {
+    request: Request,
     trigger: Option<Trigger>,
     result: String,
+    failed: bool,
     ended: Timestamp,
     took: Duration,
+}
+
+impl State {
+    /// The number of the oldest run that is remembered.
+    fn first(&self) -> u64 {
+        self.runs + 1 - self.ended.len() as u64
+    }
+
+    /// How the request ran last.
+    fn last(&self, request: &Request) -> Option<&Run> {
+        let number = self.keys.get(request)?;
+        self.ended.get((number - self.first()) as usize)
+    }
 }
 
 impl Trigger {
@@ -197,29 +246,31 @@ impl Journal {
         request: &Request,
         trigger: Option<Trigger>,
         result: String,
+        failed: bool,
         took: Duration,
     ) {
         let mut state = self.0.lock();
-        let sequence = state.next;
-        state.next += 1;
+        state.runs += 1;
+        state.failures += u64::from(failed);
         state.running.remove(request);
         state.last_end = Some(Instant::now());
-        let entry = Entry {
-            sequence,
+        state.ended.push_back(Run {
+            request: request.clone(),
             trigger,
             result,
+            failed,
             ended: Timestamp::now(),
             took,
-        };
-        state.keys.insert(request.clone(), entry);
-        state.order.push_back((sequence, request.clone()));
-        while state.order.len() > 2 * KEYS || state.keys.len() > KEYS {
-            let Some((sequence, request)) = state.order.pop_front() else {
+        });
+        let number = state.runs;
+        state.keys.insert(request.clone(), number);
+        while state.ended.len() > 2 * KEYS || state.keys.len() > KEYS {
+            let number = state.first();
+            let Some(run) = state.ended.pop_front() else {
                 break;
             };
-            let current = state.keys.get(&request).map(|entry| entry.sequence);
-            if current == Some(sequence) {
-                state.keys.remove(&request);
+            if state.keys.get(&run.request) == Some(&number) {
+                state.keys.remove(&run.request);
             }
         }
     }
@@ -235,8 +286,8 @@ impl Journal {
         let Some(request) = state.running.keys().chain(state.pending.keys()).min() else {
             return String::new();
         };
-        match state.keys.get(request) {
-            Some(entry) => format!(" ({request}: {})", entry.result),
+        match state.last(request) {
+            Some(run) => format!(" ({request}: {})", run.result),
             None => format!(" ({request})"),
         }
     }
@@ -263,20 +314,38 @@ impl Journal {
         requests.sort_unstable();
         requests.dedup();
         let key = |request: &Request| {
-            let entry = state.keys.get(request);
+            let run = state.last(request);
             KeyStatus {
                 key: request.to_string(),
-                last_trigger: entry.and_then(|entry| entry.trigger.clone()),
+                last_trigger: run.and_then(|run| run.trigger.clone()),
                 pending_trigger: state.pending.get(request).cloned(),
-                last_result: entry.map(|entry| entry.result.clone()),
-                last_end: entry.map(|entry| entry.ended),
-                duration_seconds: entry.map(|entry| entry.took.as_secs_f64()),
+                last_result: run.map(|run| run.result.clone()),
+                last_end: run.map(|run| run.ended),
+                duration_seconds: run.map(|run| run.took.as_secs_f64()),
                 running: state.running.contains_key(request),
                 due_in_seconds: due(request)
                     .map(|at| at.saturating_duration_since(now).as_secs_f64()),
             }
         };
         requests.iter().map(key).collect()
+    }
+
+    /// How often the controller has run, how often that failed, and the last runs.
+    pub(crate) fn runs(&self) -> (u64, u64, Vec<RunStatus>) {
+        let state = self.0.lock();
+        let left_out = state.ended.len().saturating_sub(RECENT);
+        let numbers = state.first() + left_out as u64..;
+        let recent = numbers.zip(state.ended.iter().skip(left_out));
+        let recent = recent.map(|(number, run)| RunStatus {
+            number,
+            key: run.request.to_string(),
+            trigger: run.trigger.clone(),
+            result: run.result.clone(),
+            failed: run.failed,
+            end: run.ended,
+            duration_seconds: run.took.as_secs_f64(),
+        });
+        (state.runs, state.failures, recent.collect())
     }
 }
 
@@ -302,7 +371,7 @@ mod tests {
     fn ran(journal: &Journal, name: &str) {
         let request = Request::cluster_scoped(name);
         let trigger = journal.begin(&request);
-        journal.end(&request, trigger, "done".into(), Duration::ZERO);
+        journal.end(&request, trigger, "done".into(), false, Duration::ZERO);
     }
 
     #[test]
@@ -316,6 +385,24 @@ mod tests {
         assert_eq!(keys.len(), KEYS);
         assert_eq!(keys[0].key, "k00000");
         assert_ne!(keys[1].key, "k00001");
+        assert_eq!(keys[1].last_result.as_deref(), Some("done"));
+    }
+
+    #[test]
+    fn runs_are_counted_and_the_last_told() {
+        let journal = Journal::default();
+        assert_eq!(journal.runs().0, 0);
+        let request = Request::cluster_scoped("bad");
+        journal.end(&request, None, "error: no".into(), true, Duration::ZERO);
+        for i in 1..2 * KEYS + 10 {
+            ran(&journal, &format!("k{i:05}"));
+        }
+        let (runs, failures, recent) = journal.runs();
+        assert_eq!((runs, failures), (2 * KEYS as u64 + 10, 1));
+        assert_eq!(recent.len(), RECENT);
+        assert_eq!(recent[0].number, runs - RECENT as u64 + 1);
+        let last = &recent[RECENT - 1];
+        assert_eq!((last.number, last.key.as_str()), (runs, "k02009"));
     }
 
     #[test]

@@ -32,7 +32,23 @@ pub(crate) struct ControllerStatus {
     pub(crate) processing: usize,
     pub(crate) delayed: usize,
     pub(crate) workers: usize,
+    pub(crate) runs: u64,
+    pub(crate) failures: u64,
     pub(crate) keys: Vec<KeyStatus>,
+    pub(crate) recent: Vec<RunStatus>,
+}
+
+/// A run of a key that has ended.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct RunStatus {
+    pub(crate) number: u64,
+    pub(crate) key: String,
+    pub(crate) trigger: Option<Trigger>,
+    pub(crate) result: String,
+    pub(crate) failed: bool,
+    pub(crate) end: String,
+    pub(crate) duration_seconds: f64,
 }
 
 /// How a source fares.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     cluster::{Cluster, refused},
-    endpoint::{self, Controllers, KeyStatus},
+    endpoint::{self, ControllerStatus, Controllers, KeyStatus, RunStatus, Trigger},
     kinds::{Kind, Kinds, target},
     planned::{Output, say},
     session::{Session, or_session},
@@ -20,6 +20,9 @@ const OPERATOR: &str = "127.0.0.1:8080";
 
 /// How many owners of owners are followed.
 const DEEPEST: usize = 16;
+
+/// How many of the last runs are told.
+const RUNS: usize = 5;
 
 /// How many events are looked through.
 const EVENTS: u32 = 500;
@@ -160,11 +163,11 @@ async fn events(client: &Client, object: &DynamicObject) -> Result<Vec<Event>, R
     Ok(list.items.into_iter().filter(about).collect())
 }
 
-/// What controllers know of the object and its owners: controller, subject, key.
+/// What controllers know of the object and its owners.
 fn known<'a>(
     controllers: &'a Controllers,
     subjects: &'a [Subject],
-) -> Vec<(&'a str, &'a Subject, &'a KeyStatus)> {
+) -> Vec<(&'a ControllerStatus, &'a Subject, &'a KeyStatus)> {
     let mut known = Vec::new();
     for subject in subjects {
         for controller in &controllers.controllers {
@@ -175,7 +178,7 @@ fn known<'a>(
                 continue;
             }
             let key = controller.keys.iter().find(|key| key.key == subject.key);
-            known.extend(key.map(|key| (controller.name.as_str(), subject, key)));
+            known.extend(key.map(|key| (controller, subject, key)));
         }
     }
     known
@@ -229,8 +232,10 @@ fn told(
         Ok(controllers) => {
             let known = known(controllers, subjects);
             for (controller, subject, key) in &known {
-                text += &format!("  {controller}, for {} {}\n", subject.kind, subject.key);
+                let name = &controller.name;
+                text += &format!("  {name}, for {} {}\n", subject.kind, subject.key);
                 text += &key_told(key);
+                text += &runs_told(controller, key);
             }
             if known.is_empty() {
                 text += &format!("  the operator at {address} has not looked at it\n");
@@ -276,6 +281,27 @@ fn key_told(key: &KeyStatus) -> String {
     text + &format!("    next        {next}\n")
 }
 
+/// The last runs of a key, the latest first.
+fn runs<'a>(
+    controller: &'a ControllerStatus,
+    key: &'a KeyStatus,
+) -> impl Iterator<Item = &'a RunStatus> {
+    let recent = controller.recent.iter().rev();
+    recent.filter(|run| run.key == key.key).take(RUNS)
+}
+
+fn runs_told(controller: &ControllerStatus, key: &KeyStatus) -> String {
+    let line = |(at, run): (usize, &RunStatus)| {
+        let head = if at == 0 { "runs" } else { "" };
+        let trigger = run.trigger.as_ref();
+        let why = trigger.map(Trigger::words).unwrap_or_default();
+        let took = run.duration_seconds * 1e3;
+        let (end, result) = (&run.end, &run.result);
+        format!("    {head:<11} {end}  {why:<18} -> {result} ({took:.1} ms)\n")
+    };
+    runs(controller, key).enumerate().map(line).collect()
+}
+
 fn described(
     object: &DynamicObject,
     subjects: &[Subject],
@@ -287,7 +313,7 @@ fn described(
         .iter()
         .map(|owner| json!({"kind": owner.kind, "key": owner.key}))
         .collect();
-    let trigger = |trigger: &Option<endpoint::Trigger>| {
+    let trigger = |trigger: &Option<Trigger>| {
         trigger
             .as_ref()
             .map(|it| json!({"source": it.source, "cause": it.cause, "at": it.at}))
@@ -299,8 +325,16 @@ fn described(
     let known: Vec<Value> = known
         .into_iter()
         .map(|(controller, subject, key)| {
+            let run = |run: &RunStatus| {
+                json!({
+                    "trigger": trigger(&run.trigger),
+                    "result": run.result,
+                    "end": run.end,
+                    "durationSeconds": run.duration_seconds,
+                })
+            };
             json!({
-                "controller": controller,
+                "controller": controller.name,
                 "kind": subject.kind,
                 "key": key.key,
                 "lastTrigger": trigger(&key.last_trigger),
@@ -310,6 +344,7 @@ fn described(
                 "running": key.running,
                 "pendingTrigger": trigger(&key.pending_trigger),
                 "dueInSeconds": key.due_in_seconds,
+                "runs": runs(controller, key).map(run).collect::<Vec<_>>(),
             })
         })
         .collect();

@@ -192,7 +192,7 @@ fn a_new_user_gets_from_nothing_to_a_reconciled_object() {
 
 fn develop(project: &Project) {
     let mut dev = Process::start(project.command("dev"), None);
-    let text = line(&mut dev, 0, "running   the operator is ready");
+    let text = line(&mut dev, 0, "running   process");
     line(&mut dev, 0, "applied   order/");
     line(&mut dev, 0, "reconcile order default/");
     let pid = text.split("process ").nth(1).unwrap().split(' ').next();

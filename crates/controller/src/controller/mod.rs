@@ -102,6 +102,7 @@ impl Controller {
     pub fn status(&self) -> ControllerStatus {
         let inner = &self.0;
         let queue = inner.parts.queue.status();
+        let (runs, failures, recent) = inner.journal.runs();
         ControllerStatus {
             name: self.name().to_owned(),
             sources: inner.running().iter().map(|s| s.status()).collect(),
@@ -109,7 +110,10 @@ impl Controller {
             processing: queue.processing,
             delayed: queue.delayed,
             workers: inner.parts.workers,
+            runs,
+            failures,
             keys: inner.journal.keys(|request| inner.parts.queue.due(request)),
+            recent,
         }
     }
 

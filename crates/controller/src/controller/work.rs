@@ -76,9 +76,10 @@ impl Inner {
         if outcome.is_err() {
             span.record("otel.status_code", "ERROR");
         }
+        let failed = outcome.is_err();
         let result = span.in_scope(|| self.conclude(request, priority, outcome));
         span.record("result", &*result);
-        self.journal.end(request, trigger, result, took);
+        self.journal.end(request, trigger, result, failed, took);
         Ok(())
     }
 

@@ -59,13 +59,15 @@ fn state(notes: &Notes, style: Style) -> String {
 }
 
 fn controllers(notes: &Notes, style: Style, lines: &mut Vec<String>) {
-    lines.push(format!(
-        "{}  {} reconciles, {} of them failed",
-        heading("SO FAR", style),
-        notes.reconciles,
-        notes.failures
-    ));
     let all = &notes.controllers.controllers;
+    let runs: u64 = all.iter().map(|controller| controller.runs).sum();
+    let failures: u64 = all.iter().map(|controller| controller.failures).sum();
+    lines.push(format!(
+        "{}  reconciled {}, failed {}",
+        heading("SO FAR", style),
+        times(runs),
+        times(failures)
+    ));
     for (at, controller) in all.iter().take(CONTROLLERS).enumerate() {
         let head = if at == 0 { "LOOPS" } else { "" };
         lines.push(format!(
@@ -91,6 +93,14 @@ fn controllers(notes: &Notes, style: Style, lines: &mut Vec<String>) {
             style.red(key.last_result.as_deref().unwrap_or_default()),
             due(key)
         ));
+    }
+}
+
+fn times(count: u64) -> String {
+    match count {
+        0 => "never".to_owned(),
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
     }
 }
 

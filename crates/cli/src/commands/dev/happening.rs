@@ -42,6 +42,8 @@ pub(super) enum Happening {
         seconds: f64,
         failed: bool,
     },
+    /// A controller ran oftener than is told one by one.
+    Missed { controller: String, count: u64 },
     /// Somebody recorded an event about an object.
     Event {
         warning: bool,
@@ -96,7 +98,7 @@ impl Happening {
                 };
                 let measure = style.dim(&format!("({measure})"));
                 format!(
-                    "{} the operator is ready, process {pid} {measure}",
+                    "{} process {pid} is ready {measure}",
                     style.green("running  ")
                 )
             }
@@ -116,6 +118,10 @@ impl Happening {
                 };
                 let took = style.dim(&format!("({:.1} ms)", seconds * 1e3));
                 format!("{kind} {controller} {key:<16} {trigger:<17} -> {result} {took}")
+            }
+            Self::Missed { controller, count } => {
+                let kind = style.yellow("reconcile");
+                format!("{kind} {controller} {count} more")
             }
             Self::Event {
                 warning,

@@ -11,7 +11,7 @@ use kube::{
 use tokio::sync::watch;
 
 use super::{happening::Happening, screen::Screen};
-use crate::commands::endpoint::{self, Controllers, KeyStatus};
+use crate::commands::endpoint::{self, Controllers, RunStatus};
 
 /// How often controllers are asked.
 const EVERY: Duration = Duration::from_millis(200);
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Shows what the controllers do, for as long as it is polled. The address changes with the operator.
 pub(super) async fn reconciles(address: watch::Receiver<Option<String>>, screen: Screen) {
-    let mut known: HashMap<(String, String), String> = HashMap::new();
+    let mut known: HashMap<String, u64> = HashMap::new();
     let mut of = None;
     loop {
         tokio::time::sleep(EVERY).await;
@@ -43,36 +43,40 @@ pub(super) async fn reconciles(address: watch::Receiver<Option<String>>, screen:
     }
 }
 
-/// The keys that have run since they were last looked at.
-fn news(
-    controllers: &Controllers,
-    known: &mut HashMap<(String, String), String>,
-) -> Vec<Happening> {
-    let mut ran: Vec<(String, Happening)> = Vec::new();
+/// The runs that have ended since they were last looked at, and how many there were beside those that are told.
+fn news(controllers: &Controllers, known: &mut HashMap<String, u64>) -> Vec<Happening> {
+    let mut all: Vec<(&str, Happening)> = Vec::new();
     for controller in &controllers.controllers {
-        for key in &controller.keys {
-            let Some(end) = &key.last_end else {
-                continue;
+        let told = known.insert(controller.name.clone(), controller.runs);
+        let told = told.unwrap_or_default();
+        let new = controller.recent.iter().filter(|run| run.number > told);
+        let new: Vec<_> = new.collect();
+        let missed = controller.runs.saturating_sub(told + new.len() as u64);
+        if missed > 0 {
+            let happening = Happening::Missed {
+                controller: controller.name.clone(),
+                count: missed,
             };
-            let place = (controller.name.clone(), key.key.clone());
-            if known.insert(place, end.clone()).as_ref() != Some(end) {
-                ran.push((end.clone(), reconcile(&controller.name, key)));
-            }
+            all.push((new.first().map_or("", |run| &run.end), happening));
         }
+        all.extend(
+            new.into_iter()
+                .map(|run| (&*run.end, reconcile(&controller.name, run))),
+        );
     }
-    ran.sort_by(|(a, _), (b, _)| a.cmp(b));
-    ran.into_iter().map(|(_, happening)| happening).collect()
+    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    all.into_iter().map(|(_, happening)| happening).collect()
 }
 
-fn reconcile(controller: &str, key: &KeyStatus) -> Happening {
-    let trigger = key.last_trigger.as_ref();
+fn reconcile(controller: &str, run: &RunStatus) -> Happening {
+    let trigger = run.trigger.as_ref();
     Happening::Reconcile {
         controller: controller.to_owned(),
-        key: key.key.clone(),
+        key: run.key.clone(),
         trigger: trigger.map(|trigger| trigger.words()).unwrap_or_default(),
-        result: key.last_result.clone().unwrap_or_default(),
-        seconds: key.duration_seconds.unwrap_or_default(),
-        failed: key.failed(),
+        result: run.result.clone(),
+        seconds: run.duration_seconds,
+        failed: run.failed,
     }
 }
 
@@ -118,25 +122,38 @@ mod tests {
     use super::*;
     use crate::commands::endpoint::ControllerStatus;
 
-    #[test]
-    fn a_key_is_news_once_for_each_run() {
-        let key = |end: &str| KeyStatus {
+    fn after(runs: u64, recent: std::ops::RangeInclusive<u64>) -> Controllers {
+        let run = |number| RunStatus {
+            number,
             key: "default/a".into(),
-            last_end: Some(end.into()),
-            last_result: Some("done".into()),
-            ..KeyStatus::default()
+            end: format!("{number:04}"),
+            ..RunStatus::default()
         };
-        let controllers = |keys| Controllers {
+        Controllers {
             controllers: vec![ControllerStatus {
                 name: "captain".into(),
-                keys,
+                runs,
+                recent: recent.map(run).collect(),
                 ..ControllerStatus::default()
             }],
             ..Controllers::default()
-        };
+        }
+    }
+
+    #[test]
+    fn each_run_is_news_once() {
         let mut known = HashMap::new();
-        assert_eq!(news(&controllers(vec![key("1")]), &mut known).len(), 1);
-        assert_eq!(news(&controllers(vec![key("1")]), &mut known).len(), 0);
-        assert_eq!(news(&controllers(vec![key("2")]), &mut known).len(), 1);
+        assert_eq!(news(&after(2, 1..=2), &mut known).len(), 2);
+        assert_eq!(news(&after(2, 1..=2), &mut known).len(), 0);
+        assert_eq!(news(&after(3, 1..=3), &mut known).len(), 1);
+    }
+
+    #[test]
+    fn runs_that_nobody_saw_are_counted() {
+        let mut known = HashMap::new();
+        news(&after(2, 1..=2), &mut known);
+        let happenings = news(&after(200, 101..=200), &mut known);
+        assert_eq!(happenings.len(), 101);
+        assert!(matches!(happenings[0], Happening::Missed { count: 98, .. }));
     }
 }

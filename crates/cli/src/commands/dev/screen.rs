@@ -52,9 +52,6 @@ pub(super) struct Notes {
     pub(super) broken: Option<String>,
     /// What the controllers said last.
     pub(super) controllers: Controllers,
-    /// Reconciles and failures of them, since the operator started.
-    pub(super) reconciles: usize,
-    pub(super) failures: usize,
     pub(super) recent: VecDeque<(Duration, Happening)>,
 }
 
@@ -80,8 +77,6 @@ impl Screen {
                 state: State::Starting,
                 broken: None,
                 controllers: Controllers::default(),
-                reconciles: 0,
-                failures: 0,
                 recent: VecDeque::new(),
             }),
             news: Notify::new(),
@@ -167,15 +162,11 @@ impl Notes {
             }
             Happening::Running { .. } => {
                 self.broken = None;
-                (self.reconciles, self.failures) = (0, 0);
+                self.controllers = Controllers::default();
                 let line = happening.line(style);
                 self.state = State::Running { line };
             }
             Happening::Ended { how } => self.state = State::Ended { how: how.clone() },
-            Happening::Reconcile { failed, .. } => {
-                self.reconciles += 1;
-                self.failures += usize::from(*failed);
-            }
             _ => {}
         }
     }
