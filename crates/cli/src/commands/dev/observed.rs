@@ -64,7 +64,7 @@ fn news(controllers: &Controllers, known: &mut HashMap<String, u64>) -> Vec<Happ
                 .map(|run| (&*run.end, reconcile(&controller.name, run))),
         );
     }
-    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    all.sort_by_key(|(end, _)| *end);
     all.into_iter().map(|(_, happening)| happening).collect()
 }
 
