@@ -24,7 +24,6 @@ mod screen;
 
 use std::{
     ffi::OsString,
-    fs,
     io::{IsTerminal, stdout},
     path::{Path, PathBuf},
 };
@@ -32,14 +31,14 @@ use std::{
 use clap::Args;
 use kube::Client;
 use kubewright_controllers::Controllers;
-use kubewright_scaffold::{Refusal, project::Project};
+use kubewright_scaffold::project::Project;
 use tokio::sync::watch;
 
 use super::{
     cluster::Cluster,
     plane::Plane,
     planned::{Output, project},
-    session::Session,
+    session::{Alive, Session},
     style::Style,
     up::interrupted,
 };
@@ -105,6 +104,7 @@ impl Dev {
             (false, true) => View::Picture,
             (false, false) => View::Lines,
         };
+        let _alive = Alive::begin(project.root())?;
         let screen = Screen::new(view, Style::of(terminal), &project.name);
         let place = self.place(&project).await?;
         let kubeconfig = place.cluster.kubeconfig.clone();
@@ -136,14 +136,11 @@ impl Dev {
             () = stop => Ok(()),
         };
         cycle.end().await;
-        Session::remove(project.root());
         ended
     }
 
     /// A control plane in this process, or the cluster that the flags name.
     async fn place(&self, project: &Project) -> anyhow::Result<Place> {
-        let directory = Session::directory(project.root());
-        fs::create_dir_all(&directory).map_err(|e| Refusal::io("make", &directory, &e))?;
         if self.cluster.is_named() {
             let context = self.cluster.context.clone();
             return Ok(Place {
@@ -156,7 +153,7 @@ impl Dev {
         let mut plane = Plane::start(self.controllers.clone()).await?;
         let kubeconfig = match &self.write_kubeconfig {
             Some(path) => super::planned::here()?.join(path),
-            None => directory.join("kubeconfig"),
+            None => Session::directory(project.root()).join("kubeconfig"),
         };
         let server = plane
             .listen("kubewright-dev", self.port, &kubeconfig)
