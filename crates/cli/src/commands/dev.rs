@@ -107,10 +107,9 @@ impl Dev {
         let _alive = Alive::begin(project.root())?;
         let screen = Screen::new(view, Style::of(terminal), &project.name);
         let place = self.place(&project).await?;
-        let kubeconfig = place.cluster.kubeconfig.clone();
         screen.tell(Happening::Cluster {
             server: place.server.clone(),
-            kubeconfig: kubeconfig.map_or_else(|| "~/.kube/config".to_owned(), |path| shown(&path)),
+            flags: flags(&place.cluster),
         });
         let (address, of) = watch::channel(None);
         let mut arguments = place.cluster.flags();
@@ -170,9 +169,14 @@ impl Dev {
     }
 }
 
-/// A path as short as it can be said from here.
-fn shown(path: &Path) -> String {
+/// The flags that name the cluster, paths as short as they can be said from here.
+fn flags(cluster: &Cluster) -> String {
     let here = std::env::current_dir().unwrap_or_default();
-    let path = path.strip_prefix(&here).unwrap_or(path);
-    path.display().to_string()
+    let shown = |flag: &OsString| {
+        let path = Path::new(flag);
+        let path = path.strip_prefix(&here).unwrap_or(path);
+        path.display().to_string()
+    };
+    let flags: Vec<String> = cluster.flags().iter().map(shown).collect();
+    flags.join(" ")
 }

@@ -24,10 +24,7 @@ pub(super) fn lines(notes: &Notes, style: Style) -> Vec<String> {
         ),
         format!(
             "join in: {}",
-            style.cyan(&format!(
-                "kubectl --kubeconfig {} get crds",
-                notes.kubeconfig
-            ))
+            style.cyan(&format!("kubectl {} get crds", notes.flags))
         ),
         String::new(),
         format!("{}  {}", heading("OPERATOR", style), state(notes, style)),

@@ -13,7 +13,11 @@ use crate::commands::style::Style;
 )]
 pub(super) enum Happening {
     /// The cluster is there.
-    Cluster { server: String, kubeconfig: String },
+    Cluster {
+        server: String,
+        /// How kubectl is told of it: `--context kind`.
+        flags: String,
+    },
     /// The operator is being built.
     Building { why: String },
     /// It does not compile.
@@ -68,8 +72,8 @@ impl Happening {
 
     pub(super) fn line(&self, style: Style) -> String {
         match self {
-            Self::Cluster { server, kubeconfig } => format!(
-                "{} {server}; try: kubectl --kubeconfig {kubeconfig} get crds, or k9s --kubeconfig {kubeconfig}",
+            Self::Cluster { server, flags } => format!(
+                "{} {server}; try: kubectl {flags} get crds, or k9s {flags}",
                 style.cyan("cluster  ")
             ),
             Self::Building { why } => format!("{} {why}", style.cyan("build    ")),

@@ -46,7 +46,7 @@ pub(super) struct Notes {
     pub(super) began: Instant,
     pub(super) title: String,
     pub(super) server: String,
-    pub(super) kubeconfig: String,
+    pub(super) flags: String,
     pub(super) state: State,
     /// What the compiler found fault with.
     pub(super) broken: Option<String>,
@@ -73,7 +73,7 @@ impl Screen {
                 began: Instant::now(),
                 title: title.to_owned(),
                 server: String::new(),
-                kubeconfig: String::new(),
+                flags: String::new(),
                 state: State::Starting,
                 broken: None,
                 controllers: Controllers::default(),
@@ -144,9 +144,9 @@ impl Screen {
 impl Notes {
     fn keep(&mut self, happening: &Happening, style: Style) {
         match happening {
-            Happening::Cluster { server, kubeconfig } => {
+            Happening::Cluster { server, flags } => {
                 self.server.clone_from(server);
-                self.kubeconfig.clone_from(kubeconfig);
+                self.flags.clone_from(flags);
             }
             Happening::Building { why } => {
                 self.state = State::Building {
