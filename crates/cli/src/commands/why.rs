@@ -266,10 +266,12 @@ fn told(
 fn key_told(key: &KeyStatus) -> String {
     let mut text = String::new();
     if let Some(trigger) = &key.last_trigger {
-        text += &format!("    because     {} at {}\n", trigger.words(), trigger.at);
+        let at = moment(&trigger.at);
+        text += &format!("    because     {} at {at}\n", trigger.words());
     }
     if let (Some(result), Some(end)) = (&key.last_result, &key.last_end) {
         let took = key.duration_seconds.unwrap_or_default() * 1e3;
+        let end = moment(end);
         text += &format!("    last result {result} ({took:.1} ms, at {end})\n");
     }
     let next = match (key.running, &key.pending_trigger, key.due_in_seconds) {
@@ -279,6 +281,13 @@ fn key_told(key: &KeyStatus) -> String {
         (_, None, None) => "when something changes".to_owned(),
     };
     text + &format!("    next        {next}\n")
+}
+
+/// A time to the thousandth of a second, as wide as any other.
+fn moment(at: &str) -> String {
+    let at = at.trim_end_matches('Z');
+    let (seconds, fraction) = at.split_once('.').unwrap_or((at, ""));
+    format!("{seconds}.{fraction:0<3.3}Z")
 }
 
 /// The last runs of a key, the latest first.
@@ -296,7 +305,7 @@ fn runs_told(controller: &ControllerStatus, key: &KeyStatus) -> String {
         let trigger = run.trigger.as_ref();
         let why = trigger.map(Trigger::words).unwrap_or_default();
         let took = run.duration_seconds * 1e3;
-        let (end, result) = (&run.end, &run.result);
+        let (end, result) = (moment(&run.end), &run.result);
         format!("    {head:<11} {end}  {why:<18} -> {result} ({took:.1} ms)\n")
     };
     runs(controller, key).enumerate().map(line).collect()
@@ -361,4 +370,18 @@ fn described(
         "controllers": known,
         "events": events,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_told_to_the_millisecond() {
+        let second = "2026-01-01T00:00:00";
+        assert_eq!(moment(&format!("{second}Z")), format!("{second}.000Z"));
+        assert_eq!(moment(&format!("{second}.1Z")), format!("{second}.100Z"));
+        let nanos = format!("{second}.123456789Z");
+        assert_eq!(moment(&nanos), format!("{second}.123Z"));
+    }
 }

@@ -121,7 +121,7 @@ impl Happening {
                     false => style.green(result),
                 };
                 let took = style.dim(&format!("({:.1} ms)", seconds * 1e3));
-                format!("{kind} {controller} {key:<16} {trigger:<17} -> {result} {took}")
+                format!("{kind} {controller} {key:<16} {trigger:<18} -> {result} {took}")
             }
             Self::Missed { controller, count } => {
                 let kind = style.yellow("reconcile");
