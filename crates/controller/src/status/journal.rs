@@ -1,0 +1,246 @@
+//! [`Journal`]: what a controller remembers of its runs and keys, bounded by [`KEYS`].
+
+use std::{
+    collections::{HashMap, VecDeque},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::{KEYS, KeyStatus, RECENT, RunStatus, Trigger, TriggerCause};
+use crate::reconcile::Request;
+
+/// What a controller remembers of its keys.
+#[derive(Default)]
+pub(crate) struct Journal(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// What made those keys run that have not begun.
+    pending: HashMap<Request, Trigger>,
+    /// How many of these failed before.
+    backoff: usize,
+    /// What ended, in that order and without a gap: the last is number `runs`.
+    ended: VecDeque<Run>,
+    /// The number of the last run of a key, if that is remembered.
+    keys: HashMap<Request, u64>,
+    runs: u64,
+    failures: u64,
+    running: HashMap<Request, Instant>,
+    last_end: Option<Instant>,
+}
+
+/// A run that has ended.
+struct Run {
+    request: Request,
+    trigger: Option<Trigger>,
+    result: String,
+    failed: bool,
+    ended: Timestamp,
+    took: Duration,
+}
+
+impl State {
+    /// The number of the oldest run that is remembered.
+    fn first(&self) -> u64 {
+        self.runs + 1 - self.ended.len() as u64
+    }
+
+    /// How the request ran last.
+    fn last(&self, request: &Request) -> Option<&Run> {
+        let number = self.keys.get(request)?;
+        self.ended.get((number - self.first()) as usize)
+    }
+}
+
+impl Journal {
+    /// The request is about to be queued.
+    pub(crate) fn triggered(&self, request: &Request, trigger: Trigger) {
+        let mut state = self.0.lock();
+        let backoff = trigger.cause == TriggerCause::Backoff;
+        let before = state.pending.insert(request.clone(), trigger);
+        let was_backoff = before.is_some_and(|before| before.cause == TriggerCause::Backoff);
+        state.backoff = state.backoff + usize::from(backoff) - usize::from(was_backoff);
+    }
+
+    /// The request runs.
+    pub(crate) fn begin(&self, request: &Request) -> Option<Trigger> {
+        let mut state = self.0.lock();
+        let trigger = state.pending.remove(request);
+        if matches!(&trigger, Some(trigger) if trigger.cause == TriggerCause::Backoff) {
+            state.backoff -= 1;
+        }
+        state.running.insert(request.clone(), Instant::now());
+        trigger
+    }
+
+    /// The request has run.
+    pub(crate) fn end(
+        &self,
+        request: &Request,
+        trigger: Option<Trigger>,
+        result: String,
+        failed: bool,
+        took: Duration,
+    ) {
+        let mut state = self.0.lock();
+        state.runs += 1;
+        state.failures += u64::from(failed);
+        state.running.remove(request);
+        state.last_end = Some(Instant::now());
+        state.ended.push_back(Run {
+            request: request.clone(),
+            trigger,
+            result,
+            failed,
+            ended: Timestamp::now(),
+            took,
+        });
+        let number = state.runs;
+        state.keys.insert(request.clone(), number);
+        while state.ended.len() > 2 * KEYS || state.keys.len() > KEYS {
+            let number = state.first();
+            let Some(run) = state.ended.pop_front() else {
+                break;
+            };
+            if state.keys.get(&run.request) == Some(&number) {
+                state.keys.remove(&run.request);
+            }
+        }
+    }
+
+    /// How many requests wait to be tried again after a failure.
+    pub(crate) fn backing_off(&self) -> usize {
+        self.0.lock().backoff
+    }
+
+    /// One of the requests that run or wait, and how it ended last: ` (default/a: error: …)`.
+    pub(crate) fn example(&self) -> String {
+        let state = self.0.lock();
+        let Some(request) = state.running.keys().chain(state.pending.keys()).min() else {
+            return String::new();
+        };
+        match state.last(request) {
+            Some(run) => format!(" ({request}: {})", run.result),
+            None => format!(" ({request})"),
+        }
+    }
+
+    /// When a request last ended.
+    pub(crate) fn last_end(&self) -> Option<Instant> {
+        self.0.lock().last_end
+    }
+
+    /// The request that has run for longest, and since when.
+    pub(crate) fn longest_running(&self) -> Option<(Request, Instant)> {
+        let state = self.0.lock();
+        let oldest = state.running.iter().min_by_key(|(_, since)| **since);
+        oldest.map(|(request, since)| (request.clone(), *since))
+    }
+
+    /// The keys, sorted; at most [`KEYS`] of those that wait.
+    pub(crate) fn keys(&self, due: impl Fn(&Request) -> Option<Instant>) -> Vec<KeyStatus> {
+        let now = Instant::now();
+        let state = self.0.lock();
+        let waiting = state.pending.keys().take(KEYS);
+        let mut requests: Vec<_> = state.keys.keys().chain(waiting).cloned().collect();
+        requests.extend(state.running.keys().cloned());
+        requests.sort_unstable();
+        requests.dedup();
+        let key = |request: &Request| {
+            let run = state.last(request);
+            KeyStatus {
+                key: request.to_string(),
+                last_trigger: run.and_then(|run| run.trigger.clone()),
+                pending_trigger: state.pending.get(request).cloned(),
+                last_result: run.map(|run| run.result.clone()),
+                last_end: run.map(|run| run.ended),
+                duration_seconds: run.map(|run| run.took.as_secs_f64()),
+                running: state.running.contains_key(request),
+                due_in_seconds: due(request)
+                    .map(|at| at.saturating_duration_since(now).as_secs_f64()),
+            }
+        };
+        requests.iter().map(key).collect()
+    }
+
+    /// How often the controller has run, how often that failed, and the last runs.
+    pub(crate) fn runs(&self) -> (u64, u64, Vec<RunStatus>) {
+        let state = self.0.lock();
+        let left_out = state.ended.len().saturating_sub(RECENT);
+        let numbers = state.first() + left_out as u64..;
+        let recent = numbers.zip(state.ended.iter().skip(left_out));
+        let recent = recent.map(|(number, run)| RunStatus {
+            number,
+            key: run.request.to_string(),
+            trigger: run.trigger.clone(),
+            result: run.result.clone(),
+            failed: run.failed,
+            end: run.ended,
+            duration_seconds: run.took.as_secs_f64(),
+        });
+        (state.runs, state.failures, recent.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn ran(journal: &Journal, name: &str) {
+        let request = Request::cluster_scoped(name);
+        let trigger = journal.begin(&request);
+        journal.end(&request, trigger, "done".into(), false, Duration::ZERO);
+    }
+
+    #[test]
+    fn what_ran_long_ago_is_forgotten() {
+        let journal = Journal::default();
+        for i in 0..KEYS + 10 {
+            ran(&journal, &format!("k{i:05}"));
+            ran(&journal, "k00000");
+        }
+        let keys = journal.keys(|_| None);
+        assert_eq!(keys.len(), KEYS);
+        assert_eq!(keys[0].key, "k00000");
+        assert_ne!(keys[1].key, "k00001");
+        assert_eq!(keys[1].last_result.as_deref(), Some("done"));
+    }
+
+    #[test]
+    fn runs_are_counted_and_the_last_told() {
+        let journal = Journal::default();
+        assert_eq!(journal.runs().0, 0);
+        let request = Request::cluster_scoped("bad");
+        journal.end(&request, None, "error: no".into(), true, Duration::ZERO);
+        for i in 1..2 * KEYS + 10 {
+            ran(&journal, &format!("k{i:05}"));
+        }
+        let (runs, failures, recent) = journal.runs();
+        assert_eq!((runs, failures), (2 * KEYS as u64 + 10, 1));
+        assert_eq!(recent.len(), RECENT);
+        assert_eq!(recent[0].number, runs - RECENT as u64 + 1);
+        let last = &recent[RECENT - 1];
+        assert_eq!((last.number, last.key.as_str()), (runs, "k02009"));
+    }
+
+    #[test]
+    fn a_failure_waits_until_it_runs_again_or_something_else_asks() {
+        let journal = Journal::default();
+        let request = Request::cluster_scoped("a");
+        let source: Arc<str> = "test".into();
+        let trigger = |cause| journal.triggered(&request, Trigger::new(&source, cause));
+        trigger(TriggerCause::Backoff);
+        trigger(TriggerCause::Backoff);
+        assert_eq!(journal.backing_off(), 1);
+        trigger(TriggerCause::Updated);
+        assert_eq!(journal.backing_off(), 0);
+        trigger(TriggerCause::Backoff);
+        journal.begin(&request);
+        assert_eq!(journal.backing_off(), 0);
+    }
+}
