@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_apiserver::{
-    admission::{AdmissionChain, NamespaceLifecycle},
+    admission::{AdmissionChain, NamespaceLifecycle, Plugin},
     auth::{AlwaysAllow, Anonymous, Authenticator, Authorizer},
     clock::{SharedClock, SystemClock},
     server::ApiServer,
@@ -34,6 +34,7 @@ pub struct ControlPlaneBuilder {
     clock: SharedClock,
     authenticator: Arc<dyn Authenticator>,
     authorizer: Arc<dyn Authorizer>,
+    plugins: Vec<Arc<dyn Plugin>>,
     address: String,
 }
 
@@ -45,6 +46,7 @@ impl ControlPlane {
             clock: Arc::new(SystemClock),
             authenticator: Arc::new(Anonymous),
             authorizer: Arc::new(AlwaysAllow),
+            plugins: Vec::new(),
             address: String::new(),
         }
     }
@@ -89,6 +91,14 @@ impl ControlPlaneBuilder {
         self
     }
 
+    /// An admission plugin besides those of the control plane, asked after them and before the quota. What it makes of an
+    /// object of a declared kind is brought in line with the schema: unknown fields go, defaults come.
+    #[must_use]
+    pub fn plugin(mut self, plugin: Arc<dyn Plugin>) -> Self {
+        self.plugins.push(plugin);
+        self
+    }
+
     /// The host and port by which clients know the server.
     #[must_use]
     pub fn address(mut self, address: impl Into<String>) -> Self {
@@ -110,13 +120,20 @@ impl ControlPlaneBuilder {
         let lifecycle = NamespaceLifecycle::new(Arc::new(namespaces::Stored::new(store.clone())));
         let mut chain = vec![Arc::new(lifecycle) as _];
         chain.extend(admission::plugins(&environment));
+        // None of ours changes declared kinds.
+        let spares = self.plugins.is_empty();
+        chain.extend(self.plugins);
         chain.push(admission::quota(&environment));
+        let chain = match spares {
+            true => AdmissionChain::new(chain).sparing_declared_kinds(),
+            false => AdmissionChain::new(chain),
+        };
         let registry = kinds::registry(&environment);
         let (registry, definitions) = Definitions::install(&environment, registry);
         let server = ApiServer::builder(registry)
             .authenticator(self.authenticator)
             .authorizer(self.authorizer)
-            .admission(AdmissionChain::new(chain).sparing_declared_kinds())
+            .admission(chain)
             .descriptions(Arc::new(BuiltInDescriptions))
             .address(self.address)
             .build();

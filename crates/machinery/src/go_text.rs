@@ -1,6 +1,6 @@
 //! How Go prints strings and JSON inside messages, since the messages of errors are compared.
 
-use std::io;
+use std::{io, ops::Range};
 
 use serde::Serialize;
 use serde_json::{Value, ser::Formatter};
@@ -44,9 +44,9 @@ pub fn is_print(c: char) -> bool {
     }
 }
 
-/// A number as Go's `%v` prints it: `1` for 1.0, `1e-05`, `1e+21`.
+/// A number as Go's `%v` prints it: `1` for 1.0, `1e-05`, `2.5e+06`.
 pub fn go_float(value: f64) -> String {
-    float(value, 1e-4, 2)
+    float(value, 1e-4..1e6, 2)
 }
 
 /// JSON as Go's `json.Marshal` prints it: compact, keys of maps sorted, `<`, `>` and `&` escaped.
@@ -68,7 +68,7 @@ struct GoFormatter;
 
 impl Formatter for GoFormatter {
     fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        writer.write_all(float(value, 1e-6, 1).as_bytes())
+        writer.write_all(float(value, 1e-6..1e21, 1).as_bytes())
     }
 
     fn write_string_fragment<W: ?Sized + io::Write>(
@@ -88,10 +88,10 @@ impl Formatter for GoFormatter {
     }
 }
 
-/// Shortest digits; in scientific notation below `small` and from 10^21 on, with so many digits of exponent at least.
-fn float(value: f64, small: f64, width: usize) -> String {
+/// Shortest digits; in scientific notation unless it is in a range, with so many digits of exponent at least.
+fn float(value: f64, plain: Range<f64>, width: usize) -> String {
     let size = value.abs();
-    if size == 0.0 || (small..1e21).contains(&size) || !value.is_finite() {
+    if size == 0.0 || plain.contains(&size) || !value.is_finite() {
         return value.to_string();
     }
     let text = format!("{value:e}");
@@ -142,7 +142,9 @@ mod tests {
         for (value, alone, json) in [
             (1.0, "1", "1"),
             (-0.5, "-0.5", "-0.5"),
-            (1e20, "100000000000000000000", "100000000000000000000"),
+            (999999.5, "999999.5", "999999.5"),
+            (2147483648.0, "2.147483648e+09", "2147483648"),
+            (1e20, "1e+20", "100000000000000000000"),
             (1e21, "1e+21", "1e+21"),
             (1.5e-5, "1.5e-05", "0.000015"),
             (1.5e-7, "1.5e-07", "1.5e-7"),

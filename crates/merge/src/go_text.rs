@@ -7,7 +7,7 @@
 //! [`MAX_DEPTH`].
 
 use serde_json::{Map, Number, Value};
-use std::fmt::Write;
+use std::{fmt::Write, ops::Range};
 
 /// Appends `value` as compact JSON: map keys in the map's order, `<`, `>`, `&` and the two line separators escaped.
 pub(crate) fn write_json(out: &mut String, value: &Value) {
@@ -57,15 +57,18 @@ pub(crate) fn write_number(out: &mut String, n: &Number) {
     match (n.as_i64(), n.as_u64(), n.as_f64()) {
         (Some(i), _, _) => _ = write!(out, "{i}"),
         (_, Some(u), _) => _ = write!(out, "{u}"),
-        (_, _, Some(f)) => write_float(out, f, 1e-6),
+        (_, _, Some(f)) => write_float(out, f, 1e-6..1e21),
         _ => _ = write!(out, "{n}"),
     }
 }
 
-/// Appends a float in the shortest form; below `small` or from 1e21 it has an exponent of two digits at least.
-pub(crate) fn write_float(out: &mut String, f: f64, small: f64) {
+/// The floats that `%v` prints without an exponent.
+pub(crate) const PLAIN: Range<f64> = 1e-4..1e6;
+
+/// Appends a float in the shortest form; unless its size is in a range, it has an exponent of two digits at least.
+pub(crate) fn write_float(out: &mut String, f: f64, plain: Range<f64>) {
     let abs = f.abs();
-    if abs != 0.0 && (abs < small || abs >= 1e21) {
+    if abs != 0.0 && !plain.contains(&abs) {
         let text = format!("{f:e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let (sign, digits) = match exponent.strip_prefix('-') {
@@ -171,7 +174,7 @@ pub(crate) fn go_syntax(value: &Value) -> String {
 fn plain_number(n: &Number) -> String {
     let mut out = String::new();
     match n.as_f64().filter(|_| n.is_f64()) {
-        Some(f) => write_float(&mut out, f, 1e-4),
+        Some(f) => write_float(&mut out, f, PLAIN),
         None => out = n.to_string(),
     }
     out

@@ -11,7 +11,7 @@ use kubewright_machinery::{
     status,
 };
 use kubewright_schema::{
-    normalize_untyped,
+    Node, TypeError, decode_untyped, normalize_untyped,
     structural::{
         CompileError, Structural,
         coerce::{Passage, conform, refresh},
@@ -183,8 +183,9 @@ impl Judged {
     /// An object on its way in: numbers as Go has them, in the shape of the schema, with defaults.
     #[allow(clippy::result_large_err)]
     fn arrive(&self, object: &Value) -> Result<Value, Status> {
-        let mut object =
-            normalize_untyped(object.clone()).map_err(|e| status::bad_request(e.to_string()))?;
+        let bad = |e: TypeError| status::bad_request(e.to_string());
+        let node = Node::from_value(object.clone()).map_err(bad)?;
+        let (mut object, _) = decode_untyped(node).map_err(bad)?;
         conform(&mut object, &self.schema, Passage::default()).map_err(|e| {
             let (kind, version) = (&self.kind.kind, &self.kind.version);
             status::bad_request(format!(
@@ -204,6 +205,7 @@ impl Judged {
     /// An object as it comes out of storage.
     fn stored(&self, object: &Value) -> Value {
         let mut object = object.clone();
+        normalize_untyped(&mut object);
         refresh(&mut object, &self.schema);
         if !object["metadata"].is_object() {
             object["metadata"] = json!({});
@@ -229,6 +231,7 @@ impl Judged {
             {
                 metadata.remove("resourceVersion");
             }
+            normalize_untyped(&mut object);
             return Ok(object);
         }
         let kind = GroupKind::new(&self.kind.group, &self.kind.kind);

@@ -105,16 +105,13 @@ fn raw_number(text: &str) -> Result<Number, TypeError> {
     }
 }
 
-/// A number as Go prints it after untyped decoding: a signed integer of 64 bits where it is one, else a float.
+/// A number as untyped decoding leaves it: what is written as an integer and fits 64 bits is one, everything else is a
+/// float, `2.0` too.
 pub(crate) fn untyped_number(text: &str) -> Result<Number, TypeError> {
-    if let Ok(int) = text.parse::<i64>() {
-        return Ok(Number::from(int));
+    match text.parse::<i64>() {
+        Ok(int) => Ok(Number::from(int)),
+        Err(_) => float(text),
     }
-    let number = float(text)?;
-    Ok(number
-        .as_f64()
-        .and_then(integral)
-        .map_or(number, Number::from))
 }
 
 /// The integer a float is, if Go would print it as one that reads back.

@@ -53,5 +53,5 @@ pub use json::{SyntaxError, parse_json};
 pub use problems::{Problem, Problems};
 pub use type_meta::{TYPE_META_CONTEXT, read_type_meta};
 pub use typed::{TypeError, Typed, decode_typed, normalize_typed};
-pub use untyped::{decode_untyped, normalize_untyped};
+pub use untyped::{decode_untyped, normalize_untyped, retype_numbers};
 pub use yaml::{Yaml, YamlError, parse_yaml};

@@ -1,15 +1,16 @@
 //! Decoding without a type, as custom resources are: everything is kept, repeated keys are reported.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::{
-    document::{Node, untyped_number},
+    document::{Node, integral, untyped_number},
     problems::{Problem, Problems},
     typed::TypeError,
 };
 
-/// Decodes a document into a plain object. Numbers that Go prints as integers of 64 bits are integers (`1.0` is `1`),
-/// others are floats; of repeated keys the last wins, and each is reported as a duplicate.
+/// Decodes a document into a plain object. Numbers that are written as integers of 64 bits are integers, others are floats:
+/// `2.0` is one until it is stored ([`normalize_untyped`]). Of repeated keys the last wins, and each is reported as a
+/// duplicate.
 pub fn decode_untyped(node: Node<'_>) -> Result<(Value, Problems), TypeError> {
     let mut decoder = Decoder::default();
     let value = match node {
@@ -28,9 +29,44 @@ pub fn decode_untyped(node: Node<'_>) -> Result<(Value, Problems), TypeError> {
     }
 }
 
-/// Decodes a value that was changed in memory, by a patch say. Equal to printing it and decoding the text.
-pub fn normalize_untyped(value: Value) -> Result<Value, TypeError> {
-    decode_untyped(Node::from_value(value)?).map(|(value, _)| value)
+/// Gives the numbers of a value that was not decoded here, but put together by a patch say, the types that
+/// [`decode_untyped`] gives them.
+pub fn retype_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_i64() => {}
+        Value::Number(number) => match number.as_f64() {
+            // `-0`, which other decoders take for a float.
+            Some(float) if float == 0.0 && float.is_sign_negative() => *number = 0.into(),
+            Some(float) if number.is_u64() => {
+                *number = Number::from_f64(float).unwrap_or_else(|| number.clone());
+            }
+            _ => {}
+        },
+        Value::Array(items) => items.iter_mut().for_each(retype_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(retype_numbers),
+        _ => {}
+    }
+}
+
+/// Brings a value into the form in which it is read back after it was stored: Go prints a float without a fraction as an
+/// integer, so it is one from then on. Equal to printing the value as Go does and decoding the text.
+pub fn normalize_untyped(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_i64() => {}
+        Value::Number(number) => {
+            let Some(float) = number.as_f64() else {
+                return;
+            };
+            match (integral(float), Number::from_f64(float)) {
+                (Some(int), _) => *number = int.into(),
+                (None, Some(float)) => *number = float,
+                (None, None) => {}
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(normalize_untyped),
+        Value::Object(fields) => fields.values_mut().for_each(normalize_untyped),
+        _ => {}
+    }
 }
 
 #[derive(Default)]
@@ -118,8 +154,27 @@ mod tests {
             "json: cannot unmarshal number 1e999 into Go value of type float64"
         );
         assert!(decode(r#"{"a":9223372036854775807}"#).unwrap().0["a"].is_i64());
-        assert_eq!(decode(r#"{"a":1e3}"#).unwrap().0["a"], 1000);
         assert!(decode(r#"{"a":9223372036854775808}"#).unwrap().0["a"].is_f64());
+    }
+
+    #[test]
+    fn a_float_without_a_fraction_is_an_integer_once_it_was_stored() {
+        let (mut value, _) =
+            decode(r#"{"a":[2.0,1e3,-0.0,-0,2.5,1e19,9007199254740993]}"#).unwrap();
+        let floats = |value: &Value| -> Vec<bool> {
+            let items = value["a"].as_array().into_iter().flatten();
+            items.map(Value::is_f64).collect()
+        };
+        assert_eq!(floats(&value), [true, true, true, false, true, true, false]);
+        normalize_untyped(&mut value);
+        assert_eq!(
+            floats(&value),
+            [false, false, false, false, true, true, false]
+        );
+        assert_eq!(
+            crate::encode(&value),
+            br#"{"a":[2,1000,0,0,2.5,10000000000000000000,9007199254740993]}"#
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::Response;
 use kubewright_machinery::{Status, status};
-use kubewright_schema::{Node, Problem, normalize_typed, parse_yaml};
+use kubewright_schema::{Node, Problem, decode_untyped, normalize_typed, parse_yaml};
 use serde_json::Value;
 
 use super::{Target, managed, update, write};
@@ -58,7 +58,7 @@ fn parse(body: &Bytes) -> Result<(Value, Option<Problem>), Status> {
             "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         )));
     }
-    let value = yaml.node.into_value().map_err(|e| bad(&e))?;
+    let (value, _) = decode_untyped(yaml.node).map_err(|e| bad(&e))?;
     Ok((value, yaml.problem))
 }
 

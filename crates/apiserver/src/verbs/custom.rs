@@ -7,7 +7,7 @@ use kubewright_machinery::{
     status,
 };
 use kubewright_schema::{
-    Node, Problem, Problems, TYPE_META_CONTEXT, decode_untyped, read_type_meta,
+    Node, Problem, Problems, TYPE_META_CONTEXT, decode_untyped, read_type_meta, retype_numbers,
 };
 use serde_json::Value;
 
@@ -87,6 +87,7 @@ pub(super) fn conform_patched(
     if object["kind"].as_str().unwrap_or_default().is_empty() {
         return Err(kind_missing(&object.to_string()));
     }
+    retype_numbers(object);
     add_unknown(problems, custom.conform(object, true)?);
     Ok(())
 }

@@ -10,7 +10,9 @@ use kubewright_machinery::{
     status,
 };
 use kubewright_merge::{json_patch, merge_patch, strategic};
-use kubewright_schema::{Node, Problem, Problems, decode_typed, parse_json};
+use kubewright_schema::{
+    Node, Problem, Problems, decode_typed, decode_untyped, normalize_untyped, parse_json,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -46,7 +48,8 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         return apply::run(cx, target, &accepted, &body, handler).await;
     }
     let options = WriteOptions::parse(&cx.query, WriteKind::Patch)?;
-    let patch = Patch::parse(kind, &body, options.field_validation)?;
+    // A patch of nothing is not looked at.
+    let patch = Patch::parse(kind, &body, options.field_validation);
     let change = Patched {
         patch,
         target: &target,
@@ -122,6 +125,13 @@ impl Patch {
         };
         let node = parse_json(body).map_err(|e| bad(e.to_string()))?;
         if kind == PatchKind::Json {
+            if let Some(number) =
+                overflowing(&node).filter(|_| validation != FieldValidation::Ignore)
+            {
+                return Err(bad(format!(
+                    "json: cannot unmarshal number {number} into Go struct field jsonPatchOp.value of type float64"
+                )));
+            }
             let decoding = match validation {
                 FieldValidation::Ignore => json_patch::Decoding::Lenient,
                 FieldValidation::Warn | FieldValidation::Strict => json_patch::Decoding::Checked,
@@ -150,10 +160,13 @@ impl Patch {
                 "json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
             )));
         }
-        let (value, problems) =
-            kubewright_schema::decode_untyped(node).map_err(|e| bad(e.to_string()))?;
+        let (mut value, problems) = decode_untyped(node).map_err(|e| bad(e.to_string()))?;
         Ok(match kind {
-            PatchKind::Strategic => Self::Strategic(value, problems),
+            // From maps to types, a float without a fraction is as good as an integer.
+            PatchKind::Strategic => {
+                normalize_untyped(&mut value);
+                Self::Strategic(value, problems)
+            }
             _ => Self::Merge(value, problems),
         })
     }
@@ -195,7 +208,7 @@ impl Patch {
 
 /// The stored object, patched.
 struct Patched<'a> {
-    patch: Patch,
+    patch: Result<Patch, Status>,
     target: &'a Target,
     options: &'a WriteOptions,
 }
@@ -209,8 +222,9 @@ impl Change for Patched<'_> {
                 &cx.info.name,
             ));
         };
-        let patched = self.patch.apply(old, self.target.body_type().1)?;
-        let mut object = self.decode(cx, patched)?;
+        let patch = self.patch.as_ref().map_err(Clone::clone)?;
+        let patched = patch.apply(old, self.target.body_type().1)?;
+        let mut object = self.decode(cx, patch, patched)?;
         write::default(self.target, &mut object);
         write::check_namespace(cx, self.target, &mut object)?;
         write::check_name(&object, &cx.info.name)?;
@@ -222,20 +236,25 @@ impl Change for Patched<'_> {
 
 impl Patched<'_> {
     /// The patched object must still be one of its kind.
-    fn decode(&self, cx: &RequestContext, mut patched: Value) -> Result<Value, Status> {
+    fn decode(
+        &self,
+        cx: &RequestContext,
+        patch: &Patch,
+        mut patched: Value,
+    ) -> Result<Value, Status> {
         let (kind, shape) = self.target.body_type();
         if let Some(custom) = self.target.custom() {
-            return self.decode_custom(cx, custom, patched);
+            return self.decode_custom(cx, custom, patch, patched);
         }
         patched_kind::check(&patched, kind).map_err(|e| invalid_patch(&patched, &e))?;
-        let shown = match &self.patch {
+        let shown = match patch {
             Patch::Strategic(patch, _) => go_value(patch),
             _ => patched.to_string(),
         };
         patched["apiVersion"] = json!(kind.api_version());
         patched["kind"] = json!(kind.kind);
         let Shape::Typed(ty) = shape else {
-            self.judge(cx, &Value::String(shown), self.patch.problems())?;
+            self.judge(cx, &Value::String(shown), patch.problems())?;
             return Ok(patched);
         };
         let node =
@@ -243,12 +262,12 @@ impl Patched<'_> {
         let reset = decode::resets_managers(&node);
         let mut typed = decode_typed(node, ty).map_err(|e| {
             let problem = e.to_string();
-            match &self.patch {
+            match patch {
                 Patch::Strategic(..) => invalid_patch_text(&shown, &not_restored(&problem)),
                 _ => invalid_patch_text(&shown, &problem),
             }
         })?;
-        let mut problems = self.patch.problems().clone();
+        let mut problems = patch.problems().clone();
         for problem in typed.problems.iter() {
             problems.push(problem.clone());
         }
@@ -264,10 +283,11 @@ impl Patched<'_> {
         &self,
         cx: &RequestContext,
         custom: &dyn Custom,
+        patch: &Patch,
         mut patched: Value,
     ) -> Result<Value, Status> {
         let text = patched.to_string();
-        let mut problems = self.patch.problems().clone();
+        let mut problems = patch.problems().clone();
         custom::conform_patched(custom, &mut patched, &mut problems)
             .map_err(|e| invalid_patch_text(&text, &e))?;
         self.judge(cx, &Value::String(text), &problems)?;
@@ -293,6 +313,19 @@ impl Patched<'_> {
             }
             FieldValidation::Strict => Err(invalid_patch(patched, &problems.to_string())),
         }
+    }
+}
+
+/// A number that is too large to be one.
+fn overflowing<'a>(node: &'a Node<'_>) -> Option<&'a str> {
+    match node {
+        Node::Number(text) => {
+            let infinite = text.parse::<f64>().is_ok_and(f64::is_infinite);
+            infinite.then_some(text)
+        }
+        Node::Array(items) => items.iter().find_map(overflowing),
+        Node::Object(entries) => entries.iter().find_map(|(_, node)| overflowing(node)),
+        _ => None,
     }
 }
 

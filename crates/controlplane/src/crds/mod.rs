@@ -9,7 +9,7 @@
 //! | `definition` | a definition, read |
 //! | `conditions` | what its status says |
 //! | `handlers` | create, update and delete of definitions |
-//! | `cleanup` | the objects of a definition that is being deleted |
+//! | `cleanup`, `instances` | the objects of a definition that is being deleted |
 //! | `resource` | from a definition to resources |
 //! | `strategy`, `scale`, `table`, `jsonpath` | what these resources do |
 //! | [`convert`], [`webhook`] | between versions |
@@ -22,6 +22,7 @@ mod conditions;
 pub mod convert;
 mod definition;
 mod handlers;
+mod instances;
 mod jsonpath;
 mod resource;
 mod scale;
@@ -57,6 +58,7 @@ use crate::kinds::{Environment, collection, selectable_of};
 use conditions::Taken;
 use convert::{Conversion, Renamed};
 use definition::{Definition, Names};
+use instances::Instances;
 
 const GROUP: &str = "apiextensions.k8s.io";
 const PLURAL: &str = "customresourcedefinitions";
@@ -262,20 +264,19 @@ impl Definitions {
     }
 
     fn resources(&self, crd: &Value, watched: &watch::Sender<()>) -> Vec<Arc<Resource>> {
-        let name = &crd["metadata"]["name"];
-        let definition = match Definition::read(crd) {
-            Ok(definition) => definition,
-            Err(e) => {
-                // Validation keeps such definitions out; one that got in is not served.
-                tracing::error!(%name, "a definition cannot be served: {e}");
-                return Vec::new();
+        match read(crd) {
+            Some((definition, conversion)) => {
+                resource::resources(&self.environment, &definition, &conversion, watched)
             }
-        };
-        let conversion: Arc<dyn Conversion> = match definition.conversion["strategy"].as_str() {
-            Some("Webhook") => Arc::new(webhook::Webhook::new(&definition.conversion["webhook"])),
-            _ => Arc::new(Renamed),
-        };
-        resource::resources(&self.environment, &definition, &conversion, watched)
+            None => Vec::new(),
+        }
+    }
+
+    /// The objects of a definition, past the rules that bind clients.
+    fn instances(&self, crd: &Value) -> Option<Instances> {
+        let (definition, conversion) = read(crd)?;
+        let watched = watch::Sender::default();
+        resource::instances(&self.environment, &definition, &conversion, &watched)
     }
 
     /// Changes the status of a definition, where there is something to change, as the server's own manager.
@@ -333,6 +334,24 @@ impl Definitions {
             server.set_registry(assemble(built_in, installed));
         }
     }
+}
+
+/// A definition, read, and how its objects get from version to version.
+fn read(crd: &Value) -> Option<(Definition, Arc<dyn Conversion>)> {
+    let definition = match Definition::read(crd) {
+        Ok(definition) => definition,
+        Err(e) => {
+            // Validation keeps such definitions out; one that got in is not served.
+            let name = &crd["metadata"]["name"];
+            tracing::error!(%name, "a definition cannot be served: {e}");
+            return None;
+        }
+    };
+    let conversion: Arc<dyn Conversion> = match definition.conversion["strategy"].as_str() {
+        Some("Webhook") => Arc::new(webhook::Webhook::new(&definition.conversion["webhook"])),
+        _ => Arc::new(Renamed),
+    };
+    Some((definition, conversion))
 }
 
 /// A definition as far as its status depends on it. Schemas are large, and copies of them slow.

@@ -26,6 +26,7 @@ use tokio::sync::watch;
 use super::{
     convert::{Conversion, Schemas, Versioned},
     definition::{Definition, Version},
+    instances::Instances,
     scale::Scale,
     strategy::{Main, Rules, StatusOnly},
     table::Columns,
@@ -42,32 +43,29 @@ pub(super) fn resources(
     conversion: &Arc<dyn Conversion>,
     watched: &watch::Sender<()>,
 ) -> Vec<Arc<Resource>> {
-    let api_version = |version: &Version| format!("{}/{}", definition.group, version.name);
-    let schemas: Vec<(String, Arc<Structural>)> = definition
-        .versions
-        .iter()
-        .map(|version| (api_version(version), version.schema.clone()))
-        .collect();
-    let mut replicas = ReplicasPaths::default();
-    for version in &definition.versions {
-        let path = version
-            .scale
-            .as_ref()
-            .map(|scale| scale.spec_replicas.as_str());
-        replicas.add(&api_version(version), path);
-    }
-    let parts = Parts {
-        environment,
-        definition,
-        schemas: schemas.into(),
-        replicas,
-        conversion,
-        watched,
-    };
+    let parts = Parts::new(environment, definition, conversion, watched);
     let served = definition.versions.iter().filter(|version| version.served);
     served
         .map(|version| Arc::new(parts.resource(version)))
         .collect()
+}
+
+/// The objects of a definition in the version they are stored in, which need not be served.
+pub(super) fn instances(
+    environment: &Environment,
+    definition: &Definition,
+    conversion: &Arc<dyn Conversion>,
+    watched: &watch::Sender<()>,
+) -> Option<Instances> {
+    let is_storage = |version: &&Version| version.name == definition.storage;
+    let version = definition.versions.iter().find(is_storage)?;
+    let parts = Parts::new(environment, definition, conversion, watched);
+    let resource = parts.resource(version);
+    let kind = GroupVersionKind::new(&definition.group, &version.name, &definition.names.kind);
+    Some(Instances {
+        objects: parts.generic(&kind, version, &resource),
+        resource: Arc::new(resource),
+    })
 }
 
 /// What the versions of a definition share.
@@ -107,7 +105,37 @@ impl Custom for Declared {
     }
 }
 
-impl Parts<'_> {
+impl<'a> Parts<'a> {
+    fn new(
+        environment: &'a Environment,
+        definition: &'a Definition,
+        conversion: &'a Arc<dyn Conversion>,
+        watched: &'a watch::Sender<()>,
+    ) -> Self {
+        let api_version = |version: &Version| format!("{}/{}", definition.group, version.name);
+        let schemas: Vec<(String, Arc<Structural>)> = definition
+            .versions
+            .iter()
+            .map(|version| (api_version(version), version.schema.clone()))
+            .collect();
+        let mut replicas = ReplicasPaths::default();
+        for version in &definition.versions {
+            let path = version
+                .scale
+                .as_ref()
+                .map(|scale| scale.spec_replicas.as_str());
+            replicas.add(&api_version(version), path);
+        }
+        Self {
+            environment,
+            definition,
+            schemas: schemas.into(),
+            replicas,
+            conversion,
+            watched,
+        }
+    }
+
     fn resource(&self, version: &Version) -> Resource {
         let definition = self.definition;
         let (names, clock) = (&definition.names, &self.environment.clock);

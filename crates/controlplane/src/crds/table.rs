@@ -6,6 +6,7 @@ use kubewright_machinery::{
     field::{go_float, go_json},
     time::human_duration,
 };
+use kubewright_schema::normalize_untyped;
 use serde_json::{Value, json};
 
 use super::{definition::Column, jsonpath::JsonPath};
@@ -47,7 +48,13 @@ impl Columns {
             ("integer", Value::Number(n)) if n.is_f64() => {
                 json!(n.as_f64().unwrap_or_default() as i64)
             }
-            ("integer" | "number", Value::Number(_)) | ("boolean", Value::Bool(_)) => value.clone(),
+            ("number", Value::Number(n)) => {
+                let mut float = json!(n.as_f64().unwrap_or_default());
+                // As it is printed: without a fraction where there is none.
+                normalize_untyped(&mut float);
+                float
+            }
+            ("integer", Value::Number(_)) | ("boolean", Value::Bool(_)) => value.clone(),
             ("date", Value::String(text)) => match text.parse::<jiff::Timestamp>() {
                 Ok(time) => {
                     let seconds = self.clock.now().as_second() - time.as_second();

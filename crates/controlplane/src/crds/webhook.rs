@@ -4,6 +4,7 @@
 //! with a text that says so.
 
 mod call;
+mod location;
 mod reply;
 
 use async_trait::async_trait;

@@ -2,7 +2,7 @@
 
 use http::{Request, header};
 use kubewright_apiserver::body::Body;
-use kubewright_controlplane::ControlPlane;
+use kubewright_controlplane::{ControlPlane, ControlPlaneBuilder};
 use serde_json::Value;
 
 /// The longest answer that a test reads.
@@ -12,12 +12,12 @@ pub(crate) struct Client(ControlPlane);
 
 impl Client {
     pub(crate) async fn new() -> Self {
-        Self(
-            ControlPlane::builder()
-                .build()
-                .await
-                .expect("a control plane in memory starts"),
-        )
+        Self::of(ControlPlane::builder()).await
+    }
+
+    pub(crate) async fn of(plane: ControlPlaneBuilder) -> Self {
+        let plane = plane.build().await;
+        Self(plane.expect("a control plane in memory starts"))
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {

@@ -160,7 +160,7 @@ fn readable(value: &Value) -> String {
             let mut out = String::new();
             match order::Num::of(n) {
                 order::Num::Int(i) => out = i.to_string(),
-                order::Num::Float(f) => go_text::write_float(&mut out, f, 1e-4),
+                order::Num::Float(f) => go_text::write_float(&mut out, f, go_text::PLAIN),
             }
             out
         }

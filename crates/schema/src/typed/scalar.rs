@@ -17,6 +17,7 @@ use crate::{
         base64, duration,
         time::{self, Precision},
     },
+    untyped::normalize_untyped,
 };
 
 impl Decoder {
@@ -61,7 +62,13 @@ impl Decoder {
                 return Err(path.mismatch(other.kind(), "string"));
             }
 
-            (Type::RawExtension | Type::Json | Type::FieldsV1, node) => node.into_value()?,
+            (Type::RawExtension | Type::FieldsV1, node) => node.into_value()?,
+            // Decoded and printed again on the way to the store.
+            (Type::Json, node) => {
+                let mut value = node.into_value()?;
+                normalize_untyped(&mut value);
+                value
+            }
 
             (ty, other) => {
                 self.mismatch(other.kind(), &go_type_name(ty), path);

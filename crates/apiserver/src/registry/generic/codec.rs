@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use kubewright_machinery::{Status, status};
 use kubewright_merge::managed;
-use kubewright_schema::{encode::write_value, normalize_typed};
+use kubewright_schema::{encode::write_value, normalize_typed, normalize_untyped};
 use kubewright_store::{Entry, Payload};
 use serde_json::{Map, Value};
 
@@ -43,7 +43,10 @@ impl Generic {
         metadata_mut(&mut object).remove("selfLink");
         match self.shape {
             Shape::Typed(ty) => normalize_typed(object, ty).map_err(status::internal),
-            Shape::Untyped => Ok(object),
+            Shape::Untyped => {
+                normalize_untyped(&mut object);
+                Ok(object)
+            }
         }
     }
 
@@ -135,6 +138,23 @@ impl Generic {
                 )
             }
         }
+    }
+
+    /// A value that a dry run would have stored, as it would be served then.
+    pub(super) async fn as_if_stored(&self, value: Value) -> Result<Object, Status> {
+        let value = match &self.converter {
+            Some(converter) if converter.mark() == 0 => {
+                let mut value = value;
+                managed::expand_text_forms(&mut value);
+                let stored = converter.to_stored(value).await?;
+                let served = converter.to_served(vec![stored]).await?.pop();
+                self.normalize(
+                    served.ok_or_else(|| status::internal("the object was lost in conversion"))?,
+                )?
+            }
+            _ => value,
+        };
+        Ok(self.unstored(&value))
     }
 
     /// A value that was not stored, as it is served.

@@ -93,7 +93,7 @@ impl Generic {
             if let Some(existing) = existing {
                 return Err(self.taken(&name, &existing, generated));
             }
-            return Ok(self.unstored(&object));
+            return self.as_if_stored(object).await;
         }
         match self.store.create(key, self.encode(&object).await?).await {
             // What is stored may be less than what was sent, in another version.

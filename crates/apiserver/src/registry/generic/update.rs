@@ -136,7 +136,7 @@ impl Generic {
                 entry.revision.0.to_string().into(),
             );
             return Ok(Outcome::Done(Updated {
-                object: self.unstored(&object),
+                object: self.as_if_stored(object).await?,
                 created: false,
             }));
         }

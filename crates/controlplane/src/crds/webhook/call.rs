@@ -1,41 +1,86 @@
-//! One call: connect, send, read, within a time.
+//! One call: connect, send, follow where the endpoint points, read, within a time.
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{Request, StatusCode, Uri, header};
+use http::{HeaderMap, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
+use kubewright_machinery::field::go_quote;
+use kubewright_schema::{Node, decode_untyped, parse_json, parse_yaml};
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
     pki_types::{CertificateDer, ServerName, pem::PemObject},
 };
 use serde_json::Value;
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::{Instant, timeout_at},
+};
 use tokio_rustls::TlsConnector;
 
-/// How long an endpoint may take.
+use super::location::{self, Location};
+
+/// How long an endpoint may take, with all places it points to.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// How much an endpoint may answer.
 const LARGEST: usize = 64 << 20;
+/// How many requests a call may take.
+const REQUESTS: usize = 10;
 
 /// What an endpoint answers.
 struct Answer {
     status: StatusCode,
-    content_type: String,
+    headers: HeaderMap,
     body: Bytes,
 }
 
-/// Posts a document and reads the answer.
+/// Posts a document and reads the answer, in the words of upstream's client.
 pub(super) async fn post(url: &str, ca_bundle: &[u8], document: &Value) -> Result<Value, String> {
-    let url = with_timeout(url);
-    let failed = |e: String| format!("Post \"{url}\": {e}");
-    match tokio::time::timeout(TIMEOUT, exchange(&url, ca_bundle, document)).await {
-        Ok(Ok(answer)) => read(answer.status, &answer.body, &answer.content_type),
-        Ok(Err(e)) => Err(failed(e)),
-        Err(_) => Err(failed("context deadline exceeded".into())),
+    let answer = follow(&with_timeout(url), ca_bundle, document).await?;
+    let content_type = answer.headers.get(header::CONTENT_TYPE);
+    let content_type = content_type.map(|value| String::from_utf8_lossy(value.as_bytes()));
+    read(answer.status, &answer.body, content_type.as_deref())
+}
+
+/// Asks the endpoint, and whom it points to. As upstream's client does, a redirect that does not say that the method stays
+/// is followed without the document.
+async fn follow(url: &str, ca_bundle: &[u8], document: &Value) -> Result<Answer, String> {
+    let failed = |url: &str, e: String| format!("Post \"{url}\": {e}");
+    let deadline = Instant::now() + TIMEOUT;
+    let mut document = Some(Bytes::from(document.to_string()));
+    let mut url = url.to_owned();
+    for asked in 1.. {
+        let sent = timeout_at(deadline, exchange(&url, ca_bundle, document.as_ref())).await;
+        let answer = match sent {
+            Ok(answer) => answer.map_err(|e| failed(&url, e))?,
+            Err(_) => return Err(failed(&url, "context deadline exceeded".into())),
+        };
+        let to = match location::of(answer.status, &answer.headers) {
+            Some(to) => to,
+            None => return Ok(answer),
+        };
+        let Location { text, keeps_method } = to;
+        if !keeps_method {
+            document = None;
+        }
+        let next = location::resolve(&url, &text).ok_or_else(|| {
+            let why = match text.starts_with(':') {
+                true => "missing protocol scheme",
+                false => "invalid URL",
+            };
+            let text = go_quote(&text);
+            let e = format!("failed to parse Location header {text}: parse {text}: {why}");
+            failed(&url, e)
+        })?;
+        if asked == REQUESTS {
+            return Err(failed(&text, format!("stopped after {REQUESTS} redirects")));
+        }
+        url = next;
     }
+    Err(failed(&url, "no answer".into()))
 }
 
 /// The endpoint learns how much time it has.
@@ -44,34 +89,35 @@ fn with_timeout(url: &str) -> String {
     format!("{url}{separator}timeout=30s")
 }
 
-/// What the answer says, or why it says nothing: in the words of upstream's client.
-///
-/// That client follows redirects. This one does not: an endpoint has no say in where else objects are sent.
-fn read(status: StatusCode, body: &[u8], content_type: &str) -> Result<Value, String> {
+/// What the answer says, or why it says nothing.
+fn read(status: StatusCode, body: &[u8], content_type: Option<&str>) -> Result<Value, String> {
     if !status.is_success() {
-        return Err(refusal(status.as_u16(), body));
+        // Only text is worth repeating.
+        let text = content_type.is_none_or(|t| t.trim_start().starts_with("text/"));
+        return Err(refusal(
+            status.as_u16(),
+            if text { body } else { b"unknown" },
+        ));
     }
     if body.is_empty() {
         let code = status.as_u16();
+        let content_type = content_type.unwrap_or("application/json");
         return Err(format!(
             "0-length response with status code: {code} and content type: {content_type}"
         ));
     }
     let unread = |e: String| format!("couldn't get version/kind; json parse error: {e}");
-    // Deeper documents than ours are refused by the parser.
-    let answer: Value = serde_json::from_slice(body).map_err(|e| {
-        unread(match e.is_eof() {
-            true => "unexpected end of JSON input".to_owned(),
-            false => e.to_string(),
-        })
-    })?;
-    let kind = match &answer {
-        Value::Object(_) | Value::Null => return Ok(answer),
-        Value::Array(_) => "array",
-        Value::String(_) => "string",
-        Value::Number(_) => "number",
-        Value::Bool(_) => "bool",
+    let looks_like_json = body.trim_ascii_start().starts_with(b"{");
+    let node = match looks_like_json {
+        true => parse_json(body).map_err(|e| unread(e.to_string()))?,
+        // Everything else is read as YAML, which hardly anything is not.
+        false => parse_yaml(body).map_err(|e| unread(e.to_string()))?.node,
     };
+    if matches!(node, Node::Object(_) | Node::Null) {
+        let (answer, _) = decode_untyped(node).map_err(|e| unread(e.to_string()))?;
+        return Ok(answer);
+    }
+    let kind = node.kind();
     Err(unread(format!(
         "json: cannot unmarshal {kind} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
     )))
@@ -112,22 +158,52 @@ fn refusal(code: u16, body: &[u8]) -> String {
     words.to_owned()
 }
 
-async fn exchange(url: &str, ca_bundle: &[u8], document: &Value) -> Result<Answer, String> {
+/// One request, with a document or, after some redirects, without.
+async fn exchange(url: &str, ca_bundle: &[u8], document: Option<&Bytes>) -> Result<Answer, String> {
     let uri: Uri = url.parse().map_err(|e| format!("invalid URL: {e}"))?;
     let host = uri
         .host()
         .unwrap_or_default()
         .trim_matches(['[', ']'])
         .to_owned();
-    let port = uri.port_u16().unwrap_or(443);
+    let secure = match uri.scheme_str().unwrap_or_default() {
+        "https" => true,
+        "http" => false,
+        other => return Err(format!("unsupported protocol scheme {}", go_quote(other))),
+    };
+    let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
     let socket = TcpStream::connect((host.as_str(), port))
         .await
-        .map_err(|e| format!("dial tcp: {e}"))?;
-    let name = ServerName::try_from(host.clone()).map_err(|e| e.to_string())?;
+        .map_err(|e| dial_failure(&host, port, &e))?;
+    if !secure {
+        return send(socket, &uri, document).await;
+    }
+    let name = ServerName::try_from(host).map_err(|e| e.to_string())?;
     let stream = connector(ca_bundle)?
         .connect(name, socket)
         .await
         .map_err(|e| format!("tls: {e}"))?;
+    send(stream, &uri, document).await
+}
+
+fn dial_failure(host: &str, port: u16, e: &std::io::Error) -> String {
+    let host = match host.contains(':') {
+        true => format!("[{host}]"),
+        false => host.to_owned(),
+    };
+    match e.kind() {
+        std::io::ErrorKind::ConnectionRefused => {
+            format!("dial tcp {host}:{port}: connect: connection refused")
+        }
+        _ => format!("dial tcp {host}:{port}: {e}"),
+    }
+}
+
+async fn send(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    uri: &Uri,
+    document: Option<&Bytes>,
+) -> Result<Answer, String> {
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|e| e.to_string())?;
@@ -135,26 +211,25 @@ async fn exchange(url: &str, ca_bundle: &[u8], document: &Value) -> Result<Answe
     let driver = tokio::spawn(connection);
     let _stop = StopOnDrop(driver.abort_handle());
     let path = uri.path_and_query().map_or("/", |p| p.as_str());
-    let request = Request::post(path)
+    let builder = match document {
+        Some(_) => Request::post(path).header(header::CONTENT_TYPE, "application/json"),
+        None => Request::get(path),
+    };
+    let request = builder
         .header(header::HOST, uri.authority().map_or("", |a| a.as_str()))
-        .header(header::CONTENT_TYPE, "application/json")
         .header(header::ACCEPT, "application/json")
         .header(header::USER_AGENT, "kube-apiserver-admission")
-        .body(Full::new(Bytes::from(document.to_string())))
+        .body(Full::new(document.cloned().unwrap_or_default()))
         .map_err(|e| e.to_string())?;
     let response = sender
         .send_request(request)
         .await
         .map_err(|e| e.to_string())?;
-    let status = response.status();
-    let content_type = response.headers().get(header::CONTENT_TYPE);
-    let content_type = content_type.map_or("application/json".into(), |value| {
-        String::from_utf8_lossy(value.as_bytes()).into_owned()
-    });
-    let body = Limited::new(response.into_body(), LARGEST).collect().await;
+    let (parts, body) = response.into_parts();
+    let body = Limited::new(body, LARGEST).collect().await;
     Ok(Answer {
-        status,
-        content_type,
+        status: parts.status,
+        headers: parts.headers,
         body: body.map_err(|e| e.to_string())?.to_bytes(),
     })
 }
@@ -181,102 +256,4 @@ fn connector(ca_bundle: &[u8]) -> Result<TlsConnector, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn said(code: u16, body: &str) -> String {
-        let status = StatusCode::from_u16(code).unwrap();
-        read(status, body.as_bytes(), "application/json").unwrap_err()
-    }
-
-    /// As a real server words them.
-    #[test]
-    fn a_code_that_is_no_success_has_its_words() {
-        let cases = [
-            (
-                302,
-                "",
-                "the server responded with the status code 302 but did not return more information",
-            ),
-            (
-                400,
-                "bad",
-                "the server rejected our request for an unknown reason",
-            ),
-            (
-                401,
-                "",
-                "the server has asked for the client to provide credentials",
-            ),
-            (403, "no", "no"),
-            (403, "", ""),
-            (404, "", "the server could not find the requested resource"),
-            (
-                405,
-                "",
-                "the server does not allow this method on the requested resource",
-            ),
-            (
-                406,
-                "",
-                "the server was unable to respond with a content type that the client supports",
-            ),
-            (409, "x", "the server reported a conflict"),
-            (415, "y", "y"),
-            (
-                418,
-                "tea",
-                "the server responded with the status code 418 but did not return more information",
-            ),
-            (
-                422,
-                "",
-                "the server rejected our request due to an error in our request",
-            ),
-            (
-                429,
-                "",
-                "the server has received too many requests and has asked us to try again later",
-            ),
-            (
-                500,
-                "broken",
-                "an error on the server (\"broken\") has prevented the request from succeeding",
-            ),
-            (
-                500,
-                "",
-                "an error on the server (\"\") has prevented the request from succeeding",
-            ),
-            (
-                503,
-                "",
-                "the server is currently unable to handle the request",
-            ),
-            (
-                504,
-                "late",
-                "the server was unable to return a response in the time allotted, but may still be processing the request",
-            ),
-        ];
-        for (code, body, words) in cases {
-            assert_eq!(said(code, body), words);
-        }
-    }
-
-    #[test]
-    fn what_is_no_document_is_told() {
-        assert_eq!(
-            said(200, ""),
-            "0-length response with status code: 200 and content type: application/json"
-        );
-        assert_eq!(
-            said(200, "{"),
-            "couldn't get version/kind; json parse error: unexpected end of JSON input"
-        );
-        assert_eq!(
-            said(200, "[1]"),
-            "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }"
-        );
-    }
-}
+mod tests;

@@ -2,7 +2,6 @@
 
 use kubewright_machinery::{
     field::{self, Path, go_quote},
-    gvk::GroupVersion,
     validation::metadata_fields::{validate_annotations, validate_labels},
 };
 use serde_json::{Map, Value};
@@ -13,19 +12,9 @@ pub(super) fn converted_objects(
     version: &str,
     uid: &str,
 ) -> Result<Vec<Value>, String> {
-    // The older review was never checked for what it says it is.
+    // The older review was never checked for what it says it is, as far as it is known at all.
     let strict = version == "v1";
-    let text = |key: &str| review[key].as_str().unwrap_or_default().to_owned();
-    if strict
-        && (text("apiVersion"), text("kind"))
-            != ("apiextensions.k8s.io/v1".into(), "ConversionReview".into())
-    {
-        let given = GroupVersion::parse(&text("apiVersion")).unwrap_or_default();
-        return Err(format!(
-            "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got {given}, Kind={}",
-            text("kind")
-        ));
-    }
+    check_review(&review, version)?;
     let response = review.get_mut("response").map(Value::take);
     let Some(response) = response.filter(|response| !response.is_null()) else {
         return Err("no response provided".into());
@@ -52,6 +41,53 @@ pub(super) fn converted_objects(
         Some(Value::Array(objects)) => Ok(objects.clone()),
         _ => Ok(Vec::new()),
     }
+}
+
+/// Whether a review is what it says it is.
+fn check_review(review: &Value, version: &str) -> Result<(), String> {
+    let text = |key: &str| review[key].as_str().unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let (group, given) = api_version.split_once('/').unwrap_or(("", api_version));
+    if !api_version.is_empty() && !kind.is_empty() {
+        let known = group == "apiextensions.k8s.io" && matches!(given, "v1" | "v1beta1");
+        if !known || kind != "ConversionReview" {
+            return Err(format!(
+                "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+                go_quote(kind),
+                go_quote(api_version)
+            ));
+        }
+        if given != version {
+            return Err(format!(
+                "converting ({given}.ConversionReview) to ({version}.ConversionReview): unknown conversion"
+            ));
+        }
+        return Ok(());
+    }
+    match version {
+        "v1" => Err(format!(
+            "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got {group}/{given}, Kind={kind}"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What is no object of any kind. It has no other words than those of the decoder.
+fn check_object(object: &Value) -> Result<(), String> {
+    let kind = match object {
+        Value::Object(_) if object["kind"].as_str().is_some_and(|kind| !kind.is_empty()) => {
+            return Ok(());
+        }
+        Value::Object(_) => return Err(format!("Object 'Kind' is missing in '{object}'")),
+        Value::Null => return Err("unexpected end of JSON input".into()),
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+    };
+    Err(format!(
+        "json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
+    ))
 }
 
 /// Holds the objects against those that were sent.
@@ -84,6 +120,7 @@ pub(super) fn check(
         } else {
             of.clone()
         };
+        check_object(&after)?;
         check_type(before, &after, api_version)
             .map_err(|e| format!("conversion webhook for {kind} returned invalid {at}: {e}"))?;
         check_identity(before, &after)

@@ -1,7 +1,9 @@
 //! Kinds that are declared while the server runs, from the definition to the last object.
 
 mod bad_input;
+mod cleanup;
 mod definitions;
+mod numbers;
 mod objects;
 mod subresources;
 mod versions;

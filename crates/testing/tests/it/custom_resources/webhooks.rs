@@ -19,10 +19,11 @@ use crate::http_client::Http;
 
 const V2: &str = "/apis/example.com/v2/namespaces/default/widgets";
 
-/// What an endpoint does with a review: the code and the body of its answer. Nothing: it never answers.
-type Behaviour = fn(&Value) -> Option<(u16, String)>;
+/// What an endpoint does with a review, which has the `path` it was sent to: the code and the body of its answer, or where it
+/// points to. Nothing: it never answers.
+pub(super) type Behaviour = fn(&Value) -> Option<(u16, String)>;
 
-struct Endpoint {
+pub(super) struct Endpoint {
     url: String,
     ca_bundle: String,
     /// How many objects each call was about.
@@ -59,8 +60,12 @@ async fn endpoint(behaviour: Behaviour) -> Endpoint {
                     std::future::pending::<()>().await;
                     return;
                 };
+                let (location, body) = match code {
+                    300..400 => (format!("location: {body}\r\n"), String::new()),
+                    _ => (String::new(), body),
+                };
                 let head = format!(
-                    "HTTP/1.1 {code} X\r\ncontent-length: {}\r\nlocation: /elsewhere\r\n\r\n",
+                    "HTTP/1.1 {code} X\r\ncontent-length: {}\r\n{location}\r\n",
                     body.len()
                 );
                 let _ = stream.write_all(head.as_bytes()).await;
@@ -75,6 +80,7 @@ async fn endpoint(behaviour: Behaviour) -> Endpoint {
     }
 }
 
+/// What was sent; of a request without a body, the path alone.
 async fn read_review(stream: &mut (impl AsyncReadExt + Unpin)) -> Value {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
@@ -82,10 +88,15 @@ async fn read_review(stream: &mut (impl AsyncReadExt + Unpin)) -> Value {
         let read = stream.read(&mut buffer).await.unwrap_or(0);
         bytes.extend_from_slice(&buffer[..read]);
         let text = String::from_utf8_lossy(&bytes);
-        if let Some((_, body)) = text.split_once("\r\n\r\n")
-            && let Ok(review) = serde_json::from_str(body)
-        {
-            return review;
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let path = head.split(' ').nth(1).unwrap_or_default();
+            if head.starts_with("GET") {
+                return json!({"path": path});
+            }
+            if let Ok(mut review) = serde_json::from_str::<Value>(body) {
+                review["path"] = json!(path);
+                return review;
+            }
         }
         if read == 0 {
             return Value::Null;
@@ -127,7 +138,7 @@ fn moving(review: &Value) -> Option<(u16, String)> {
     })
 }
 
-async fn converting(behaviour: Behaviour) -> (TestCluster, Http, Endpoint) {
+pub(super) async fn converting(behaviour: Behaviour) -> (TestCluster, Http, Endpoint) {
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);
     let endpoint = endpoint(behaviour).await;
@@ -205,8 +216,8 @@ async fn an_endpoint_that_does_wrong_is_caught() {
             "returned invalid object at index 0: invalid kind (expected Widget, received Gadget)",
         ),
         (
-            |_| Some((302, String::new())),
-            "the server responded with the status code 302",
+            |_| Some((307, String::new())),
+            "the server responded with the status code 307",
         ),
         (
             |_| Some((500, "broken".to_owned())),
@@ -225,6 +236,53 @@ async fn an_endpoint_that_does_wrong_is_caught() {
         // What needs no conversion goes on.
         http.get(WIDGETS).await.ok();
     }
+}
+
+#[tokio::test]
+async fn an_endpoint_may_point_elsewhere_but_not_for_ever() {
+    fn redirecting(review: &Value) -> Option<(u16, String)> {
+        let path = review["path"].as_str().unwrap_or_default();
+        let uid = &review["request"]["objects"][0]["metadata"]["name"];
+        match (path.split('?').next()?, uid.as_str()) {
+            ("/convert", Some("a")) => Some((308, "there".into())),
+            ("/convert", Some("b")) => Some((302, "/there".into())),
+            ("/convert", _) => Some((307, "/convert".into())),
+            // The document came along.
+            (_, Some(_)) => reply(review, |_| {}),
+            (_, None) => Some((400, String::new())),
+        }
+    }
+    let (_cluster, http, endpoint) = converting(redirecting).await;
+    http.get(&format!("{V2}/a")).await.ok();
+    assert_eq!(endpoint.calls.lock().len(), 2);
+    http.get(&format!("{V2}/b")).await.refused_with(
+        500,
+        "conversion webhook for example.com/v1, Kind=Widget failed: the server rejected our request for an unknown reason",
+    );
+    http.get(&format!("{V2}/c")).await.refused_with(
+        500,
+        "conversion webhook for example.com/v1, Kind=Widget failed: Post \"/convert\": stopped after 10 redirects",
+    );
+    assert_eq!(endpoint.calls.lock().len(), 2 + 2 + 10);
+    http.get(WIDGETS).await.ok();
+}
+
+#[tokio::test]
+async fn a_dry_run_asks_the_endpoint_too() {
+    let (_cluster, http, _endpoint) = converting(moving).await;
+    let mut object = widget("d", json!({"two": "d"}));
+    object["apiVersion"] = json!("example.com/v2");
+    let tried = http
+        .post(&format!("{V2}?dryRun=All"), object.clone())
+        .await
+        .ok();
+    assert_eq!(tried["spec"], json!({"two": "d"}));
+    let broken: Behaviour = |_| Some((503, String::new()));
+    let (_cluster, http, _endpoint) = converting(broken).await;
+    http.post(&format!("{V2}?dryRun=All"), object).await.refused_with(
+        500,
+        "conversion webhook for example.com/v2, Kind=Widget failed: the server is currently unable to handle the request",
+    );
 }
 
 #[tokio::test(start_paused = true)]

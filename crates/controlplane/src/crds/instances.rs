@@ -1,0 +1,84 @@
+//! The objects of a definition, as the server itself deals with them: in the version they are stored in, whether or not
+//! that is served, and past admission, which judges the requests of clients.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use kubewright_apiserver::{
+    admission::AdmissionChain,
+    registry::{
+        Resource,
+        generic::Generic,
+        traits::{DeleteCollection, Items, List},
+    },
+    request::{DeleteOptions, ListOptions, RequestContext, RequestInfo, UserInfo, Verb, Warnings},
+};
+use kubewright_machinery::Status;
+
+use super::MANAGER;
+
+/// The objects of a definition.
+pub(super) struct Instances {
+    pub(super) objects: Generic,
+    pub(super) resource: Arc<Resource>,
+}
+
+impl Instances {
+    /// The namespaces that have objects; the empty one, where objects are in none.
+    pub(super) async fn namespaces(&self) -> Result<BTreeSet<String>, Status> {
+        let cx = self.context("");
+        let list = self.objects.list(&cx, &ListOptions::default()).await?;
+        let mut found = BTreeSet::new();
+        for object in list.items.collect().await? {
+            if !found.contains(&*object.summary.namespace) {
+                found.insert(object.summary.namespace.to_string());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether there are none.
+    pub(super) async fn are_gone(&self) -> Result<bool, Status> {
+        let cx = self.context("");
+        let list = self.objects.list(&cx, &ListOptions::default()).await?;
+        // The first page is at hand, and a page has something.
+        Ok(matches!(list.items, Items::All(objects) if objects.is_empty()))
+    }
+
+    /// Deletes the objects of a namespace: at once, or when the last of their finalizers is gone.
+    pub(super) async fn delete_in(&self, namespace: &str) -> Result<(), Status> {
+        let cx = self.context(namespace);
+        let (options, all) = (DeleteOptions::default(), ListOptions::default());
+        self.objects.delete_collection(&cx, &options, &all).await?;
+        Ok(())
+    }
+
+    fn context(&self, namespace: &str) -> RequestContext {
+        let resource = self.resource.clone();
+        let info = RequestInfo {
+            path: String::new(),
+            is_resource: true,
+            verb: Verb::DeleteCollection,
+            group: resource.group_version.group.clone(),
+            version: resource.group_version.version.clone(),
+            namespace: namespace.to_owned(),
+            resource: resource.plural.clone(),
+            name: String::new(),
+            selected_name: String::new(),
+            subresource: String::new(),
+            rest: Vec::new(),
+        };
+        RequestContext {
+            info: Arc::new(info),
+            query: Arc::default(),
+            user: Arc::new(UserInfo {
+                name: "system:apiserver".into(),
+                groups: vec!["system:masters".into()],
+                ..UserInfo::default()
+            }),
+            user_agent: MANAGER.into(),
+            warnings: Warnings::default(),
+            admission: AdmissionChain::default(),
+            resource,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Plugins of one's own, and what becomes of what they do to objects of declared kinds.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use kubewright_apiserver::{
+    admission::{Attributes, Operation, Plugin},
+    request::RequestContext,
+};
+use kubewright_controlplane::ControlPlane;
+use kubewright_machinery::{Status, gvk::GroupResource, status};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::client::Client;
+
+const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
+
+/// Puts a known and an unknown field into every widget, takes away one that has a default, and remembers what it saw.
+#[derive(Default)]
+struct Meddling {
+    seen: Mutex<Vec<(Operation, String)>>,
+}
+
+#[async_trait]
+impl Plugin for Meddling {
+    async fn mutate(
+        &self,
+        cx: &RequestContext,
+        _attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Status> {
+        if cx.info.resource == "widgets" {
+            object["spec"]["known"] = json!("put here");
+            object["spec"]["unknown"] = json!({"deep": [1]});
+            if let Some(spec) = object["spec"].as_object_mut() {
+                spec.remove("colour");
+            }
+        }
+        Ok(())
+    }
+
+    async fn validate(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Value>,
+    ) -> Result<(), Status> {
+        if cx.info.resource != "widgets" {
+            return Ok(());
+        }
+        let seen = (attributes.operation, attributes.name.to_owned());
+        self.seen.lock().push(seen);
+        match object {
+            Some(object) if object["spec"]["known"] == "refuse me" => Err(status::forbidden(
+                &GroupResource::new("example.com", "widgets"),
+                attributes.name,
+                "no",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+async fn meddled() -> (Client, Arc<Meddling>) {
+    let plugin = Arc::new(Meddling::default());
+    let client = Client::of(ControlPlane::builder().plugin(plugin.clone())).await;
+    let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "known": {"type": "string"},
+        "colour": {"type": "string", "default": "blue"},
+        "inner": {"type": "object", "default": {}, "properties": {"n": {"type": "integer", "default": 3}}},
+    }}}});
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+        },
+    });
+    let (code, answer) = client.post(CRDS, &crd).await;
+    assert_eq!(code, 201, "{answer}");
+    (client, plugin)
+}
+
+fn widget(name: &str) -> Value {
+    json!({
+        "apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": {"colour": "red"},
+    })
+}
+
+#[tokio::test]
+async fn what_a_plugin_did_is_pruned_and_defaulted() {
+    let (client, _) = meddled().await;
+    let expected = json!({"colour": "blue", "inner": {"n": 3}, "known": "put here"});
+    let (code, created) = client.post(WIDGETS, &widget("a")).await;
+    assert_eq!((code, &created["spec"]), (201, &expected), "{created}");
+    let path = format!("{WIDGETS}/a");
+    let change = json!({"spec": {"colour": "green"}});
+    let (code, patched) = client.patch(&path, &change).await;
+    assert_eq!((code, &patched["spec"]), (200, &expected), "{patched}");
+    assert_eq!(client.get(&path).await["spec"], expected);
+    let (code, applied) = client
+        .apply(&format!("{WIDGETS}/b?fieldManager=m"), &widget("b"))
+        .await;
+    assert_eq!((code, &applied["spec"]), (201, &expected), "{applied}");
+}
+
+#[tokio::test]
+async fn deletes_of_clients_are_judged_and_those_of_the_server_are_not() {
+    let (client, plugin) = meddled().await;
+    for name in ["a", "b"] {
+        client.post(WIDGETS, &widget(name)).await;
+    }
+    let seen = || std::mem::take(&mut *plugin.seen.lock());
+    seen();
+    client.delete(&format!("{WIDGETS}/a")).await;
+    assert_eq!(seen(), [(Operation::Delete, "a".to_owned())]);
+    client.delete(&format!("{CRDS}/widgets.example.com")).await;
+    for _ in 0..1_000 {
+        let crd = client.get(&format!("{CRDS}/widgets.example.com")).await;
+        if crd["code"] == 404 {
+            assert_eq!(seen(), []);
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("the definition stays");
+}
