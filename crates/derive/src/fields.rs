@@ -92,17 +92,32 @@ pub(crate) fn object(
     Ok((code, known))
 }
 
-/// The schema of a type, as an expression.
+/// The schema of a type, as an expression. Lists and maps are made here, so that what is in them is known by name too.
 pub(crate) fn of(ty: &Type) -> TokenStream {
-    let inner = shape::optional(ty).unwrap_or(ty);
-    let node = quote!(Node::of::<#inner>(generator));
+    if let Some((list, inner)) = shape::collection(ty) {
+        let inner = of_element(inner);
+        return quote!(Node::#list(#inner));
+    }
     let called = |name: &str| shape::is_called(ty, name);
+    if called("ByteString") {
+        return quote!(Node::bytes());
+    }
+    let inner = shape::optional(ty).unwrap_or(ty);
     if called("Quantity") {
-        quote!(#node.quantity().undescribed())
+        quote!(Node::of_known::<#inner>(generator, Node::quantity))
     } else if ["IntOrString", "Time", "MicroTime"].into_iter().any(called) {
-        quote!(#node.undescribed())
+        quote!(Node::of_known::<#inner>(generator, |node| node))
     } else {
-        node
+        quote!(Node::of::<#inner>(generator))
+    }
+}
+
+/// The schema of what is in a list or a map: `null` is a value there.
+fn of_element(ty: &Type) -> TokenStream {
+    let node = of(ty);
+    match shape::optional(ty).is_some() {
+        true => quote!(#node.set("nullable", json!(true))),
+        false => node,
     }
 }
 
@@ -114,7 +129,7 @@ pub(crate) fn replaced(container: &Container, marks: &Marks) -> syn::Result<Opti
     if marks.schemaless {
         return Ok(Some(quote!(Node::empty())));
     }
-    if marks.int_or_string {
+    if marks.int_or_string.is_some() {
         return Ok(Some(quote!(Node::empty())));
     }
     if let Some(path) = &container.stand_in {
@@ -176,7 +191,7 @@ fn property(field: &Field, names: &Names<'_>) -> syn::Result<Option<Property>> {
         }));
     }
     fits::check(&marks, ty)?;
-    let retyped = marks.stands_for.is_some() || marks.schemaless || marks.int_or_string;
+    let retyped = marks.stands_for.is_some() || marks.schemaless || marks.int_or_string.is_some();
     let retyped = retyped || marks.keyword("type").is_some();
     if let Some(path) = serde.with.as_ref().filter(|_| !retyped) {
         let what = "serde writes this field in its own way: write `#[schema(as = \"Type\")]` with a type that is written the \
@@ -203,7 +218,12 @@ fn property(field: &Field, names: &Names<'_>) -> syn::Result<Option<Property>> {
     };
     let mut node = described(&marks, node, documentation(&field.attrs));
     if let Some(default) = default(&marks, &serde, names, ident, ty)? {
-        node = quote!(#node.default_value(#default));
+        node = match &marks.default {
+            Some((Default::Value(value), _)) if value.to_string() == "null" => {
+                quote!(#node.null_default())
+            }
+            _ => quote!(#node.default_value(#default)),
+        };
     }
     let immutable = marks.immutable.is_some();
     let code = quote!(object.property(#name, #node, #required, #immutable););

@@ -32,20 +32,22 @@ pub(crate) fn check(marks: &Marks, ty: &Type) -> syn::Result<()> {
 pub(crate) fn check_shape(marks: &Marks, shape: Shape<'_>, shown: &str) -> syn::Result<()> {
     for keyword in &marks.keywords {
         let (fits, wanted) = match keyword.purpose {
-            For::Numbers => (matches!(shape, Shape::Integer | Shape::Float), "numbers"),
+            For::Numbers => (
+                matches!(shape, Shape::Integer | Shape::Float | Shape::IntOrString),
+                "numbers",
+            ),
             For::Texts => (matches!(shape, Shape::Text | Shape::IntOrString), "texts"),
             For::Lists => (matches!(shape, Shape::List(_)), "lists"),
-            For::Objects => (matches!(shape, Shape::Map(_) | Shape::Object), "objects"),
+            For::Objects | For::Open => (matches!(shape, Shape::Map(_) | Shape::Object), "objects"),
             For::Anything => (true, ""),
         };
-        let retyped = marks.schemaless || marks.stands_for.is_some() || marks.int_or_string;
-        let retyped = retyped || marks.keyword("type").is_some();
-        if fits || retyped || matches!(shape, Shape::Unknown) {
+        if fits || is_retyped(marks) || matches!(shape, Shape::Unknown) {
             continue;
         }
         let instead = instead(keyword.name, shape);
         return Err(misfit(keyword.span, keyword.name, wanted, shown, instead));
     }
+    check_stand_ins(marks, shape, shown)?;
     if let Some((_, span)) = &marks.list_map_keys {
         match shape {
             Shape::List(item) if is_scalar(item) => {
@@ -57,6 +59,34 @@ pub(crate) fn check_shape(marks: &Marks, shape: Shape<'_>, shown: &str) -> syn::
             Shape::List(_) | Shape::Unknown => {}
             _ => return Err(misfit(*span, "list_map_keys", "lists", shown, "")),
         }
+    }
+    Ok(())
+}
+
+/// Whether the schema is not that of the type.
+fn is_retyped(marks: &Marks) -> bool {
+    marks.schemaless
+        || marks.stands_for.is_some()
+        || marks.int_or_string.is_some()
+        || marks.keyword("type").is_some()
+}
+
+/// Marks that only some types can hold the values of.
+fn check_stand_ins(marks: &Marks, shape: Shape<'_>, shown: &str) -> syn::Result<()> {
+    let elsewhere = marks.schemaless || marks.stands_for.is_some();
+    if let Some(span) = marks.embedded.filter(|_| !elsewhere)
+        && !matches!(shape, Shape::Unknown | Shape::Object | Shape::Map(_))
+    {
+        let advice = ": make it a struct, or a `serde_json::Value`";
+        return Err(misfit(span, "embedded_resource", "objects", shown, advice));
+    }
+    if let Some(span) = marks.int_or_string.filter(|_| !elsewhere)
+        && !matches!(shape, Shape::Unknown | Shape::Object | Shape::IntOrString)
+    {
+        let what = format!(
+            "`{shown}` cannot hold both a number and a text: make it an `IntOrString` of k8s-openapi"
+        );
+        return Err(syn::Error::new(span, what));
     }
     Ok(())
 }
@@ -95,6 +125,11 @@ fn instead(name: &str, shape: Shape<'_>) -> &'static str {
         ("min_items", Shape::Text) => ": write `min_length`",
         ("max_items", Shape::Text) => ": write `max_length`",
         ("list_type", Shape::Map(_) | Shape::Object) => ": write `map_type`",
+        ("map_type" | "struct_type", Shape::List(_)) => ": write `list_type`",
+        ("multiple_of", Shape::List(_)) => ": write `items(multiple_of = ...)`",
+        ("min_properties", Shape::List(_)) => ": write `min_items`",
+        ("max_properties", Shape::List(_)) => ": write `max_items`",
+        ("preserve_unknown_fields", Shape::List(_)) => ": write `items(preserve_unknown_fields)`",
         _ => "",
     }
 }

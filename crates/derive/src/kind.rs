@@ -5,11 +5,12 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{
-    DeriveInput, Expr, ExprLit, Lit, LitStr, Path, Token, meta::ParseNestedMeta, spanned::Spanned,
+    DeriveInput, Expr, ExprLit, Lit, LitBool, LitStr, Path, Token, meta::ParseNestedMeta,
+    spanned::Spanned,
 };
 
 use crate::{
-    marks::{Marks, names},
+    marks::{Marks, json, names},
     serde_attrs::{documentation, skip_value},
 };
 
@@ -18,8 +19,9 @@ use crate::{
 struct Kube {
     kind: Option<String>,
     root: Option<String>,
-    described: bool,
-    status: bool,
+    doc: Option<String>,
+    no_spec: bool,
+    status: Option<Path>,
     scale: Option<Path>,
 }
 
@@ -30,7 +32,7 @@ pub(crate) fn implementation(input: &DeriveInput) -> syn::Result<TokenStream> {
     let Some(kube) = kube else {
         return Ok(TokenStream::new());
     };
-    if let Some(scale) = kube.scale.as_ref().filter(|_| !kube.status) {
+    if let Some(scale) = kube.scale.as_ref().filter(|_| kube.status.is_none()) {
         let what =
             "without a status there is no `scale`: add `status = \"...\"`, the type of the status";
         return Err(syn::Error::new_spanned(scale, what));
@@ -66,10 +68,14 @@ impl Kube {
                 match name.as_deref() {
                     Some("kind") => kube.kind = text(&meta)?,
                     Some("root") => kube.root = text(&meta)?,
-                    Some("doc") => kube.described = text(&meta)?.is_some(),
+                    Some("doc") => kube.doc = text(&meta)?,
+                    Some("no_spec") => kube.no_spec = true,
                     Some("status") => {
-                        kube.status = true;
-                        skip_value(&meta)?;
+                        let value = meta.value()?;
+                        kube.status = Some(match value.peek(LitStr) {
+                            true => value.parse::<LitStr>()?.parse()?,
+                            false => value.parse()?,
+                        });
                     }
                     Some("scale") => {
                         kube.scale = Some(meta.path.clone());
@@ -99,8 +105,16 @@ fn text(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<String>> {
 /// What `#[crd(...)]` adds: calls of the methods of `Amended`.
 fn amendments(input: &DeriveInput, kube: Option<&Kube>) -> syn::Result<Vec<TokenStream>> {
     let mut calls = Vec::new();
-    if let Some(text) = documentation(&input.attrs).filter(|_| kube.is_some_and(|k| !k.described)) {
-        calls.push(quote!(describe(#text)));
+    if let Some(kube) = kube {
+        let spec = &input.ident;
+        calls.push(match kube.no_spec {
+            true => quote!(fields::<#spec>()),
+            false => quote!(spec::<#spec>()),
+        });
+        let status = kube.status.as_ref();
+        calls.extend(status.map(|status| quote!(status::<#status>())));
+        let text = kube.doc.clone().or_else(|| documentation(&input.attrs));
+        calls.extend(text.map(|text| quote!(describe(#text))));
     }
     for attr in input.attrs.iter().filter(|a| a.path().is_ident("crd")) {
         if kube.is_none() {
@@ -116,7 +130,20 @@ fn amendments(input: &DeriveInput, kube: Option<&Kube>) -> syn::Result<Vec<Token
                     let kind: LitStr = meta.value()?.parse()?;
                     quote!(list_kind(#kind))
                 }
-                Some("rule" | "title" | "external_docs") => root_mark(&meta, attr)?,
+                Some("status_subresource") => {
+                    let wanted = match meta.input.peek(Token![=]) {
+                        true => meta.value()?.parse::<LitBool>()?.value,
+                        false => true,
+                    };
+                    quote!(status_subresource(#wanted))
+                }
+                Some("metadata") => {
+                    let schema = json(meta.value()?)?;
+                    quote!(metadata(json!(#schema)))
+                }
+                Some("rule" | "title" | "external_docs" | "preserve_unknown_fields" | "extend") => {
+                    root_mark(&meta, attr)?
+                }
                 _ => return Err(meta.error(unknown(name.as_deref().unwrap_or_default()))),
             });
             Ok(())
@@ -144,6 +171,8 @@ fn root_mark(meta: &ParseNestedMeta<'_>, attr: &syn::Attribute) -> syn::Result<T
     let rest: TokenStream = if meta.input.peek(Token![=]) {
         let value: Expr = meta.value()?.parse()?;
         quote!(= #value)
+    } else if !meta.input.peek(syn::token::Paren) {
+        TokenStream::new()
     } else {
         let content;
         syn::parenthesized!(content in meta.input);
@@ -175,7 +204,8 @@ fn unknown(name: &str) -> String {
     match kube.contains(&name) {
         true => format!("`{name}` is kube's: write it in `#[kube(...)]`"),
         false => format!(
-            "`{name}` is not known; known are annotation, external_docs, label, list_kind, rule, title"
+            "`{name}` is not known; known are annotation, extend, external_docs, label, list_kind, metadata, \
+             preserve_unknown_fields, rule, status_subresource, title"
         ),
     }
 }

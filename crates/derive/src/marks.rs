@@ -39,14 +39,16 @@ pub(crate) struct Marks {
     pub(crate) required: Option<(bool, Span)>,
     pub(crate) immutable: Option<Span>,
     pub(crate) schemaless: bool,
-    pub(crate) int_or_string: bool,
-    pub(crate) embedded: bool,
+    pub(crate) int_or_string: Option<Span>,
+    pub(crate) embedded: Option<Span>,
     pub(crate) list_map_keys: Option<(Vec<LitStr>, Span)>,
     pub(crate) external_docs: Option<TokenStream>,
     pub(crate) items: Option<(Box<Marks>, Span)>,
     pub(crate) values: Option<(Box<Marks>, Span)>,
     pub(crate) groups: Vec<Group>,
     pub(crate) stands_for: Option<Type>,
+    /// Keywords as the schema has them.
+    pub(crate) extensions: Vec<(LitStr, TokenStream)>,
 }
 
 impl Marks {
@@ -68,10 +70,10 @@ impl Marks {
     /// Code that puts these marks on the schema node `#node`.
     pub(crate) fn applied_to(&self, node: &TokenStream) -> TokenStream {
         let mut code = node.clone();
-        if self.int_or_string {
+        if self.int_or_string.is_some() {
             code = quote!(#code.int_or_string());
         }
-        if self.embedded {
+        if self.embedded.is_some() {
             code = quote!(#code.embedded_resource());
         }
         let (keys, values): (Vec<_>, Vec<_>) =
@@ -112,6 +114,9 @@ impl Marks {
             let names = &group.names;
             code = quote!(#code.#how(&[#(#names),*]));
         }
+        for (key, value) in &self.extensions {
+            code = quote!(#code.extend(#key, json!(#value)));
+        }
         code
     }
 
@@ -141,8 +146,8 @@ impl Marks {
             "optional" => self.required = Some((false, span)),
             "immutable" => self.immutable = Some(span),
             "schemaless" => self.schemaless = true,
-            "int_or_string" => self.int_or_string = true,
-            "embedded_resource" => self.embedded = true,
+            "int_or_string" => self.int_or_string = Some(span),
+            "embedded_resource" => self.embedded = Some(span),
             "list_map_keys" => self.list_map_keys = Some((names(meta)?, span)),
             "external_docs" => self.external_docs = Some(external_docs(meta)?),
             "items" => self.items = Some((nested(meta)?, span)),
@@ -157,11 +162,7 @@ impl Marks {
                 self.groups.push(Group { how, names, span });
             }
             "as" => self.stands_for = Some(meta.value()?.parse::<LitStr>()?.parse()?),
-            "one_of" => {
-                let what = "write `enum = [...]` for a value out of a list, `exactly_one_of(\"a\", \"b\")` for a field out \
-                            of several, or make the type a Rust enum";
-                return Err(syn::Error::new(span, what));
-            }
+            "extend" => self.extensions.extend(extensions(meta)?),
             "unique_items" => {
                 let what = "Kubernetes refuses `uniqueItems`: write `list_type = \"set\"`, or make it a `BTreeSet`";
                 return Err(syn::Error::new(span, what));
@@ -184,6 +185,7 @@ impl Marks {
                 return Err(syn::Error::new(keyword.span, what));
             }
         }
+        self.check_bounds()?;
         let list_type = self.keyword("list_type");
         let is_map = list_type.is_some_and(|k| k.value.to_string() == "\"map\"");
         match (&self.list_map_keys, list_type) {
@@ -208,6 +210,38 @@ impl Marks {
                 Ok(())
             }
         }
+    }
+}
+
+impl Marks {
+    /// Bounds that nothing is within.
+    fn check_bounds(&self) -> syn::Result<()> {
+        for (low, high) in [
+            ("minimum", "maximum"),
+            ("min_length", "max_length"),
+            ("min_items", "max_items"),
+            ("min_properties", "max_properties"),
+        ] {
+            let number = |name: &str| {
+                let keyword = self.keyword(name)?;
+                let literal = syn::parse2::<syn::Lit>(keyword.value.clone()).ok()?;
+                let number = match &literal {
+                    syn::Lit::Int(n) => n.base10_parse::<f64>().ok()?,
+                    syn::Lit::Float(n) => n.base10_parse::<f64>().ok()?,
+                    _ => return None,
+                };
+                Some((number, keyword.span))
+            };
+            if let (Some((least, _)), Some((most, span))) = (number(low), number(high))
+                && least > most
+            {
+                let what = format!(
+                    "nothing is at least {least} and at most {most}: write `{low} = {most}, {high} = {least}`"
+                );
+                return Err(syn::Error::new(span, what));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -245,7 +279,10 @@ pub(crate) fn json(input: ParseStream<'_>) -> syn::Result<TokenStream> {
         tokens.extend([input.parse::<TokenTree>()?]);
     }
     match tokens.is_empty() {
-        true => Err(input.error("a value is missing after `=`")),
+        true => Err(syn::Error::new(
+            input.span(),
+            "a value is missing after `=`",
+        )),
         false => Ok(tokens),
     }
 }
@@ -271,6 +308,33 @@ fn nested(meta: &ParseNestedMeta<'_>) -> syn::Result<Box<Marks>> {
     })?;
     marks.check()?;
     Ok(Box::new(marks))
+}
+
+/// Reads `("key" = value, ...)`.
+fn extensions(meta: &ParseNestedMeta<'_>) -> syn::Result<Vec<(LitStr, TokenStream)>> {
+    let usage = "write keywords as the schema has them: `extend(\"x-example\" = true)`; `null` takes one away";
+    if !meta.input.peek(syn::token::Paren) {
+        return Err(meta.error(usage));
+    }
+    let content;
+    syn::parenthesized!(content in meta.input);
+    let mut all = Vec::new();
+    while !content.is_empty() {
+        let key: LitStr = content
+            .parse()
+            .map_err(|e| syn::Error::new(e.span(), usage))?;
+        content
+            .parse::<Token![=]>()
+            .map_err(|e| syn::Error::new(e.span(), usage))?;
+        all.push((key, json(&content)?));
+        if !content.is_empty() {
+            content.parse::<Token![,]>()?;
+        }
+    }
+    match all.is_empty() {
+        true => Err(meta.error(usage)),
+        false => Ok(all),
+    }
 }
 
 fn external_docs(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {

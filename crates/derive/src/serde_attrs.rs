@@ -152,7 +152,7 @@ pub(crate) fn skip_value(meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
     Ok(())
 }
 
-/// The text of the documentation comments, line by line.
+/// The text of the documentation comments: its lines, without the space that all of them begin with.
 pub(crate) fn documentation(attrs: &[Attribute]) -> Option<String> {
     let mut lines = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("doc")) {
@@ -165,12 +165,16 @@ pub(crate) fn documentation(attrs: &[Attribute]) -> Option<String> {
         }) = &pair.value
         {
             let text = text.value();
-            lines.extend(text.lines().map(|line| line.trim().to_owned()));
+            lines.extend(text.lines().map(|line| line.trim_end().to_owned()));
             if text.is_empty() {
                 lines.push(String::new());
             }
         }
     }
-    let text = lines.join("\n").trim().to_owned();
+    let indent = |line: &String| line.len() - line.trim_start_matches(' ').len();
+    let filled = lines.iter().filter(|line| !line.is_empty());
+    let common = filled.map(indent).min().unwrap_or(0);
+    let lines = lines.iter().map(|line| line.get(common..).unwrap_or(""));
+    let text = lines.collect::<Vec<_>>().join("\n").trim().to_owned();
     (!text.is_empty()).then_some(text)
 }

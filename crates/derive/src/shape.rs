@@ -1,6 +1,6 @@
 //! What can be told of a type from the way it is written.
 
-use syn::{GenericArgument, PathArguments, Type};
+use syn::{GenericArgument, Ident, PathArguments, Type};
 
 /// The JSON form of a type, as far as its name tells.
 #[derive(Clone, Copy)]
@@ -46,6 +46,22 @@ impl<'a> Shape<'a> {
             _ => Shape::Unknown,
         }
     }
+}
+
+/// What is in a list, a set or a map, with the name of the runtime's function for it.
+pub(crate) fn collection(ty: &Type) -> Option<(Ident, &Type)> {
+    let Type::Path(path) = bare(ty) else {
+        return None;
+    };
+    let last = path.path.segments.last()?;
+    let (function, argument) = match last.ident.to_string().as_str() {
+        "Vec" | "VecDeque" | "LinkedList" => ("list", 0),
+        "BTreeSet" | "HashSet" | "IndexSet" => ("set_of", 0),
+        "BTreeMap" | "HashMap" | "IndexMap" => ("map", 1),
+        _ => return None,
+    };
+    let inner = nth_type(&last.arguments, argument)?;
+    Some((Ident::new(function, last.ident.span()), inner))
 }
 
 /// What is within an `Option`.

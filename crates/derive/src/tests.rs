@@ -101,7 +101,10 @@ fn words_that_are_not_known_or_not_right_are_refused() {
         "`minimum` is given twice: once is enough",
     );
     let unknown = complaints("struct Spec { #[schema(minumum = 1)] field: i32 }");
-    assert!(unknown[0].starts_with("`minumum` is not known; known are as, at_least_one_of,"));
+    assert!(
+        unknown[0]
+            .starts_with("`minumum` is not known; known are all_of, any_of, as, at_least_one_of,")
+    );
 }
 
 #[test]
@@ -224,6 +227,192 @@ fn attributes_without_effect_are_refused() {
         "#[kube(kind = \"A\", scale(spec_replicas_path = \".a\"))] struct Spec { a: i32 }",
         "without a status there is no `scale`: add `status = \"...\"`, the type of the status",
     );
+}
+
+#[test]
+fn bounds_that_nothing_is_within_are_refused() {
+    field(
+        "minimum = 9, maximum = 1",
+        "i32",
+        "nothing is at least 9 and at most 1: write `minimum = 1, maximum = 9`",
+    );
+    field(
+        "min_length = 3, max_length = 2",
+        "String",
+        "nothing is at least 3 and at most 2: write `min_length = 2, max_length = 3`",
+    );
+    field(
+        "min_length = -1",
+        "String",
+        "`min_length` counts: write a number such as `min_length = 3`",
+    );
+    field(
+        "multiple_of = 2",
+        "Vec<i32>",
+        "`multiple_of` is for numbers, and this is `Vec<i32>`: write `items(multiple_of = ...)`",
+    );
+    field(
+        "max_properties = 2",
+        "Vec<i32>",
+        "`max_properties` is for objects, and this is `Vec<i32>`: write `max_items`",
+    );
+}
+
+#[test]
+fn values_of_another_form_are_refused() {
+    field(
+        "enum = \"a\"",
+        "String",
+        "`enum` is a list of values: write `enum = [\"a\", \"b\"]`",
+    );
+    field(
+        "type = \"int\"",
+        "i32",
+        "`type` is one of \"object\", \"array\", \"string\", \"integer\", \"number\", \"boolean\"",
+    );
+    field(
+        "pattern = 3",
+        "String",
+        "`pattern` is a text: write `pattern = \"...\"`",
+    );
+    field(
+        "title = 3",
+        "String",
+        "`title` is a text: write `title = \"...\"`",
+    );
+    field("example =", "String", "a value is missing after `=`");
+    field(
+        "external_docs(description = \"a\")",
+        "String",
+        "write the address: `external_docs(url = \"https://...\")`",
+    );
+    field(
+        "external_docs(link = \"a\")",
+        "String",
+        "write `external_docs(url = \"...\", description = \"...\")`",
+    );
+    field(
+        "any_of = [1, 2]",
+        "String",
+        "`any_of` is a list of schemas: write `any_of = [{\"required\": [\"a\"]}, {\"required\": [\"b\"]}]`",
+    );
+    field(
+        "not = [1]",
+        "String",
+        "`not` is a schema: write `not = {\"required\": [\"a\"]}`",
+    );
+    let one_of = complaints("struct Spec { #[schema(one_of = [\"a\", \"b\"])] a: String }");
+    assert!(one_of[0].starts_with("write `enum = [...]` for a value out of a list"));
+    field(
+        "extend(a = 1)",
+        "String",
+        "write keywords as the schema has them: `extend(\"x-example\" = true)`; `null` takes one away",
+    );
+}
+
+#[test]
+fn objects_where_there_is_none_are_refused() {
+    field(
+        "preserve_unknown_fields",
+        "Vec<Value>",
+        "`preserve_unknown_fields` is for objects, and this is `Vec<Value>`: write `items(preserve_unknown_fields)`",
+    );
+    field(
+        "embedded_resource",
+        "String",
+        "`embedded_resource` is for objects, and this is `String`: make it a struct, or a `serde_json::Value`",
+    );
+    field(
+        "int_or_string",
+        "Option<i32>",
+        "`Option<i32>` cannot hold both a number and a text: make it an `IntOrString` of k8s-openapi",
+    );
+    field(
+        "map_type = \"atomic\"",
+        "Vec<Port>",
+        "`map_type` is for objects, and this is `Vec<Port>`: write `list_type`",
+    );
+    field(
+        "struct_type = \"whole\"",
+        "Port",
+        "`struct_type` is one of \"granular\", \"atomic\"",
+    );
+    field(
+        "list_map_keys()",
+        "Vec<Port>",
+        "write the keys: `list_map_keys(\"name\")`",
+    );
+    field(
+        "list_type = \"set\", list_map_keys(\"name\")",
+        "Vec<Port>",
+        "`list_map_keys` is for lists of type \"map\": leave `list_type` out",
+    );
+}
+
+#[test]
+fn what_is_said_of_a_field_is_not_said_of_its_items_or_its_type() {
+    let outside =
+        "this is said of the field itself, not of what is in it: write it outside the parentheses";
+    field("items(immutable)", "Vec<String>", outside);
+    field("items(default = 1)", "Vec<i32>", outside);
+    field("values(required)", "BTreeMap<String, String>", outside);
+    for mark in ["immutable", "required", "default = 1"] {
+        let name = mark.split(' ').next().unwrap_or(mark);
+        whole(
+            &format!("#[schema({mark})] struct Spec {{ a: i32 }}"),
+            &format!("`{name}` is said of a field: put it on the field that has this type"),
+        );
+    }
+}
+
+#[test]
+fn rules_that_say_nothing_are_refused() {
+    field(
+        "rule(\"self > 1\", message = \" \")",
+        "i32",
+        "the message is empty: say what to write, or leave `message` out",
+    );
+    field(
+        "rule(\"self > 1\", optional_old_self)",
+        "i32",
+        "`optional_old_self` is for rules that use `oldSelf`, and this one does not: leave it out",
+    );
+    let unknown =
+        complaints("struct Spec { #[schema(rule(\"self > 1\", because = \"a\"))] a: i32 }");
+    assert!(
+        unknown[0].starts_with("a rule has no `because`: write `rule("),
+        "{unknown:?}"
+    );
+    let bare = complaints("struct Spec { #[schema(rule)] a: i32 }");
+    assert!(
+        bare[0].starts_with("write `rule(\"self.x < 3\", message"),
+        "{bare:?}"
+    );
+}
+
+#[test]
+fn what_is_said_of_a_kind_has_its_form() {
+    let kind = |attribute: &str, expected: &str| {
+        whole(
+            &format!("#[kube(kind = \"A\")] #[crd({attribute})] struct Spec {{ a: i32 }}"),
+            expected,
+        );
+    };
+    kind(
+        "annotation = \"a\"",
+        "write `annotation(\"key\", \"value\")`",
+    );
+    kind("label(\"a\")", "write `label(\"key\", \"value\")`");
+    kind(
+        "short_name = \"a\"",
+        "`short_name` is not known; known are annotation, extend, external_docs, label, list_kind, metadata, \
+         preserve_unknown_fields, rule, status_subresource, title",
+    );
+    kind(
+        "deprecated",
+        "`deprecated` is kube's: write it in `#[kube(...)]`",
+    );
+    kind("rule = \"\"", "the rule is empty");
 }
 
 #[test]

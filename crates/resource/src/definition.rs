@@ -6,10 +6,14 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_core::{CustomResourceExt, Resource};
 use kubewright_machinery::Status;
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{judge::Judge, node::Node};
+use crate::{
+    judge::Judge,
+    node::{ALTERNATIVES, MADE, Node},
+};
 
 /// A kind that is made of a Rust type: implemented by `#[derive(Schema)]` beside `kube::CustomResource`, and by
 /// [`custom_kind!`](crate::custom_kind).
@@ -74,14 +78,67 @@ macro_rules! custom_kind {
 
 /// A definition while things are added to it.
 #[derive(Debug)]
-pub struct Amended(Value);
+pub struct Amended {
+    manifest: Value,
+    metadata: Option<Value>,
+}
 
 impl Amended {
     fn new(outline: Value) -> Self {
-        let mut this = Self(outline);
+        let mut this = Self {
+            manifest: outline,
+            metadata: None,
+        };
         // schemars calls the whole after its type.
         this.schema().as_object_mut().map(|s| s.remove("title"));
         this
+    }
+
+    /// Takes the schema of the spec from its type, as kube's way leaves out what kube does not know.
+    pub fn spec<T: JsonSchema>(&mut self) {
+        self.schema()["properties"]["spec"] = schema_of::<T>();
+    }
+
+    /// Takes the schema of the status from its type.
+    pub fn status<T: JsonSchema>(&mut self) {
+        self.schema()["properties"]["status"] = schema_of::<T>();
+    }
+
+    /// Takes the fields beside the metadata, and what is said of them, from a type.
+    pub fn fields<T: JsonSchema>(&mut self) {
+        let outline = self.schema().take();
+        let mut schema = schema_of::<T>();
+        for rule in outline["x-kubernetes-validations"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            schema = made(Node::from_value(schema).rule(rule.clone()));
+        }
+        if outline["description"].is_string() {
+            schema["description"] = outline["description"].clone();
+        }
+        *self.schema() = schema;
+    }
+
+    /// Says what the schema of the metadata is. The server knows of the name alone.
+    pub fn metadata(&mut self, schema: Value) {
+        self.metadata = Some(schema);
+    }
+
+    /// Whether the status has an endpoint of its own. It has one if there is a status.
+    pub fn status_subresource(&mut self, wanted: bool) {
+        let version = &mut self.manifest["spec"]["versions"][0];
+        match (wanted, version["subresources"].as_object_mut()) {
+            (true, _) => version["subresources"]["status"] = json!({}),
+            (false, Some(subresources)) => drop(subresources.remove("status")),
+            (false, None) => {}
+        }
+        if let Some(version) = version.as_object_mut()
+            && version["subresources"] == json!({})
+        {
+            version.remove("subresources");
+        }
     }
 
     /// Says what the kind is.
@@ -91,41 +148,42 @@ impl Amended {
 
     /// Adds an annotation to the definition.
     pub fn annotation(&mut self, key: &str, value: &str) {
-        self.0["metadata"]["annotations"][key] = json!(value);
+        self.manifest["metadata"]["annotations"][key] = json!(value);
     }
 
     /// Adds a label to the definition.
     pub fn label(&mut self, key: &str, value: &str) {
-        self.0["metadata"]["labels"][key] = json!(value);
+        self.manifest["metadata"]["labels"][key] = json!(value);
     }
 
     /// Names the kind of lists.
     pub fn list_kind(&mut self, kind: &str) {
-        self.0["spec"]["names"]["listKind"] = json!(kind);
+        self.manifest["spec"]["names"]["listKind"] = json!(kind);
     }
 
     /// Changes the schema of the whole object.
     pub fn mark(&mut self, change: impl FnOnce(Node) -> Node) {
         let schema = self.schema();
-        *schema = change(Node::from_value(schema.take())).into_value();
+        *schema = made(change(Node::from_value(schema.take())));
     }
 
     fn schema(&mut self) -> &mut Value {
-        &mut self.0["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        &mut self.manifest["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     }
 
     fn finish(mut self) -> Value {
-        let names = &mut self.0["spec"]["names"];
+        let names = &mut self.manifest["spec"]["names"];
         if names["listKind"].is_null() {
             let kind = names["kind"].as_str().unwrap_or_default();
             names["listKind"] = json!(format!("{kind}List"));
         }
+        let metadata = self.metadata.take();
         let schema = self.schema();
         if schema.is_object() {
-            finish_schema(schema);
+            finish_schema(schema, metadata);
         }
-        whole_numbers(&mut self.0);
-        self.0
+        whole_numbers(&mut self.manifest);
+        self.manifest
     }
 }
 
@@ -133,28 +191,48 @@ impl Amended {
 const NO_DESCRIPTION: &str = "Auto-generated derived type for ";
 
 /// What every object has, and nothing that schemars alone knows of.
-fn finish_schema(schema: &mut Value) {
+fn finish_schema(schema: &mut Value, metadata: Option<Value>) {
     *schema = Node::from_value(schema.take()).into_value();
     let text = schema["description"].as_str();
     if text.is_some_and(|text| text.starts_with(NO_DESCRIPTION)) {
         schema.as_object_mut().map(|s| s.remove("description"));
     }
     let properties = &mut schema["properties"];
-    for (name, ty) in [
-        ("apiVersion", "string"),
-        ("kind", "string"),
-        ("metadata", "object"),
-    ] {
-        properties[name] = json!({"type": ty});
+    for name in ["apiVersion", "kind"] {
+        properties[name] = json!({"type": "string"});
     }
+    properties["metadata"] = metadata.unwrap_or_else(|| json!({"type": "object"}));
     if let Some(Value::Object(status)) = properties.get_mut("status") {
         status.remove("nullable");
     }
     spell_out(schema);
 }
 
-/// A number or a text has both types, in words that any reader of schemas understands. What is not nullable does not say so.
+/// The schema of a type.
+fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::openapi3().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    made(Node::of::<T>(&mut settings.into_generator()))
+}
+
+/// A schema that is not to be read anew.
+fn made(node: Node) -> Value {
+    node.into_schema().to_value()
+}
+
+/// A number or a text has both types, in words that any reader of schemas understands. What is not nullable does not say so,
+/// alternatives stand in their place, and nothing is left that is said for the making only.
 fn spell_out(schema: &mut Value) {
+    if let Some(fields) = schema.as_object_mut() {
+        fields.remove(MADE);
+        for (key, hidden) in ALTERNATIVES {
+            if let Some(branches) = fields.remove(hidden) {
+                fields.insert(key.to_owned(), branches);
+            }
+        }
+    }
     if schema.get("nullable") == Some(&Value::Bool(false)) {
         schema.as_object_mut().map(|s| s.remove("nullable"));
     }

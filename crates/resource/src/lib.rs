@@ -86,6 +86,8 @@
 //! | rules | `rule = "self > 1"`, `rule("...", message = "...", message_expression = "...", reason = "FieldValueForbidden", field_path = ".a", optional_old_self)` |
 //! | fields | `default = ...`, `default` for what serde takes, `required`, `optional`, `immutable` |
 //! | structs | `exactly_one_of("a", "b")`, `at_most_one_of(...)`, `at_least_one_of(...)` |
+//! | alternatives | `one_of = [{"required": ["a"]}, {"required": ["b"]}]`, `any_of = [...]`, `all_of = [...]`, `not = {...}` |
+//! | all else | `extend("x-example" = 1)`: keywords as the schema has them; `null` takes one away, as in `format = null` |
 //!
 //! A field is required unless it is an `Option`, has a default, or is skipped by serde when it is empty. An `Option` is not
 //! `nullable`: the server drops nulls. `#[serde(default)]` alone is no default of the schema, as the server would write it
@@ -93,8 +95,9 @@
 //! one field out of several, or with `#[serde(tag = "...")]` an object with a tag.
 //!
 //! Of the whole kind, `#[kube(...)]` has names, columns, selectable fields, subresources, deprecation and served versions;
-//! `#[crd(...)]` adds `annotation("key", "value")`, `label("key", "value")`, `list_kind = "..."`, `rule(...)`,
-//! `title = "..."` and `external_docs(...)` of the whole object.
+//! `#[crd(...)]` adds `annotation("key", "value")`, `label("key", "value")`, `list_kind = "..."`, `status_subresource = false`, and of the
+//! whole object `rule(...)`, `title = "..."`, `external_docs(...)`, `preserve_unknown_fields`, `metadata = {...}` and `extend(...)`.
+//! [`CustomKind::definition`] has all of it; `crd()` of kube alone lacks what kube has no word for.
 //!
 //! # Map
 //!

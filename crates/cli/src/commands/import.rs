@@ -11,7 +11,10 @@ use clap::{Args, Subcommand};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client, Config, config::KubeConfigOptions};
 use kubewright_scaffold::{
-    Refusal, import_crd::import, import_kubebuilder::ImportProject, plan::Plan,
+    Refusal,
+    import_crd::{ImportError, import, import_together},
+    import_kubebuilder::ImportProject,
+    plan::Plan,
 };
 
 use super::{
@@ -73,10 +76,11 @@ impl Kubebuilder {
 
 #[derive(Args)]
 struct Crd {
-    /// A file, "-" for standard input, or with --cluster the name of a definition: certificates.cert-manager.io
-    source: String,
+    /// Files, "-" for standard input, or with --cluster names of definitions: certificates.cert-manager.io
+    #[arg(required = true, value_name = "SOURCE")]
+    sources: Vec<String>,
 
-    /// Takes the definition from the cluster of the kubeconfig.
+    /// Takes the definitions from the cluster of the kubeconfig.
     #[arg(long)]
     cluster: bool,
 
@@ -88,7 +92,8 @@ struct Crd {
     #[arg(long, visible_alias = "api-version", value_name = "VERSION")]
     version: Option<String>,
 
-    /// The directory for the types: one file for each version. Without it they are printed.
+    /// The directory for the types: one file for each version, and one for the types that several share. Without it all are
+    /// printed, each version on its own.
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
 
@@ -111,21 +116,21 @@ impl Import {
 
 impl Crd {
     async fn run(self) -> anyhow::Result<()> {
-        let text = match self.cluster {
-            true => from_cluster(&self.source, self.context.clone()).await?,
-            false => from_file(&self.source)?,
-        };
-        let advice = "see the sentence above";
-        let mut modules = import(&text).map_err(|e| match e.to_string().split_once("; ") {
-            Some((wrong, advice)) => Refusal::new(format_args!("{}: {wrong}", self.source), advice),
-            None => Refusal::new(format_args!("{}: {e}", self.source), advice),
-        })?;
-        if let Some(version) = &self.version {
-            modules.retain(|module| module.version == *version);
+        let mut texts = Vec::new();
+        let mut modules = Vec::new();
+        for source in &self.sources {
+            let text = match self.cluster {
+                true => from_cluster(source, self.context.clone()).await?,
+                false => from_file(source)?,
+            };
+            modules.extend(import(&text).map_err(|e| refused(source, &e))?);
+            texts.push(text);
         }
+        let wanted = |version: &str| self.version.as_ref().is_none_or(|it| it == version);
+        modules.retain(|module| wanted(&module.version));
         if modules.is_empty() {
             let version = self.version.unwrap_or_default();
-            let wrong = format!("{} has no version {version:?}", self.source);
+            let wrong = format!("{} has no version {version:?}", self.sources.join(", "));
             return Err(Refusal::new(wrong, "leave out --version to get all").into());
         }
         let Some(out) = &self.out else {
@@ -133,12 +138,25 @@ impl Crd {
                 .iter()
                 .try_for_each(|module| say(&formatted(&module.source)));
         };
+        let together = import_together(&texts.join("\n---\n"), |_, version| wanted(version))
+            .map_err(|e| refused(&self.sources.join(", "), &e))?;
         let mut plan = Plan::new(here()?.join(out));
-        for module in &modules {
+        for module in &together.modules {
             let path = format!("{}_{}.rs", module.plural, module.version);
             plan.create(&path, formatted(&module.source), self.force)?;
         }
-        self.answer.give(&plan, "declare the files as modules")
+        if !together.shared.is_empty() {
+            plan.create("shared.rs", formatted(&together.shared), self.force)?;
+        }
+        self.answer
+            .give(&plan, "declare the files as modules, side by side")
+    }
+}
+
+fn refused(source: &str, error: &ImportError) -> Refusal {
+    match error.to_string().split_once("; ") {
+        Some((wrong, advice)) => Refusal::new(format_args!("{source}: {wrong}"), advice),
+        None => Refusal::new(format_args!("{source}: {error}"), "see the sentence above"),
     }
 }
 

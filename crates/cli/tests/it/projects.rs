@@ -374,6 +374,12 @@ fn types_are_imported() {
     assert!(printed.contains("pub struct CertificateSpec {"));
     place.done(&format!("import crd {crd} --out api"));
     assert!(place.path.join("api/certificates_v1.rs").is_file());
+    assert!(!place.path.join("api/shared.rs").exists());
+    let both = crd.replace("certificates", "gatewayclasses");
+    place.done(&format!("import crd {crd} {both} --out together"));
+    assert!(place.path.join("together/certificates_v1.rs").is_file());
+    let shared = fs::read_to_string(place.path.join("together/shared.rs")).unwrap();
+    assert!(shared.contains("pub struct Condition {"), "{shared}");
     let again = place.refused(&format!("import crd {crd} --version v9"));
     assert!(
         again.ends_with("has no version \"v9\"; leave out --version to get all"),

@@ -1,6 +1,6 @@
 //! Marks that are keywords of the schema.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::{LitStr, Token, meta::ParseNestedMeta, spanned::Spanned};
 
@@ -22,6 +22,8 @@ pub(crate) enum For {
     Texts,
     Lists,
     Objects,
+    /// Objects, also those of which only the type knows.
+    Open,
     Anything,
 }
 
@@ -40,10 +42,16 @@ enum Value {
     OneOf(&'static [&'static str]),
     /// Any JSON.
     Json,
+    /// A list of values.
+    List,
+    /// A list of schemas.
+    Schemas,
+    /// A schema.
+    Schema,
 }
 
 /// The marks that are keywords of the schema: as Rust writes them, as the schema does, how, and for what.
-const KEYWORDS: [(&str, &str, Value, For); 23] = [
+const KEYWORDS: [(&str, &str, Value, For); 27] = [
     ("minimum", "minimum", Value::Number, For::Numbers),
     ("maximum", "maximum", Value::Number, For::Numbers),
     (
@@ -94,7 +102,7 @@ const KEYWORDS: [(&str, &str, Value, For); 23] = [
         Value::OneOf(&["granular", "atomic"]),
         For::Objects,
     ),
-    ("enum", "enum", Value::Json, For::Anything),
+    ("enum", "enum", Value::List, For::Anything),
     ("format", "format", Value::Text, For::Anything),
     (
         "type",
@@ -110,8 +118,12 @@ const KEYWORDS: [(&str, &str, Value, For); 23] = [
         "preserve_unknown_fields",
         "x-kubernetes-preserve-unknown-fields",
         Value::Flag,
-        For::Anything,
+        For::Open,
     ),
+    ("all_of", "allOf", Value::Schemas, For::Anything),
+    ("any_of", "anyOf", Value::Schemas, For::Anything),
+    ("one_of", "oneOf", Value::Schemas, For::Anything),
+    ("not", "not", Value::Schema, For::Anything),
 ];
 
 /// What else may be written, for the message about what may not.
@@ -122,6 +134,7 @@ const OTHERS: [&str; 18] = [
     "default",
     "embedded_resource",
     "exactly_one_of",
+    "extend",
     "external_docs",
     "immutable",
     "int_or_string",
@@ -132,7 +145,6 @@ const OTHERS: [&str; 18] = [
     "rule",
     "schemaless",
     "values",
-    "one_of",
     "unique_items",
 ];
 
@@ -150,13 +162,12 @@ pub(super) fn read(name: &str, meta: &ParseNestedMeta<'_>) -> syn::Result<Option
             quote!(#flag)
         }
         Value::Count => {
+            let what = format!("`{name}` counts: write a number such as `{name} = 3`");
             let count = meta.value()?.parse::<syn::LitInt>();
-            let count = count.map_err(|e| {
-                syn::Error::new(
-                    e.span(),
-                    format!("`{name}` counts: write a number such as `{name} = 3`"),
-                )
-            })?;
+            let count = count.map_err(|e| syn::Error::new(e.span(), &what))?;
+            if count.base10_parse::<u64>().is_err() {
+                return Err(syn::Error::new(count.span(), what));
+            }
             quote!(#count)
         }
         Value::Number => {
@@ -185,6 +196,17 @@ pub(super) fn read(name: &str, meta: &ParseNestedMeta<'_>) -> syn::Result<Option
             quote!(#text)
         }
         Value::Json => json(meta.value()?)?,
+        Value::List => {
+            let value = json(meta.value()?)?;
+            let is_list =
+                delimited(&value, Delimiter::Bracket).is_some_and(|list| !list.is_empty());
+            if !is_list {
+                let what = format!("`{name}` is a list of values: write `{name} = [\"a\", \"b\"]`");
+                return Err(syn::Error::new(span, what));
+            }
+            value
+        }
+        Value::Schemas | Value::Schema => schemas(name, how, meta)?,
     };
     Ok(Some(Keyword {
         name,
@@ -195,12 +217,50 @@ pub(super) fn read(name: &str, meta: &ParseNestedMeta<'_>) -> syn::Result<Option
     }))
 }
 
+/// What is within the brackets that a value begins with.
+fn delimited(tokens: &TokenStream, by: Delimiter) -> Option<TokenStream> {
+    match tokens.clone().into_iter().next() {
+        Some(TokenTree::Group(group)) if group.delimiter() == by => Some(group.stream()),
+        _ => None,
+    }
+}
+
+/// Reads schemas, as JSON objects: a list of them, or one.
+fn schemas(name: &str, how: Value, meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
+    let value = match meta.input.peek(Token![=]) {
+        true => json(meta.value()?)?,
+        false => TokenStream::new(),
+    };
+    let fits = match how {
+        Value::Schema => delimited(&value, Delimiter::Brace).is_some(),
+        _ => delimited(&value, Delimiter::Bracket).is_some_and(|list| {
+            let is_schema = |token: &TokenTree| match token {
+                TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+                TokenTree::Punct(punct) => punct.as_char() == ',',
+                _ => false,
+            };
+            !list.is_empty() && list.into_iter().all(|token| is_schema(&token))
+        }),
+    };
+    if fits {
+        return Ok(value);
+    }
+    let what = match name {
+        "one_of" => {
+            "write `enum = [...]` for a value out of a list, `exactly_one_of(\"a\", \"b\")` for a field out of several, make the \
+             type a Rust enum, or give schemas: `one_of = [{\"required\": [\"a\"]}, {\"required\": [\"b\"]}]`"
+                .to_owned()
+        }
+        "not" => "`not` is a schema: write `not = {\"required\": [\"a\"]}`".to_owned(),
+        _ => format!("`{name}` is a list of schemas: write `{name} = [{{\"required\": [\"a\"]}}, {{\"required\": [\"b\"]}}]`"),
+    };
+    Err(syn::Error::new(meta.path.span(), what))
+}
+
 /// What to say of a mark that is not known.
 pub(super) fn unknown(name: &str) -> String {
     let known = KEYWORDS.iter().map(|(rust, ..)| *rust).chain(OTHERS);
-    let mut known: Vec<&str> = known
-        .filter(|n| !matches!(*n, "one_of" | "unique_items"))
-        .collect();
+    let mut known: Vec<&str> = known.filter(|n| *n != "unique_items").collect();
     known.sort_unstable();
     let guess = match name {
         "min" => Some("minimum"),

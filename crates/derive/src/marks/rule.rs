@@ -47,6 +47,10 @@ pub(super) fn read(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
                     let what = "a message is one line: Kubernetes refuses line breaks in it";
                     return Err(syn::Error::new(text.span(), what));
                 }
+                if text.value().trim().is_empty() {
+                    let what = "the message is empty: say what to write, or leave `message` out";
+                    return Err(syn::Error::new(text.span(), what));
+                }
                 quote!("message": #text)
             }
             "message_expression" => {
@@ -73,6 +77,10 @@ pub(super) fn read(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
                 quote!("fieldPath": #text)
             }
             "optional_old_self" => {
+                if !rule.value().contains("oldSelf") {
+                    let what = "`optional_old_self` is for rules that use `oldSelf`, and this one does not: leave it out";
+                    return Err(syn::Error::new(name.span(), what));
+                }
                 if content.peek(Token![=]) {
                     content.parse::<Token![=]>()?;
                     let flag: syn::LitBool = content.parse()?;

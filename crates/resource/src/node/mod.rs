@@ -9,10 +9,19 @@ use kubewright_cel::escape;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-pub(crate) use normal::normalise;
+pub(crate) use normal::{normalise, structural};
 
 /// The text of quantities.
 const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
+
+/// Says that a schema was made here: it is in the form of Kubernetes, and nothing in it is to be read otherwise.
+pub(crate) const MADE: &str = "x-kubewright-made";
+
+/// The keywords that kube rewrites, because it takes them for Rust enums, and the names they have while it looks.
+pub(crate) const ALTERNATIVES: [(&str, &str); 2] = [
+    ("anyOf", "x-kubewright-any-of"),
+    ("oneOf", "x-kubewright-one-of"),
+];
 
 /// A schema while it is made.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,18 +38,58 @@ impl Node {
         Self::empty().set("type", json!("object"))
     }
 
-    /// The schema of a type.
+    /// The schema of a type: one of ours as it is, a foreign one in the form of Kubernetes.
     pub fn of<T: JsonSchema + ?Sized>(generator: &mut SchemaGenerator) -> Self {
-        Self::from_value(generator.subschema_for::<T>().to_value())
+        let mut schema = generator.subschema_for::<T>();
+        if schema.get(MADE).is_none() {
+            structural(&mut schema);
+        }
+        Self::from_value(schema.to_value())
+    }
+
+    /// The schema of a type that is called as one that everybody knows: without a description, and changed, unless it is a type
+    /// of the author's.
+    pub fn of_known<T: JsonSchema + ?Sized>(
+        generator: &mut SchemaGenerator,
+        change: impl FnOnce(Node) -> Node,
+    ) -> Self {
+        if generator.subschema_for::<T>().get(MADE).is_some() {
+            return Self::of::<T>(generator);
+        }
+        change(Self::of::<T>(generator)).set("description", Value::Null)
     }
 
     /// A schema that is there already.
     pub fn from_value(mut value: Value) -> Self {
         normalise(&mut value);
         match value {
-            Value::Object(fields) => Self(fields),
+            Value::Object(mut fields) => {
+                fields.remove(MADE);
+                Self(fields)
+            }
             _ => Self::empty(),
         }
+    }
+
+    /// A list.
+    pub fn list(items: Node) -> Self {
+        Self::empty()
+            .set("type", json!("array"))
+            .set("items", Value::Object(items.0))
+    }
+
+    /// A list without duplicates.
+    pub fn set_of(items: Node) -> Self {
+        Self::list(items).set("x-kubernetes-list-type", json!("set"))
+    }
+
+    /// A map from texts.
+    pub fn map(values: Node) -> Self {
+        let values = match values.0.is_empty() {
+            true => json!(true),
+            false => Value::Object(values.0),
+        };
+        Self::object().set("additionalProperties", values)
     }
 
     /// An internally tagged enum: its variants by name.
@@ -74,8 +123,18 @@ impl Node {
     #[must_use]
     pub fn set(mut self, key: &str, value: Value) -> Self {
         match value {
-            Value::Bool(false) | Value::Null => self.0.remove(key),
-            value => self.0.insert(key.to_owned(), value),
+            Value::Bool(false) | Value::Null => drop(self.0.remove(key)),
+            value => self.insert(key, value),
+        };
+        self
+    }
+
+    /// Sets a keyword to any value. `null` takes it away.
+    #[must_use]
+    pub fn extend(mut self, key: &str, value: Value) -> Self {
+        match value {
+            Value::Null => drop(self.0.remove(key)),
+            value => self.insert(key, value),
         };
         self
     }
@@ -102,17 +161,17 @@ impl Node {
         self.set("x-kubernetes-int-or-string", json!(true))
     }
 
-    /// The same without a description: of types that everybody knows.
-    #[must_use]
-    pub fn undescribed(mut self) -> Self {
-        self.0.remove("description");
-        self
-    }
-
     /// A quantity, such as `1500m`.
     #[must_use]
     pub fn quantity(self) -> Self {
         self.int_or_string().set("pattern", json!(QUANTITY))
+    }
+
+    /// Bytes, in base64.
+    pub fn bytes() -> Self {
+        Self::empty()
+            .set("type", json!("string"))
+            .set("format", json!("byte"))
     }
 
     /// A whole object of some kind.
@@ -134,6 +193,13 @@ impl Node {
                 this
             }
         }
+    }
+
+    /// A default that is null: to the server none, but for the keys of lists it must be there.
+    #[must_use]
+    pub fn null_default(mut self) -> Self {
+        self.0.insert("default".into(), Value::Null);
+        self
     }
 
     /// Changes the schema of the items of a list.
@@ -215,13 +281,26 @@ impl Node {
     }
 
     /// The finished schema.
-    pub fn into_schema(self) -> Schema {
+    pub fn into_schema(mut self) -> Schema {
+        self.0.insert(MADE.to_owned(), json!(true));
         Schema::from(self.0)
     }
 
     /// The finished schema, as a value.
     pub fn into_value(self) -> Value {
         Value::Object(self.0)
+    }
+
+    /// Alternatives are kept where kube does not look for them; where it would leave them alone, also in their place.
+    fn insert(&mut self, key: &str, value: Value) {
+        let hidden = ALTERNATIVES.iter().find(|(name, _)| *name == key);
+        if let Some((_, hidden)) = hidden {
+            self.0.insert((*hidden).to_owned(), value.clone());
+            if !kube_leaves_alone(&value) {
+                return;
+            }
+        }
+        self.0.insert(key.to_owned(), value);
     }
 
     fn below(mut self, key: &str, change: impl FnOnce(Node) -> Node) -> Self {
@@ -266,6 +345,29 @@ impl Node {
         );
         self.rule(json!({"rule": rule, "message": message}))
     }
+}
+
+/// Whether kube keeps alternatives as they are: those that neither have types nor name fields.
+fn kube_leaves_alone(branches: &Value) -> bool {
+    const REWRITTEN: [&str; 6] = [
+        "properties",
+        "type",
+        "enum",
+        "description",
+        "default",
+        "additionalProperties",
+    ];
+    let below = |branch: &Value| {
+        let inner = ["anyOf", "oneOf", "allOf"].into_iter();
+        inner
+            .filter_map(|key| branch.get(key))
+            .all(kube_leaves_alone)
+    };
+    branches
+        .as_array()
+        .into_iter()
+        .flatten()
+        .all(|branch| !REWRITTEN.iter().any(|key| branch.get(key).is_some()) && below(branch))
 }
 
 /// Whether a field is there, in CEL.

@@ -7,12 +7,33 @@
 //! | `null` beside a type, of an `Option` | nothing: an absent field is no `null`; in lists and maps `nullable` |
 //! | int-or-string with a type | without; `definition` adds the two types, which kube would take for something else |
 
+use kube_core::schema::{OptionalEnum, StructuralSchemaRewriter};
+use schemars::{
+    Schema,
+    generate::SchemaSettings,
+    transform::{AddNullable, Transform},
+};
 use serde_json::{Map, Value, json};
+
+use super::MADE;
+
+/// Does to the schema of a foreign type what kube does: enums become objects with one field out of several.
+pub(crate) fn structural(schema: &mut Schema) {
+    for transform in &mut SchemaSettings::openapi3().transforms {
+        transform.transform(schema);
+    }
+    AddNullable::default().transform(schema);
+    StructuralSchemaRewriter.transform(schema);
+    OptionalEnum.transform(schema);
+}
 
 /// Brings a schema into the form of Kubernetes. The outermost `null` goes.
 pub(crate) fn normalise(schema: &mut Value) {
+    let made = schema.get(MADE).is_some();
     walk(schema, 0);
-    if let Value::Object(fields) = schema {
+    if let Value::Object(fields) = schema
+        && !made
+    {
         fields.remove("nullable");
     }
 }
@@ -29,6 +50,9 @@ fn walk(schema: &mut Value, depth: usize) {
         *schema = json!({});
         return;
     };
+    if fields.contains_key(MADE) {
+        return;
+    }
     take_null(fields);
     number_format(fields);
     if fields.remove("uniqueItems") == Some(Value::Bool(true)) {

@@ -242,6 +242,119 @@ fn the_smallest_object_has_what_it_needs() {
 }
 
 #[test]
+fn a_type_of_its_own_may_be_a_number_or_a_text() {
+    #[derive(Schema, Serialize, Deserialize)]
+    #[serde(untagged)]
+    #[schema(int_or_string, pattern = "^[0-9]+%$")]
+    enum Share {
+        Whole(i64),
+        Part(String),
+    }
+    let schema = <Share as kubewright::__derive::JsonSchema>::json_schema(&mut Default::default());
+    let keywords = schema.as_object().expect("an object");
+    assert_eq!(keywords["x-kubernetes-int-or-string"], true);
+    assert_eq!(keywords["pattern"], "^[0-9]+%$");
+    assert!(!keywords.contains_key("type"));
+    assert!(serde_json::from_value::<Share>(json!(3)).is_ok());
+}
+
+#[test]
+fn a_type_of_ones_own_keeps_its_description_whatever_its_name() {
+    /// When.
+    #[derive(Schema, Serialize, Deserialize)]
+    struct Time {
+        hour: u8,
+    }
+    #[derive(Schema, Serialize, Deserialize)]
+    struct Log {
+        times: Vec<Time>,
+        now: k8s_openapi::apimachinery::pkg::apis::meta::v1::Time,
+    }
+    let schema = <Log as kubewright::__derive::JsonSchema>::json_schema(&mut Default::default());
+    let fields = &schema.as_value()["properties"];
+    assert_eq!(fields["times"]["items"]["description"], "When.");
+    assert_eq!(
+        fields["now"],
+        json!({"type": "string", "format": "date-time"})
+    );
+}
+
+#[test]
+fn alternatives_and_other_keywords_come_into_the_definition() {
+    mod odd {
+        use kube::CustomResource;
+        use kubewright::Schema;
+        use serde::{Deserialize, Serialize};
+
+        #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+        #[kube(
+            group = "crew.example.com",
+            version = "v1",
+            kind = "Odd",
+            status = "Inner"
+        )]
+        #[crd(
+            status_subresource = false,
+            preserve_unknown_fields,
+            metadata = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 5}}},
+            extend("x-example" = false)
+        )]
+        #[schema(one_of = [{"required": ["a"]}, {"required": ["b"], "properties": {"b": {"minLength": 2}}}])]
+        pub(super) struct OddSpec {
+            pub(super) a: Option<Inner>,
+            #[schema(not = {"pattern": "^x"}, format = null)]
+            pub(super) b: Option<String>,
+        }
+
+        #[derive(Schema, Clone, Debug, Serialize, Deserialize)]
+        pub(super) struct Inner {
+            #[schema(format = "double", any_of = [{"minimum": 3}, {"multipleOf": 2}])]
+            pub(super) ratio: f64,
+        }
+    }
+    let manifest = odd::Odd::manifest();
+    let version = &manifest["spec"]["versions"][0];
+    assert!(version.get("subresources").is_none());
+    let root = &version["schema"]["openAPIV3Schema"];
+    let inner = json!({
+        "type": "object",
+        "required": ["ratio"],
+        "properties": {
+            "ratio": {"type": "number", "format": "double", "anyOf": [{"minimum": 3}, {"multipleOf": 2}]}
+        },
+    });
+    assert_eq!(
+        *root,
+        json!({
+            "type": "object",
+            "required": ["spec"],
+            "x-kubernetes-preserve-unknown-fields": true,
+            "x-example": false,
+            "properties": {
+                "apiVersion": {"type": "string"},
+                "kind": {"type": "string"},
+                "metadata": {"type": "object", "properties": {"name": {"type": "string", "maxLength": 5}}},
+                "spec": {
+                    "type": "object",
+                    "oneOf": [{"required": ["a"]}, {"required": ["b"], "properties": {"b": {"minLength": 2}}}],
+                    "properties": {
+                        "a": inner,
+                        "b": {"type": "string", "not": {"pattern": "^x"}},
+                    },
+                },
+                "status": inner,
+            },
+        })
+    );
+    let object = |b: &str| {
+        let spec = json!({"b": b});
+        json!({"apiVersion": "crew.example.com/v1", "kind": "Odd", "metadata": {"name": "a"}, "spec": spec})
+    };
+    assert!(odd::Odd::judge().create(&object("bb")).is_ok());
+    assert!(odd::Odd::judge().create(&object("b")).is_err());
+}
+
+#[test]
 fn types_of_kube_alone_are_judged_too() {
     mod plain {
         use kube::{CustomResource, KubeSchema};

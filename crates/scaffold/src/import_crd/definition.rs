@@ -2,6 +2,8 @@
 //!
 //! It is read, not judged: the server says whether a definition is sound. Only what would make bad Rust is refused here.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -14,7 +16,15 @@ pub(super) struct Definition {
     api_version: String,
     #[serde(default)]
     kind: String,
+    #[serde(default)]
+    pub(super) metadata: Metadata,
     pub(super) spec: Spec,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Metadata {
+    pub(super) annotations: Option<BTreeMap<String, String>>,
+    pub(super) labels: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

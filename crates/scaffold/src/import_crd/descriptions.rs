@@ -61,3 +61,12 @@ impl Descriptions {
         }
     }
 }
+
+/// Whether a doc comment says exactly this: no spaces around it or at the end of a line, which tools take away, and nothing
+/// that must not stand in a comment.
+pub(super) fn is_plain(doc: &str) -> bool {
+    !doc.is_empty()
+        && doc.trim() == doc
+        && doc.split('\n').all(|line| line.trim_end() == line)
+        && !doc.contains(super::render::is_odd)
+}

@@ -1,6 +1,6 @@
 //! Reading the keywords of a schema.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// What an object schema says about its place, not about its type.
 pub(super) const OF_THE_PLACE: [&str; 3] = ["description", "default", "nullable"];
@@ -30,4 +30,28 @@ pub(super) fn strings(list: Option<&Value>) -> impl Iterator<Item = &str> {
         .into_iter()
         .flatten()
         .filter_map(Value::as_str)
+}
+
+/// An integer or a string, by its extension.
+pub(super) fn is_int_or_string(schema: &Map<String, Value>) -> bool {
+    schema.get("x-kubernetes-int-or-string") == Some(&json!(true))
+}
+
+/// Takes out what `x-kubernetes-int-or-string` says too, and what definitions spell out: an integer or a string.
+pub(super) fn without_the_obvious(schema: &mut Map<String, Value>) {
+    let usual = json!([{"type": "integer"}, {"type": "string"}]);
+    if is_int_or_string(schema) && schema.get("anyOf") == Some(&usual) {
+        schema.remove("anyOf");
+    }
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for property in properties.into_iter().flat_map(|p| p.values_mut()) {
+        if let Value::Object(property) = property {
+            without_the_obvious(property);
+        }
+    }
+    for below in ["items", "additionalProperties"] {
+        if let Some(Value::Object(below)) = schema.get_mut(below) {
+            without_the_obvious(below);
+        }
+    }
 }

@@ -1,31 +1,34 @@
 //! Rust types from a CustomResourceDefinition.
 //!
-//! [`import`] reads a definition and writes one module for each of its versions. Nothing of a schema is lost where Rust can
-//! say it: `Captain::crd()` of the generated type gives the schema back. Descriptions become documentation, enums become
-//! enums, lists keep their types and keys, rules stay, equal objects are one type. What cannot be said is in
-//! [`Module::notes`].
+//! [`import`] reads definitions and writes one module for each of their versions; [`import_together`] also has them share
+//! equal types. Nothing of a schema is lost: `Captain::manifest()` of the generated type gives it back. Descriptions become
+//! documentation, enums become enums, validation becomes `#[schema(...)]`, equal objects are one type. What could not be kept
+//! is in [`Module::notes`].
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `definition` | the parts of a definition that matter here |
-//! | `settle` | a schema without what cannot be expressed |
-//! | `types` | the types of a schema, equal ones once |
-//! | `descriptions`, `beyond`, `keywords` | what a type says of itself, and what has to be added to a derived schema |
-//! | `naming`, `words` | their names |
-//! | `render`, `root` | their source |
+//! | `root` | the outline of a version: spec, status, and what is said of the whole |
+//! | `types` | the types of schemas, equal ones once |
+//! | `marks`, `literal` | what `#[schema(...)]` must add to a derived schema |
+//! | `descriptions`, `keywords` | what a type says of itself, and how schemas are read |
+//! | `naming`, `words` | the names of types |
+//! | `render`, `attributes`, `module` | their source |
 //!
-//! What comes out differs from the definition in this, because the derived root type decides it: `metadata`, `apiVersion` and
-//! `kind` are not in the schema, which has a title, and a description always; `spec` is required; `status` may be null and
-//! has its subresource.
+//! What `Captain::manifest()` of the generated type gives differs from the definition in this: `apiVersion`, `kind` and `metadata` are
+//! always in the schema, the first two without a description; an integer or a string is always spelled out as such; the
+//! conversion between versions is said by [`Versions`](kubewright_resource::Versions), not by a type.
 
-mod beyond;
+mod attributes;
 mod definition;
 mod descriptions;
 mod keywords;
+mod literal;
+mod marks;
+mod module;
 mod naming;
 mod render;
 mod root;
-mod settle;
 mod types;
 pub(crate) mod words;
 
@@ -114,16 +117,43 @@ pub enum ImportError {
 /// assert!(modules[0].source.contains("pub ship: String,"));
 /// ```
 pub fn import(text: &str) -> Result<Vec<Module>, ImportError> {
-    let mut modules = Vec::new();
-    for document in documents(text)? {
-        let definition = Definition::read(document)?;
-        for version in &definition.spec.versions {
-            modules.push(root::module(&definition.spec, version));
-        }
-    }
-    match modules.is_empty() {
-        true => Err(ImportError::Nothing),
-        false => Ok(modules),
+    let definitions = definitions(text)?;
+    let versions = definitions.iter().flat_map(module::versions);
+    Ok(versions
+        .flat_map(|version| module::modules(&[version]).modules)
+        .collect())
+}
+
+/// Modules that share types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Together {
+    /// The modules, as [`import`] makes them.
+    pub modules: Vec<Module>,
+    /// The content of a module `shared` beside them: the types that several of them use. Empty if there are none.
+    pub shared: String,
+}
+
+/// Reads definitions as [`import`] does. Types that are equal in several versions or kinds are written once, in a module
+/// `shared` that the others name as `super::shared`. `chosen` says which versions are wanted, of a kind and by name.
+pub fn import_together(
+    text: &str,
+    chosen: impl Fn(&str, &str) -> bool,
+) -> Result<Together, ImportError> {
+    let definitions = definitions(text)?;
+    let versions: Vec<_> = definitions
+        .iter()
+        .flat_map(module::versions)
+        .filter(|(definition, version)| chosen(&definition.spec.names.kind, &version.name))
+        .collect();
+    Ok(module::modules(&versions))
+}
+
+fn definitions(text: &str) -> Result<Vec<Definition>, ImportError> {
+    let definitions: Result<Vec<_>, _> =
+        documents(text)?.into_iter().map(Definition::read).collect();
+    match definitions?.as_slice() {
+        [] => Err(ImportError::Nothing),
+        some => Ok(some.to_vec()),
     }
 }
 

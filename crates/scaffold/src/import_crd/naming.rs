@@ -3,13 +3,17 @@
 //! `spec.privateKey` is `PrivateKey`, unless another type would be called that too: then both take one word more, up to
 //! the kind itself. Names do not depend on the order of fields.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{types::Types, words::pascal};
+use super::words::pascal;
 
-/// Names that the generated file uses, or that everybody takes for something else.
-const TAKEN: [&str; 29] = [
+/// Names that the generated file uses, that everybody, the derive too, takes for something else, or that say too little.
+const TAKEN: [&str; 45] = [
+    "Arc",
+    "BTreeMap",
+    "BTreeSet",
     "Box",
+    "ByteString",
     "Clone",
     "CustomResource",
     "Debug",
@@ -20,55 +24,63 @@ const TAKEN: [&str; 29] = [
     "Err",
     "Fn",
     "From",
+    "HashMap",
+    "HashSet",
+    "IndexMap",
+    "IndexSet",
+    "IntOrString",
     "Into",
     "Iterator",
-    "JsonSchema",
-    "KubeSchema",
+    "LinkedList",
+    "MicroTime",
     "None",
     "Ok",
     "Option",
     "Ord",
     "PartialEq",
+    "PathBuf",
+    "Quantity",
+    "Rc",
     "Result",
+    "Schema",
     "Self",
     "Send",
     "Serialize",
     "Some",
+    "Spec",
     "String",
     "Sync",
+    "Time",
     "ToString",
     "Vec",
+    "VecDeque",
 ];
 
-/// A name for each type. The first ones are given: those of the spec and the status.
-pub(super) fn names(kind: &str, types: &Types, given: &BTreeMap<usize, String>) -> Vec<String> {
-    let words: Vec<Vec<String>> = types
-        .items
-        .iter()
-        .map(|item| {
-            let path = item.path.iter().map(|word| pascal(word));
-            std::iter::once(kind.to_owned())
-                .chain(path.filter(|word| !word.is_empty()))
-                .collect()
-        })
-        .collect();
-    let mut used: Vec<usize> = vec![1; words.len()];
+/// A name for each of some types, by the words of its place; some are given.
+pub(super) fn names(
+    places: &BTreeMap<usize, Vec<String>>,
+    kind: Option<&str>,
+    given: &BTreeMap<usize, String>,
+) -> BTreeMap<usize, String> {
+    let mut used: BTreeMap<usize, usize> = places.keys().map(|id| (*id, 1)).collect();
+    let name = |id: &usize, words: &[String], used: &BTreeMap<usize, usize>| match given.get(id) {
+        Some(name) => name.clone(),
+        None => words[words.len().saturating_sub(used[id])..].concat(),
+    };
     loop {
         let mut by_name: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (id, words) in words.iter().enumerate() {
-            by_name
-                .entry(name_of(words, used[id], given.get(&id)))
-                .or_default()
-                .push(id);
+        for (id, words) in places {
+            let name = name(id, words, &used);
+            by_name.entry(name).or_default().push(*id);
         }
         let mut longer = false;
         for (name, ids) in &by_name {
             if ids.len() == 1 && !is_taken(name, kind) {
                 continue;
             }
-            for &id in ids.iter().filter(|id| !given.contains_key(*id)) {
-                if used[id] < words[id].len() {
-                    used[id] += 1;
+            for id in ids.iter().filter(|id| !given.contains_key(*id)) {
+                if let Some(used) = used.get_mut(id).filter(|used| **used < places[id].len()) {
+                    *used += 1;
                     longer = true;
                 }
             }
@@ -77,33 +89,31 @@ pub(super) fn names(kind: &str, types: &Types, given: &BTreeMap<usize, String>) 
             break;
         }
     }
-    let mut names: Vec<String> = Vec::new();
-    for (id, words) in words.iter().enumerate() {
-        let mut name = name_of(words, used[id], given.get(&id));
-        let free = |name: &str, names: &[String]| {
-            !names.iter().any(|other| other == name)
-                && (given.contains_key(&id) || !given.values().any(|other| other == name))
-                && !is_taken(name, kind)
-        };
-        let base = name.clone();
+    let mut names: BTreeMap<usize, String> = given.clone();
+    let mut all: BTreeSet<String> = given.values().cloned().collect();
+    for (id, words) in places.iter().filter(|(id, _)| !given.contains_key(*id)) {
+        let base = name(id, words, &used);
+        let mut name = base.clone();
         let mut n = 2;
-        while !free(&name, &names) {
+        while all.contains(&name) || is_taken(&name, kind) {
             name = format!("{base}{n}");
             n += 1;
         }
-        names.push(name);
+        all.insert(name.clone());
+        names.insert(*id, name);
     }
     names
 }
 
-/// The root type is called as the kind.
-fn is_taken(name: &str, kind: &str) -> bool {
-    TAKEN.contains(&name) || name == kind || name.starts_with(|c: char| c.is_ascii_digit())
+/// The words of a place, with the kind in front.
+pub(super) fn words(kind: &str, path: &[String]) -> Vec<String> {
+    let path = path.iter().map(|word| pascal(word));
+    std::iter::once(kind.to_owned())
+        .chain(path.filter(|word| !word.is_empty()))
+        .collect()
 }
 
-fn name_of(words: &[String], used: usize, given: Option<&String>) -> String {
-    match given {
-        Some(name) => name.clone(),
-        None => words[words.len().saturating_sub(used)..].concat(),
-    }
+/// The root type is called as the kind.
+fn is_taken(name: &str, kind: Option<&str>) -> bool {
+    TAKEN.contains(&name) || Some(name) == kind || name.starts_with(|c: char| c.is_ascii_digit())
 }

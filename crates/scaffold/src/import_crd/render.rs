@@ -3,41 +3,40 @@
 //! Strings of a definition get into the source as literals and as lines of documentation only, so that nothing in them can
 //! become code.
 
-use std::fmt::Write;
-
-use serde_json::{Map, Value};
+use std::{collections::BTreeMap, fmt::Write};
 
 use super::{
-    types::{Body, Field, Item, Struct, Type, Types},
+    types::{Body, CONDITION, Field, Struct, TIME, Type, Types},
     words::camel_of_field,
 };
 
 /// What writes types, knowing their names.
 pub(super) struct Renderer<'a> {
     pub(super) types: &'a Types,
-    pub(super) names: &'a [String],
+    /// How each type is called where it is written: by its name, or by a path to it.
+    pub(super) names: &'a BTreeMap<usize, String>,
 }
 
 impl Renderer<'_> {
     /// One type. `above` are attributes of its own, `derives` more derives in front.
-    pub(super) fn item(
-        &self,
-        id: usize,
-        item: &Item,
-        derives: &[&str],
-        above: &str,
-        schema: &str,
-    ) -> String {
-        let name = &self.names[id];
-        match &item.body {
-            Body::Enum(values) => self.enumeration(name, values),
-            Body::Struct(body) => self.structure(name, body, derives, above, schema),
+    pub(super) fn item(&self, id: usize, derives: &[&str], above: &str) -> String {
+        let name = self.name_of(id);
+        match self.types.items.get(id).map(|item| &item.body) {
+            Some(Body::Enum(values)) => self.enumeration(&name, values),
+            Some(Body::Struct(body)) => self.structure(&name, body, derives, above),
+            None => String::new(),
         }
+    }
+
+    fn name_of(&self, id: usize) -> String {
+        self.names.get(&id).cloned().unwrap_or_default()
     }
 
     fn enumeration(&self, name: &str, values: &[(String, String)]) -> String {
         let mut out = String::new();
-        out.push_str("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]\n");
+        out.push_str(
+            "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Schema)]\n",
+        );
         _ = writeln!(out, "pub enum {name} {{");
         for (value, variant) in values {
             if value != variant {
@@ -49,14 +48,7 @@ impl Renderer<'_> {
         out
     }
 
-    fn structure(
-        &self,
-        name: &str,
-        body: &Struct,
-        derives: &[&str],
-        above: &str,
-        schema: &str,
-    ) -> String {
+    fn structure(&self, name: &str, body: &Struct, derives: &[&str], above: &str) -> String {
         let mut out = String::new();
         doc(&mut out, "", body.doc.as_deref());
         let mut all = derives.to_vec();
@@ -64,24 +56,13 @@ impl Renderer<'_> {
         if self.has_default(body, 0) {
             all.push("Default");
         }
-        all.extend(["PartialEq", "Serialize", "Deserialize", schema]);
+        all.extend(["PartialEq", "Serialize", "Deserialize", "Schema"]);
         _ = writeln!(out, "#[derive({})]", all.join(", "));
         out.push_str(above);
         if body.fields.iter().any(is_camel) {
             out.push_str("#[serde(rename_all = \"camelCase\")]\n");
         }
-        let mut extra = body.extra.clone();
-        if let Some(doc) = body
-            .doc
-            .as_ref()
-            .filter(|doc| !super::beyond::is_plain(doc))
-        {
-            extra.insert("description".to_owned(), Value::String(doc.clone()));
-            extra.entry("title").or_insert(Value::Null);
-        }
-        if let Some(extend) = extension(&extra) {
-            _ = writeln!(out, "#[schemars({extend})]");
-        }
+        marked(&mut out, "", &body.marks);
         if body.fields.is_empty() && !body.open {
             _ = writeln!(out, "pub struct {name} {{}}");
             return out;
@@ -117,21 +98,18 @@ impl Renderer<'_> {
             serde.push(format!("rename = {:?}", field.json_name));
         }
         if !field.required {
-            serde.push("default".to_owned());
             serde.push("skip_serializing_if = \"Option::is_none\"".to_owned());
         }
         if !serde.is_empty() {
             _ = writeln!(out, "    #[serde({})]", serde.join(", "));
         }
         let (rust, carrier) = (self.name(&field.rust), self.name(&field.carrier));
-        let mut schemars = Vec::new();
-        if optional || rust != carrier {
-            schemars.push(format!("with = {carrier:?}"));
+        let mut marks = Vec::new();
+        if rust != carrier {
+            marks.push(format!("as = {carrier:?}"));
         }
-        schemars.extend(extension(&field.extra));
-        if !schemars.is_empty() {
-            _ = writeln!(out, "    #[schemars({})]", schemars.join(", "));
-        }
+        marks.extend(field.marks.iter().cloned());
+        marked(out, "    ", &marks);
         _ = match optional {
             true => writeln!(out, "    pub {}: Option<{rust}>,", field.name),
             false => writeln!(out, "    pub {}: {rust},", field.name),
@@ -147,9 +125,10 @@ impl Renderer<'_> {
             Type::F32 => "f32".to_owned(),
             Type::F64 => "f64".to_owned(),
             Type::Any => "serde_json::Value".to_owned(),
+            Type::Maybe(of) => format!("Option<{}>", self.name(of)),
             Type::List(of) => format!("Vec<{}>", self.name(of)),
             Type::Map(of) => format!("std::collections::BTreeMap<String, {}>", self.name(of)),
-            Type::Named(id) => self.names.get(*id).cloned().unwrap_or_default(),
+            Type::Named(id) => self.name_of(*id),
             Type::Foreign(path) => (*path).to_owned(),
         }
     }
@@ -166,7 +145,7 @@ impl Renderer<'_> {
                 _ => false,
             },
             // No moment is the default one.
-            Type::Foreign(path) => !path.ends_with("::Time") && !path.ends_with("::Condition"),
+            Type::Foreign(path) => ![TIME, CONDITION].contains(path),
             _ => true,
         })
     }
@@ -176,7 +155,7 @@ impl Renderer<'_> {
 pub(super) fn doc(out: &mut String, indent: &str, text: Option<&str>) {
     for line in text.into_iter().flat_map(str::lines) {
         let line: String = line.chars().filter(|c| !is_odd(*c)).collect();
-        _ = match line.as_str() {
+        _ = match line.trim_end() {
             "" => writeln!(out, "{indent}///"),
             line => writeln!(out, "{indent}/// {line}"),
         };
@@ -189,39 +168,10 @@ pub(super) fn is_odd(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `extend(…)` with these keys, if there are any.
-fn extension(extra: &Map<String, Value>) -> Option<String> {
-    let entries: Vec<String> = extra
-        .iter()
-        .map(|(key, value)| format!("{key:?} = {}", literal(value)))
-        .collect();
-    (!entries.is_empty()).then(|| format!("extend({})", entries.join(", ")))
-}
-
-/// JSON as a Rust macro reads it: strings are Rust's.
-fn literal(value: &Value) -> String {
-    match value {
-        Value::String(text) => format!("{text:?}"),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(literal).collect();
-            format!("[{}]", items.join(", "))
-        }
-        Value::Object(entries) => {
-            let entries: Vec<String> = entries
-                .iter()
-                .map(|(key, value)| format!("{key:?}: {}", literal(value)))
-                .collect();
-            format!("{{{}}}", entries.join(", "))
-        }
-        Value::Number(number) => match number.as_f64() {
-            Some(float) if number.is_f64() => format!("{float:?}"),
-            _ if number.as_i64().is_some_and(|n| i32::try_from(n).is_err()) => {
-                format!("{number}i64")
-            }
-            _ if number.as_u64().is_some_and(|n| n > i64::MAX as u64) => format!("{number}u64"),
-            _ => number.to_string(),
-        },
-        other => other.to_string(),
+/// `#[schema(...)]`, if there is anything to say.
+fn marked(out: &mut String, indent: &str, marks: &[String]) {
+    if !marks.is_empty() {
+        _ = writeln!(out, "{indent}#[schema({})]", marks.join(", "));
     }
 }
 

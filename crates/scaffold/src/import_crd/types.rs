@@ -4,24 +4,30 @@
 //! description, its default, whether it may be null. A field can say those itself; an element of a list or a map cannot,
 //! so there the description is part of the type.
 //!
-//! Invariant: for every type, the derived schema plus what the type's `extra` says is the schema it came from.
+//! Invariant: for every type, the derived schema plus what its marks say is the schema it came from.
 
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
 use super::{
-    beyond::beyond,
-    descriptions::{Descriptions, Place},
-    keywords::{OF_THE_PLACE, key, properties, strings, text},
-    settle::is_int_or_string,
+    descriptions::{Descriptions, Place, is_plain},
+    keywords::{OF_THE_PLACE, is_int_or_string, key, properties, strings, text},
+    marks::marks,
     words::{field, pascal, singular},
 };
 
 /// How the API writes quantities.
 const QUANTITY: &str = "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$";
 
-/// All types of a version, by the number that [`Type::Named`] has.
+/// The types of k8s-openapi that are used, and the schemas that the derive knows them by.
+pub(super) const TIME: &str = "k8s_openapi::apimachinery::pkg::apis::meta::v1::Time";
+const BYTES: &str = "k8s_openapi::ByteString";
+const NUMBER_OR_TEXT: &str = "k8s_openapi::apimachinery::pkg::util::intstr::IntOrString";
+const AMOUNT: &str = "k8s_openapi::apimachinery::pkg::api::resource::Quantity";
+pub(super) const CONDITION: &str = "k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition";
+
+/// All types of some versions, by the number that [`Type::Named`] has.
 #[derive(Debug, Default)]
 pub(super) struct Types {
     pub(super) items: Vec<Item>,
@@ -52,8 +58,8 @@ pub(super) struct Struct {
     pub(super) fields: Vec<Field>,
     /// Whether fields that it does not name are kept.
     pub(super) open: bool,
-    /// What its schema says beyond what is derived.
-    pub(super) extra: Map<String, Value>,
+    /// What `#[schema(...)]` must say.
+    pub(super) marks: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -66,7 +72,8 @@ pub(super) struct Field {
     pub(super) carrier: Type,
     pub(super) required: bool,
     pub(super) nullable: bool,
-    pub(super) extra: Map<String, Value>,
+    /// What `#[schema(...)]` must say.
+    pub(super) marks: Vec<String>,
 }
 
 /// A type in the place of a field, an element or a value.
@@ -80,6 +87,8 @@ pub(super) enum Type {
     F64,
     /// Any JSON.
     Any,
+    /// An element that may be null.
+    Maybe(Box<Type>),
     List(Box<Type>),
     Map(Box<Type>),
     Named(usize),
@@ -88,25 +97,39 @@ pub(super) enum Type {
 }
 
 impl Types {
-    /// Types of everything below this schema.
-    pub(super) fn of(root: &Map<String, Value>) -> Types {
-        let mut types = Types::default();
-        types.descriptions.collect(root, Place::Field);
-        types
+    /// Takes the descriptions of a schema into account, of all before the first type is made.
+    pub(super) fn collect(&mut self, root: &Map<String, Value>) {
+        self.descriptions.collect(root, Place::Field);
     }
 
-    /// The struct for an object that must have one, be it open or empty.
+    /// The struct for an object that must have one, be it open or empty, for this place alone.
     pub(super) fn root(&mut self, schema: &Map<String, Value>, path: &[String]) -> usize {
-        let id = self.named_struct(schema, path, Place::Field);
-        // The root type has no room for what its fields say.
+        let id = self.make_struct(schema, path, text(schema, "description"));
+        // No field says this of the root type.
         if let Some(Body::Struct(body)) = self.items.get_mut(id).map(|item| &mut item.body) {
-            for key in ["default", "nullable"] {
-                if let Some(value) = schema.get(key) {
-                    body.extra.insert(key.to_owned(), value.clone());
+            let raw = ["default", "nullable"].into_iter();
+            let raw: Vec<(String, Value)> = raw
+                .filter_map(|key| Some((key.to_owned(), schema.get(key)?.clone())))
+                .collect();
+            super::marks::extend(&mut body.marks, &raw);
+        }
+        id
+    }
+
+    /// The types that a type names, itself included.
+    pub(super) fn below(&self, id: usize, seen: &mut BTreeSet<usize>) {
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            if let Some(Body::Struct(body)) = self.items.get(id).map(|item| &item.body) {
+                for field in &body.fields {
+                    open.extend(field.rust.named());
+                    open.extend(field.carrier.named());
                 }
             }
         }
-        id
     }
 
     /// The schema that is derived for a type.
@@ -116,29 +139,54 @@ impl Types {
             Type::String => json!({"type": "string"}),
             Type::I32 => json!({"type": "integer", "format": "int32"}),
             Type::I64 => json!({"type": "integer", "format": "int64"}),
-            Type::F32 => json!({"type": "number", "format": "float"}),
-            Type::F64 => json!({"type": "number", "format": "double"}),
-            Type::Any | Type::Foreign(_) => json!(true),
+            Type::F32 | Type::F64 => json!({"type": "number"}),
+            Type::Any => json!({}),
+            Type::Foreign(TIME) => json!({"type": "string", "format": "date-time"}),
+            Type::Foreign(BYTES) => json!({"type": "string", "format": "byte"}),
+            Type::Foreign(NUMBER_OR_TEXT) => json!({"x-kubernetes-int-or-string": true}),
+            Type::Foreign(AMOUNT) => {
+                json!({"x-kubernetes-int-or-string": true, "pattern": QUANTITY})
+            }
+            Type::Foreign(_) => json!({}),
+            Type::Maybe(of) => {
+                let mut derived = self.derived(of);
+                derived["nullable"] = json!(true);
+                derived
+            }
             Type::List(of) => json!({"type": "array", "items": self.derived(of)}),
-            Type::Map(of) => json!({"type": "object", "additionalProperties": self.derived(of)}),
+            Type::Map(of) => {
+                let values = self.derived(of);
+                let values = if values == json!({}) {
+                    json!(true)
+                } else {
+                    values
+                };
+                json!({"type": "object", "additionalProperties": values})
+            }
             Type::Named(id) => self
                 .items
                 .get(*id)
-                .map_or(json!(true), |item| Value::Object(item.schema.clone())),
+                .map_or(json!({}), |item| Value::Object(item.schema.clone())),
         }
     }
 
-    fn field(&mut self, json_name: &str, schema: &Map<String, Value>, path: &[String]) -> Field {
+    fn field(
+        &mut self,
+        json_name: &str,
+        schema: &Map<String, Value>,
+        path: &[String],
+        required: bool,
+    ) -> Field {
         let (rust, carrier) = self.both(schema, path, Place::Field);
-        let mut wanted = schema.clone();
-        let nullable = wanted.remove("nullable") == Some(json!(true));
-        let doc = text(&wanted, "description");
-        let mut extra = beyond(&wanted, &self.derived(&carrier), doc.as_deref());
-        if nullable {
-            extra.insert("nullable".to_owned(), json!(true));
-        } else if is_int_or_string(schema) {
-            // kube would make it nullable.
-            extra.insert("nullable".to_owned(), Value::Null);
+        let doc = text(schema, "description");
+        let mut derived = into_object(self.derived(&carrier));
+        if let Some(doc) = doc.as_ref().filter(|doc| is_plain(doc)) {
+            derived.insert("description".to_owned(), json!(doc));
+        }
+        let nullable = schema.get("nullable") == Some(&json!(true));
+        let mut marks = marks(schema, &derived);
+        if required && (nullable || schema.contains_key("default")) {
+            marks.insert(0, "required".to_owned());
         }
         Field {
             name: field(json_name),
@@ -146,9 +194,9 @@ impl Types {
             doc,
             rust,
             carrier,
-            required: false,
+            required,
             nullable,
-            extra,
+            marks,
         }
     }
 
@@ -156,11 +204,8 @@ impl Types {
     fn both(&mut self, schema: &Map<String, Value>, path: &[String], place: Place) -> (Type, Type) {
         if is_int_or_string(schema) {
             let quantity = schema.get("pattern") == Some(&json!(QUANTITY));
-            let rust = match quantity {
-                true => "k8s_openapi::apimachinery::pkg::api::resource::Quantity",
-                false => "k8s_openapi::apimachinery::pkg::util::intstr::IntOrString",
-            };
-            return (Type::Foreign(rust), Type::Any);
+            let rust = if quantity { AMOUNT } else { NUMBER_OR_TEXT };
+            return (Type::Foreign(rust), Type::Foreign(rust));
         }
         let format = schema.get("format").and_then(Value::as_str);
         let same = |of: Type| (of.clone(), of);
@@ -172,16 +217,13 @@ impl Types {
             Some("number") => same(Type::F64),
             Some("string") => match (format, schema.get("enum")) {
                 (_, Some(Value::Array(values))) => same(self.enumeration(values, path)),
-                (Some("date-time"), _) => (
-                    Type::Foreign("k8s_openapi::apimachinery::pkg::apis::meta::v1::Time"),
-                    Type::String,
-                ),
-                (Some("byte"), _) => (Type::Foreign("k8s_openapi::ByteString"), Type::String),
+                (Some("date-time"), _) => same(Type::Foreign(TIME)),
+                (Some("byte"), _) => same(Type::Foreign(BYTES)),
                 _ => same(Type::String),
             },
             Some("array") => match schema.get("items") {
                 Some(Value::Object(items)) => {
-                    let (rust, carrier) = self.both(items, &one_of(path), Place::Element);
+                    let (rust, carrier) = self.element(items, path);
                     (Type::List(rust.into()), Type::List(carrier.into()))
                 }
                 _ => same(Type::List(Type::Any.into())),
@@ -189,6 +231,15 @@ impl Types {
             Some("object") => self.object(schema, path, place),
             _ if schema.contains_key("properties") => self.object(schema, path, place),
             _ => same(Type::Any),
+        }
+    }
+
+    /// What is in a list or a map.
+    fn element(&mut self, schema: &Map<String, Value>, path: &[String]) -> (Type, Type) {
+        let (rust, carrier) = self.both(schema, &one_of(path), Place::Element);
+        match schema.get("nullable") == Some(&json!(true)) && carrier != Type::Any {
+            true => (Type::Maybe(rust.into()), Type::Maybe(carrier.into())),
+            false => (rust, carrier),
         }
     }
 
@@ -202,7 +253,7 @@ impl Types {
         if properties(schema).is_none_or(Map::is_empty) {
             match schema.get("additionalProperties") {
                 Some(Value::Object(values)) => {
-                    let (rust, carrier) = self.both(values, &one_of(path), Place::Element);
+                    let (rust, carrier) = self.element(values, path);
                     return (Type::Map(rust.into()), Type::Map(carrier.into()));
                 }
                 Some(Value::Bool(true)) => return same(Type::Map(Type::Any.into())),
@@ -214,10 +265,7 @@ impl Types {
         }
         let named = Type::Named(self.named_struct(schema, path, place));
         match is_condition(schema) {
-            true => (
-                Type::Foreign("k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition"),
-                named,
-            ),
+            true => (Type::Foreign(CONDITION), named),
             false => same(named),
         }
     }
@@ -234,38 +282,33 @@ impl Types {
         if let Some(id) = self.known.get(&key) {
             return *id;
         }
-        let open = is_open(schema) || schema.contains_key("additionalProperties");
+        let id = self.make_struct(schema, path, doc);
+        self.known.insert(key, id);
+        id
+    }
+
+    fn make_struct(
+        &mut self,
+        schema: &Map<String, Value>,
+        path: &[String],
+        doc: Option<String>,
+    ) -> usize {
+        // The server keeps what every object has, named or not.
+        let open = is_open(schema)
+            || schema.contains_key("additionalProperties")
+            || schema.contains_key("x-kubernetes-embedded-resource");
         let required: BTreeSet<&str> = strings(schema.get("required")).collect();
         let mut fields: Vec<Field> = Vec::new();
         for (name, property) in properties(schema).into_iter().flatten() {
             let empty = Map::new();
             let property = property.as_object().unwrap_or(&empty);
-            let mut made = self.field(name, property, &[path, std::slice::from_ref(name)].concat());
-            made.required = required.contains(name.as_str());
+            let path = [path, std::slice::from_ref(name)].concat();
+            let mut made = self.field(name, property, &path, required.contains(name.as_str()));
             while fields.iter().any(|other| other.name == made.name) {
                 made.name.push('_');
             }
             fields.push(made);
         }
-        let mut wanted = schema.clone();
-        for key in OF_THE_PLACE.into_iter().chain(["properties"]) {
-            wanted.remove(key);
-        }
-        let mut derived = json!({"type": "object"});
-        let names: Vec<&String> = fields
-            .iter()
-            .filter(|field| field.required)
-            .map(|field| &field.json_name)
-            .collect();
-        if !names.is_empty() {
-            derived["required"] = json!(names);
-        }
-        match (open, fields.is_empty()) {
-            (true, false) => derived["x-kubernetes-preserve-unknown-fields"] = json!(true),
-            (true, true) => derived["additionalProperties"] = json!(true),
-            _ => {}
-        }
-        let extra = beyond(&wanted, &derived, None);
         let mut whole = schema.clone();
         for key in OF_THE_PLACE {
             whole.remove(key);
@@ -273,13 +316,33 @@ impl Types {
         if let Some(doc) = &doc {
             whole.insert("description".to_owned(), json!(doc));
         }
+        let mut wanted = whole.clone();
+        wanted.remove("properties");
+        let mut derived = into_object(json!({"type": "object"}));
+        if let Some(doc) = doc.as_ref().filter(|doc| is_plain(doc)) {
+            derived.insert("description".to_owned(), json!(doc));
+        }
+        let names: Vec<&String> = fields
+            .iter()
+            .filter(|field| field.required)
+            .map(|field| &field.json_name)
+            .collect();
+        if !names.is_empty() {
+            derived.insert("required".to_owned(), json!(names));
+        }
+        if open {
+            derived.insert(
+                "x-kubernetes-preserve-unknown-fields".to_owned(),
+                json!(true),
+            );
+        }
         let body = Body::Struct(Struct {
+            marks: marks(&wanted, &derived),
             doc,
             fields,
             open,
-            extra,
         });
-        self.add(key, path, body, whole)
+        self.add(path, body, whole)
     }
 
     fn enumeration(&mut self, values: &[Value], path: &[String]) -> Type {
@@ -308,24 +371,30 @@ impl Types {
         let mut schema = Map::new();
         schema.insert("type".to_owned(), json!("string"));
         schema.insert("enum".to_owned(), json!(values));
-        Type::Named(self.add(key, path, Body::Enum(variants), schema))
+        let id = self.add(path, Body::Enum(variants), schema);
+        self.known.insert(key, id);
+        Type::Named(id)
     }
 
-    fn add(
-        &mut self,
-        key: String,
-        path: &[String],
-        body: Body,
-        schema: Map<String, Value>,
-    ) -> usize {
+    fn add(&mut self, path: &[String], body: Body, schema: Map<String, Value>) -> usize {
         let id = self.items.len();
         self.items.push(Item {
             path: path.to_vec(),
             body,
             schema,
         });
-        self.known.insert(key, id);
         id
+    }
+}
+
+impl Type {
+    /// The type with a name in it, if there is one.
+    fn named(&self) -> Option<usize> {
+        match self {
+            Type::Named(id) => Some(*id),
+            Type::Maybe(of) | Type::List(of) | Type::Map(of) => of.named(),
+            _ => None,
+        }
     }
 }
 
@@ -355,4 +424,11 @@ fn is_condition(schema: &Map<String, Value>) -> bool {
     let needed = FIELDS.iter().filter(|name| **name != "observedGeneration");
     properties(schema).is_some_and(|has| has.keys().eq(FIELDS.iter()))
         && needed.clone().all(|name| required.contains(name))
+}
+
+pub(super) fn into_object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
 }

@@ -15,10 +15,12 @@ use kinds::{
     choices::Choices,
     defaults::Defaults,
     lists::Lists,
+    merges::Merges,
     names::Names,
     numbers::Numbers,
     objects::Objects,
     officers::{v1, v1beta1},
+    places::Places,
     rules::Rules,
     texts::Texts,
 };
@@ -111,6 +113,8 @@ goldens! {
     one_of_several: Choices, "choices";
     embedded_and_open_objects: Objects, "objects";
     names_columns_and_subresources: Names, "caps";
+    marks_on_types_and_on_what_is_in_lists: Places, "places";
+    merging_on_types_and_presence: Merges, "merges";
 }
 
 #[test]

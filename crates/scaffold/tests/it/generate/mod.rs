@@ -2,7 +2,7 @@
 
 mod files;
 mod goldens;
-#[path = "../../../../resource/tests/it/golden/kinds.rs"]
+#[path = "../../../../resource/tests/it/golden/kinds/mod.rs"]
 #[allow(dead_code)]
 mod kinds;
 mod server;
@@ -68,9 +68,11 @@ fn golden_definitions() -> Vec<(&'static str, Value)> {
         ("choices", of::<kinds::choices::Choices>()),
         ("defaults", of::<kinds::defaults::Defaults>()),
         ("lists", of::<kinds::lists::Lists>()),
+        ("merges", of::<kinds::merges::Merges>()),
         ("numbers", of::<kinds::numbers::Numbers>()),
         ("objects", of::<kinds::objects::Objects>()),
         ("officers", officers.manifest().unwrap()),
+        ("places", of::<kinds::places::Places>()),
         ("rules", of::<kinds::rules::Rules>()),
         ("texts", of::<kinds::texts::Texts>()),
     ]

@@ -25,7 +25,7 @@ async fn samples_are_taken_by_the_server() {
             .unwrap();
     }
     let samples = parsed(&rendered(&model, Target::Samples));
-    assert_eq!(samples.len(), 10);
+    assert_eq!(samples.len(), 12);
     for sample in samples {
         let object: DynamicObject = serde_json::from_value(sample.clone()).unwrap();
         let types = object.types.clone().unwrap();

@@ -3,7 +3,7 @@
 #![allow(missing_docs, rustdoc::all, clippy::doc_lazy_continuation, clippy::doc_markdown, clippy::duplicated_attributes, clippy::doc_overindented_list_items, clippy::enum_variant_names, clippy::struct_excessive_bools, clippy::tabs_in_doc_comments)]
 
 use kube::CustomResource;
-use schemars::JsonSchema;
+use kubewright::Schema;
 use serde::{Deserialize, Serialize};
 
 /// ParametersRef is a reference to a resource that contains the configuration
@@ -24,27 +24,27 @@ use serde::{Deserialize, Serialize};
 /// It is generally recommended that GatewayClass provides defaults that can be overridden by a Gateway.
 ///
 /// Support: Implementation-specific
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 pub struct ParametersRef {
     /// Group is the group of the referent.
-    #[schemars(extend("maxLength" = 253, "pattern" = "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"))]
+    #[schema(max_length = 253, pattern = "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")]
     pub group: String,
     /// Kind is kind of the referent.
-    #[schemars(extend("maxLength" = 63, "minLength" = 1, "pattern" = "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$"))]
+    #[schema(max_length = 63, min_length = 1, pattern = "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$")]
     pub kind: String,
     /// Name is the name of the referent.
-    #[schemars(extend("maxLength" = 253, "minLength" = 1))]
+    #[schema(max_length = 253, min_length = 1)]
     pub name: String,
     /// Namespace is the namespace of the referent.
     /// This field is required when referring to a Namespace-scoped resource and
     /// MUST be unset when referring to a Cluster-scoped resource.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", extend("maxLength" = 63, "minLength" = 1, "pattern" = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 63, min_length = 1, pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
     pub namespace: Option<String>,
 }
 
 /// Spec defines the desired state of GatewayClass.
-#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[kube(
     group = "gateway.networking.k8s.io",
     version = "v1beta1",
@@ -63,6 +63,11 @@ pub struct ParametersRef {
     printcolumn(name = "Description", type_ = "string", json_path = ".spec.description", priority = 1),
     storage = false,
 )]
+#[crd(
+    annotation("api-approved.kubernetes.io", "https://github.com/kubernetes-sigs/gateway-api/pull/3328"),
+    annotation("gateway.networking.k8s.io/bundle-version", "v1.4.0"),
+    annotation("gateway.networking.k8s.io/channel", "standard"),
+)]
 #[serde(rename_all = "camelCase")]
 pub struct GatewayClassSpec {
     /// ControllerName is the name of the controller that is managing Gateways of
@@ -73,11 +78,11 @@ pub struct GatewayClassSpec {
     /// This field is not mutable and cannot be empty.
     ///
     /// Support: Core
-    #[schemars(extend("maxLength" = 253, "minLength" = 1, "pattern" = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9\\/\\-._~%!$&'()*+,;=:]+$", "x-kubernetes-validations" = [{"message": "Value is immutable", "rule": "self == oldSelf"}]))]
+    #[schema(max_length = 253, min_length = 1, pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9\\/\\-._~%!$&'()*+,;=:]+$", rule("self == oldSelf", message = "Value is immutable"))]
     pub controller_name: String,
     /// Description helps describe a GatewayClass with more details.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", extend("maxLength" = 64))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 64)]
     pub description: Option<String>,
     /// ParametersRef is a reference to a resource that contains the configuration
     /// parameters corresponding to the GatewayClass. This is optional if the
@@ -97,12 +102,11 @@ pub struct GatewayClassSpec {
     /// It is generally recommended that GatewayClass provides defaults that can be overridden by a Gateway.
     ///
     /// Support: Implementation-specific
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ParametersRef")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters_ref: Option<ParametersRef>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Schema)]
 pub enum Status {
     True,
     False,
@@ -110,38 +114,37 @@ pub enum Status {
 }
 
 /// Condition contains details for one aspect of the current state of this API Resource.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
     /// lastTransitionTime is the last time the condition transitioned from one status to another.
     /// This should be when the underlying condition changed.  If that is not known, then using the time when the API field changed is acceptable.
-    #[schemars(with = "String", extend("format" = "date-time"))]
     pub last_transition_time: k8s_openapi::apimachinery::pkg::apis::meta::v1::Time,
     /// message is a human readable message indicating details about the transition.
     /// This may be an empty string.
-    #[schemars(extend("maxLength" = 32768))]
+    #[schema(max_length = 32768)]
     pub message: String,
     /// observedGeneration represents the .metadata.generation that the condition was set based upon.
     /// For instance, if .metadata.generation is currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date
     /// with respect to the current state of the instance.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "i64", extend("minimum" = 0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0)]
     pub observed_generation: Option<i64>,
     /// reason contains a programmatic identifier indicating the reason for the condition's last transition.
     /// Producers of specific condition types may define expected values and meanings for this field,
     /// and whether the values are considered a guaranteed API.
     /// The value should be a CamelCase string.
     /// This field may not be empty.
-    #[schemars(extend("maxLength" = 1024, "minLength" = 1, "pattern" = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"))]
+    #[schema(max_length = 1024, min_length = 1, pattern = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")]
     pub reason: String,
     /// status of the condition, one of True, False, Unknown.
     pub status: Status,
     /// type of condition in CamelCase or in foo.example.com/CamelCase.
-    #[schemars(extend("maxLength" = 316, "pattern" = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"))]
+    #[schema(max_length = 316, pattern = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$")]
     pub r#type: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 pub struct SupportedFeature {
     /// FeatureName is used to describe distinct features that are covered by
     /// conformance tests.
@@ -152,21 +155,21 @@ pub struct SupportedFeature {
 ///
 /// Implementations MUST populate status on all GatewayClass resources which
 /// specify their controller name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("default" = {"conditions": [{"lastTransitionTime": "1970-01-01T00:00:00Z", "message": "Waiting for controller", "reason": "Pending", "status": "Unknown", "type": "Accepted"}]}))]
+#[schema(extend("default" = {"conditions": [{"lastTransitionTime": "1970-01-01T00:00:00Z", "message": "Waiting for controller", "reason": "Pending", "status": "Unknown", "type": "Accepted"}]}))]
 pub struct GatewayClassStatus {
     /// Conditions is the current status from the controller for
     /// this GatewayClass.
     ///
     /// Controllers should prefer to publish conditions using values
     /// of GatewayClassConditionType for the type of each Condition.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Condition>", extend("default" = [{"lastTransitionTime": "1970-01-01T00:00:00Z", "message": "Waiting for controller", "reason": "Pending", "status": "Unknown", "type": "Accepted"}], "maxItems" = 8, "x-kubernetes-list-map-keys" = ["type"], "x-kubernetes-list-type" = "map"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(as = "Vec<Condition>", default = [{"lastTransitionTime": "1970-01-01T00:00:00Z", "message": "Waiting for controller", "reason": "Pending", "status": "Unknown", "type": "Accepted"}], max_items = 8, list_map_keys("type"))]
     pub conditions: Option<Vec<k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition>>,
     /// SupportedFeatures is the set of features the GatewayClass support.
     /// It MUST be sorted in ascending alphabetical order by the Name key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<SupportedFeature>", extend("maxItems" = 64, "x-kubernetes-list-map-keys" = ["name"], "x-kubernetes-list-type" = "map"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 64, list_map_keys("name"))]
     pub supported_features: Option<Vec<SupportedFeature>>,
 }

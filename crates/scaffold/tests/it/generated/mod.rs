@@ -18,3 +18,13 @@ pub(crate) mod ships_v1;
 pub(crate) mod ships_v1alpha1;
 #[rustfmt::skip]
 pub(crate) mod workflowtaskresults_v1alpha1;
+
+/// Both versions in one run, with the types that they share.
+pub(crate) mod together {
+    #[rustfmt::skip]
+    pub(crate) mod gatewayclasses_v1;
+    #[rustfmt::skip]
+    pub(crate) mod gatewayclasses_v1beta1;
+    #[rustfmt::skip]
+    pub(crate) mod shared;
+}

@@ -3,10 +3,10 @@
 #![allow(missing_docs, rustdoc::all, clippy::doc_lazy_continuation, clippy::doc_markdown, clippy::duplicated_attributes, clippy::doc_overindented_list_items, clippy::enum_variant_names, clippy::struct_excessive_bools, clippy::tabs_in_doc_comments)]
 
 use kube::CustomResource;
-use schemars::JsonSchema;
+use kubewright::Schema;
 use serde::{Deserialize, Serialize};
 
-#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[kube(
     group = "fleet.example.com",
     version = "v1alpha1",
@@ -24,9 +24,8 @@ use serde::{Deserialize, Serialize};
     served = false,
     deprecated = "fleet.example.com/v1alpha1 is going away",
 )]
-pub struct ShipSpec {
+pub struct ShipFields {
     pub hull: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "i32")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub masts: Option<i32>,
 }

@@ -1,5 +1,8 @@
 //! The Rust forms of the Go types in `tests/golden/go`.
 
+pub(crate) mod merges;
+pub(crate) mod places;
+
 pub(crate) mod numbers {
     use kube::CustomResource;
     use kubewright::Schema;
