@@ -28,6 +28,7 @@ chapters! {
     testing = "howto/testing.md",
     watches = "howto/watches.md",
     status = "howto/status.md",
+    versions = "howto/versions.md",
     finalizers = "howto/finalizers.md",
     leader_election = "howto/leader-election.md",
     observe = "howto/observe.md",

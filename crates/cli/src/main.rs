@@ -194,3 +194,39 @@ fn in_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Resul
         .build()?
         .block_on(work)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The commands that do something, by all their words.
+    fn leaves(command: &clap::Command, words: &str, found: &mut Vec<(String, bool)>) {
+        let mut below = command.get_subcommands().peekable();
+        if below.peek().is_none() {
+            let output = command.get_arguments().find(|it| it.get_id() == "output");
+            let takes = output.is_some_and(|it| it.get_short() == Some('o'));
+            found.push((words.to_owned(), takes));
+        }
+        for one in below {
+            leaves(one, &format!("{words} {}", one.get_name()), found);
+        }
+    }
+
+    #[test]
+    fn every_command_answers_programs_too() {
+        let mut found = Vec::new();
+        leaves(&Arguments::command(), "", &mut found);
+        assert!(found.len() > 25, "{found:?}");
+        let without: Vec<String> = found
+            .into_iter()
+            .filter_map(|(words, takes)| (!takes).then_some(words))
+            .collect();
+        // A script for a shell is for a program already.
+        assert_eq!(without, [" completion"]);
+    }
+
+    #[test]
+    fn the_arguments_are_sound() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -111,8 +111,8 @@ impl ManagerFlags {
     }
 }
 
-/// An address as `tokio` binds it: a missing host means all.
-fn bind_address(flag: &str) -> Option<String> {
+/// An address of a flag, as `tokio` binds it: a missing host means all; "0" means none.
+pub fn bind_address(flag: &str) -> Option<String> {
     match flag {
         "0" | "" => None,
         _ if flag.starts_with(':') => Some(format!("[::]{flag}")),

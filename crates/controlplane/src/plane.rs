@@ -13,7 +13,7 @@ use kubewright_store::{MemoryStore, Revision, Store};
 
 use crate::{
     admission,
-    crds::Definitions,
+    crds::{Definitions, in_process::Conversions},
     kinds::{self, Environment, namespaces},
     openapi::BuiltInDescriptions,
 };
@@ -36,6 +36,7 @@ pub struct ControlPlaneBuilder {
     authorizer: Arc<dyn Authorizer>,
     plugins: Vec<Arc<dyn Plugin>>,
     address: String,
+    conversions: Conversions,
 }
 
 impl ControlPlane {
@@ -48,6 +49,7 @@ impl ControlPlane {
             authorizer: Arc::new(AlwaysAllow),
             plugins: Vec::new(),
             address: String::new(),
+            conversions: Conversions::default(),
         }
     }
 
@@ -106,6 +108,13 @@ impl ControlPlaneBuilder {
         self
     }
 
+    /// Functions that convert between versions of declared kinds, in place of what definitions say.
+    #[must_use]
+    pub fn conversions(mut self, conversions: Conversions) -> Self {
+        self.conversions = conversions;
+        self
+    }
+
     /// Starts it: registers every kind and makes the namespaces that a cluster begins with.
     pub async fn build(self) -> Result<ControlPlane, Status> {
         let store = self
@@ -116,6 +125,7 @@ impl ControlPlaneBuilder {
             clock: self.clock,
             authenticator: self.authenticator.clone(),
             authorizer: self.authorizer.clone(),
+            conversions: self.conversions,
         };
         let lifecycle = NamespaceLifecycle::new(Arc::new(namespaces::Stored::new(store.clone())));
         let mut chain = vec![Arc::new(lifecycle) as _];

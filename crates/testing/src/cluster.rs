@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use kubewright_controlplane::{ControlPlane, plane::FIRST};
+use kubewright_controlplane::{ControlPlane, crds::in_process::Conversions, plane::FIRST};
 use kubewright_store::{MemoryStore, Revision, Store};
+use serde_json::Value;
 
 use crate::{
     endpoint::Endpoint,
@@ -18,19 +19,22 @@ pub struct TestCluster {
     store: MemoryStore,
     faults: Faults,
     clock: TestClock,
+    conversions: Conversions,
     pub(crate) managers: Attached,
 }
 
 impl TestCluster {
     /// Starts an empty cluster: the initial namespaces and nothing else.
     pub async fn start() -> Self {
-        Self::on(MemoryStore::starting_at(FIRST), TestClock::default()).await
+        let store = MemoryStore::starting_at(FIRST);
+        Self::on(store, TestClock::default(), Conversions::default()).await
     }
 
-    async fn on(store: MemoryStore, clock: TestClock) -> Self {
+    async fn on(store: MemoryStore, clock: TestClock, conversions: Conversions) -> Self {
         let plane = ControlPlane::builder()
             .store(Arc::new(store.clone()))
             .clock(Arc::new(clock.clone()))
+            .conversions(conversions.clone())
             .build()
             .await
             .expect("a control plane in memory starts");
@@ -39,6 +43,7 @@ impl TestCluster {
             store,
             faults: Faults::default(),
             clock,
+            conversions,
             managers: Attached::default(),
         }
     }
@@ -55,7 +60,18 @@ impl TestCluster {
 
     /// Another cluster that begins with the same objects, at the same revision. Costs the same however many there are.
     pub async fn fork(&self) -> Self {
-        Self::on(self.store.fork(), self.clock.clone()).await
+        let (clock, conversions) = (self.clock.clone(), self.conversions.clone());
+        Self::on(self.store.fork(), clock, conversions).await
+    }
+
+    /// Objects of a definition (`captains.crew.example.com`) are converted from version to version by this function, whatever
+    /// the definition says: it is given an object and the `apiVersion` that it is to have.
+    pub fn convert(
+        &self,
+        definition: impl Into<String>,
+        convert: impl Fn(&Value, &str) -> Result<Value, String> + Send + Sync + 'static,
+    ) {
+        self.conversions.set(definition, convert);
     }
 
     /// Forgets history: watches and lists from earlier revisions answer 410 from now on.

@@ -53,6 +53,14 @@ impl Cluster {
         }
     }
 
+    /// Whether the cluster is on this machine, by its address.
+    pub(crate) async fn is_here(&self) -> Result<bool, Refusal> {
+        let url = self.config().await?.cluster_url;
+        let host = url.host().unwrap_or_default().trim_matches(['[', ']']);
+        let address = host.parse::<std::net::IpAddr>();
+        Ok(host == "localhost" || address.is_ok_and(|address| address.is_loopback()))
+    }
+
     async fn config(&self) -> Result<Config, Refusal> {
         let options = KubeConfigOptions {
             context: self.context.clone(),

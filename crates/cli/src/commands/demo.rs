@@ -30,11 +30,12 @@ use kubewright_controllers::Controllers;
 use tokio::sync::oneshot;
 
 use actor::Actor;
-use screen::Screen;
+use screen::{Screen, View};
 use story::Story;
 
 use super::{
     plane::Plane,
+    planned::Output,
     style::Style,
     up::{interrupted, say},
 };
@@ -65,6 +66,9 @@ pub(crate) struct Demo {
         conflicts_with = "once"
     )]
     kubeconfig: PathBuf,
+
+    #[command(flatten)]
+    output: Output,
 }
 
 impl Demo {
@@ -85,7 +89,12 @@ impl Demo {
                 self.kubeconfig.display()
             );
         }
-        let screen = Screen::new(terminal && !self.once, style, server, join.clone());
+        let view = match (self.output.is_json(), terminal && !self.once) {
+            (true, _) => View::Json,
+            (false, true) => View::Picture,
+            (false, false) => View::Lines,
+        };
+        let screen = Screen::new(view, style, server, join.clone());
         let ready = began.elapsed().as_millis();
         screen.say(&format!(
             "kubewright demo: the control plane is ready in {ready} ms"
@@ -136,6 +145,10 @@ impl Demo {
         }
         match told {
             Some(told) => told,
+            None if self.output.is_json() => {
+                screen.say("kubewright demo has stopped");
+                Ok(())
+            }
             None => Ok(say("kubewright demo has stopped")?),
         }
     }
@@ -169,7 +182,7 @@ mod tests {
     /// The story, told to a manager with or without the controller.
     async fn told_once(with_controller: bool, patience: Duration) -> anyhow::Result<()> {
         let plane = Plane::start(Controllers::default()).await?;
-        let screen = Screen::new(false, Style::of(false), String::new(), String::new());
+        let screen = Screen::new(View::Lines, Style::of(false), String::new(), String::new());
         let manager = Manager::new(plane.client());
         if with_controller {
             observed::install(&manager, &screen)?;
@@ -185,6 +198,7 @@ mod tests {
             once: true,
             port: 0,
             kubeconfig: PathBuf::new(),
+            output: Output::default(),
         };
         tokio::select! {
             told = demo.tell(&story) => told,

@@ -36,6 +36,7 @@ use tokio::sync::watch;
 
 use super::{
     cluster::Cluster,
+    conversion::Endpoint,
     plane::Plane,
     planned::{Output, project},
     session::{Alive, Session},
@@ -111,6 +112,10 @@ impl Dev {
             server: place.server.clone(),
             flags: flags(&place.cluster),
         });
+        let endpoint = match place.cluster.is_here().await? {
+            true => Some(Endpoint::prepare(&Session::directory(project.root()).join("dev")).await?),
+            false => None,
+        };
         let (address, of) = watch::channel(None);
         let mut arguments = place.cluster.flags();
         arguments.extend(self.arguments);
@@ -125,6 +130,7 @@ impl Dev {
             child: None,
             definitions: Vec::new(),
             building: cycle::Building::default(),
+            endpoint,
         };
         let groups = project.own_groups();
         let ended = tokio::select! {

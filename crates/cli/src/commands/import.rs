@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Args, Subcommand};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::{Api, Client, Config, config::KubeConfigOptions};
+use kube::Api;
 use kubewright_scaffold::{
     Refusal,
     import_crd::{ImportError, import, import_together},
@@ -17,7 +17,10 @@ use kubewright_scaffold::{
     plan::Plan,
 };
 
+use serde_json::{Value, json};
+
 use super::{
+    cluster::{Cluster, refused},
     new::dependency,
     planned::{Answer, here, say},
 };
@@ -123,7 +126,7 @@ impl Crd {
                 true => from_cluster(source, self.context.clone()).await?,
                 false => from_file(source)?,
             };
-            modules.extend(import(&text).map_err(|e| refused(source, &e))?);
+            modules.extend(import(&text).map_err(|e| not_imported(source, &e))?);
             texts.push(text);
         }
         let wanted = |version: &str| self.version.as_ref().is_none_or(|it| it == version);
@@ -134,12 +137,19 @@ impl Crd {
             return Err(Refusal::new(wrong, "leave out --version to get all").into());
         }
         let Some(out) = &self.out else {
+            if let Some(output) = self.answer.json() {
+                let modules: Vec<Value> = modules
+                    .iter()
+                    .map(|it| json!({"version": it.version, "source": formatted(&it.source)}))
+                    .collect();
+                return output.value(&json!({ "modules": modules }));
+            }
             return modules
                 .iter()
                 .try_for_each(|module| say(&formatted(&module.source)));
         };
         let together = import_together(&texts.join("\n---\n"), |_, version| wanted(version))
-            .map_err(|e| refused(&self.sources.join(", "), &e))?;
+            .map_err(|e| not_imported(&self.sources.join(", "), &e))?;
         let mut plan = Plan::new(here()?.join(out));
         for module in &together.modules {
             let path = format!("{}_{}.rs", module.plural, module.version);
@@ -153,7 +163,7 @@ impl Crd {
     }
 }
 
-fn refused(source: &str, error: &ImportError) -> Refusal {
+fn not_imported(source: &str, error: &ImportError) -> Refusal {
     match error.to_string().split_once("; ") {
         Some((wrong, advice)) => Refusal::new(format_args!("{source}: {wrong}"), advice),
         None => Refusal::new(format_args!("{source}: {error}"), "see the sentence above"),
@@ -173,29 +183,20 @@ fn from_file(source: &str) -> Result<String, Refusal> {
 }
 
 async fn from_cluster(name: &str, context: Option<String>) -> Result<String, Refusal> {
-    let unreachable = |e: &dyn std::fmt::Display| {
-        Refusal::new(
-            format_args!("the cluster cannot be reached: {e}"),
-            "check the kubeconfig, or choose a context with --context",
-        )
-    };
-    let options = KubeConfigOptions {
+    let cluster = Cluster {
+        kubeconfig: None,
         context,
-        ..KubeConfigOptions::default()
     };
-    let config = Config::from_kubeconfig(&options)
-        .await
-        .map_err(|e| unreachable(&e))?;
-    let client = Client::try_from(config).map_err(|e| unreachable(&e))?;
-    let api: Api<CustomResourceDefinition> = Api::all(client);
-    let found = api.get_opt(name).await.map_err(|e| unreachable(&e))?;
-    let definition = found.ok_or_else(|| {
+    let api: Api<CustomResourceDefinition> = Api::all(cluster.client().await?);
+    let found = api.get_opt(name).await;
+    let definition = found.map_err(|e| refused(format_args!("read {name}"), &e))?;
+    let definition = definition.ok_or_else(|| {
         Refusal::new(
             format_args!("the cluster has no definition {name:?}"),
             "name it as plural.group, as `kubectl get crds` shows it",
         )
     })?;
-    serde_json::to_string(&definition).map_err(|e| unreachable(&e))
+    serde_json::to_string(&definition).map_err(|e| Refusal::new(e, "take it from a file"))
 }
 
 /// The source as rustfmt writes it, or as it is if there is no rustfmt.

@@ -7,6 +7,7 @@ use clap::Args;
 use super::{
     apply::{Applier, Report},
     cluster::Cluster,
+    conversion::note,
     operator::{OperatorFlags, definitions, duration},
     planned::{Output, say},
 };
@@ -62,6 +63,9 @@ impl Definitions {
         // Building takes longer than asking whether there is a cluster.
         let client = self.cluster.client().await?;
         let described = self.operator.described(json)?;
+        if let (Doing::Install, Some(note)) = (&doing, note(&described)) {
+            eprintln!("{note}");
+        }
         let objects = definitions(&described)?;
         if objects.is_empty() && !json {
             return say("nothing to do: the operator defines no kinds\n");

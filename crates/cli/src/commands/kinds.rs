@@ -7,7 +7,7 @@ use kube::{
 use kubewright_client::{DiscoveryClient, discovery::Discovery};
 use kubewright_scaffold::Refusal;
 
-use super::{cluster::one_line, planned::project};
+use super::{cluster::refused, planned::project};
 
 /// A kind of the cluster.
 #[derive(Clone, Debug)]
@@ -30,12 +30,7 @@ impl Kinds {
         let found = DiscoveryClient::new(client.clone())
             .discover()
             .await
-            .map_err(|e| {
-                Refusal::new(
-                    format_args!("cannot find out which kinds there are: {}", one_line(&e)),
-                    "check that you may ask the cluster",
-                )
-            })?;
+            .map_err(|e| refused("find out which kinds there are", &e.into()))?;
         let mut kinds = Vec::new();
         for list in found.preferred() {
             let Ok(version) = list.group_version.parse::<GroupVersion>() else {

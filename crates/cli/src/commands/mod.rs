@@ -6,6 +6,7 @@ pub(crate) mod clean_tree;
 pub(crate) mod cluster;
 pub(crate) mod completion;
 pub(crate) mod controller;
+pub(crate) mod conversion;
 pub(crate) mod demo;
 pub(crate) mod deploy;
 pub(crate) mod dev;

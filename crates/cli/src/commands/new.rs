@@ -6,6 +6,7 @@ use clap::Args;
 use kubewright_scaffold::{
     Refusal,
     commands::new::{Dependency, NewProject},
+    plan::finish_interrupted,
 };
 
 use super::planned::{Answer, Kubebuilder, here};
@@ -74,6 +75,7 @@ struct Options {
 impl New {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let root = here()?.join(&self.directory);
+        finish_interrupted(&root)?;
         if root.is_dir()
             && root
                 .read_dir()
@@ -96,6 +98,7 @@ impl New {
 impl Init {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let next = "kubewright create api --group crew --version v1 --kind Captain";
+        finish_interrupted(&here()?)?;
         self.options.run(&here()?, next)
     }
 }

@@ -20,16 +20,17 @@ pub(crate) struct Answer {
     output: Output,
 }
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Output {
     /// How to answer.
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: Format,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people.
+    #[default]
     Text,
     /// For programs.
     Json,
@@ -48,6 +49,11 @@ impl Answer {
     /// Shows the plan, or carries it out and says what was done.
     pub(crate) fn give(&self, plan: &Plan, next: &str) -> anyhow::Result<()> {
         tell(&self.output, self.dry_run, plan, next)
+    }
+
+    /// For answers that are no plans: how to give one to programs, if a program asks.
+    pub(crate) fn json(&self) -> Option<&Output> {
+        Some(&self.output).filter(|output| output.is_json())
     }
 }
 

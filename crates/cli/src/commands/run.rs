@@ -1,16 +1,22 @@
 //! `kubewright run`: builds the operator of the project and runs it here, against a cluster.
 //!
+//! Kinds whose versions it converts have their definitions applied, since those tell the cluster where it converts.
+//!
 //! The operator takes the place of this process where the system can do that: signals and the exit code are its own.
 
-use std::{ffi::OsString, process::Command, time::Duration};
+use std::{ffi::OsString, path::PathBuf, process::Command, time::Duration};
 
 use clap::Args;
 use kubewright_scaffold::Refusal;
+use serde_json::Value;
 
 use super::{
     apply::{Applier, Report},
     cluster::Cluster,
+    conversion::{Endpoint, note},
     operator::{OperatorFlags, definitions},
+    planned::{Output, project},
+    session::Session,
 };
 
 /// How long a definition may take.
@@ -28,6 +34,10 @@ pub(crate) struct Run {
     #[arg(long)]
     install: bool,
 
+    /// How to tell of the definitions. What the operator writes is its own.
+    #[command(flatten)]
+    output: Output,
+
     /// Arguments for the operator.
     #[arg(last = true, value_name = "ARGUMENT")]
     arguments: Vec<OsString>,
@@ -37,17 +47,43 @@ impl Run {
     /// Prepares, and gives the command that is to run.
     pub(crate) async fn prepare(self) -> anyhow::Result<Command> {
         let client = self.cluster.client().await?;
-        let program = self.operator.program(false)?;
-        if self.install {
-            let described = program.describe()?;
-            let report = Report::new(false);
-            Applier::new(client, &described.name, PATIENCE, &report)
-                .apply(definitions(&described)?)
-                .await?;
-        }
+        let json = self.output.is_json();
+        let program = self.operator.program(json)?;
+        let mut described = program.describe()?;
         let mut command = Command::new(&program.executable);
-        command.args(self.cluster.flags()).args(self.arguments);
+        command.args(self.cluster.flags());
+        if !described.conversions.is_empty() {
+            if self.cluster.is_here().await? {
+                let endpoint = Endpoint::prepare(&directory()).await?;
+                endpoint.tell(&mut described);
+                command.args(endpoint.flags());
+            } else if let Some(note) = note(&described) {
+                eprintln!("{note}");
+            }
+        }
+        if !self.install {
+            // Only what says where the operator converts.
+            let told = |definition: &Value| !definition["spec"]["conversion"].is_null();
+            described.definitions.retain(told);
+        }
+        let report = Report::new(json);
+        let outcomes = Applier::new(client, &described.name, PATIENCE, &report)
+            .apply(definitions(&described)?)
+            .await?;
+        if json {
+            self.output.value(&Report::value(&outcomes))?;
+        }
+        command.args(self.arguments);
         Ok(command)
+    }
+}
+
+/// Where the certificate of the operator is kept: with the project, or for an operator without one, where nothing is kept for
+/// long.
+fn directory() -> PathBuf {
+    match project() {
+        Ok(project) => Session::directory(project.root()).join("run"),
+        Err(_) => std::env::temp_dir().join(format!("kubewright-run-{}", std::process::id())),
     }
 }
 

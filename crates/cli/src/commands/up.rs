@@ -12,7 +12,7 @@ use std::{
     time::{Instant, SystemTime},
 };
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use kubewright_apiserver::{
     auth::TokenFile,
@@ -20,10 +20,12 @@ use kubewright_apiserver::{
 };
 use kubewright_controllers::Controllers;
 use kubewright_controlplane::{ControlPlane, plane::FIRST};
+use kubewright_scaffold::Refusal;
 use kubewright_store::MemoryStore;
+use serde_json::json;
 use tokio::{net::TcpListener, sync::oneshot};
 
-use super::in_process;
+use super::{in_process, planned::Output};
 
 #[derive(Args)]
 pub(crate) struct Up {
@@ -51,6 +53,9 @@ pub(crate) struct Up {
     /// Reserved for the durable store; this version keeps everything in memory.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
 }
 
 impl Up {
@@ -58,15 +63,19 @@ impl Up {
         let began = Instant::now();
         let stop = interrupted()?;
         if let Some(dir) = &self.data_dir {
-            bail!(
-                "--data-dir {} is reserved for the durable store, which this version does not have; leave it out to keep everything in memory",
-                dir.display()
-            );
+            return Err(Refusal::new(
+                format_args!(
+                    "--data-dir {} is reserved for the durable store, which this version does not have",
+                    dir.display()
+                ),
+                "leave it out to keep everything in memory",
+            )
+            .into());
         }
-        let listener = TcpListener::bind(self.listen).await.with_context(|| {
-            format!(
-                "cannot listen on {}; is another server running there?",
-                self.listen
+        let listener = TcpListener::bind(self.listen).await.map_err(|e| {
+            Refusal::new(
+                format_args!("cannot listen on {}: {e}", self.listen),
+                "choose another address with --listen, or port 0 to let the system choose",
             )
         })?;
         let address = listener.local_addr()?;
@@ -93,12 +102,20 @@ impl Up {
         kubeconfig.token = Some(token);
         write_private(&self.kubeconfig, &kubeconfig.to_yaml())?;
         let expiry = tokio::spawn(async move { store.run_upkeep().await });
-        say(&format!(
-            "kubewright is ready at https://{} in {} ms; try: kubectl --kubeconfig {} get namespaces",
-            reachable(address),
-            began.elapsed().as_millis(),
-            self.kubeconfig.display()
-        ))?;
+        let (url, took) = (reachable(address), began.elapsed().as_millis());
+        let file = self.kubeconfig.display();
+        say(&match self.output.is_json() {
+            true => json!({
+                "what": "ready",
+                "server": format!("https://{url}"),
+                "kubeconfig": file.to_string(),
+                "milliseconds": u64::try_from(took).unwrap_or(u64::MAX),
+            })
+            .to_string(),
+            false => format!(
+                "kubewright is ready at https://{url} in {took} ms; try: kubectl --kubeconfig {file} get namespaces"
+            ),
+        })?;
         let server = plane.server().clone();
         let client = in_process::client(server.clone(), &own_token)?;
         let controllers = self.controllers.root_ca(certificates.ca_pem);
@@ -116,7 +133,10 @@ impl Up {
             .await?
             .context("the built-in controllers failed")?;
         expiry.abort();
-        say("kubewright has stopped")?;
+        say(&match self.output.is_json() {
+            true => json!({"what": "stopped"}).to_string(),
+            false => "kubewright has stopped".to_owned(),
+        })?;
         Ok(())
     }
 
@@ -124,20 +144,26 @@ impl Up {
     fn tokens(&self) -> anyhow::Result<(TokenFile, String)> {
         let text = match &self.token_auth_file {
             Some(path) => fs::read_to_string(path)
-                .with_context(|| format!("cannot read the token file {}", path.display()))?,
+                .map_err(|e| Refusal::io("read the token file", path, &e))?,
             None => {
                 let token = format!("{:032x}", rand::random::<u128>());
                 format!("{token},admin,admin,\"system:masters\"\n")
             }
         };
-        let tokens = TokenFile::parse(&text)?;
+        let unusable = |wrong: &dyn std::fmt::Display| {
+            Refusal::new(
+                format_args!("the token file cannot be used: {wrong}"),
+                "write a line token,user,uid,\"group1,group2\" for each token",
+            )
+        };
+        let tokens = TokenFile::parse(&text).map_err(|e| unusable(&e))?;
         let first = text
             .lines()
             .map(str::trim)
             .find(|line| !line.is_empty() && !line.starts_with('#'))
             .and_then(|line| line.split(',').next())
             .map(|token| token.trim_matches('"').to_owned())
-            .context("the token file has no token")?;
+            .ok_or_else(|| unusable(&"it has no token"))?;
         Ok((tokens, first))
     }
 }
@@ -161,16 +187,15 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// Writes a file that only its owner can read: it holds a token.
-pub(super) fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(super) fn write_private(path: &Path, text: &str) -> Result<(), Refusal> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options
+    let written = options
         .open(path)
-        .with_context(|| format!("cannot write the kubeconfig {}", path.display()))?;
-    file.write_all(text.as_bytes())?;
-    Ok(())
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|e| Refusal::io("write", path, &e))
 }
 
 /// Ready when the process is told to stop: by Ctrl-C, or by the signal that service managers send. It listens from now on, so

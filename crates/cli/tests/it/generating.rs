@@ -8,7 +8,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 use crate::projects::{Place, files};
 
 /// A project, whose cargo builds a program that prints a model.
-fn project(model: &str) -> Place {
+pub(crate) fn project(model: &str) -> Place {
     let place = Place::project();
     let operator = script(&place, "operator", &format!("cat <<'E'\n{model}\nE"));
     let message = format!(
@@ -18,7 +18,7 @@ fn project(model: &str) -> Place {
     place.with_cargo(cargo)
 }
 
-fn script(place: &Place, name: &str, body: &str) -> String {
+pub(crate) fn script(place: &Place, name: &str, body: &str) -> String {
     let path = place.path().join("target").join(name);
     fs::create_dir_all(place.path().join("target")).unwrap();
     fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
@@ -26,7 +26,8 @@ fn script(place: &Place, name: &str, body: &str) -> String {
     path.display().to_string()
 }
 
-const MODEL: &str = r#"{"model": 1, "name": "crew-operator", "version": "0.1.0", "definitions": [
+/// An operator with a kind.
+pub(crate) const MODEL: &str = r#"{"model": 1, "name": "crew-operator", "version": "0.1.0", "definitions": [
   {"metadata": {"name": "captains.crew.example.com"}, "spec": {
     "group": "crew.example.com", "scope": "Namespaced",
     "names": {"kind": "Captain", "plural": "captains", "singular": "captain", "listKind": "CaptainList"},

@@ -60,15 +60,27 @@ impl Place {
         self
     }
 
-    pub(crate) fn call(&self, line: &str) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_kubewright"))
+    /// A line of the tool's, to be called here.
+    pub(crate) fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubewright"));
+        command
             .args(line.split_whitespace())
             .current_dir(&self.path)
             .env("CARGO", &self.cargo)
             .env("CARGO_TARGET_DIR", target())
-            .env("KUBECONFIG", "/no/such/kubeconfig")
-            .output()
-            .unwrap()
+            .env("KUBECONFIG", "/no/such/kubeconfig");
+        command
+    }
+
+    pub(crate) fn call(&self, line: &str) -> Output {
+        self.command(line).output().unwrap()
+    }
+
+    /// The document that a command answers programs with: nothing else is on standard output.
+    #[track_caller]
+    pub(crate) fn json(&self, line: &str) -> serde_json::Value {
+        let text = self.done(&format!("{line} -o json"));
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{line}: {e} in {text:?}"))
     }
 
     /// Standard output of a command that succeeds.
@@ -89,7 +101,7 @@ impl Place {
         let before = files(&self.path);
         let output = self.call(line);
         assert_eq!(output.status.code(), Some(2), "{line}");
-        assert_eq!(files(&self.path), before, "{line}");
+        assert!(files(&self.path) == before, "{line} changed files");
         let text = String::from_utf8(output.stderr).unwrap();
         let sentence = text.strip_prefix("error: ").unwrap().trim_end();
         assert_eq!(sentence.lines().count(), 1, "{sentence}");
@@ -117,12 +129,16 @@ pub(crate) fn target() -> &'static Path {
     tool.ancestors().nth(2).unwrap()
 }
 
+/// Everything in a directory, directories included.
 pub(crate) fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         match path.is_dir() {
-            true => found.extend(files(&path)),
+            true => {
+                found.extend(files(&path));
+                found.push((path, Vec::new()));
+            }
             false => found.push((path.clone(), fs::read(&path).unwrap())),
         }
     }
@@ -259,7 +275,7 @@ fn bad_input_is_one_sentence_and_exit_code_2() {
             "cannot read nowhere.yaml: No such file",
         ),
         ("import crd Cargo.toml", "Cargo.toml: this is not"),
-        ("import crd --cluster a.b", "the cluster cannot be reached:"),
+        ("import crd --cluster a.b", "no cluster was found:"),
     ] {
         let sentence = place.refused(line);
         assert!(sentence.contains(begins), "{line}: {sentence}");
@@ -299,6 +315,46 @@ fn what_git_has_not_kept_is_not_removed() {
     place.done("remove api Captain --force");
     assert!(git("add -A") && git("commit -qm second"));
     place.done("remove api Mate");
+}
+
+#[test]
+fn without_force_nothing_that_is_there_is_replaced() {
+    let place = Place::project();
+    let crd = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../scaffold/tests/crds/certificates.yaml"
+    );
+    for path in [
+        "src/api/crew/v2/captain.rs",
+        "src/api/port/v1/quay.rs",
+        "src/controller/quay.rs",
+        "types/certificates_v1.rs",
+    ] {
+        let path = place.path.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "mine\n").unwrap();
+    }
+    for (line, path) in [
+        ("add version v2 --from v1", "src/api/crew/v2/captain.rs"),
+        (
+            "create api --group port --version v1 --kind Quay --controller=false",
+            "src/api/port/v1/quay.rs",
+        ),
+        (
+            "create api --group crew --version v1 --kind Quay",
+            "src/controller/quay.rs",
+        ),
+        (
+            &format!("import crd {crd} --out types"),
+            "certificates_v1.rs",
+        ),
+    ] {
+        let sentence = place.refused(line);
+        assert!(
+            sentence.starts_with(&format!("{path} exists already; ")),
+            "{line}: {sentence}"
+        );
+    }
 }
 
 #[test]

@@ -122,11 +122,9 @@ fn a_data_folder_is_refused() {
 fn a_busy_port_is_a_clear_error() {
     let first = Server::start();
     let output = fails(&["--listen", first.address()]);
-    let expected = format!(
-        "cannot listen on {}; is another server running there?",
-        first.address()
-    );
-    assert!(output.contains(&expected), "{output}");
+    let expected = format!("error: cannot listen on {}: ", first.address());
+    assert!(output.starts_with(&expected), "{output}");
+    assert!(output.contains("; choose another address"), "{output}");
 }
 
 /// Makes sure that the server is past its start.
@@ -140,8 +138,9 @@ fn fails(arguments: &[&str]) -> String {
     let mut command = kubewright();
     command.current_dir(folder.path()).arg("up").args(arguments);
     let (output, status) = Process::start(command, None).finish();
-    assert_eq!(status.code(), Some(1), "{output}");
-    assert!(output.starts_with("Error: "), "{output}");
+    assert_eq!(status.code(), Some(2), "{output}");
+    assert!(output.starts_with("error: "), "{output}");
+    assert_eq!(output.lines().count(), 1, "{output}");
     assert!(
         !folder.path().join("kubeconfig").exists(),
         "a kubeconfig of a server that is not there"

@@ -12,7 +12,7 @@
 //! | `cleanup`, `instances` | the objects of a definition that is being deleted |
 //! | `resource` | from a definition to resources |
 //! | `strategy`, `scale`, `table`, `jsonpath` | what these resources do |
-//! | [`convert`], [`webhook`] | between versions |
+//! | [`convert`], [`webhook`], [`in_process`] | between versions |
 //!
 //! Invariants: one definition is dealt with at a time; a registry is swapped in as a whole; what the store holds when the
 //! server starts is served from its first request on.
@@ -22,6 +22,7 @@ mod conditions;
 pub mod convert;
 mod definition;
 mod handlers;
+pub mod in_process;
 mod instances;
 mod jsonpath;
 mod resource;
@@ -264,7 +265,7 @@ impl Definitions {
     }
 
     fn resources(&self, crd: &Value, watched: &watch::Sender<()>) -> Vec<Arc<Resource>> {
-        match read(crd) {
+        match self.known(crd) {
             Some((definition, conversion)) => {
                 resource::resources(&self.environment, &definition, &conversion, watched)
             }
@@ -272,9 +273,17 @@ impl Definitions {
         }
     }
 
+    /// A definition, and what converts its objects.
+    fn known(&self, crd: &Value) -> Option<(Definition, Arc<dyn Conversion>)> {
+        let (definition, declared) = read(crd)?;
+        let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+        let conversion = self.environment.conversions.or(name, declared);
+        Some((definition, conversion))
+    }
+
     /// The objects of a definition, past the rules that bind clients.
     fn instances(&self, crd: &Value) -> Option<Instances> {
-        let (definition, conversion) = read(crd)?;
+        let (definition, conversion) = self.known(crd)?;
         let watched = watch::Sender::default();
         resource::instances(&self.environment, &definition, &conversion, &watched)
     }

@@ -73,19 +73,20 @@ impl Webhook {
         let url = match &self.target {
             Target::Url(url) => url,
             Target::Service(service) => {
-                let kind = kind_text(objects);
-                return Err(format!(
-                    "conversion webhook for {kind} failed: the service {service} cannot be resolved by this server; give clientConfig.url"
+                return Err(failed(
+                    objects,
+                    &format!(
+                        "the service {service} cannot be resolved by this server; give clientConfig.url"
+                    ),
                 ));
             }
         };
-        let kind = kind_text(objects);
-        let failed = |e: String| format!("conversion webhook for {kind} failed: {e}");
+        let failed = |e: String| failed(objects, &e);
         let answer = call::post(url, &self.ca_bundle, &request)
             .await
             .map_err(failed)?;
         let converted = reply::converted_objects(answer, version, &uid).map_err(failed)?;
-        reply::check(&kind, objects, converted, api_version)
+        checked(objects, converted, api_version)
     }
 }
 
@@ -95,6 +96,23 @@ impl Conversion for Webhook {
         let converted = self.convert_all(&objects, api_version).await;
         converted.map_err(|text| Status::failure(500, "", text))
     }
+}
+
+/// What is said of objects that were not converted.
+pub(super) fn failed(objects: &[Value], why: &str) -> String {
+    format!(
+        "conversion webhook for {} failed: {why}",
+        kind_text(objects)
+    )
+}
+
+/// Holds what became of objects against those that were sent.
+pub(super) fn checked(
+    objects: &[Value],
+    converted: Vec<Value>,
+    api_version: &str,
+) -> Result<Vec<Value>, String> {
+    reply::check(&kind_text(objects), objects, converted, api_version)
 }
 
 /// Whether the bundle of a definition, if it has one, holds certificates.

@@ -24,7 +24,7 @@ use kubewright_catalog::resource::{ResourceInfo, SubresourceInfo};
 use kubewright_machinery::gvk::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
 use kubewright_store::Store;
 
-use crate::{reviews, subresources};
+use crate::{crds::in_process::Conversions, reviews, subresources};
 use strategy::{BuiltIn, Endpoint};
 
 /// What the built-in kinds need of their surroundings.
@@ -38,6 +38,8 @@ pub struct Environment {
     pub authenticator: Arc<dyn Authenticator>,
     /// Who may what, for access reviews.
     pub authorizer: Arc<dyn Authorizer>,
+    /// What converts in this process.
+    pub conversions: Conversions,
 }
 
 /// A built-in kind as it is being put together.

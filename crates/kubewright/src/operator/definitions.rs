@@ -14,6 +14,12 @@ const ESTABLISHED_WITHIN: Duration = Duration::from_secs(60);
 impl Operator {
     /// A definition for each kind, with all its versions, sorted by name.
     pub fn definitions(&self) -> Result<Vec<CustomResourceDefinition>, OperatorError> {
+        for pair in self.converter.pairs() {
+            let [a, b] = &pair.definitions;
+            if a != b {
+                return Err(OperatorError::Conversion(a.clone(), b.clone()));
+            }
+        }
         let mut merged: Vec<CustomResourceDefinition> = Vec::new();
         for next in &self.definitions {
             let known = merged
@@ -58,6 +64,21 @@ impl Operator {
             .map_err(|cause| OperatorError::Establish { name, cause })?;
         }
         Ok(())
+    }
+
+    /// Brings the definitions to a cluster of a test, which from then on has objects converted by this operator.
+    #[cfg(feature = "testing")]
+    pub async fn install_on(
+        &self,
+        cluster: &kubewright_testing::TestCluster,
+    ) -> Result<(), OperatorError> {
+        for definition in self.converter.definitions() {
+            let converter = self.converter();
+            cluster.convert(definition, move |object, to| {
+                converter.convert(object, to).map_err(|e| e.to_string())
+            });
+        }
+        self.install(cluster.client()).await
     }
 }
 

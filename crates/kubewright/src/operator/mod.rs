@@ -31,21 +31,27 @@
 //! | [`model`] | [`Model`]: what an operator says of itself |
 //! | `rules` | the permissions that its controllers need |
 //! | `definitions` | one definition of several versions, and how they get to a cluster |
+//! | `conversion` | [`Converter`]: objects from version to version |
+//! | `webhook` | [`ConversionWebhook`]: the endpoint that a cluster calls to have them converted |
 //! | `program` | [`main()`]: flags, logs, health, metrics, signals |
 
+mod conversion;
 mod definitions;
 pub mod model;
 mod program;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod webhook;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kubewright_controller::{Builder, Manager, ManagerError, Reconciler, wait::WaitError};
 use kubewright_resource::CustomKind;
 
+pub use conversion::Converter;
 pub use model::{ControllerModel, KindModel, Model, RuleModel};
 pub use program::main;
+pub use webhook::ConversionWebhook;
 
 /// What an operator is made of.
 pub struct Operator {
@@ -54,6 +60,7 @@ pub struct Operator {
     definitions: Vec<CustomResourceDefinition>,
     controllers: Vec<Part>,
     rules: Vec<RuleModel>,
+    converter: Converter,
 }
 
 /// Why an operator cannot be described, installed or run.
@@ -78,6 +85,17 @@ pub enum OperatorError {
         name: String,
         /// Where they differ.
         what: &'static str,
+    },
+    /// Types that are no versions of one kind are to convert into each other.
+    #[error("{0} and {1} do not convert into each other: let both be versions of one kind")]
+    Conversion(String, String),
+    /// There is no certificate to convert with.
+    #[error("the certificate in {directory} cannot be used: {why}")]
+    Certificate {
+        /// Where it should be.
+        directory: String,
+        /// Why not.
+        why: String,
     },
     /// The cluster refused a definition.
     #[error("cannot install {name}: {cause}")]
@@ -115,6 +133,7 @@ impl Operator {
             definitions: Vec::new(),
             controllers: Vec::new(),
             rules: Vec::new(),
+            converter: Converter::default(),
         };
         register(&mut operator);
         operator
@@ -182,6 +201,7 @@ impl Operator {
             name: self.name.clone(),
             version: self.version.clone(),
             definitions: self.definitions()?,
+            conversions: self.converter.definitions(),
             controllers,
             rules,
         })

@@ -22,6 +22,9 @@ pub struct Model {
     pub version: Option<String>,
     /// A definition for each kind, with all its versions.
     pub definitions: Vec<CustomResourceDefinition>,
+    /// The names of definitions whose objects it converts from version to version.
+    #[serde(default)]
+    pub conversions: Vec<String>,
     /// The controllers.
     pub controllers: Vec<ControllerModel>,
     /// The permissions it needs, as they were found: not merged.

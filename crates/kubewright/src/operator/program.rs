@@ -1,26 +1,28 @@
 //! The program around an operator: flags, logs, health, metrics, leader election, signals.
 //!
 //! Without a command it runs, until a signal tells it to stop; with the hidden flag `--until-stdin-closes` also until its
-//! standard input ends, so that it never outlives the program that started it. `describe` prints the [`Model`](super::Model) as JSON and needs no cluster; `install` brings the
+//! standard input ends, so that it never outlives the program that started it. With `--webhook-cert-path` it also converts
+//! objects for the cluster. `describe` prints the [`Model`](super::Model) as JSON and needs no cluster; `install` brings the
 //! definitions to a cluster.
 
 use std::{
     error::Error,
     future::Future,
     io::{Read, Write},
+    path::PathBuf,
     process::ExitCode,
 };
 
-use clap::{Arg, ArgAction, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, value_parser};
 use kube::Client;
 use kubewright_controller::{
     ElectionConfig, Manager,
-    flags::{LogFormat, ManagerFlags},
+    flags::{LogFormat, ManagerFlags, bind_address},
 };
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinSet};
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-use super::Operator;
+use super::{ConversionWebhook, Converter, Operator};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -29,6 +31,12 @@ const OWN_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/names
 
 /// The flag of programs that start this one.
 const UNTIL_STDIN_CLOSES: &str = "until-stdin-closes";
+
+/// Where conversion is served.
+const WEBHOOK_BIND_ADDRESS: &str = "webhook-bind-address";
+
+/// Where the certificate for it is.
+const WEBHOOK_CERT_PATH: &str = "webhook-cert-path";
 
 /// The whole program: reads the arguments, and runs until it is told to stop.
 pub fn main(name: &'static str, register: fn(&mut Operator)) -> ExitCode {
@@ -40,7 +48,7 @@ pub fn main(name: &'static str, register: fn(&mut Operator)) -> ExitCode {
         Some("install") => in_runtime(async { Ok(operator.install(client(&flags).await?).await?) }),
         _ => {
             let bound = matches.get_flag(UNTIL_STDIN_CLOSES);
-            in_runtime(run(operator, flags, bound))
+            in_runtime(run(operator, flags, Endpoint::of(&matches), bound))
         }
     };
     match ended {
@@ -61,6 +69,20 @@ fn command(name: &'static str) -> Command {
                 .action(ArgAction::SetTrue)
                 .hide(true),
         )
+        .arg(
+            Arg::new(WEBHOOK_BIND_ADDRESS)
+                .long(WEBHOOK_BIND_ADDRESS)
+                .value_name("ADDRESS")
+                .default_value(":9443")
+                .help("The address that the cluster calls to have objects converted. \"0\" turns it off"),
+        )
+        .arg(
+            Arg::new(WEBHOOK_CERT_PATH)
+                .long(WEBHOOK_CERT_PATH)
+                .value_name("DIRECTORY")
+                .value_parser(value_parser!(PathBuf))
+                .help("The directory of tls.crt and tls.key for that address. Without it nothing is served there"),
+        )
         .subcommand(
             Command::new("install").about("Brings the definitions of the APIs to the cluster"),
         )
@@ -69,6 +91,46 @@ fn command(name: &'static str) -> Command {
                 .about("Prints what the operator is made of")
                 .hide(true),
         )
+}
+
+/// Where objects are converted for the cluster.
+struct Endpoint {
+    address: String,
+    certificates: Option<PathBuf>,
+}
+
+impl Endpoint {
+    fn of(matches: &ArgMatches) -> Self {
+        let address = matches.get_one::<String>(WEBHOOK_BIND_ADDRESS);
+        Self {
+            address: address.cloned().unwrap_or_default(),
+            certificates: matches.get_one(WEBHOOK_CERT_PATH).cloned(),
+        }
+    }
+
+    /// Serves, if there is something to convert and a certificate to do it with. It ends with what is returned.
+    async fn serve(self, converter: Converter) -> Result<JoinSet<()>, BoxError> {
+        let mut serving = JoinSet::new();
+        let address = bind_address(&self.address);
+        match (address, self.certificates) {
+            _ if converter.definitions().is_empty() => {}
+            (Some(address), Some(directory)) => {
+                let webhook = ConversionWebhook::new(converter, &directory)?;
+                serving.spawn(webhook.serve(listen(&address).await?));
+            }
+            _ => tracing::info!(
+                "objects are not converted here: there is no certificate to serve with"
+            ),
+        }
+        Ok(serving)
+    }
+}
+
+async fn listen(address: &str) -> Result<TcpListener, BoxError> {
+    let listener = TcpListener::bind(address).await.map_err(|e| {
+        format!("cannot listen on {address}: {e}; choose another address, or \"0\" for none")
+    })?;
+    Ok(listener)
 }
 
 fn describe(operator: &Operator) -> Result<(), BoxError> {
@@ -90,7 +152,12 @@ async fn client(flags: &ManagerFlags) -> Result<Client, BoxError> {
     Ok(Client::try_from(flags.config().await?)?)
 }
 
-async fn run(operator: Operator, flags: ManagerFlags, bound: bool) -> Result<(), BoxError> {
+async fn run(
+    operator: Operator,
+    flags: ManagerFlags,
+    endpoint: Endpoint,
+    bound: bool,
+) -> Result<(), BoxError> {
     log(&flags)?;
     let signal = told_to_stop()?;
     let stop = async move {
@@ -112,6 +179,8 @@ async fn run(operator: Operator, flags: ManagerFlags, bound: bool) -> Result<(),
         builder = builder.namespaces([namespace]);
     }
     let manager = builder.build()?;
+    // The caches may hold versions that only this program can make.
+    let serving = endpoint.serve(operator.converter()).await?;
     operator.add_to(&manager)?;
     for address in [
         flags.health_probe_bind_address(),
@@ -120,13 +189,11 @@ async fn run(operator: Operator, flags: ManagerFlags, bound: bool) -> Result<(),
     .into_iter()
     .flatten()
     {
-        let listener = TcpListener::bind(&address).await.map_err(|e| {
-            format!("cannot listen on {address}: {e}; choose another address, or \"0\" for none")
-        })?;
-        manager.serve(listener, manager.routes())?;
+        manager.serve(listen(&address).await?, manager.routes())?;
     }
-    manager.run(stop).await?;
-    Ok(())
+    let ended = manager.run(stop).await;
+    drop(serving);
+    Ok(ended?)
 }
 
 /// Sends what is traced to standard error, in the form the flags ask for.

@@ -210,6 +210,13 @@ pub(super) fn kind_source(project: &Project, resource: &Resource) -> String {
     values(project, resource).fill(templates::KIND)
 }
 
+/// Whether the types of a kind are as they were scaffolded: as a new kind, or as another version of one.
+pub(super) fn is_scaffolded(project: &Project, resource: &Resource, text: &str) -> bool {
+    let source = kind_source(project, resource);
+    let version = format!("version = \"{}\",\n", resource.version);
+    text == source || text == source.replace(&version, &format!("{version}    storage = false,\n"))
+}
+
 /// A sample of a kind, as it is scaffolded.
 pub(crate) fn sample(project: &Project, resource: &Resource) -> String {
     values(project, resource).fill(templates::SAMPLE)

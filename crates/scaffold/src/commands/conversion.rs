@@ -33,6 +33,15 @@ impl<'a> Conversion<'a> {
             .replace("/mod.rs", &format!("/{}.rs", self.module()))
     }
 
+    /// The line that registers it.
+    pub(super) fn register_line(&self) -> String {
+        let (group, version) = (self.to.group_module(), &self.to.version);
+        format!(
+            "api::{group}::{version}::{}::register(operator);",
+            self.module()
+        )
+    }
+
     /// As it is scaffolded. Whether there is a status is seen in the types, or in a conversion that is there.
     pub(super) fn source(&self, seen: &str) -> String {
         let status = match seen.contains("status = \"") || seen.contains("status: old.status") {
@@ -44,7 +53,18 @@ impl<'a> Conversion<'a> {
             .fill(templates::CONVERSION)
     }
 
-    pub(super) fn values(&self) -> Values {
+    /// The file of the test.
+    pub(super) fn test_path(&self) -> String {
+        let (module, version) = (self.to.kind_module(), &self.to.version);
+        format!("tests/{}_{}_{version}.rs", plain(&module), self.from)
+    }
+
+    /// The test, as it is scaffolded.
+    pub(super) fn test(&self) -> String {
+        self.values().fill(templates::VERSIONS_TEST)
+    }
+
+    fn values(&self) -> Values {
         let mut both = [self.from, self.to.version.as_str()];
         both.sort_unstable();
         api::values(self.project, self.to)

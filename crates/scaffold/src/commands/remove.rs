@@ -145,16 +145,11 @@ impl Removal<'_> {
     }
 
     fn types(&mut self, resource: &Resource) -> Result<(), Refusal> {
-        let scaffolded = api::kind_source(self.project, resource);
-        let copied = |version: &str| {
-            let version = format!("version = \"{version}\",\n");
-            scaffolded.replace(&version, &format!("{version}    storage = false,\n"))
-        };
         let path = resource.types_path();
-        let now = self.plan.read(&path)?;
-        let expected = match now == Some(copied(&resource.version)) {
-            true => copied(&resource.version),
-            false => scaffolded.clone(),
+        let now = self.plan.read(&path)?.unwrap_or_default();
+        let expected = match api::is_scaffolded(self.project, resource, &now) {
+            true => now,
+            false => api::kind_source(self.project, resource),
         };
         self.file(&path, &expected)?;
         self.file(
@@ -182,23 +177,6 @@ impl Removal<'_> {
                 registration::remove_lines(&mut self.plan, "src/api/mod.rs", &[&line])?;
             }
         }
-        let tests: Vec<String> = self
-            .project
-            .matching(&resource.group, "", &resource.kind)
-            .iter()
-            .flat_map(|other| {
-                let (word, a, b) = (plain(&kind), &resource.version, &other.version);
-                [
-                    format!("tests/{word}_{a}_{b}.rs"),
-                    format!("tests/{word}_{b}_{a}.rs"),
-                ]
-            })
-            .collect();
-        for path in tests {
-            if self.plan.read(&path)?.is_some() {
-                self.plan.set(&path, None)?;
-            }
-        }
         Ok(())
     }
 
@@ -206,10 +184,12 @@ impl Removal<'_> {
     fn conversion(&mut self, to: &Resource, from: &str) -> Result<(), Refusal> {
         let conversion = Conversion::new(self.project, to, from);
         let path = conversion.path();
+        self.file(&conversion.test_path(), &conversion.test())?;
         if let Some(text) = self.plan.read(&path)? {
             self.file(&path, &conversion.source(&text))?;
             let line = format!("pub mod {};", conversion.module());
             registration::remove_lines(&mut self.plan, &conversion.parent(), &[&line])?;
+            registration::unregister(&mut self.plan, &conversion.register_line())?;
         }
         Ok(())
     }

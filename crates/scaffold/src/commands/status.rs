@@ -63,12 +63,10 @@ pub fn status(project: &Project) -> Result<Vec<PartStatus>, Refusal> {
             Ok::<(), Refusal>(())
         };
         if resource.api {
-            let scaffolded = api::kind_source(project, resource);
-            add(
-                resource.types_path(),
-                Some(scaffolded),
-                Some(api::register_line(resource)),
-            )?;
+            let path = resource.types_path();
+            let now = plan.read(&path)?;
+            let scaffolded = now.filter(|it| api::is_scaffolded(project, resource, it));
+            add(path, scaffolded, Some(api::register_line(resource)))?;
             add(
                 resource.sample_path(),
                 Some(api::sample(project, resource)),

@@ -8,8 +8,7 @@ use crate::{
     commands::{api, conversion::Conversion, registration},
     names,
     plan::Plan,
-    project::{PROJECT_FILE, Project, plain},
-    templates,
+    project::{PROJECT_FILE, Project},
 };
 
 /// A version to be.
@@ -62,10 +61,8 @@ impl AddVersion {
         let conversion = Conversion::new(project, &new, &self.from);
         plan.create(&conversion.path(), conversion.source(&source), false)?;
         registration::declare(&mut plan, &conversion.parent(), &conversion.module(), "")?;
-        let test = conversion.values().fill(templates::VERSIONS_TEST);
-        let module = new.kind_module();
-        let path = format!("tests/{}_{}_{}.rs", plain(&module), self.from, self.version);
-        plan.create(&path, test, false)?;
+        registration::register(&mut plan, &conversion.register_line())?;
+        plan.create(&conversion.test_path(), conversion.test(), false)?;
         let mut file = project.file().clone();
         file.put(&new);
         plan.set(PROJECT_FILE, Some(file.written()))?;

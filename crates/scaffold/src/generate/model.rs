@@ -24,6 +24,9 @@ pub struct Model {
     /// A definition for each kind, with all its versions.
     #[serde(default)]
     pub definitions: Vec<Value>,
+    /// The names of definitions whose objects it converts from version to version.
+    #[serde(default)]
+    pub conversions: Vec<String>,
     /// The permissions it needs, as they were found.
     #[serde(default)]
     pub rules: Vec<Rule>,

@@ -1,25 +1,30 @@
 //! A plan on the disk, all or nothing.
 //!
-//! First every new text is written beside its file; if that fails, those are removed and nothing has changed. Then a journal
-//! names them, and only then files are renamed into place. Whoever finds a journal finishes what it says, so an interruption
-//! leaves either everything as it was, or everything as it was meant.
+//! A journal names what is going to be written. Then every new text is written beside its file; if that fails, those are
+//! removed and nothing has changed. Then the journal says that all texts are there, and only then files are renamed into
+//! place. Whoever finds a journal takes back what it says or finishes it, so an interruption leaves either everything as it
+//! was, or everything as it was meant. One command at a time does this to a directory: it is locked, where it can be.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io,
     path::{Component, Path},
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::Plan;
+use super::{Change, Plan};
 use crate::Refusal;
 
 /// The journal, in the project.
 const JOURNAL: &str = ".kubewright-journal.json";
 
 /// What is left to do.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Journal {
+    /// The texts are still being written: nothing has been put into place.
+    #[serde(default)]
+    unfinished: bool,
     /// Files to rename: from, to.
     renames: Vec<(String, String)>,
     /// Files to remove.
@@ -29,21 +34,34 @@ struct Journal {
 impl Plan {
     /// Carries the plan out. If it cannot be, nothing changes.
     pub fn write(&self) -> Result<(), Refusal> {
+        if self.changes.is_empty() {
+            return Ok(());
+        }
+        let _lock = lock(&self.root);
         self.check_unchanged()?;
-        let mut staged = Journal {
-            renames: Vec::new(),
-            removals: Vec::new(),
-        };
-        if let Err(refusal) = self.stage(&mut staged) {
-            for (from, _) in &staged.renames {
-                _ = fs::remove_file(self.root.join(from));
-            }
-            self.remove_empty_directories();
+        let mut journal = self.journal();
+        if let Err(refusal) = self.stage(&mut journal) {
+            take_back(&self.root, &journal);
             return Err(refusal);
         }
-        finish(&self.root, &staged)?;
-        self.remove_empty_directories();
-        Ok(())
+        finish(&self.root, &journal)
+    }
+
+    fn journal(&self) -> Journal {
+        let mut journal = Journal {
+            unfinished: true,
+            ..Journal::default()
+        };
+        for Change { path, after, .. } in &self.changes {
+            match after {
+                Some(_) => {
+                    let temporary = format!("{path}.kubewright-new");
+                    journal.renames.push((temporary, path.clone()));
+                }
+                None => journal.removals.push(path.clone()),
+            }
+        }
+        journal
     }
 
     /// Files must still say what they said when the plan was made.
@@ -65,33 +83,41 @@ impl Plan {
         Ok(())
     }
 
-    fn stage(&self, staged: &mut Journal) -> Result<(), Refusal> {
-        for change in &self.changes {
-            let Some(text) = &change.after else {
-                staged.removals.push(change.path.clone());
-                continue;
-            };
-            let temporary = format!("{}.kubewright-new", change.path);
-            let path = self.root.join(&temporary);
+    fn stage(&self, journal: &mut Journal) -> Result<(), Refusal> {
+        if !self.root.exists() {
+            // A journal needs a place.
+            fs::create_dir_all(&self.root).map_err(|e| Refusal::io("create", &self.root, &e))?;
+        }
+        journal.write(&self.root)?;
+        let texts = self.changes.iter().filter_map(|it| it.after.as_ref());
+        for ((temporary, _), text) in journal.renames.iter().zip(texts) {
+            let path = self.root.join(temporary);
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent).map_err(|e| Refusal::io("create", parent, &e))?;
             }
-            staged.renames.push((temporary, change.path.clone()));
             fs::write(&path, text).map_err(|e| Refusal::io("write", &path, &e))?;
         }
-        let path = self.root.join(JOURNAL);
-        let text = serde_json::to_string(staged).unwrap_or_default();
+        journal.unfinished = false;
+        journal.write(&self.root)
+    }
+}
+
+impl Journal {
+    fn write(&self, root: &Path) -> Result<(), Refusal> {
+        let path = root.join(JOURNAL);
+        let text = serde_json::to_string(self).unwrap_or_default();
         let temporary = path.with_extension("tmp");
         let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path));
         written.map_err(|e| Refusal::io("write", &path, &e))
     }
 
-    /// Removes directories that the plan has emptied, or made for nothing.
-    fn remove_empty_directories(&self) {
-        for change in &self.changes {
-            let mut directory = Path::new(&change.path).parent();
+    /// Removes directories that were emptied, or made for nothing.
+    fn remove_empty_directories(&self, root: &Path) {
+        let renamed = self.renames.iter().map(|(_, to)| to);
+        for path in renamed.chain(&self.removals) {
+            let mut directory = Path::new(path).parent();
             while let Some(path) = directory.filter(|path| path.components().next().is_some()) {
-                if fs::remove_dir(self.root.join(path)).is_err() {
+                if fs::remove_dir(root.join(path)).is_err() {
                     break;
                 }
                 directory = path.parent();
@@ -100,9 +126,35 @@ impl Plan {
     }
 }
 
-/// Finishes what an interrupted command had begun to put into place. Says whether there was anything.
+/// Keeps other commands waiting until it is dropped, however this one ends. Where directories cannot be locked, it does not.
+fn lock(root: &Path) -> Option<File> {
+    let directory = File::open(root).ok()?;
+    directory.lock().ok()?;
+    Some(directory)
+}
+
+/// Removes what was written beside files.
+fn take_back(root: &Path, journal: &Journal) {
+    for (temporary, _) in &journal.renames {
+        // It need not have got so far.
+        _ = fs::remove_file(root.join(temporary));
+    }
+    journal.remove_empty_directories(root);
+    _ = fs::remove_file(root.join(JOURNAL));
+}
+
+/// Finishes what an interrupted command had begun to put into place, or takes back what it had prepared. Says whether there
+/// was anything.
 pub fn finish_interrupted(root: &Path) -> Result<bool, Refusal> {
     let path = root.join(JOURNAL);
+    let half = path.with_extension("tmp");
+    if !path.exists() && !half.exists() {
+        return Ok(false);
+    }
+    // Who is writing at this moment is not interrupted.
+    let _lock = lock(root);
+    // A journal that was not written to its end says nothing.
+    _ = fs::remove_file(half);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -130,7 +182,10 @@ pub fn finish_interrupted(root: &Path) -> Result<bool, Refusal> {
             "remove it",
         ));
     }
-    finish(root, &journal)?;
+    match journal.unfinished {
+        true => take_back(root, &journal),
+        false => finish(root, &journal)?,
+    }
     Ok(true)
 }
 
@@ -153,6 +208,7 @@ fn finish(root: &Path, journal: &Journal) -> Result<(), Refusal> {
             _ => {}
         }
     }
+    journal.remove_empty_directories(root);
     let path = root.join(JOURNAL);
     match fs::remove_file(&path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Refusal::io("remove", &path, &e)),

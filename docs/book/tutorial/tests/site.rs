@@ -27,7 +27,7 @@ fn site(title: &str) -> Site {
 async fn site_has_a_page_that_follows_it_and_comes_back() {
     let cluster = TestCluster::start().await;
     let operator = Operator::of("test", register);
-    operator.install(cluster.client()).await.unwrap();
+    operator.install_on(&cluster).await.unwrap();
     let manager = Manager::new(cluster.client());
     operator.add_to(&manager).unwrap();
     let running = cluster.run(&manager);
@@ -64,7 +64,7 @@ async fn site_has_a_page_that_follows_it_and_comes_back() {
 async fn site_without_a_title_is_refused() {
     let cluster = TestCluster::start().await;
     let operator = Operator::of("test", register);
-    operator.install(cluster.client()).await.unwrap();
+    operator.install_on(&cluster).await.unwrap();
 
     let sites: Api<Site> = Api::default_namespaced(cluster.client());
     let error = sites.create(&PostParams::default(), &site("")).await;

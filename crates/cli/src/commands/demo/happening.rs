@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ingress_manager::Change;
+use serde_json::{Value, json};
 
 use crate::commands::style::Style;
 
@@ -62,6 +63,29 @@ impl Happening {
                 format!("{kind}  {key:<14} {resource} {verb}")
             }
             Self::Reconcile(reconcile) => reconcile.line(style),
+        }
+    }
+
+    /// The same, for programs.
+    pub(super) fn value(&self) -> Value {
+        match self {
+            Self::Act(command) => json!({"what": "act", "command": command}),
+            Self::Found(text) => json!({"what": "found", "text": text}),
+            Self::Missed(text) => json!({"what": "missed", "text": text}),
+            Self::Event {
+                resource,
+                verb,
+                key,
+            } => json!({"what": "event", "resource": resource, "verb": verb, "key": key}),
+            Self::Reconcile(reconcile) => json!({
+                "what": "reconcile",
+                "key": reconcile.key,
+                "cause": reconcile.cause,
+                "outcome": reconcile.outcome.text(Style::Plain),
+                "failed": reconcile.outcome.is_failure(),
+                "took": reconcile.took.as_secs_f64(),
+                "queued": reconcile.queued,
+            }),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 
 use super::{
@@ -29,8 +30,19 @@ const REDRAW: Duration = Duration::from_millis(250);
 #[derive(Clone)]
 pub(super) struct Screen(Arc<Inner>);
 
+/// How things are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum View {
+    /// A picture, drawn again and again.
+    Picture,
+    /// A line for each thing that happens.
+    Lines,
+    /// The same, as JSON.
+    Json,
+}
+
 struct Inner {
-    live: bool,
+    view: View,
     style: Style,
     notes: Mutex<Notes>,
     news: Notify,
@@ -55,10 +67,9 @@ pub(super) struct Notes {
 }
 
 impl Screen {
-    /// A picture, or lines.
-    pub(super) fn new(live: bool, style: Style, server: String, join: String) -> Self {
+    pub(super) fn new(view: View, style: Style, server: String, join: String) -> Self {
         Self(Arc::new(Inner {
-            live,
+            view,
             style,
             notes: Mutex::new(Notes {
                 began: Instant::now(),
@@ -79,8 +90,10 @@ impl Screen {
 
     /// Shows a line, if lines are shown.
     pub(super) fn say(&self, line: &str) {
-        if !self.0.live {
-            print(&format!("{line}\n"));
+        match self.0.view {
+            View::Picture => {}
+            View::Lines => print(&format!("{line}\n")),
+            View::Json => self.document(json!({"what": "said", "text": line.trim()})),
         }
     }
 
@@ -96,8 +109,15 @@ impl Screen {
             notes.step = (number, of, title);
             notes.verdict = None;
         }
-        let title = self.0.style.bold(title);
-        self.say(&format!("\n{number}/{of} {title}"));
+        match self.0.view {
+            View::Json => {
+                self.document(json!({"what": "step", "number": number, "of": of, "title": title}));
+            }
+            View::Lines | View::Picture => {
+                let title = self.0.style.bold(title);
+                self.say(&format!("\n{number}/{of} {title}"));
+            }
+        }
         self.0.news.notify_one();
     }
 
@@ -115,7 +135,7 @@ impl Screen {
             Happening::Found(_) | Happening::Missed(_) => notes.verdict = Some(happening.clone()),
             Happening::Act(_) => {}
         }
-        if self.0.live {
+        if self.0.view == View::Picture {
             notes.recent.push_back((at, happening));
             while notes.recent.len() > REMEMBERED {
                 notes.recent.pop_front();
@@ -126,6 +146,11 @@ impl Screen {
         }
         // Under the lock, so that lines stand in the order in which things happened.
         let style = self.0.style;
+        if self.0.view == View::Json {
+            let mut document = happening.value();
+            document["seconds"] = at.as_secs_f64().into();
+            return self.document(document);
+        }
         print(&format!(
             "{} {}\n",
             style.dim(&clock(at)),
@@ -146,7 +171,7 @@ impl Screen {
 
     /// Draws the picture until it is dropped. Lines need no drawing.
     pub(super) async fn draw(&self, gauges: impl Fn() -> Gauges) {
-        if !self.0.live {
+        if self.0.view != View::Picture {
             return std::future::pending().await;
         }
         let picture = Picture::begin();
@@ -156,6 +181,10 @@ impl Screen {
             // Nothing to look at twice means nothing to wait for: news or time.
             let _ = tokio::time::timeout(REDRAW, self.0.news.notified()).await;
         }
+    }
+
+    fn document(&self, document: Value) {
+        print(&format!("{document}\n"));
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {

@@ -24,6 +24,7 @@ use super::{
 use crate::commands::{
     apply::{Action, Applier, Report, title},
     cluster::Cluster,
+    conversion::Endpoint,
     operator::definitions,
     program::{BuildError, Program, build_apart},
     session::Session,
@@ -48,6 +49,8 @@ pub(super) struct Cycle<'a> {
     /// Those that were applied last.
     pub(super) definitions: Vec<Value>,
     pub(super) building: Building,
+    /// Where versions are converted, if the cluster can call this machine.
+    pub(super) endpoint: Option<Endpoint>,
 }
 
 /// The cargo that is under way, if any: the number of its process group.
@@ -151,9 +154,17 @@ impl Cycle<'_> {
         saved: Option<SystemTime>,
     ) -> Result<(), Refusal> {
         let asked = program.clone();
-        let described = tokio::task::spawn_blocking(move || asked.describe())
+        let mut described = tokio::task::spawn_blocking(move || asked.describe())
             .await
             .map_err(|e| Refusal::new(e, "save a file to try again"))??;
+        let mut arguments = self.arguments.clone();
+        if let Some(endpoint) = &self.endpoint
+            && !described.conversions.is_empty()
+        {
+            endpoint.tell(&mut described);
+            // What the user says comes last.
+            arguments.splice(0..0, endpoint.flags());
+        }
         if described.definitions != self.definitions {
             let objects = definitions(&described)
                 .map_err(|e| Refusal::new(e, "look at the types of the operator's kinds"))?;
@@ -171,7 +182,7 @@ impl Cycle<'_> {
             child.stop().await;
         }
         self.address.send_replace(None);
-        let child = Child::start(&program.executable, &self.arguments, &self.screen).await?;
+        let child = Child::start(&program.executable, &arguments, &self.screen).await?;
         let ready = child.ready().await;
         let (pid, address) = (child.pid, child.address.clone());
         self.child = Some(child);

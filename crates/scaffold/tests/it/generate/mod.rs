@@ -3,7 +3,6 @@
 mod files;
 mod goldens;
 #[path = "../../../../resource/tests/it/golden/kinds/mod.rs"]
-#[allow(dead_code)]
 mod kinds;
 mod server;
 

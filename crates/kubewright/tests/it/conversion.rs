@@ -1,0 +1,297 @@
+//! Three versions of a kind, two conversions: by the operator itself, in a cluster of the same process, and over TLS.
+
+use std::{fs, time::SystemTime};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{
+    Api,
+    api::{Patch, PatchParams, PostParams},
+};
+use kubewright::{
+    apiserver::serve::certs::SelfSigned,
+    operator::{ConversionWebhook, Operator, OperatorError},
+    testing::TestCluster,
+};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+mod v1 {
+    use kube::CustomResource;
+    use kubewright::Schema;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+    #[kube(
+        group = "crew.example.com",
+        version = "v1",
+        kind = "Captain",
+        namespaced
+    )]
+    pub(super) struct CaptainSpec {
+        pub(super) ship: String,
+    }
+}
+
+mod v2 {
+    use kube::CustomResource;
+    use kubewright::Schema;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+    #[kube(
+        group = "crew.example.com",
+        version = "v2",
+        kind = "Captain",
+        namespaced
+    )]
+    #[kube(storage = false)]
+    pub(super) struct CaptainSpec {
+        pub(super) vessel: String,
+    }
+}
+
+mod v3 {
+    use kube::CustomResource;
+    use kubewright::Schema;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+    #[kube(
+        group = "crew.example.com",
+        version = "v3",
+        kind = "Captain",
+        namespaced
+    )]
+    #[kube(storage = false)]
+    pub(super) struct CaptainSpec {
+        pub(super) vessels: Vec<String>,
+    }
+}
+
+impl From<v1::Captain> for v2::Captain {
+    fn from(old: v1::Captain) -> Self {
+        let spec = v2::CaptainSpec {
+            vessel: old.spec.ship,
+        };
+        Self {
+            metadata: old.metadata,
+            spec,
+        }
+    }
+}
+
+impl From<v2::Captain> for v1::Captain {
+    fn from(new: v2::Captain) -> Self {
+        let spec = v1::CaptainSpec {
+            ship: new.spec.vessel,
+        };
+        Self {
+            metadata: new.metadata,
+            spec,
+        }
+    }
+}
+
+impl From<v2::Captain> for v3::Captain {
+    fn from(old: v2::Captain) -> Self {
+        let spec = v3::CaptainSpec {
+            vessels: vec![old.spec.vessel],
+        };
+        Self {
+            metadata: old.metadata,
+            spec,
+        }
+    }
+}
+
+impl TryFrom<v3::Captain> for v2::Captain {
+    type Error = &'static str;
+
+    fn try_from(new: v3::Captain) -> Result<Self, Self::Error> {
+        let mut vessels = new.spec.vessels.into_iter();
+        match (vessels.next(), vessels.next()) {
+            (Some(vessel), None) => Ok(Self {
+                metadata: new.metadata,
+                spec: v2::CaptainSpec { vessel },
+            }),
+            _ => Err("v2 has a place for one vessel"),
+        }
+    }
+}
+
+fn register(operator: &mut Operator) {
+    operator.api::<v1::Captain>();
+    operator.api::<v2::Captain>();
+    operator.api::<v3::Captain>();
+    operator.conversion::<v1::Captain, v2::Captain>();
+    operator.conversion::<v2::Captain, v3::Captain>();
+}
+
+/// Writes an object in the stored version and reads it in others, and the other way.
+async fn seen_through_all_versions(cluster: &TestCluster) {
+    let old: Api<v1::Captain> = Api::default_namespaced(cluster.client());
+    let newest: Api<v3::Captain> = Api::default_namespaced(cluster.client());
+    let spec = v1::CaptainSpec {
+        ship: "pequod".into(),
+    };
+    let made = v1::Captain::new("ahab", spec);
+    let made = old.create(&PostParams::default(), &made).await.unwrap();
+    let seen = newest.get("ahab").await.unwrap();
+    assert_eq!(seen.spec.vessels, ["pequod"]);
+    assert_eq!(seen.metadata.uid, made.metadata.uid);
+
+    let renamed = Patch::Merge(json!({"spec": {"vessels": ["nautilus"]}}));
+    newest
+        .patch("ahab", &PatchParams::default(), &renamed)
+        .await
+        .unwrap();
+    assert_eq!(old.get("ahab").await.unwrap().spec.ship, "nautilus");
+    let listed = newest.list(&Default::default()).await.unwrap();
+    assert_eq!(listed.items[0].spec.vessels, ["nautilus"]);
+
+    let too_many = Patch::Merge(json!({"spec": {"vessels": ["a", "b"]}}));
+    let refused = newest
+        .patch("ahab", &PatchParams::default(), &too_many)
+        .await
+        .unwrap_err();
+    let said = refused.to_string();
+    assert!(
+        said.contains("conversion webhook for crew.example.com/v3, Kind=Captain failed: "),
+        "{said}"
+    );
+    assert!(
+        said.contains("converting from v3 to v2: v2 has a place for one vessel"),
+        "{said}"
+    );
+    assert_eq!(old.get("ahab").await.unwrap().spec.ship, "nautilus");
+}
+
+#[test]
+fn objects_go_through_the_version_in_the_middle() {
+    let converter = Operator::of("crew", register).converter();
+    assert_eq!(converter.definitions(), ["captains.crew.example.com"]);
+    let object = |version: &str, spec: serde_json::Value| {
+        json!({"apiVersion": format!("crew.example.com/{version}"), "kind": "Captain",
+            "metadata": {"name": "ahab", "uid": "1"}, "spec": spec})
+    };
+    let newest = converter.convert(
+        &object("v1", json!({"ship": "pequod"})),
+        "crew.example.com/v3",
+    );
+    assert_eq!(
+        newest.unwrap(),
+        object("v3", json!({"vessels": ["pequod"]}))
+    );
+    let same = converter.convert(&object("v2", json!({"vessel": "a"})), "crew.example.com/v2");
+    assert_eq!(same.unwrap()["spec"]["vessel"], "a");
+    for (from, to, why) in [
+        ("v1", "crew.example.com/v9", "version v9 is not known"),
+        ("v9", "crew.example.com/v1", "version v9 is not known"),
+        (
+            "v1",
+            "other.example.com/v1",
+            "crew.example.com/v1, Kind=Captain cannot be converted to other.example.com/v1: another kind",
+        ),
+    ] {
+        let error = converter.convert(&object(from, json!({})), to).unwrap_err();
+        assert_eq!(error.to_string(), why);
+    }
+}
+
+#[test]
+fn types_of_different_kinds_do_not_convert() {
+    mod other {
+        use kube::CustomResource;
+        use kubewright::Schema;
+        use serde::{Deserialize, Serialize};
+
+        #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+        #[kube(group = "crew.example.com", version = "v1", kind = "Mate", namespaced)]
+        pub(super) struct MateSpec {
+            pub(super) ship: String,
+        }
+    }
+    impl From<v1::Captain> for other::Mate {
+        fn from(one: v1::Captain) -> Self {
+            other::Mate::new(
+                "mate",
+                other::MateSpec {
+                    ship: one.spec.ship,
+                },
+            )
+        }
+    }
+    impl From<other::Mate> for v1::Captain {
+        fn from(one: other::Mate) -> Self {
+            v1::Captain::new(
+                "captain",
+                v1::CaptainSpec {
+                    ship: one.spec.ship,
+                },
+            )
+        }
+    }
+    let operator = Operator::of("crew", |operator| {
+        operator.conversion::<v1::Captain, other::Mate>();
+    });
+    let error = operator.model().unwrap_err();
+    assert!(matches!(error, OperatorError::Conversion(..)), "{error}");
+}
+
+#[tokio::test]
+async fn a_cluster_of_a_test_has_its_objects_converted() {
+    let cluster = TestCluster::start().await;
+    Operator::of("crew", register)
+        .install_on(&cluster)
+        .await
+        .unwrap();
+    seen_through_all_versions(&cluster).await;
+    let fork = cluster.fork().await;
+    let newest: Api<v3::Captain> = Api::default_namespaced(fork.client());
+    assert_eq!(newest.get("ahab").await.unwrap().spec.vessels, ["nautilus"]);
+}
+
+#[tokio::test]
+async fn a_cluster_calls_the_operator_over_tls() {
+    let directory = std::env::temp_dir().join(format!("kubewright-convert-{}", std::process::id()));
+    let operator = Operator::of("crew", register);
+    let missing = ConversionWebhook::new(operator.converter(), &directory)
+        .err()
+        .unwrap();
+    assert!(
+        missing
+            .to_string()
+            .contains("cannot be used: tls.crt: No such file"),
+        "{missing}"
+    );
+    let made = SelfSigned::generate(["127.0.0.1"], SystemTime::now()).unwrap();
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("tls.crt"), &made.certificate_pem).unwrap();
+    fs::write(directory.join("tls.key"), &made.key_pem).unwrap();
+    let webhook = ConversionWebhook::new(operator.converter(), &directory).unwrap();
+    fs::remove_dir_all(&directory).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/convert", listener.local_addr().unwrap());
+    let serving = tokio::spawn(webhook.serve(listener));
+
+    let cluster = TestCluster::start().await;
+    operator.install(cluster.client()).await.unwrap();
+    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
+    let told = json!({"spec": {"conversion": {"strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"],
+        "clientConfig": {"url": url, "caBundle": STANDARD.encode(&made.ca_pem)},
+    }}}});
+    let name = "captains.crew.example.com";
+    definitions
+        .patch(name, &PatchParams::default(), &Patch::Merge(told))
+        .await
+        .unwrap();
+    seen_through_all_versions(&cluster).await;
+
+    serving.abort();
+    _ = serving.await;
+    let newest: Api<v3::Captain> = Api::default_namespaced(cluster.client());
+    let said = newest.get("ahab").await.unwrap_err().to_string();
+    assert!(said.contains("failed: Post \"https://127.0.0.1:"), "{said}");
+}

@@ -1,0 +1,3 @@
+//! An operator from outside: how it converts.
+
+mod conversion;
