@@ -54,14 +54,39 @@ fn accessor_error(path: &str, value: &Value, expected: &str) -> String {
 
 /// A value and its type, as Go prints them.
 fn go_value(value: &Value) -> (String, &'static str) {
+    let ty = match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::String(_) => "string",
+        Value::Number(n) if n.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    };
+    (printed(value), ty)
+}
+
+/// A value as `%v` prints it: `map[a:1 b:[x y]]`. Values nest no deeper than documents do.
+fn printed(value: &Value) -> String {
     match value {
-        Value::Null => ("<nil>".into(), "<nil>"),
-        Value::Bool(b) => (b.to_string(), "bool"),
-        Value::String(text) => (text.clone(), "string"),
-        Value::Number(n) if n.is_f64() => (go_float(n.as_f64().unwrap_or_default()), "float64"),
-        Value::Number(n) => (n.to_string(), "int64"),
-        Value::Array(_) => (value.to_string(), "[]interface {}"),
-        Value::Object(_) => (value.to_string(), "map[string]interface {}"),
+        Value::Null => "<nil>".into(),
+        Value::Bool(b) => b.to_string(),
+        Value::String(text) => text.clone(),
+        Value::Number(n) if n.is_f64() => go_float(n.as_f64().unwrap_or_default()),
+        Value::Number(n) => n.to_string(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(printed).collect();
+            format!("[{}]", items.join(" "))
+        }
+        Value::Object(fields) => {
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| *name);
+            let fields: Vec<String> = fields
+                .into_iter()
+                .map(|(name, value)| format!("{name}:{}", printed(value)))
+                .collect();
+            format!("map[{}]", fields.join(" "))
+        }
     }
 }
 
@@ -77,6 +102,22 @@ mod tests {
         assert_eq!(
             error,
             ".spec.replicas accessor error: x y is of the type string, expected map[string]interface{}"
+        );
+    }
+
+    #[test]
+    fn values_are_printed_as_go_prints_them() {
+        let error = |value: serde_json::Value| {
+            let object = json!({"replicas": value});
+            nested_i64(&object, ".replicas").expect_err("no number")
+        };
+        assert_eq!(
+            error(json!({"b": [1, "x"], "a": null})),
+            ".replicas accessor error: map[a:<nil> b:[1 x]] is of the type map[string]interface {}, expected int64"
+        );
+        assert_eq!(
+            error(json!([1, 1])),
+            ".replicas accessor error: [1 1] is of the type []interface {}, expected int64"
         );
     }
 }

@@ -3,7 +3,7 @@
 //! Fields belong together by name, items of a list only where the list is a map by its keys; other lists are compared as a
 //! whole.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::super::model::{ListType, Structural};
 
@@ -62,34 +62,28 @@ impl<'a> OldItems<'a> {
     /// The old item with the same keys.
     pub(super) fn of(&self, item: &Value) -> Option<Old<'a>> {
         let schema = self.schema?;
-        let value = find_by_keys(self.items, item, self.keys, Some(schema))?;
+        let value = find_by_keys(self.items, item, self.keys)?;
         Some(Old { value, schema })
     }
 }
 
-/// The item of a list that has the same keys; defaults stand in for what is missing.
-fn find_by_keys<'a>(
-    items: &'a [Value],
-    item: &Value,
-    keys: &[Box<str>],
-    schema: Option<&Structural>,
-) -> Option<&'a Value> {
+/// The item of a list that has the same keys. An item that lacks one, or has no scalar there, belongs to none.
+fn find_by_keys<'a>(items: &'a [Value], item: &Value, keys: &[Box<str>]) -> Option<&'a Value> {
     if keys.is_empty() {
         return None;
     }
-    let fields = item.as_object()?;
-    let default = |key: &str| schema?.property(key)?.default.as_deref();
-    let value = |fields: &'a Map<String, Value>, key: &str| fields.get(key);
-    let same = |other: &'a Map<String, Value>| {
+    let same = |other: &&Value| {
         keys.iter().all(|key| {
-            let own = fields.get(&**key).or_else(|| default(key));
-            let theirs = value(other, key).or_else(|| default(key).map(|d| d as &Value));
-            own == theirs
+            let own = scalar(item, key);
+            own.is_some() && own == scalar(other, key)
         })
     };
-    items
-        .iter()
-        .find(|other| other.as_object().is_some_and(same))
+    items.iter().find(same)
+}
+
+fn scalar<'v>(item: &'v Value, key: &str) -> Option<&'v Value> {
+    let value = item.get(key)?;
+    (!value.is_null() && !value.is_object() && !value.is_array()).then_some(value)
 }
 
 fn equal(new: &Value, old: &Value, schema: &Structural) -> bool {
@@ -100,8 +94,7 @@ fn equal(new: &Value, old: &Value, schema: &Structural) -> bool {
             }
             match (&schema.list, schema.items.as_deref()) {
                 (ListType::Map(keys), Some(items)) => a.iter().all(|item| {
-                    find_by_keys(b, item, keys, Some(items))
-                        .is_some_and(|old| equal(item, old, items))
+                    find_by_keys(b, item, keys).is_some_and(|old| equal(item, old, items))
                 }),
                 _ => a == b,
             }

@@ -103,3 +103,18 @@ fn what_did_not_change_may_stay_wrong() {
     );
     assert_eq!(texts(json!({"l": ["a"]})), ["l[0]"]);
 }
+
+#[test]
+fn an_item_without_keys_belongs_to_no_old_one() {
+    let schema = schema(
+        json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+        "items": {"type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "string", "maxLength": 1}}}}),
+    );
+    let wrong = |list: Value| -> Vec<String> {
+        let errors = validate_update(&list, Old::new(&list, &schema), &schema, &Path::root());
+        errors.iter().map(|e| e.field.clone()).collect()
+    };
+    assert!(wrong(json!([{"k": "1", "v": "bad"}])).is_empty());
+    assert_eq!(wrong(json!([{"v": "bad"}])), ["[0].v"]);
+    assert_eq!(wrong(json!([{"k": {}, "v": "bad"}])), ["[0].k", "[0].v"]);
+}
