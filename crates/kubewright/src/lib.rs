@@ -49,7 +49,9 @@ pub use kubewright_controlplane as controlplane;
 #[cfg(feature = "controller")]
 pub use kubewright_informer as informer;
 #[cfg(feature = "derive")]
-pub use kubewright_resource::{self as resource, __derive, CustomKind, Schema, custom_kind};
+pub use kubewright_resource::{
+    self as resource, __derive, CustomKind, Schema, custom_kind, round_trips,
+};
 #[cfg(feature = "server")]
 pub use kubewright_store as store;
 #[cfg(feature = "testing")]

@@ -10,8 +10,7 @@ use crate::{
     generate::{Generator, Rng},
 };
 
-/// An object that is not the same after its way to another version and back.
-#[derive(Debug)]
+/// An object that is not the same after its way to another version and back. `unwrap` and `expect` show it as it is displayed.
 pub struct Counterexample {
     /// The version where the way began, and the one it led to.
     pub versions: (String, String),
@@ -27,10 +26,14 @@ pub struct Counterexample {
     pub why: String,
 }
 
+/// How often a counterexample is tried to be made smaller.
+const SHRINKS: usize = 2000;
+
 /// Converts so many generated, valid objects of `A` to `B` and back, and compares. The first few are small.
 ///
-/// One line in a test, `round_trip::<v1::Captain, v2::Captain>(256).unwrap()`, and another for the way from `v2`; or
-/// [`Versions::check_round_trips`](super::Versions::check_round_trips) for all versions at once.
+/// One line in a test, `round_trip::<v1::Captain, v2::Captain>(256).unwrap()`, and another for the way from `v2`;
+/// [`Versions::check_round_trips`](super::Versions::check_round_trips) for all versions at once; or
+/// [`round_trips!`](crate::round_trips) for the whole test. What is found is made as small as it can be and still be wrong.
 pub fn round_trip<A, B>(cases: u64) -> Result<(), Box<Counterexample>>
 where
     A: CustomKind + DeserializeOwned + TryFrom<B, Error: fmt::Display>,
@@ -60,10 +63,94 @@ where
             there_and_back::<A, B>(&mut case)
         }) {
             case.why = why;
+            shrink::<A, B>(&mut case);
             return Err(case);
         }
     }
     Ok(())
+}
+
+/// Takes away what the object need not have to be valid and to be wrong on its way, one thing after the other.
+fn shrink<A, B>(case: &mut Counterexample)
+where
+    A: CustomKind + DeserializeOwned + TryFrom<B, Error: fmt::Display>,
+    B: CustomKind + TryFrom<A, Error: fmt::Display>,
+{
+    let mut tries = 0;
+    let mut smaller = true;
+    while smaller {
+        smaller = false;
+        for pointer in pointers(&case.before) {
+            tries += 1;
+            if tries > SHRINKS {
+                return;
+            }
+            let mut before = case.before.clone();
+            if !remove(&mut before, &pointer) || A::judge().create(&before).is_err() {
+                continue;
+            }
+            let mut less = Counterexample {
+                versions: case.versions.clone(),
+                seed: case.seed,
+                before: A::judge().with_defaults(&before),
+                between: Value::Null,
+                after: Value::Null,
+                why: String::new(),
+            };
+            if less.before == case.before {
+                continue;
+            }
+            if let Err(why) = there_and_back::<A, B>(&mut less) {
+                less.why = why;
+                *case = less;
+                smaller = true;
+                break;
+            }
+        }
+    }
+}
+
+/// Where something stands in the spec or the status, the outer before the inner.
+fn pointers(object: &Value) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut open = vec![String::from("/status"), String::from("/spec")];
+    while let Some(pointer) = open.pop() {
+        match object.pointer(&pointer) {
+            Some(Value::Object(fields)) => {
+                let below = fields
+                    .keys()
+                    .map(|key| key.replace('~', "~0").replace('/', "~1"));
+                open.extend(below.map(|key| format!("{pointer}/{key}")));
+            }
+            Some(Value::Array(items)) => {
+                open.extend((0..items.len()).map(|n| format!("{pointer}/{n}")));
+            }
+            _ => {}
+        }
+        out.push(pointer);
+    }
+    out.sort_by_key(|pointer| pointer.matches('/').count());
+    out
+}
+
+fn remove(object: &mut Value, pointer: &str) -> bool {
+    let Some((parent, key)) = pointer.rsplit_once('/') else {
+        return false;
+    };
+    match object.pointer_mut(parent) {
+        Some(Value::Object(fields)) => {
+            let key = key.replace("~1", "/").replace("~0", "~");
+            fields.remove(&key).is_some()
+        }
+        Some(Value::Array(items)) => match key.parse() {
+            Ok(n) if n < items.len() => {
+                items.remove(n);
+                true
+            }
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 fn there_and_back<A, B>(case: &mut Counterexample) -> Result<(), String>
@@ -121,8 +208,63 @@ impl fmt::Display for Counterexample {
         writeln!(f, "  before:  {}", self.before)?;
         writeln!(f, "  between: {}", self.between)?;
         writeln!(f, "  after:   {}", self.after)?;
-        write!(f, "  seed {}", self.seed)
+        writeln!(f, "  seed {}", self.seed)?;
+        write!(
+            f,
+            "what {to} has no place for can be kept in an annotation, and taken from there on the way back"
+        )
+    }
+}
+
+impl fmt::Debug for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
     }
 }
 
 impl std::error::Error for Counterexample {}
+
+/// A test, in one line: that conversion between versions loses nothing. The first type is the hub, the others convert to it and
+/// back, by `From` or `TryFrom`.
+///
+/// ```
+/// # extern crate kubewright_resource as kubewright;
+/// # mod v1 {
+/// #     use kube::CustomResource;
+/// #     use serde::{Deserialize, Serialize};
+/// #     #[derive(CustomResource, kubewright::Schema, Clone, Debug, Serialize, Deserialize)]
+/// #     #[kube(group = "crew.example.com", version = "v1", kind = "Ship", namespaced)]
+/// #     pub struct ShipSpec { pub masts: i32 }
+/// # }
+/// # mod v1beta1 {
+/// #     use kube::CustomResource;
+/// #     use serde::{Deserialize, Serialize};
+/// #     #[derive(CustomResource, kubewright::Schema, Clone, Debug, Serialize, Deserialize)]
+/// #     #[kube(group = "crew.example.com", version = "v1beta1", kind = "Ship", namespaced)]
+/// #     pub struct ShipSpec { pub poles: i32 }
+/// # }
+/// # impl From<v1beta1::Ship> for v1::Ship {
+/// #     fn from(old: v1beta1::Ship) -> Self {
+/// #         v1::Ship { metadata: old.metadata, spec: v1::ShipSpec { masts: old.spec.poles } }
+/// #     }
+/// # }
+/// # impl From<v1::Ship> for v1beta1::Ship {
+/// #     fn from(new: v1::Ship) -> Self {
+/// #         v1beta1::Ship { metadata: new.metadata, spec: v1beta1::ShipSpec { poles: new.spec.masts } }
+/// #     }
+/// # }
+/// kubewright::round_trips!(ships_lose_nothing: v1::Ship, v1beta1::Ship);
+/// # fn main() { ships_lose_nothing() }
+/// ```
+#[macro_export]
+macro_rules! round_trips {
+    ($test:ident: $hub:ty $(, $spoke:ty)+ $(,)?) => {
+        #[cfg_attr(test, test)]
+        fn $test() {
+            let versions = $crate::Versions::<$hub>::hub()$(.spoke::<$spoke>())+;
+            if let Err(lost) = versions.check_round_trips(256) {
+                panic!("{lost}");
+            }
+        }
+    };
+}

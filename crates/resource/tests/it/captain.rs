@@ -270,7 +270,10 @@ fn a_type_of_ones_own_keeps_its_description_whatever_its_name() {
         times: Vec<Time>,
         now: k8s_openapi::apimachinery::pkg::apis::meta::v1::Time,
     }
-    let schema = <Log as kubewright::__derive::JsonSchema>::json_schema(&mut Default::default());
+    let settings = schemars::generate::SchemaSettings::openapi3();
+    let settings = settings.with(|settings| settings.inline_subschemas = true);
+    let mut generator = settings.into_generator();
+    let schema = <Log as kubewright::__derive::JsonSchema>::json_schema(&mut generator);
     let fields = &schema.as_value()["properties"];
     assert_eq!(fields["times"]["items"]["description"], "When.");
     assert_eq!(

@@ -200,6 +200,79 @@ fn what_is_lost_is_found() {
     assert!(lost.why.ends_with(" and is lost"), "{lost}");
 }
 
+kubewright::round_trips!(sailors_lose_nothing: v1::Sailor, v1beta1::Sailor);
+
+#[test]
+fn what_is_lost_is_shown_as_small_as_it_can_be() {
+    let lost = round_trip::<v1::Sailor, forgetful::Sailor>(200).expect_err("the age is lost");
+    let fields: Vec<&String> = lost.before["spec"]
+        .as_object()
+        .expect("a spec")
+        .keys()
+        .collect();
+    assert_eq!(fields, ["age", "first", "last"]);
+    let shown = format!("{lost:?}");
+    let first = shown.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("crew.example.com/v1 to crew.example.com/v2 and back: .spec.age was "),
+        "{shown}"
+    );
+    assert!(shown.contains("can be kept in an annotation"), "{shown}");
+}
+
+#[test]
+fn lists_are_shrunk_too() {
+    mod from {
+        use kube::CustomResource;
+        use kubewright::Schema;
+        use serde::{Deserialize, Serialize};
+
+        #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+        #[kube(group = "crew.example.com", version = "v1", kind = "Fleet")]
+        pub(super) struct FleetSpec {
+            #[schema(max_items = 9)]
+            pub(super) ships: Vec<String>,
+            pub(super) flags: Option<Vec<String>>,
+        }
+    }
+    mod to {
+        use kube::CustomResource;
+        use kubewright::Schema;
+        use serde::{Deserialize, Serialize};
+
+        #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+        #[kube(group = "crew.example.com", version = "v2", kind = "Fleet")]
+        pub(super) struct FleetSpec {
+            pub(super) flagship: Option<String>,
+        }
+    }
+    impl From<from::Fleet> for to::Fleet {
+        fn from(from: from::Fleet) -> Self {
+            let flagship = from.spec.ships.into_iter().next();
+            let spec = to::FleetSpec { flagship };
+            to::Fleet {
+                metadata: from.metadata,
+                spec,
+            }
+        }
+    }
+    impl From<to::Fleet> for from::Fleet {
+        fn from(to: to::Fleet) -> Self {
+            let ships = to.spec.flagship.into_iter().collect();
+            let spec = from::FleetSpec { ships, flags: None };
+            from::Fleet {
+                metadata: to.metadata,
+                spec,
+            }
+        }
+    }
+    let lost = round_trip::<from::Fleet, to::Fleet>(200).expect_err("ships are lost");
+    let spec = &lost.before["spec"];
+    let size =
+        spec["ships"].as_array().map_or(0, Vec::len) + spec["flags"].as_array().map_or(0, Vec::len);
+    assert!(size <= 2, "{lost}");
+}
+
 #[test]
 fn versions_that_do_not_belong_together_are_refused() {
     let twice = sailors().same_as_hub(SameAsHub::new("v1"));
