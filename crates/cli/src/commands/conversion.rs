@@ -11,7 +11,13 @@ use std::{
     time::SystemTime,
 };
 
-use k8s_openapi::ByteString;
+use k8s_openapi::{
+    ByteString, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{
+    Api, Client,
+    api::{Patch, PatchParams},
+};
 use kubewright_apiserver::serve::certs::SelfSigned;
 use kubewright_scaffold::{Refusal, generate::Model};
 use serde_json::json;
@@ -79,13 +85,29 @@ impl Endpoint {
     }
 }
 
-/// What is not the case in a cluster that is not told where to ask.
+/// Has a cluster convert by name alone again, if a definition has it call a program of this machine: that may be gone, and
+/// objects that need to be converted can then be neither read nor deleted.
+pub(crate) async fn forget(client: &Client, definition: &str) -> kube::Result<()> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let found = api.get_opt(definition).await?;
+    let conversion = found.and_then(|it| it.spec.conversion);
+    let config = conversion.and_then(|it| it.webhook?.client_config);
+    let url = config.and_then(|it| it.url).unwrap_or_default();
+    if url.starts_with("https://127.0.0.1:") && url.ends_with("/convert") {
+        let none = json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}});
+        api.patch(definition, &PatchParams::default(), &Patch::Merge(none))
+            .await?;
+    }
+    Ok(())
+}
+
+/// What a cluster does with versions while nobody has told it where to ask.
 pub(crate) fn note(model: &Model) -> Option<String> {
     let names = model.conversions.join(", ");
     (!names.is_empty()).then(|| {
         format!(
-            "note: objects of {names} are not converted between versions in this cluster: only `kubewright dev` and \
-             `kubewright run` on a cluster of this machine have it call the operator for that"
+            "note: a cluster has objects of {names} converted between versions while `kubewright dev` or `kubewright run` \
+             runs the operator beside it; otherwise fields that the versions do not share are dropped"
         )
     })
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{
     apply::{Applier, Report},
     cluster::Cluster,
+    conversion::note,
     manifest,
     operator::duration,
     planned::{Output, here, project},
@@ -110,6 +111,9 @@ impl Manifest {
             false => Said::Shown,
         };
         let model = build(&project, said).map_err(Refusal::from)?.describe()?;
+        if let Some(note) = note(&model) {
+            eprintln!("{note}");
+        }
         let files = render(&model, &Settings::of(&project, &model), &[Target::Yaml])?;
         let mut objects = Vec::new();
         for file in files {

@@ -10,6 +10,7 @@ use kubewright_scaffold::{
 use serde_json::{Value, json};
 
 use super::{
+    conversion::note,
     exit::Exit,
     planned::{Output, project, say, tell},
     program::{Said, build},
@@ -85,6 +86,9 @@ impl Generate {
         let targets = self.targets(&project)?;
         let program = build(&project, Said::Kept).map_err(Refusal::from)?;
         let model = program.describe()?;
+        if let Some(note) = note(&model).filter(|_| !self.check) {
+            eprintln!("{note}");
+        }
         if self.stdout {
             return self.print(&project, &model, &targets);
         }

@@ -96,6 +96,40 @@ fn definitions_are_installed_and_uninstalled() {
     assert!(text.starts_with(&begins), "{text}");
 }
 
+/// An operator that converted is gone, and the cluster does not know.
+#[test]
+fn definitions_go_though_nobody_converts_their_objects() {
+    let server = Server::start_with(&[]);
+    let folder = Folder::new();
+    let path = operator(&folder).display().to_string();
+    let mut told = definition();
+    let mut other = told["spec"]["versions"][0].clone();
+    other["name"] = json!("v2");
+    told["spec"]["versions"][0]["storage"] = json!(false);
+    told["spec"]["versions"].as_array_mut().unwrap().push(other);
+    let captain = json!({"apiVersion": "crew.example.com/v1", "kind": "Captain",
+        "metadata": {"name": "hook", "namespace": "default"}, "spec": {"ship": "jolly"}});
+    let file = folder.path().join("told.yaml");
+    let path_of_file = file.display().to_string();
+    let deploy = |text: String| {
+        fs::write(&file, text).unwrap();
+        let line = ["deploy", "--file", &path_of_file, "-o", "json"];
+        actions(&done(&server, &line)).len()
+    };
+    assert_eq!(deploy(format!("{told}\n---\n{captain}\n")), 2);
+    // The object stays as it was stored.
+    told["spec"]["versions"][0]["storage"] = json!(true);
+    told["spec"]["versions"][1]["storage"] = json!(false);
+    told["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/convert"}}});
+    assert_eq!(deploy(told.to_string()), 1);
+    let gone = done(&server, &["uninstall", "--executable", &path, "-o", "json"]);
+    assert_eq!(
+        actions(&gone),
+        [format!("CustomResourceDefinition/{DEFINITION} deleted")]
+    );
+}
+
 #[test]
 fn a_manifest_is_deployed_in_order_and_undeployed() {
     let server = Server::start_with(&[]);

@@ -332,7 +332,8 @@ fn the_same_operator_runs_on_a_real_server() {
     let (text, status) = run.signal("TERM");
     assert!(status.success(), "{text}");
     project.note("stopped");
-    let gone = place.json(&format!("uninstall {flag}"));
+    // Servers with much to clean up take their time.
+    let gone = place.json(&format!("uninstall {flag} --timeout 15m"));
     assert_eq!(gone["objects"][0]["action"], "deleted");
     project.note("uninstalled");
 }

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::{
     generating,
-    process::Process,
+    process::{PATIENCE, Process},
     projects::{Place, files},
     server::Server,
     skipped,
@@ -260,6 +260,20 @@ fn a_port_that_is_taken_is_one_sentence() {
         assert!(sentence.starts_with(&begins), "{line}: {sentence}");
         assert!(sentence.contains("; choose another"), "{line}: {sentence}");
     }
+}
+
+#[test]
+fn a_second_dev_in_a_project_is_refused() {
+    let place = generating::project(generating::MODEL);
+    let mut first = Process::start(place.command("dev -o json"), None);
+    first.output_until(PATIENCE, |text| text.contains("\"cluster\""));
+    let sentence = refused(&place, &mut place.command("dev"));
+    assert!(
+        sentence.starts_with("`kubewright dev` already runs in this project; stop it first"),
+        "{sentence}"
+    );
+    let (text, status) = first.signal("INT");
+    assert!(status.success(), "{text}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     Refusal,
-    commands::{api, controller, targets},
+    commands::{api, controller, conversion::Conversion, targets},
     generate::stamp::{Mark, mark},
     names::Gvk,
     plan::Plan,
@@ -72,6 +72,19 @@ pub fn status(project: &Project) -> Result<Vec<PartStatus>, Refusal> {
                 Some(api::sample(project, resource)),
                 None,
             )?;
+        }
+        for other in project.matching(&resource.group, "", &resource.kind) {
+            let conversion = Conversion::new(project, resource, &other.version);
+            // Which versions it was copied from is not recorded: those whose conversion is there.
+            if let Some(text) = plan.read(&conversion.path())? {
+                let scaffolded = conversion.source(&text);
+                add(
+                    conversion.path(),
+                    Some(scaffolded),
+                    Some(conversion.register_line()),
+                )?;
+                add(conversion.test_path(), Some(conversion.test()), None)?;
+            }
         }
         for name in &resource.controllers {
             let gvk = Gvk {

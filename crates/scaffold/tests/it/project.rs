@@ -14,7 +14,7 @@ use kubewright_scaffold::{
         edit::Edit,
         new::{Dependency, NewProject},
         remove::Remove,
-        status::{State, status},
+        status::{PartStatus, State, status},
         version::AddVersion,
     },
     names::Gvk,
@@ -270,11 +270,32 @@ fn a_version_is_a_copy_that_is_not_stored() {
             .read("src/lib.rs")
             .contains("operator.api::<api::crew::v2::Captain>();")
     );
+    let line = "api::crew::v2::captain_from_v1::register(operator);";
+    assert!(directory.read("src/lib.rs").contains(line));
+    let states = status(&directory.open()).unwrap();
+    let new = |part: &&PartStatus| part.state == State::New;
+    assert_eq!(
+        states.iter().filter(new).count(),
+        states.len(),
+        "{states:?}"
+    );
+    let converts = "src/api/crew/v2/captain_from_v1.rs";
+    assert!(
+        states.iter().any(|part| part.path == converts),
+        "{states:?}"
+    );
     let remove = Remove::Version {
         group: String::new(),
         version: "v2".into(),
         kind: "Captain".into(),
     };
+    let test = directory.read("tests/captain_v1_v2.rs");
+    fs::write(directory.0.join("tests/captain_v1_v2.rs"), "mine").unwrap();
+    assert_eq!(
+        refused(&directory, |project| remove.plan(project, false)),
+        "tests/captain_v1_v2.rs has work in it; save what you need, then remove it with --force"
+    );
+    fs::write(directory.0.join("tests/captain_v1_v2.rs"), test).unwrap();
     directory.write(remove.plan(&directory.open(), false));
     assert!(!directory.0.join("src/api/crew/v2").exists());
     assert!(!directory.0.join("tests/captain_v1_v2.rs").exists());

@@ -28,7 +28,10 @@ use kubewright_controller::{
 use kubewright_scaffold::Refusal;
 use serde::Serialize;
 
-use super::cluster::{one_line, refused};
+use super::{
+    cluster::{one_line, refused},
+    conversion::forget,
+};
 use readiness::{Readiness, readiness};
 pub(crate) use report::Report;
 
@@ -161,6 +164,14 @@ impl<'a> Applier<'a> {
         let Some(api) = self.api_if_known(object).await? else {
             return Ok(Action::NotFound);
         };
+        if object
+            .types
+            .as_ref()
+            .is_some_and(|it| it.kind == "CustomResourceDefinition")
+        {
+            let forgotten = forget(&self.client, &name).await;
+            forgotten.map_err(|e| refused(&doing, &e))?;
+        }
         let how = DeleteParams {
             propagation_policy: Some(PropagationPolicy::Background),
             ..DeleteParams::default()

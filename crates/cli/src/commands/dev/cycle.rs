@@ -23,8 +23,8 @@ use super::{
 };
 use crate::commands::{
     apply::{Action, Applier, Report, title},
-    cluster::Cluster,
-    conversion::Endpoint,
+    cluster::{Cluster, refused},
+    conversion::{Endpoint, forget},
     operator::definitions,
     program::{BuildError, Program, build_apart},
     session::Session,
@@ -114,6 +114,13 @@ impl Cycle<'_> {
         self.building.stop();
         if let Some(child) = self.child.take() {
             child.stop().await;
+        }
+        let told = |definition: &&Value| !definition["spec"]["conversion"].is_null();
+        for definition in self.definitions.iter().filter(told) {
+            let name = definition["metadata"]["name"].as_str().unwrap_or_default();
+            if let Err(error) = forget(&self.client, name).await {
+                self.refused(&refused(format_args!("let go of {name}"), &error));
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which files there are, whose they are, and that all say the same.
 
-use std::{fs, process::Command};
+use std::{fs, io::Write, process::Command};
 
 use kubewright_scaffold::generate::{Model, Owner, Settings, Target, plan, render};
 use serde_json::{Value, json};
@@ -242,7 +242,8 @@ fn tool(name: &str, arguments: &[&str], directory: &Directory) -> Option<String>
     {
         Ok(output) => output,
         Err(_) => {
-            eprintln!("skipped: {name} is not installed");
+            // The harness keeps back what `eprintln!` writes when a test passes, so this goes around it.
+            let _ = writeln!(std::io::stderr(), "skipped: {name} is not installed");
             return None;
         }
     };
