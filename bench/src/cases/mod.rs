@@ -12,6 +12,7 @@ mod controllers;
 mod create;
 mod custom_definitions;
 mod custom_resources;
+mod custom_start;
 mod deployments;
 mod get;
 mod growth;
@@ -91,6 +92,7 @@ pub(crate) const ALL: [Case; 23] = [
     growth_tls::CASE,
     custom_resources::CASE,
     custom_definitions::CASE,
+    custom_start::CASE,
     cel::CASE,
     tool::CASE,
 ];

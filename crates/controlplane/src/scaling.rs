@@ -99,6 +99,11 @@ impl<K: Scalable> Change for Scaled<'_, K> {
         self.change.expected_uid()
     }
 
+    /// A kind may keep its replicas where its schema knows of none.
+    fn leaves_unknown(&self) -> bool {
+        true
+    }
+
     async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
         let kind = self.kind;
         let parent = old.ok_or_else(|| status::not_found(&kind.resource(), &cx.info.name))?;

@@ -88,12 +88,14 @@ impl<'a> TypeSchema<'a> {
     /// How a declared value merges.
     fn declared_shape(schema: &'a Structural, whole: bool) -> Kind<Self> {
         if schema.int_or_string {
-            return Kind::Scalar(Scalar::Any);
+            return Kind::Deduced;
         }
         let atomic = schema.atomic;
         let open = match &schema.additional {
             Additional::Schema(item) => Some(Self::declared(item)),
             Additional::Any => Some(Self::Deduced),
+            // An object that says nothing about its fields may have any. They are pruned later.
+            Additional::Unset if schema.properties.is_empty() && !whole => Some(Self::Deduced),
             _ => schema.preserve_unknown.then_some(Self::Deduced),
         };
         match (schema.kind, &schema.items) {
@@ -114,6 +116,7 @@ impl<'a> TypeSchema<'a> {
                 item: Self::declared(item),
             },
             (JsonKind::Boolean, _) => Kind::Scalar(Scalar::Boolean),
+            (JsonKind::String, _) if schema.any_scalar => Kind::Scalar(Scalar::Any),
             (JsonKind::String, _) => Kind::Scalar(Scalar::String),
             (JsonKind::Integer | JsonKind::Number, _) => Kind::Scalar(Scalar::Numeric),
             (JsonKind::Array, None) | (JsonKind::Any, _) => Kind::Deduced,

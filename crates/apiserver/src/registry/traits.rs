@@ -84,6 +84,11 @@ pub trait Change: Send + Sync {
         false
     }
 
+    /// The object may have fields that its kind does not know. They are judged with it and go before it is stored.
+    fn leaves_unknown(&self) -> bool {
+        false
+    }
+
     /// The object after the change. `None`: it does not exist yet.
     async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status>;
 }

@@ -50,7 +50,12 @@ pub(super) async fn run(
         Some(target) => target,
         None if resource.custom.is_none() => return Err(status::resource_not_found()),
         None if info.subresource.is_empty() => return Ok(page_not_found()),
-        None => return Err(status::not_found(&resource.group_resource(), &info.name)),
+        None => {
+            if let Some(text) = &resource.deprecation {
+                warnings.add(text.clone());
+            }
+            return Err(status::not_found(&resource.group_resource(), &info.name));
+        }
     };
     let user_agent = request
         .headers()

@@ -76,6 +76,10 @@ impl Change for Applied<'_> {
         self.target.subresource().is_none()
     }
 
+    fn leaves_unknown(&self) -> bool {
+        self.target.custom().is_some()
+    }
+
     async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
         let manager = managed::manager(self.target)
             .ok_or_else(|| status::internal("the kind keeps no managed fields"))?;
@@ -125,15 +129,7 @@ impl Applied<'_> {
                 normalize_typed(merged, ty)
                     .map_err(|e| self.not_of_the_kind(&named, &e.to_string()))
             }
-            Shape::Untyped => {
-                let mut merged = merged;
-                if let Some(custom) = self.target.custom() {
-                    custom
-                        .conform(&mut merged, false)
-                        .map_err(|e| Status::failure(500, "", e))?;
-                }
-                Ok(merged)
-            }
+            Shape::Untyped => Ok(merged),
         }
     }
 

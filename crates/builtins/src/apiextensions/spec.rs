@@ -4,7 +4,7 @@ use kubewright_machinery::{
     field::{self, ErrorList, Path, is_print},
     validation::names,
 };
-use kubewright_schema::structural::{Structural, check_structural, field_path::find_field};
+use kubewright_schema::structural::{Structural, field_path::find_field};
 use serde_json::Value;
 
 use super::{
@@ -32,6 +32,11 @@ pub(super) fn validate(spec: &Hoisted<'_>, old: Option<&Value>) -> ErrorList {
         &mut errors,
     );
     validate_presence(spec, old, &path, &mut errors);
+    if raw["preserveUnknownFields"].flag() && has_defaults(spec) {
+        let message = "must be false in order to use defaults in the schema";
+        let path = path.child("preserveUnknownFields");
+        errors.push(field::invalid(&path, &Value::Bool(true), message));
+    }
     let versions = path.child("versions");
     for (i, version) in spec.versions().iter().enumerate() {
         let path = versions.index(i);
@@ -186,6 +191,14 @@ fn validate_group(group: &str, path: &Path, errors: &mut ErrorList) {
         let message = "should be a domain with at least one dot";
         errors.push(field::invalid_str(path, group, message));
     }
+}
+
+fn has_defaults(spec: &Hoisted<'_>) -> bool {
+    spec.versions().iter().any(|version| {
+        schema::any_schema(&version["schema"]["openAPIV3Schema"], &mut |s| {
+            !s["default"].is_null()
+        })
+    })
 }
 
 /// Every version has a schema, unless the stored definition got away without.
@@ -360,13 +373,15 @@ fn validate_columns(columns: &Value, path: &Path, errors: &mut ErrorList) {
 }
 
 fn validate_selectable(fields: &Value, schema: &Value, path: &Path, errors: &mut ErrorList) {
-    let document = &schema["openAPIV3Schema"];
-    let Ok(compiled) = Structural::compile(document) else {
-        return;
+    let compiled = match Structural::compile(&schema["openAPIV3Schema"]) {
+        Ok(compiled) => compiled,
+        Err(e) => {
+            let parent = path.as_str().trim_end_matches(".selectableFields");
+            let path = Path::new(&format!("{parent}.schema.openAPIV3Schema"));
+            errors.push(field::invalid_str(&path, "", e.to_string()));
+            return;
+        }
     };
-    if !check_structural(document, path).is_empty() {
-        return;
-    }
     let mut known: Vec<String> = Vec::new();
     for (i, selectable) in fields.items().iter().enumerate() {
         let path = path.index(i).child("jsonPath");

@@ -149,3 +149,43 @@ fn what_was_ever_stored_must_stay() {
     let found = (rules.validate_update)(&new, &old);
     assert!(found.iter().any(|e| e.to_string().starts_with("status.storedVersions[0]: Invalid value: \"v1\": missing from spec.versions; v1 was previously a storage version")), "{found:?}");
 }
+
+#[test]
+fn selectable_fields_are_judged_even_in_a_schema_that_is_not_structural() {
+    let mut crd = property(json!({"type": "string", "anyOf": [{"type": "string"}]}));
+    crd["spec"]["versions"][0]["selectableFields"] =
+        json!([{"jsonPath": "a"}, {"jsonPath": ".b"}, {"jsonPath": ".a[0]"}]);
+    let found = errors(&crd);
+    for text in [
+        "spec.selectableFields[0].jsonPath: Invalid value: \"a\": is an invalid path: expected [ or . but got: a",
+        "spec.selectableFields[1].jsonPath: Invalid value: \".b\": is an invalid path: does not refer to a valid field",
+        "spec.selectableFields[2].jsonPath: Invalid value: \".a[0]\": is an invalid path: array notation is not allowed",
+    ] {
+        assert!(found.iter().any(|error| error == text), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn defaults_need_pruning() {
+    let mut crd = property(json!({"type": "string", "default": "x"}));
+    crd["spec"]["preserveUnknownFields"] = json!(true);
+    let text = "spec.preserveUnknownFields: Invalid value: true: must be false in order to use defaults in the schema";
+    let found = errors(&crd);
+    assert!(found.iter().any(|error| error == text), "{found:?}");
+}
+
+#[test]
+fn a_schema_that_cannot_be_made_is_not_judged_further() {
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": false, "anyOf": [{"default": 1}]});
+    let found = errors(&property(schema));
+    assert!(
+        !found.iter().any(|error| error.contains("structural")),
+        "{found:?}"
+    );
+    assert!(
+        found
+            .iter()
+            .any(|error| error.contains("must be true or undefined")),
+        "{found:?}"
+    );
+}

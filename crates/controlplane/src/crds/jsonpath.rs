@@ -111,7 +111,8 @@ impl Parser<'_> {
             return Some(filter);
         }
         let inner = &self.rest[1..];
-        if inner.starts_with(['\'', '"']) {
+        // Names are in single quotes; values in filters may be in either.
+        if inner.starts_with('\'') {
             self.rest = inner;
             let mut names = vec![self.quoted()?];
             while let Some(rest) = self.rest.trim_start().strip_prefix(',') {

@@ -222,6 +222,7 @@ impl<'a> Parts<'a> {
             schema: version.schema.clone(),
             cel: version.rules.clone(),
             has_status: version.has_status,
+            stored: version.name == definition.storage,
             scale: version.scale.clone(),
             terminating: definition.terminating,
         }

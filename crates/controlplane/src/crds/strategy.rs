@@ -16,6 +16,7 @@ use kubewright_machinery::{
 };
 use kubewright_schema::structural::{
     Structural,
+    coerce::{self, Passage},
     object::{self, ObjectRules, ScalePaths, Verdict},
 };
 use serde_json::Value;
@@ -34,6 +35,8 @@ pub(super) struct Rules {
     /// `x-kubernetes-validations`
     pub(super) cel: Arc<LazyRules>,
     pub(super) has_status: bool,
+    /// Objects are stored in this version. Defaults of another are not seen when they are read.
+    pub(super) stored: bool,
     pub(super) scale: Option<Scale>,
     pub(super) terminating: bool,
 }
@@ -51,7 +54,13 @@ impl Strategy for Main {
     }
 
     fn complete_new(&self, object: &mut Value) {
-        object::default_status(object, &self.0.schema);
+        if self.0.stored {
+            object::default_status(object, &self.0.schema);
+        }
+    }
+
+    fn conform(&self, object: &mut Value) {
+        self.0.conform(object);
     }
 
     fn prepare_for_update(&self, object: &mut Value, old: &Value) {
@@ -99,6 +108,10 @@ impl Strategy for Main {
 }
 
 impl Strategy for StatusOnly {
+    fn conform(&self, object: &mut Value) {
+        self.0.conform(object);
+    }
+
     fn prepare_for_update(&self, object: &mut Value, old: &Value) {
         object::prepare_for_status_update(object, old);
     }
@@ -113,6 +126,18 @@ impl Strategy for StatusOnly {
 }
 
 impl Rules {
+    /// What nobody knows goes, and so does what cannot be read.
+    fn conform(&self, object: &mut Value) {
+        let passage = Passage {
+            track: false,
+            drop_invalid: true,
+        };
+        if let Err(e) = coerce::conform(object, &self.schema, passage) {
+            // Nothing is refused where what is wrong is dropped.
+            tracing::error!(kind = %self.kind, "an object was not brought into shape: {e}");
+        }
+    }
+
     fn rules(&self) -> ObjectRules<'_> {
         ObjectRules {
             kind: &self.kind,

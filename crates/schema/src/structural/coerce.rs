@@ -98,9 +98,6 @@ fn decode_metadata(
     unknown: &mut Vec<String>,
 ) -> Result<Value, TypeError> {
     let kept = passage.drop_invalid.then(|| metadata.clone());
-    let resets = metadata["managedFields"]
-        .as_array()
-        .is_some_and(Vec::is_empty);
     let typed = decode_typed(Node::from_value(metadata)?, &OBJECT_META);
     let mut typed = match (typed, kept) {
         (Ok(typed), _) => typed,
@@ -118,10 +115,6 @@ fn decode_metadata(
             .value
             .as_object_mut()
             .map(|m| m.remove("creationTimestamp"));
-    }
-    if resets {
-        // An empty list of managers forgets them all; an absent one keeps them.
-        typed.value["managedFields"] = Value::Array(Vec::new());
     }
     Ok(typed.value)
 }

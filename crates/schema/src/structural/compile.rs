@@ -61,6 +61,12 @@ fn compile(schema: &Value, depth: usize) -> Result<Structural, CompileError> {
             )));
         }
     }
+    if props.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false)) {
+        return Err(CompileError(
+            "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
+                .into(),
+        ));
+    }
     let text = |key: &str| props.get(key).and_then(Value::as_str).unwrap_or_default();
     let flag = |key: &str| props.get(key).and_then(Value::as_bool).unwrap_or_default();
     let kind = Kind::parse(text("type")).unwrap_or_default();
@@ -101,6 +107,7 @@ fn compile(schema: &Value, depth: usize) -> Result<Structural, CompileError> {
         kind,
         nullable: flag("nullable"),
         int_or_string,
+        any_scalar: kind == Kind::String && !matches!(text("format"), "" | "byte"),
         preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
         embedded: flag("x-kubernetes-embedded-resource"),
         atomic: text("x-kubernetes-map-type") == "atomic",

@@ -14,6 +14,8 @@ pub struct Structural {
     pub nullable: bool,
     /// `x-kubernetes-int-or-string`
     pub int_or_string: bool,
+    /// A string with a format that may not be one when it is applied: all formats but `byte`.
+    pub any_scalar: bool,
     /// `x-kubernetes-preserve-unknown-fields`
     pub preserve_unknown: bool,
     /// `x-kubernetes-embedded-resource`

@@ -28,6 +28,9 @@ pub trait Strategy: Send + Sync + 'static {
     /// Whatever reading a new object back from storage would add: nobody judges that.
     fn complete_new(&self, _object: &mut Value) {}
 
+    /// Brings an object that was judged as it is into the shape that is stored.
+    fn conform(&self, _object: &mut Value) {}
+
     /// Like `prepare_for_create`, given the stored object.
     fn prepare_for_update(&self, _object: &mut Value, _old: &Value) {}
 

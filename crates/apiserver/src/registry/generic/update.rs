@@ -88,6 +88,9 @@ impl Generic {
         self.before_create(cx, &mut object)?;
         self.admit(cx, Operation::Create, &object, None, options.dry_run)
             .await?;
+        if change.leaves_unknown() {
+            self.strategy.conform(&mut object);
+        }
         // A resourceVersion on an object that is not there has never been refused.
         metadata_mut(&mut object).remove("resourceVersion");
         match self.store_new(cx, object, options.dry_run, false).await {
@@ -124,6 +127,9 @@ impl Generic {
         self.before_update(cx, &mut object, &old)?;
         self.admit(cx, Operation::Update, &object, Some(&old), options.dry_run)
             .await?;
+        if change.leaves_unknown() {
+            self.strategy.conform(&mut object);
+        }
         let mut object = self.normalize(object)?;
         keep_untouched_times(&mut object, &old);
         if should_delete(&object, &old) && self.strategy.should_delete_during_update(&object, &old)

@@ -130,21 +130,23 @@ fn judge_bound(
     all: &mut Findings,
 ) {
     let upper = words[1] == "less than";
-    let (broken, shown) = match n.as_i64().filter(|_| native) {
+    let (broken, shown, value) = match n.as_i64().filter(|_| native) {
         Some(n) => {
             let bound = bound as i64;
             let broken = if upper { n > bound } else { n < bound };
-            (broken || (exclusive && n == bound), bound.to_string())
+            let broken = broken || (exclusive && n == bound);
+            (broken, bound.to_string(), Value::from(n))
         }
         None => {
             let n = n.as_f64().unwrap_or_default();
             let broken = if upper { n > bound } else { n < bound };
-            (broken || (exclusive && n == bound), go_float(bound))
+            let broken = broken || (exclusive && n == bound);
+            (broken, go_float(bound), Value::from(n))
         }
     };
     if broken {
         let words = words[usize::from(exclusive)];
-        all.add(place, Fault::Invalid(Value::Number(n.clone())), |name| {
+        all.add(place, Fault::Invalid(value), |name| {
             format!("{name} in body should be {words} {shown}")
         });
     }

@@ -118,7 +118,13 @@ impl Finding {
                     ..field::not_supported(&at, "", &values)
                 }
             }
-            Fault::TooLong(most) => field::too_long(&at, usize::try_from(most).unwrap_or(0)),
+            Fault::TooLong(most) => match usize::try_from(most) {
+                Ok(most) => field::too_long(&at, most),
+                Err(_) => FieldError {
+                    detail: "value is too long".into(),
+                    ..field::too_long(&at, 0)
+                },
+            },
             Fault::TooMany { actual, most } => {
                 let count = |n: i64| usize::try_from(n).unwrap_or(0);
                 field::too_many(&at, count(actual), count(most))

@@ -1,5 +1,6 @@
 //! Kinds that are declared while the server runs, from the definition to the last object.
 
+mod apply;
 mod bad_input;
 mod cleanup;
 mod definitions;
