@@ -70,7 +70,7 @@ pub(crate) struct Bench {
 }
 
 /// All of them, in the order of the document.
-pub(crate) const ALL: [Case; 23] = [
+pub(crate) const ALL: [Case; 24] = [
     informer::CASE,
     informer_scale::CASE,
     informer_modes::CASE,

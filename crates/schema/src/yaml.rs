@@ -44,6 +44,7 @@ pub struct YamlError {
 /// Reads the first document of a YAML text. Empty text is `null`.
 pub fn parse_yaml(bytes: &[u8]) -> Result<Yaml, YamlError> {
     let text = errors::check_text(bytes)?;
+    errors::check_escapes(text)?;
     let mut tree = Tree::default();
     let Some(root) = tree.read(text)? else {
         return Ok(Yaml {

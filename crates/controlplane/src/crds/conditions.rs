@@ -106,8 +106,13 @@ pub(super) fn accept_names(crd: &mut Value, taken: &Taken, now: &str) -> bool {
             Err(message) => conflict = Some((reason, message)),
         }
     }
-    if !requested["categories"].is_null() {
-        names["categories"] = requested["categories"].clone();
+    match &requested["categories"] {
+        Value::Null => {
+            names
+                .as_object_mut()
+                .map(|names| names.remove("categories"));
+        }
+        categories => names["categories"] = categories.clone(),
     }
     let before = crd["status"].clone();
     crd["status"]["acceptedNames"] = names;

@@ -211,11 +211,17 @@ impl Definitions {
         };
         let group = crd["spec"]["group"].as_str().unwrap_or_default().to_owned();
         let mut taken = Taken::default();
-        for (_, entry) in installed
-            .iter()
-            .filter(|(other, e)| *other != name && e.group == group)
-        {
-            taken.add(&entry.accepted);
+        let own = Names::read(&crd["status"]["acceptedNames"]);
+        // Whoever has the names it wants is not in anybody's way.
+        if own != Names::read(&crd["spec"]["names"]) {
+            // A short name may not be what the definition is called by already.
+            taken.add(&own);
+            for (_, entry) in installed
+                .iter()
+                .filter(|(other, e)| *other != name && e.group == group)
+            {
+                taken.add(&entry.accepted);
+            }
         }
         let sound = webhook::ca_bundle_is_sound(&crd["spec"]["conversion"]);
         let now = rfc3339(self.environment.clock.now());

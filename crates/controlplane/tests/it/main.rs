@@ -3,3 +3,4 @@
 mod admission;
 mod client;
 mod plugins;
+mod rules;

@@ -37,6 +37,36 @@ pub(super) fn too_deep() -> YamlError {
     ))
 }
 
+/// Half of a character outside the first plane, as JSON escapes it, is no escape in YAML, and neither are both halves. Looked for
+/// where JSON is sent as YAML.
+pub(super) fn check_escapes(text: &str) -> Result<(), YamlError> {
+    if !text.trim_start().starts_with('{') || !text.contains("\\u") {
+        return Ok(());
+    }
+    let bytes = text.as_bytes();
+    let (mut at, mut line, mut quoted) = (0, 0, false);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\n' => line += 1,
+            b'"' => quoted = !quoted,
+            b'\\' if quoted => {
+                let surrogate = matches!(
+                    bytes.get(at + 1..at + 4),
+                    Some([b'u', b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F'])
+                );
+                if surrogate {
+                    let message = "found invalid Unicode character escape code";
+                    return Err(scanner_error(line, message));
+                }
+                at += 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
 /// The message for a text that could not be taken apart. Scanners count lines from one and never name the first;
 /// parsers count from zero.
 pub(super) fn scan(error: &ScanError, text: &str) -> YamlError {

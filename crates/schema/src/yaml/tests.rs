@@ -110,3 +110,23 @@ fn errors_read_as_in_go() {
         "yaml: invalid leading UTF-8 octet"
     );
 }
+
+#[test]
+fn json_that_escapes_halves_of_characters_is_no_yaml() {
+    let message = |text: &str| parse_yaml(text.as_bytes()).unwrap_err().to_string();
+    assert_eq!(
+        message(r#"{"a":"\ud83d\ude00"}"#),
+        "yaml: found invalid Unicode character escape code"
+    );
+    assert_eq!(
+        message("{\"a\":\n\"\\uD83D\"}"),
+        "yaml: line 2: found invalid Unicode character escape code"
+    );
+    for fine in [
+        r#"{"a":"\\ud83d"}"#,
+        r#"{"a":"\u00e9 \ud7ff"}"#,
+        "{a: '\\ud83d'}",
+    ] {
+        assert!(parse_yaml(fine.as_bytes()).is_ok(), "{fine}");
+    }
+}

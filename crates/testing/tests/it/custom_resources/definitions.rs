@@ -264,3 +264,21 @@ async fn a_version_that_is_not_served_is_not_there() {
     let group = http.get("/apis/example.com").await.ok();
     assert_eq!(group["versions"].as_array().unwrap().len(), 1);
 }
+
+#[tokio::test]
+async fn a_short_name_is_not_what_the_definition_is_called_already() {
+    let mut crd = simple(json!({}));
+    crd["spec"]["names"]["categories"] = json!(["all"]);
+    let (_cluster, http) = cluster(crd).await;
+    let names = json!({"spec": {"names": {"shortNames": ["widgets"], "categories": null}}});
+    http.patch(CRD, names).await.ok();
+    let crd = http.get(CRD).await.ok();
+    let accepted = condition(&crd, "NamesAccepted");
+    assert_eq!(accepted["status"], "False");
+    assert_eq!(accepted["reason"], "ShortNamesConflict");
+    assert_eq!(accepted["message"], "\"widgets\" is already in use");
+    assert_eq!(crd["status"]["acceptedNames"]["shortNames"], Value::Null);
+    assert_eq!(crd["status"]["acceptedNames"]["categories"], Value::Null);
+    // It was served before, and goes on.
+    http.post(WIDGETS, widget("a", json!({}))).await.ok();
+}

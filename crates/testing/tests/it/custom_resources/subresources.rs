@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use crate::http_client::APPLY;
+
 use super::{WIDGETS, at, cluster, definition, version, widget};
 
 fn with_subresources() -> serde_json::Value {
@@ -88,5 +90,37 @@ async fn scale_reads_and_writes_where_the_definition_says() {
     assert_eq!(
         bare["message"],
         "Internal error occurred: the spec replicas field \".spec.replicas\" does not exist"
+    );
+}
+
+#[tokio::test]
+async fn status_and_scale_are_applied_at_their_own_addresses() {
+    let (_cluster, http) = cluster(with_subresources()).await;
+    http.post(WIDGETS, widget("a", json!({"replicas": 1})))
+        .await
+        .ok();
+    let apply = async |path: &str, body: serde_json::Value| {
+        let path = format!("{}{path}", at("a"));
+        http.send(http::Method::PATCH, &path, APPLY, body.to_string())
+            .await
+    };
+    let mut object = widget("a", json!({"replicas": 9}));
+    object["status"] = json!({"replicas": 1});
+    let applied = apply("/status?fieldManager=s", object).await.ok();
+    assert_eq!(applied["spec"], json!({"replicas": 1}));
+    assert_eq!(applied["status"], json!({"replicas": 1}));
+    let first = &applied["metadata"]["managedFields"][0];
+    assert_eq!(first["subresource"], "status");
+    assert_eq!(first["fieldsV1"], json!({"f:status": {"f:replicas": {}}}));
+    let mut object = widget("a", json!({}));
+    object["status"] = json!({"replicas": 7});
+    let applied = apply("?fieldManager=s", object).await.ok();
+    assert_eq!(applied["status"], json!({"replicas": 1}));
+    let scale = json!({
+        "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 4},
+    });
+    apply("/scale?fieldManager=c", scale).await.refused_with(
+        409,
+        "Apply failed with 1 conflict: conflict with \"unknown\" using autoscaling/v1: .spec.replicas",
     );
 }
