@@ -10,7 +10,7 @@
 //! | `definition` | the parts of a definition that matter here |
 //! | `root` | the outline of a version: spec, status, and what is said of the whole |
 //! | `types` | the types of schemas, equal ones once |
-//! | `marks`, `literal` | what `#[schema(...)]` must add to a derived schema |
+//! | `marks`, `groups`, `literal` | what `#[schema(...)]` must add to a derived schema |
 //! | `descriptions`, `keywords` | what a type says of itself, and how schemas are read |
 //! | `naming`, `words` | the names of types |
 //! | `render`, `attributes`, `module` | their source |
@@ -22,6 +22,7 @@
 mod attributes;
 mod definition;
 mod descriptions;
+mod groups;
 mod keywords;
 mod literal;
 mod marks;

@@ -12,8 +12,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     descriptions::{Descriptions, Place, is_plain},
+    groups,
     keywords::{OF_THE_PLACE, is_int_or_string, key, properties, strings, text},
-    marks::marks,
+    marks,
     words::{field, pascal, singular},
 };
 
@@ -111,7 +112,7 @@ impl Types {
             let raw: Vec<(String, Value)> = raw
                 .filter_map(|key| Some((key.to_owned(), schema.get(key)?.clone())))
                 .collect();
-            super::marks::extend(&mut body.marks, &raw);
+            marks::extend(&mut body.marks, &raw);
         }
         id
     }
@@ -184,7 +185,7 @@ impl Types {
             derived.insert("description".to_owned(), json!(doc));
         }
         let nullable = schema.get("nullable") == Some(&json!(true));
-        let mut marks = marks(schema, &derived);
+        let mut marks = marks::marks(schema, &derived);
         if required && (nullable || schema.contains_key("default")) {
             marks.insert(0, "required".to_owned());
         }
@@ -336,8 +337,25 @@ impl Types {
                 json!(true),
             );
         }
+        let optional = |name: &str| {
+            let field = fields.iter().find(|field| field.json_name == name);
+            field.is_some_and(|field| !field.required)
+        };
+        let rules = wanted.get_mut("x-kubernetes-validations");
+        let groups = match rules.and_then(Value::as_array_mut) {
+            // Where the rules have no marks, they are said as a whole.
+            Some(rules) if rules.iter().all(|rule| marks::rule(rule).is_some()) => {
+                groups::take(rules, optional)
+            }
+            _ => Vec::new(),
+        };
+        if wanted.get("x-kubernetes-validations") == Some(&json!([])) && !groups.is_empty() {
+            wanted.remove("x-kubernetes-validations");
+        }
+        let mut marks = marks::marks(&wanted, &derived);
+        marks.extend(groups);
         let body = Body::Struct(Struct {
-            marks: marks(&wanted, &derived),
+            marks,
             doc,
             fields,
             open,

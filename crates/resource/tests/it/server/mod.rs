@@ -26,8 +26,11 @@ use crate::{
 };
 use place::Place;
 
-/// Objects that are tried of every kind, each in several ways.
-const CASES: u64 = 40;
+/// Objects that are tried of every kind, each in several ways: so many, or as many as `KUBEWRIGHT_TEST_CASES` says.
+fn cases() -> u64 {
+    let wanted = std::env::var("KUBEWRIGHT_TEST_CASES").ok();
+    wanted.and_then(|n| n.parse().ok()).unwrap_or(40)
+}
 
 /// What was compared, and how often the server refused.
 #[derive(Debug, Default)]
@@ -137,7 +140,7 @@ async fn agrees<K: CustomKind>(place: &Place, tally: &mut Tally) {
     let generator = Generator::of::<K>();
     let has_status = !K::manifest()["spec"]["versions"][0]["subresources"]["status"].is_null();
     let create = format!("{}?dryRun=All", place.path);
-    for seed in 0..CASES {
+    for seed in 0..cases() {
         let mut rng = Rng::new(seed);
         let mut object = generator.object(&mut rng).expect("there are valid ones");
         let name = format!("object-{seed}");
@@ -216,7 +219,7 @@ async fn forgives<K: CustomKind>(place: &Place, tally: &mut Tally) {
     let generator = Generator::of::<K>();
     let mut names = Vec::new();
     let mut probe = None;
-    for seed in 0..CASES {
+    for seed in 0..cases() {
         let mut rng = Rng::new(seed.wrapping_add(1000));
         let mut object = generator.object(&mut rng).expect("there are valid ones");
         for _ in 0..=rng.below(3) {
