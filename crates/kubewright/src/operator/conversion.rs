@@ -13,6 +13,9 @@ use super::Operator;
 #[derive(Clone, Default)]
 pub struct Converter(Vec<Arc<Pair>>);
 
+/// An object, and the version it is wanted in.
+type Convert = Box<dyn Fn(&Value, &str) -> Result<Value, ConversionError> + Send + Sync>;
+
 /// Two versions of a kind that convert into each other.
 pub(super) struct Pair {
     /// The definitions that the versions belong to: the same, if all is well.
@@ -20,7 +23,7 @@ pub(super) struct Pair {
     group: String,
     kind: String,
     versions: [String; 2],
-    convert: Box<dyn Fn(&Value, &str) -> Result<Value, ConversionError> + Send + Sync>,
+    convert: Convert,
 }
 
 impl Operator {

@@ -162,8 +162,15 @@ async fn a_definition_that_was_made_again_is_left_alone() {
         .await
         .ok();
     until_gone(&http, &at("held")).await;
-    // The old cleanup sees that nothing is left, and has nothing to do with the new definition.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    // A clean-up that begins now and ends: the old one has seen by then that nothing is left.
+    let mut other = simple(json!({}));
+    other["metadata"]["name"] = json!("gadgets.example.com");
+    other["spec"]["names"] = json!({"plural": "gadgets", "kind": "Gadget"});
+    http.post(CRDS, other).await.ok();
+    let gadgets = format!("{CRDS}/gadgets.example.com");
+    http.delete(&gadgets).await.ok();
+    until_gone(&http, &gadgets).await;
+    // It has nothing to do with the new definition.
     assert_eq!(http.get(CRD).await.ok()["metadata"]["uid"], uid);
     assert_eq!(terminating(&http).await, None);
 }
