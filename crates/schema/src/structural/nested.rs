@@ -54,7 +54,12 @@ fn accessor_error(path: &str, value: &Value, expected: &str) -> String {
 
 /// A value and its type, as Go prints them.
 fn go_value(value: &Value) -> (String, &'static str) {
-    let ty = match value {
+    (printed(value), go_type(value))
+}
+
+/// The type of a value without a schema, as Go's `%T` prints it.
+pub fn go_type(value: &Value) -> &'static str {
+    match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
         Value::String(_) => "string",
@@ -62,8 +67,7 @@ fn go_value(value: &Value) -> (String, &'static str) {
         Value::Number(_) => "int64",
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",
-    };
-    (printed(value), ty)
+    }
 }
 
 /// A value as `%v` prints it: `map[a:1 b:[x y]]`. Values nest no deeper than documents do.

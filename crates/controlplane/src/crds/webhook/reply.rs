@@ -4,6 +4,7 @@ use kubewright_machinery::{
     field::{self, Path, go_quote},
     validation::metadata_fields::{validate_annotations, validate_labels},
 };
+use kubewright_schema::structural::nested::go_type;
 use serde_json::{Map, Value};
 
 /// The objects of a review that succeeded.
@@ -223,17 +224,5 @@ fn check_entries(
         Ok(())
     } else {
         Err(field::aggregate(&errors))
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::String(_) => "string",
-        Value::Number(n) if n.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }
