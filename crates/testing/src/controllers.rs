@@ -1,6 +1,6 @@
 //! The built-in controllers on a test cluster.
 
-use kubewright_controllers::Controllers;
+use kubewright_builtin_controllers::Controllers;
 
 use crate::{cluster::TestCluster, managers::RunningManager};
 
@@ -11,7 +11,7 @@ impl TestCluster {
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
     /// use k8s_openapi::api::core::v1::ServiceAccount;
     /// use kube::Api;
-    /// use kubewright_controllers::Controllers;
+    /// use kubewright_builtin_controllers::Controllers;
     /// use kubewright_testing::TestCluster;
     ///
     /// let cluster = TestCluster::start().await;

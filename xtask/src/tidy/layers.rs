@@ -33,7 +33,7 @@ const LAYERS: [(u8, &[&str]); 5] = [
             "webhook",
         ],
     ),
-    (3, &["controlplane", "controllers"]),
+    (3, &["controlplane", "builtin-controllers"]),
     (4, &["testing", "cli", "scaffold", "kubewright"]),
 ];
 
@@ -64,7 +64,7 @@ const NEVER: [(&str, &[&str], &str); 3] = [
         "a controller sees the API only",
     ),
     (
-        "controllers",
+        "builtin-controllers",
         &["store", "store-redb", "store-etcd", "apiserver"],
         "built-in controllers see the API only, as everybody's do",
     ),
@@ -215,7 +215,7 @@ mod tests {
     fn some_edges_are_never_right() {
         assert!(!allowed("apiserver", "client"));
         assert!(!allowed("controller", "store"));
-        assert!(!allowed("controllers", "apiserver"));
+        assert!(!allowed("builtin-controllers", "apiserver"));
     }
 
     #[test]

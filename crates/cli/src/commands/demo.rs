@@ -25,8 +25,8 @@ use std::{
 
 use anyhow::ensure;
 use clap::Args;
+use kubewright_builtin_controllers::Controllers;
 use kubewright_controller::Manager;
-use kubewright_controllers::Controllers;
 use tokio::sync::oneshot;
 
 use actor::Actor;

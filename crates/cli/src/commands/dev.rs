@@ -30,7 +30,7 @@ use std::{
 
 use clap::Args;
 use kube::Client;
-use kubewright_controllers::Controllers;
+use kubewright_builtin_controllers::Controllers;
 use kubewright_scaffold::project::Project;
 use tokio::sync::watch;
 

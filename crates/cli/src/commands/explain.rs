@@ -8,8 +8,8 @@ mod text;
 
 use clap::Args;
 use kube::Client;
+use kubewright_builtin_controllers::Controllers;
 use kubewright_client::DiscoveryClient;
-use kubewright_controllers::Controllers;
 use kubewright_machinery::gvk::GroupVersion;
 use kubewright_scaffold::Refusal;
 use serde_json::Value;

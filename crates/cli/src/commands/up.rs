@@ -18,7 +18,7 @@ use kubewright_apiserver::{
     auth::TokenFile,
     serve::{ServeOptions, certs::SelfSigned, kubeconfig::Kubeconfig, serve},
 };
-use kubewright_controllers::Controllers;
+use kubewright_builtin_controllers::Controllers;
 use kubewright_controlplane::{ControlPlane, plane::FIRST};
 use kubewright_scaffold::Refusal;
 use kubewright_store::MemoryStore;

@@ -18,7 +18,7 @@ const PLACES: [&str; 8] = [
     "tests",
     "../workqueue/src",
     "../workqueue/tests",
-    "../controllers/tests",
+    "../builtin-controllers/tests",
     "../testing/tests",
     "../client/src",
     "../client/tests",

@@ -13,11 +13,11 @@ use kube::{
     Api, Resource,
     api::{DeleteParams, PostParams},
 };
+use kubewright_builtin_controllers::Controllers;
 use kubewright_controller::{
     Action, Context, Controller, ElectionConfig, Error, Manager, Request,
     create_or::create_or_update,
 };
-use kubewright_controllers::Controllers;
 use kubewright_testing::TestCluster;
 use tokio::time::Instant;
 

@@ -17,7 +17,7 @@ const FIELD_MANAGER: &str = "kube-controller-manager";
 /// A set of built-in controllers, to be added to a [`Manager`] or [run](Self::run) by itself.
 ///
 /// ```
-/// use kubewright_controllers::{Controllers, Name};
+/// use kubewright_builtin_controllers::{Controllers, Name};
 ///
 /// assert_eq!(Controllers::default().names().count(), 4);
 /// assert_eq!(Controllers::none().names().count(), 0);

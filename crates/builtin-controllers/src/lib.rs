@@ -19,7 +19,7 @@
 //! use k8s_openapi::api::core::v1::Namespace;
 //! use kube::Api;
 //! use kubewright_controller::{Manager, wait::wait_for_deletion};
-//! use kubewright_controllers::Controllers;
+//! use kubewright_builtin_controllers::Controllers;
 //!
 //! let manager = Manager::new(client.clone());
 //! Controllers::parse("*,-serviceaccount").unwrap().add_to(&manager).unwrap();

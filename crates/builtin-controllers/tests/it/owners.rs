@@ -5,8 +5,8 @@ use kube::{
     Api, ResourceExt,
     api::{ListParams, Patch, PatchParams, PropagationPolicy},
 };
+use kubewright_builtin_controllers::Controllers;
 use kubewright_controller::wait::{wait_for, wait_for_deletion};
-use kubewright_controllers::Controllers;
 use kubewright_testing::TestCluster;
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use std::sync::{
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use kube::client::Body;
-use kubewright_controllers::Controllers;
+use kubewright_builtin_controllers::Controllers;
 use kubewright_testing::TestCluster;
 use serde_json::{Value, json};
 use tower::service_fn;

@@ -7,9 +7,9 @@ use kube::{
     Api, ResourceExt,
     api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, PropagationPolicy},
 };
+use kubewright_builtin_controllers::Controllers;
 use kubewright_client::DynamicClient;
 use kubewright_controller::wait::{wait_for, wait_for_deletion};
-use kubewright_controllers::Controllers;
 use kubewright_testing::{RunningManager, TestCluster};
 use serde_json::{Value, json};
 

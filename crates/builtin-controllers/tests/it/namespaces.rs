@@ -8,8 +8,8 @@ use kube::{
     api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use kubewright_apiserver::request::Verb;
+use kubewright_builtin_controllers::Controllers;
 use kubewright_controller::wait::{wait_for, wait_for_deletion};
-use kubewright_controllers::Controllers;
 use kubewright_machinery::Status;
 use kubewright_testing::{Fault, Match, TestCluster};
 use serde_json::{Value, json};

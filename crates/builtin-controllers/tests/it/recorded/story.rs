@@ -12,9 +12,9 @@ use kube::{
     },
     config::{KubeConfigOptions, Kubeconfig},
 };
+use kubewright_builtin_controllers::Controllers;
 use kubewright_client::DynamicClient;
 use kubewright_controller::wait::{wait_for, wait_for_deletion};
-use kubewright_controllers::Controllers;
 use kubewright_testing::{RunningManager, TestCluster};
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, task::JoinHandle};
