@@ -24,7 +24,7 @@ use kubewright_apiserver::{
     clock::Clock,
     request::UserInfo,
 };
-use kubewright_controlplane::ControlPlane;
+use kubewright_kube_apiserver::KubeApiServer;
 use kubewright_machinery::Status;
 use parking_lot::Mutex;
 
@@ -55,7 +55,7 @@ impl Server {
     /// A new server in this process, with nothing in it.
     pub async fn in_process() -> Result<Self> {
         let clock = Arc::new(StillClock(Mutex::new(Timestamp::now())));
-        let plane = ControlPlane::builder()
+        let plane = KubeApiServer::builder()
             .clock(clock.clone())
             .authenticator(Arc::new(OneUser))
             .build()

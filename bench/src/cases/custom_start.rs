@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use http::{Method, Request, header};
 use kubewright_apiserver::body::Body;
-use kubewright_controlplane::ControlPlane;
+use kubewright_kube_apiserver::KubeApiServer;
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Bench, Case, OURS, millis, widgets};
@@ -46,11 +46,11 @@ fn turn(many: usize) -> anyhow::Result<Sample> {
 }
 
 fn measure(runtime: &Runtime, many: usize) -> anyhow::Result<Sample> {
-    let start = |builder: kubewright_controlplane::ControlPlaneBuilder| {
+    let start = |builder: kubewright_kube_apiserver::KubeApiServerBuilder| {
         let plane = runtime.block_on(builder.build());
         plane.map_err(|e| anyhow::anyhow!("no control plane: {}", e.message))
     };
-    let first = start(ControlPlane::builder())?;
+    let first = start(KubeApiServer::builder())?;
     for number in 0..many {
         let definition = widgets::definition(number);
         let code = runtime.block_on(post(&first, widgets::DEFINITIONS, definition))?;
@@ -64,7 +64,7 @@ fn measure(runtime: &Runtime, many: usize) -> anyhow::Result<Sample> {
         widgets::object(last, "first"),
     );
     let began = Instant::now();
-    let second = start(ControlPlane::builder().store(store))?;
+    let second = start(KubeApiServer::builder().store(store))?;
     let ready = began.elapsed();
     let code = runtime.block_on(post(&second, &path, object))?;
     let accepted = began.elapsed();
@@ -80,7 +80,7 @@ fn measure(runtime: &Runtime, many: usize) -> anyhow::Result<Sample> {
     })
 }
 
-async fn post(plane: &ControlPlane, path: &str, body: String) -> anyhow::Result<u16> {
+async fn post(plane: &KubeApiServer, path: &str, body: String) -> anyhow::Result<u16> {
     let request = Request::builder()
         .method(Method::POST)
         .uri(path)

@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context, ensure};
 use http::Request;
 use kubewright_apiserver::{body::Body, server::ApiServer};
-use kubewright_controlplane::ControlPlane;
+use kubewright_kube_apiserver::KubeApiServer;
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Bench, Case, micros, servers::VALUE_BYTES};
@@ -126,7 +126,7 @@ struct Filled {
 
 impl Filled {
     fn make(runtime: &Runtime, stored: u64) -> anyhow::Result<Self> {
-        let plane = runtime.block_on(ControlPlane::builder().build());
+        let plane = runtime.block_on(KubeApiServer::builder().build());
         let plane = plane.map_err(|e| anyhow::anyhow!("no control plane: {}", e.message))?;
         let (server, next) = (plane.server().clone(), Arc::new(AtomicU64::new(0)));
         runtime.block_on(fill_in_process(&server, &next, stored))?;

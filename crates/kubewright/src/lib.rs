@@ -9,7 +9,7 @@
 //! | always | [`schema`], [`merge`], [`protobuf`] | decoding by type, patches and server-side apply, the wire form |
 //! | always | [`cel`] | expressions: parser, type checker, costs, evaluation |
 //! | `derive` (default) | `resource`, `Schema`, `CustomKind` | custom resources from Rust types: definitions, validation, versions |
-//! | `server` (default) | `apiserver`, `controlplane`, `store` | API servers, the control plane, storage |
+//! | `server` (default) | `apiserver`, `kube_apiserver`, `store` | API servers, the control plane, storage |
 //! | `controller` | `client`, `informer`, `workqueue`, `controller` | what controllers are made of |
 //! | `operator` | `operator` | a program of APIs and controllers that runs itself and describes itself |
 //! | `mimalloc` | | the program allocates with mimalloc, which takes less time than the system's allocator |
@@ -44,10 +44,10 @@ pub use kubewright_apiserver as apiserver;
 pub use kubewright_client as client;
 #[cfg(feature = "controller")]
 pub use kubewright_controller as controller;
-#[cfg(feature = "server")]
-pub use kubewright_controlplane as controlplane;
 #[cfg(feature = "controller")]
 pub use kubewright_informer as informer;
+#[cfg(feature = "server")]
+pub use kubewright_kube_apiserver as kube_apiserver;
 #[cfg(feature = "derive")]
 pub use kubewright_resource::{
     self as resource, __derive, CustomKind, Schema, custom_kind, round_trips,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_controlplane::{ControlPlane, crds::in_process::Conversions, plane::FIRST};
+use kubewright_kube_apiserver::{FIRST_REVISION, KubeApiServer, crds::in_process::Conversions};
 use kubewright_store::{MemoryStore, Revision, Store};
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::{
 
 /// A cluster in this process. Any number may run at once; they share nothing. Dropped, it is gone.
 pub struct TestCluster {
-    plane: ControlPlane,
+    plane: KubeApiServer,
     store: MemoryStore,
     faults: Faults,
     clock: TestClock,
@@ -26,12 +26,12 @@ pub struct TestCluster {
 impl TestCluster {
     /// Starts an empty cluster: the initial namespaces and nothing else.
     pub async fn start() -> Self {
-        let store = MemoryStore::starting_at(FIRST);
+        let store = MemoryStore::starting_at(FIRST_REVISION);
         Self::on(store, TestClock::default(), Conversions::default()).await
     }
 
     async fn on(store: MemoryStore, clock: TestClock, conversions: Conversions) -> Self {
-        let plane = ControlPlane::builder()
+        let plane = KubeApiServer::builder()
             .store(Arc::new(store.clone()))
             .clock(Arc::new(clock.clone()))
             .conversions(conversions.clone())
@@ -99,8 +99,8 @@ impl TestCluster {
         Time::new(self)
     }
 
-    /// The control plane itself.
-    pub fn control_plane(&self) -> &ControlPlane {
+    /// The API server of the cluster.
+    pub fn api_server(&self) -> &KubeApiServer {
         &self.plane
     }
 

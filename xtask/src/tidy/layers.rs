@@ -33,7 +33,7 @@ const LAYERS: [(u8, &[&str]); 5] = [
             "webhook",
         ],
     ),
-    (3, &["controlplane", "builtin-controllers"]),
+    (3, &["kube-apiserver", "builtin-controllers"]),
     (4, &["testing", "cli", "scaffold", "kubewright"]),
 ];
 
@@ -165,7 +165,7 @@ mod tests {
     fn a_lower_layer_may_be_used() {
         assert!(allowed("store", "machinery"));
         assert!(allowed("apiserver", "schema"));
-        assert!(allowed("cli", "controlplane"));
+        assert!(allowed("cli", "kube-apiserver"));
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         assert!(!allowed("store", "apiserver"));
         assert!(!allowed("informer", "apiserver"));
         assert!(!allowed("cli", "testing"));
-        assert!(!allowed("controlplane", "kubewright"));
+        assert!(!allowed("kube-apiserver", "kubewright"));
     }
 
     #[test]

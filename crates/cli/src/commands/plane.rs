@@ -15,7 +15,7 @@ use kubewright_apiserver::{
     serve::{ServeOptions, certs::SelfSigned, kubeconfig::Kubeconfig, serve},
 };
 use kubewright_builtin_controllers::Controllers;
-use kubewright_controlplane::{ControlPlane, plane::FIRST};
+use kubewright_kube_apiserver::{FIRST_REVISION, KubeApiServer};
 use kubewright_store::MemoryStore;
 use tokio::{net::TcpListener, task::JoinSet};
 
@@ -25,7 +25,7 @@ use super::{in_process, up::write_private};
 
 /// A control plane with the built-in controllers. Dropped, all of it ends, and its kubeconfig is gone.
 pub(crate) struct Plane {
-    plane: ControlPlane,
+    plane: KubeApiServer,
     client: Client,
     /// Ends with this: the store's upkeep, the controllers, the server.
     tasks: JoinSet<()>,
@@ -37,8 +37,8 @@ impl Plane {
     pub(crate) async fn start(controllers: Controllers) -> anyhow::Result<Self> {
         let token = format!("{:032x}", rand::random::<u128>());
         let tokens = TokenFile::parse(&format!("{token},admin,admin,\"system:masters\"\n"))?;
-        let store = MemoryStore::starting_at(FIRST);
-        let plane = ControlPlane::builder()
+        let store = MemoryStore::starting_at(FIRST_REVISION);
+        let plane = KubeApiServer::builder()
             .store(Arc::new(store.clone()))
             .authenticator(Arc::new(tokens))
             .build()

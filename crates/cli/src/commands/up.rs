@@ -19,7 +19,7 @@ use kubewright_apiserver::{
     serve::{ServeOptions, certs::SelfSigned, kubeconfig::Kubeconfig, serve},
 };
 use kubewright_builtin_controllers::Controllers;
-use kubewright_controlplane::{ControlPlane, plane::FIRST};
+use kubewright_kube_apiserver::{FIRST_REVISION, KubeApiServer};
 use kubewright_scaffold::Refusal;
 use kubewright_store::MemoryStore;
 use serde_json::json;
@@ -81,8 +81,8 @@ impl Up {
         let address = listener.local_addr()?;
         let (mut tokens, token) = self.tokens()?;
         let own_token = in_process::token(&mut tokens);
-        let store = MemoryStore::starting_at(FIRST);
-        let plane = ControlPlane::builder()
+        let store = MemoryStore::starting_at(FIRST_REVISION);
+        let plane = KubeApiServer::builder()
             .store(Arc::new(store.clone()))
             .authenticator(Arc::new(tokens))
             .address(address.to_string())

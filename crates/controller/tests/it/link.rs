@@ -11,7 +11,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 /// A client, and the faults that strike it alone.
 pub(crate) fn link(cluster: &TestCluster) -> (Client, Faults) {
     let faults = Faults::default();
-    let server = cluster.control_plane().server().clone();
+    let server = cluster.api_server().server().clone();
     let service = FaultyServer::new(server, faults.clone());
     (Client::new(service, "default"), faults)
 }

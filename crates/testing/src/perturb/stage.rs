@@ -171,7 +171,7 @@ impl Stage {
             acts.started
         };
         let wire = Wire::new(Arc::downgrade(self), generation);
-        let server = self.cluster.control_plane().server().clone();
+        let server = self.cluster.api_server().server().clone();
         let client = kube::Client::new(Link::new(server, wire.clone()), "default");
         let mut builder = Manager::builder(client);
         if self.script.election {

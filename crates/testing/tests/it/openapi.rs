@@ -90,7 +90,7 @@ async fn index(service: &ApiServer) -> BTreeMap<String, String> {
 #[tokio::test]
 async fn every_document_is_that_of_the_real_server_to_the_byte() {
     let cluster = TestCluster::start().await;
-    let index = index(cluster.control_plane().server()).await;
+    let index = index(cluster.api_server().server()).await;
     let ours: Vec<(&str, &str)> = index
         .iter()
         .map(|(name, address)| {
@@ -105,7 +105,7 @@ async fn every_document_is_that_of_the_real_server_to_the_byte() {
 #[tokio::test]
 async fn every_address_of_the_index_leads_to_its_document() {
     let cluster = TestCluster::start().await;
-    let service = cluster.control_plane().server();
+    let service = cluster.api_server().server();
     for (name, address) in index(service).await {
         let (_, hash) = address.split_once("?hash=").expect("a hash");
         let answer = ask(service, &address, &[]).await;
@@ -125,7 +125,7 @@ async fn every_address_of_the_index_leads_to_its_document() {
 async fn operations_tell_their_kind_and_what_they_take() {
     let cluster = TestCluster::start().await;
     let answer = ask(
-        cluster.control_plane().server(),
+        cluster.api_server().server(),
         "/openapi/v3/apis/apps/v1",
         &[],
     )
@@ -158,7 +158,7 @@ async fn operations_tell_their_kind_and_what_they_take() {
 #[tokio::test]
 async fn the_second_version_is_one_document_in_two_forms() {
     let cluster = TestCluster::start().await;
-    let service = cluster.control_plane().server();
+    let service = cluster.api_server().server();
     let json = ask(service, "/openapi/v2", &[]).await;
     let document: Value = serde_json::from_slice(json.body()).expect("JSON");
     assert_eq!(document["swagger"], "2.0");
@@ -191,7 +191,7 @@ async fn the_second_version_is_one_document_in_two_forms() {
 #[tokio::test]
 async fn the_root_lists_them() {
     let cluster = TestCluster::start().await;
-    let answer = ask(cluster.control_plane().server(), "/", &[]).await;
+    let answer = ask(cluster.api_server().server(), "/", &[]).await;
     let root: Value = serde_json::from_slice(answer.body()).expect("JSON");
     let paths = root["paths"].as_array().expect("paths");
     for path in ["/openapi/v2", "/openapi/v3", "/openapi/v3/"] {

@@ -2,26 +2,29 @@
 
 use std::sync::Arc;
 
-use kubewright_controlplane::ControlPlane;
+use kubewright_kube_apiserver::KubeApiServer;
 use kubewright_store::{MemoryStore, Revision, memory::Limits};
 use kubewright_testing::{Faults, TestCluster, faults::FaultyServer};
 use serde_json::json;
 
 use crate::http_client::{Http, MAPS, event, map_with, revision_of};
 
-/// A control plane whose watchers may be no more than a few changes behind.
+/// A control server whose watchers may be no more than a few changes behind.
 async fn impatient(max_lag: u64) -> Http {
     let limits = Limits {
         max_lag,
         ..Limits::default()
     };
     let store = MemoryStore::with_limits(Revision(0), limits);
-    let plane = ControlPlane::builder()
+    let server = KubeApiServer::builder()
         .store(Arc::new(store))
         .build()
         .await
-        .expect("a control plane");
-    Http::on(FaultyServer::new(plane.server().clone(), Faults::default()))
+        .expect("a control server");
+    Http::on(FaultyServer::new(
+        server.server().clone(),
+        Faults::default(),
+    ))
 }
 
 #[tokio::test]

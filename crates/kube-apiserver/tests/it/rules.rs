@@ -8,7 +8,7 @@ fn every_test_that_the_rules_name_is_there() {
     let rules = fs::read_to_string(root.join("RULES.md")).expect("the rules");
     let mut tests = BTreeSet::new();
     for folder in [
-        "controlplane",
+        "kube-apiserver",
         "testing",
         "apiserver",
         "builtins",

@@ -1,4 +1,4 @@
-//! The control plane: an [`ApiServer`] with everything that a cluster's API has.
+//! [`KubeApiServer`]: an [`ApiServer`] that serves the API of a Kubernetes cluster.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ use crate::{
     openapi::BuiltInDescriptions,
 };
 
-/// Where a new store begins, so that no list is ever of revision 0, which means something else to clients.
-pub const FIRST: Revision = Revision(1);
+/// The revision at which a new store starts. It is not 0, because clients give resourceVersion 0 a special meaning.
+pub const FIRST_REVISION: Revision = Revision(1);
 
-/// A running control plane. Clones share it.
+/// An API server with the built-in kinds of Kubernetes. Clones share the server and its store.
 #[derive(Clone)]
-pub struct ControlPlane {
+pub struct KubeApiServer {
     server: ApiServer,
     store: Arc<dyn Store>,
 }
 
-/// Puts a [`ControlPlane`] together.
-pub struct ControlPlaneBuilder {
+/// Configures and builds a [`KubeApiServer`].
+pub struct KubeApiServerBuilder {
     store: Option<Arc<dyn Store>>,
     clock: SharedClock,
     authenticator: Arc<dyn Authenticator>,
@@ -39,10 +39,10 @@ pub struct ControlPlaneBuilder {
     conversions: Conversions,
 }
 
-impl ControlPlane {
-    /// A control plane in memory, open to everybody, until said otherwise.
-    pub fn builder() -> ControlPlaneBuilder {
-        ControlPlaneBuilder {
+impl KubeApiServer {
+    /// Returns a builder whose defaults are an in-memory store, anonymous authentication and no authorization.
+    pub fn builder() -> KubeApiServerBuilder {
+        KubeApiServerBuilder {
             store: None,
             clock: Arc::new(SystemClock),
             authenticator: Arc::new(Anonymous),
@@ -53,73 +53,78 @@ impl ControlPlane {
         }
     }
 
-    /// The server: a `tower::Service`, to be called or served.
+    /// Returns the server, a `tower::Service` that can be called directly or served on a socket.
     pub fn server(&self) -> &ApiServer {
         &self.server
     }
 
-    /// Where its objects live.
+    /// Returns the store that holds the objects.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 }
 
-impl ControlPlaneBuilder {
-    /// Where its objects live; in memory unless said otherwise.
+impl KubeApiServerBuilder {
+    /// Sets the store (default: a new [`MemoryStore`]).
     #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// The time.
+    /// Sets the clock (default: the system clock).
     #[must_use]
     pub fn clock(mut self, clock: SharedClock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Who is who.
+    /// Sets the authenticator (default: everybody is anonymous).
     #[must_use]
     pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
         self.authenticator = authenticator;
         self
     }
 
-    /// Who may what.
+    /// Sets the authorizer (default: allow everything).
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.authorizer = authorizer;
         self
     }
 
-    /// An admission plugin besides those of the control plane, asked after them and before the quota. What it makes of an
-    /// object of a declared kind is brought in line with the schema: unknown fields go, defaults come.
+    /// Adds an admission plugin. Plugins run in the order in which they are added, after the in-tree plugins and before
+    /// ResourceQuota. A custom object that a plugin has changed is pruned and defaulted by its schema again.
     #[must_use]
     pub fn plugin(mut self, plugin: Arc<dyn Plugin>) -> Self {
         self.plugins.push(plugin);
         self
     }
 
-    /// The host and port by which clients know the server.
+    /// Sets the host and port by which clients reach the server; discovery reports it.
     #[must_use]
     pub fn address(mut self, address: impl Into<String>) -> Self {
         self.address = address.into();
         self
     }
 
-    /// Functions that convert between versions of declared kinds, in place of what definitions say.
+    /// Sets functions that convert custom objects between versions, in place of the conversion that their CRD names.
     #[must_use]
     pub fn conversions(mut self, conversions: Conversions) -> Self {
         self.conversions = conversions;
         self
     }
 
-    /// Starts it: registers every kind and makes the namespaces that a cluster begins with.
-    pub async fn build(self) -> Result<ControlPlane, Status> {
+    /// Registers every kind, serves the CRDs that the store holds, and creates the namespaces and priority classes of a new
+    /// cluster.
+    ///
+    /// # Errors
+    ///
+    /// Returns the [`Status`] of the first read or write of the store that fails.
+    pub async fn build(self) -> Result<KubeApiServer, Status> {
         let store = self
             .store
-            .unwrap_or_else(|| Arc::new(MemoryStore::starting_at(FIRST)));
+            .unwrap_or_else(|| Arc::new(MemoryStore::starting_at(FIRST_REVISION)));
         let environment = Environment {
             store: store.clone(),
             clock: self.clock,
@@ -150,6 +155,6 @@ impl ControlPlaneBuilder {
         definitions.start(&server).await?;
         namespaces::bootstrap(&server).await?;
         admission::priority::bootstrap(&server).await?;
-        Ok(ControlPlane { server, store })
+        Ok(KubeApiServer { server, store })
     }
 }

@@ -2,22 +2,22 @@
 
 use http::{Request, header};
 use kubewright_apiserver::body::Body;
-use kubewright_controlplane::{ControlPlane, ControlPlaneBuilder};
+use kubewright_kube_apiserver::{KubeApiServer, KubeApiServerBuilder};
 use serde_json::Value;
 
 /// The longest answer that a test reads.
 const LONGEST: usize = 1 << 20;
 
-pub(crate) struct Client(ControlPlane);
+pub(crate) struct Client(KubeApiServer);
 
 impl Client {
     pub(crate) async fn new() -> Self {
-        Self::of(ControlPlane::builder()).await
+        Self::of(KubeApiServer::builder()).await
     }
 
-    pub(crate) async fn of(plane: ControlPlaneBuilder) -> Self {
-        let plane = plane.build().await;
-        Self(plane.expect("a control plane in memory starts"))
+    pub(crate) async fn of(server: KubeApiServerBuilder) -> Self {
+        let server = server.build().await;
+        Self(server.expect("a control server in memory starts"))
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {

@@ -7,7 +7,7 @@ use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
     request::RequestContext,
 };
-use kubewright_controlplane::ControlPlane;
+use kubewright_kube_apiserver::KubeApiServer;
 use kubewright_machinery::{Status, gvk::GroupResource, status};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ impl Plugin for Meddling {
 
 async fn meddled() -> (Client, Arc<Meddling>) {
     let plugin = Arc::new(Meddling::default());
-    let client = Client::of(ControlPlane::builder().plugin(plugin.clone())).await;
+    let client = Client::of(KubeApiServer::builder().plugin(plugin.clone())).await;
     let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
         "known": {"type": "string"},
         "colour": {"type": "string", "default": "blue"},

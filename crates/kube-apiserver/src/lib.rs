@@ -1,0 +1,38 @@
+//! The Kubernetes API server: the built-in kinds, in-tree admission and custom resources on [`kubewright_apiserver`].
+//!
+//! This crate stands to `kubewright-apiserver` as cmd/kube-apiserver stands to k8s.io/apiserver. [`KubeApiServer`] registers
+//! every stable kind of the catalog over the generic registry, applies the rules of `kubewright-builtins`, and adds the special
+//! cases (namespaces, services, pods), the reviews that are answered and never stored, and the namespaces of a new cluster.
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! use kubewright_apiserver::body::Body;
+//! use kubewright_kube_apiserver::KubeApiServer;
+//!
+//! let api = KubeApiServer::builder().build().await.unwrap();
+//! let request = http::Request::get("/api/v1/namespaces/default").body(Body::empty()).unwrap();
+//! assert_eq!(api.server().handle(request).await.status(), 200);
+//! # });
+//! ```
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`admission`] | the in-tree admission plugins |
+//! | [`crds`] | custom resources: CustomResourceDefinitions and the kinds that they define |
+//! | [`kinds`] | resources built from the catalog; strategies, tables, conversion |
+//! | [`openapi`] | descriptions of the built-in types |
+//! | [`subresources`] | `status`, `scale`, `binding`, `eviction`, `token` and the others |
+//! | [`reviews`] | token and access reviews |
+//! | `scaling` | the logic that every `scale` subresource shares |
+//! | `server` | [`KubeApiServer`] and its builder |
+
+pub mod admission;
+pub mod crds;
+pub mod kinds;
+pub mod openapi;
+pub mod reviews;
+mod scaling;
+mod server;
+pub mod subresources;
+
+pub use server::{FIRST_REVISION, KubeApiServer, KubeApiServerBuilder};
