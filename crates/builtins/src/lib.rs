@@ -42,7 +42,6 @@ pub mod general;
 mod generated;
 mod go_json;
 mod internal_form;
-mod json;
 mod meta;
 mod networking;
 mod node;
@@ -54,5 +53,7 @@ pub mod scale;
 mod scheduling;
 mod storage;
 mod table;
+
+use kubewright_machinery::json;
 
 pub use rules::{Grace, GraceFn, KindRules, Propagation, rules};

@@ -56,7 +56,6 @@ mod decl;
 mod env;
 mod escape;
 mod functions;
-mod go_text;
 pub mod limits;
 mod parser;
 mod program;

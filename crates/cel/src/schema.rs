@@ -7,6 +7,7 @@
 //! Schemas of embedded resources always have `apiVersion`, `kind` and `metadata` with `name` and `generateName`;
 //! [`Schema::with_object_meta`] adds them to the schema of a whole resource.
 
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
@@ -88,9 +89,6 @@ pub enum ListType {
     Map,
 }
 
-/// The deepest schema that is read.
-const MAX_DEPTH: usize = 120;
-
 impl Schema {
     /// A schema with a `type` and nothing else.
     pub fn of_kind(kind: SchemaKind) -> Self {
@@ -102,7 +100,7 @@ impl Schema {
 
     /// Reads the JSON of an OpenAPI v3 schema. What lies deeper than 120 levels is left out.
     pub fn from_json(json: &Json) -> Self {
-        Self::read(json, MAX_DEPTH)
+        Self::read(json, DOCUMENT_DEPTH)
     }
 
     /// This schema with the properties that every resource has.

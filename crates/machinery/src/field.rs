@@ -6,7 +6,7 @@ use std::{collections::HashSet, fmt};
 
 use serde_json::Value;
 
-pub use crate::go_text::{go_float, go_json, go_json_of, go_quote, is_print};
+use crate::go;
 
 /// A path to a field: `spec.containers[0].name`. Extending it costs one allocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -187,7 +187,7 @@ pub fn invalid(path: &Path, value: &Value, detail: impl Into<String>) -> FieldEr
 
 /// A string breaks a rule.
 pub fn invalid_str(path: &Path, value: &str, detail: impl Into<String>) -> FieldError {
-    error(ErrorKind::Invalid, path, Some(go_quote(value)), detail)
+    error(ErrorKind::Invalid, path, Some(go::quote(value)), detail)
 }
 
 /// A value breaks a rule, and is printed as given.
@@ -220,10 +220,15 @@ pub fn not_supported(path: &Path, value: &str, supported: &[&str]) -> FieldError
     let detail = if supported.is_empty() {
         String::new()
     } else {
-        let list: Vec<String> = supported.iter().map(|s| go_quote(s)).collect();
+        let list: Vec<String> = supported.iter().map(|s| go::quote(s)).collect();
         format!("supported values: {}", list.join(", "))
     };
-    error(ErrorKind::NotSupported, path, Some(go_quote(value)), detail)
+    error(
+        ErrorKind::NotSupported,
+        path,
+        Some(go::quote(value)),
+        detail,
+    )
 }
 
 /// Longer than allowed, in bytes. The value itself is not printed.
@@ -310,9 +315,9 @@ pub fn aggregate(errors: &[FieldError]) -> String {
 
 fn print(value: &Value) -> String {
     match value {
-        Value::String(text) => go_quote(text),
-        Value::Number(n) if n.is_f64() => go_float(n.as_f64().unwrap_or_default()),
-        other => go_json(other),
+        Value::String(text) => go::quote(text),
+        Value::Number(n) if n.is_f64() => go::float(n.as_f64().unwrap_or_default()),
+        other => go::json(other),
     }
 }
 

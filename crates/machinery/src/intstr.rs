@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-use crate::field::go_quote;
+use crate::go;
 
 /// A number or a string.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -67,8 +67,8 @@ impl IntOrString {
             };
             IntOrStringError(format!(
                 "invalid value {}: strconv.Atoi: parsing {}: {reason}",
-                go_quote(text),
-                go_quote(digits)
+                go::quote(text),
+                go::quote(digits)
             ))
         })?;
         let product = i128::from(percent) * i128::from(total);

@@ -17,6 +17,10 @@
 //! | [`quantity`] | `500m`, `1536Mi` |
 //! | [`intstr`] | a number or a percentage |
 //! | [`time`] | points in time, durations and ages |
+//! | [`calendar`] | dates from days and back |
+//! | [`json`] | reading and writing decoded objects, with Go's zero values |
+//! | [`go`] | text as Go prints it: quoting, `%v`, floats, JSON, base64 |
+//! | [`limits`] | the depth to which documents and values may nest |
 //! | [`validation`] | the rules for names, metadata and label selectors |
 //! | [`field`] | field paths and field errors, which add up to a 422 |
 //! | [`status`] | [`Status`], and a constructor for every error the API server answers with |
@@ -70,14 +74,17 @@
 //! assert_eq!(gone.message, r#"deployments.apps "web" not found"#);
 //! ```
 
+pub mod calendar;
 pub mod condition;
 pub mod field;
 pub mod fields;
 pub mod generate_name;
-mod go_text;
+pub mod go;
 pub mod gvk;
 pub mod intstr;
+pub mod json;
 pub mod labels;
+pub mod limits;
 pub mod meta;
 pub mod owner;
 pub mod quantity;

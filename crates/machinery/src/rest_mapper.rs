@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    field::go_quote,
+    go,
     gvk::{GroupKind, GroupVersion, GroupVersionKind, GroupVersionResource},
 };
 
@@ -198,17 +198,17 @@ impl RestMapper for StaticRestMapper {
 }
 
 fn no_kind(kind: &GroupKind, versions: &[String]) -> String {
-    let name = go_quote(&kind.kind);
+    let name = go::quote(&kind.kind);
     let mut versions: Vec<String> = versions
         .iter()
-        .map(|v| go_quote(&GroupVersion::new(&kind.group, v).to_string()))
+        .map(|v| go::quote(&GroupVersion::new(&kind.group, v).to_string()))
         .collect();
     versions.sort();
     versions.dedup();
     match versions.as_slice() {
         [] => format!(
             "no matches for kind {name} in group {}",
-            go_quote(&kind.group)
+            go::quote(&kind.group)
         ),
         [one] => format!("no matches for kind {name} in version {one}"),
         many => format!(

@@ -8,7 +8,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    field::{self, FieldError, go_quote},
+    field::{self, FieldError},
+    go,
     gvk::{GroupKind, GroupResource},
 };
 
@@ -185,7 +186,7 @@ pub fn forbidden(resource: &GroupResource, name: &str, cause: impl fmt::Display)
     } else if name.is_empty() {
         format!("{resource} is forbidden: {cause}")
     } else {
-        format!("{resource} {} is forbidden: {cause}", go_quote(name))
+        format!("{resource} {} is forbidden: {cause}", go::quote(name))
     };
     Status::failure(403, "Forbidden", message).with_details(of(resource, name))
 }
@@ -195,7 +196,7 @@ pub fn not_found(resource: &GroupResource, name: &str) -> Status {
     Status::failure(
         404,
         "NotFound",
-        format!("{resource} {} not found", go_quote(name)),
+        format!("{resource} {} not found", go::quote(name)),
     )
     .with_details(of(resource, name))
 }
@@ -229,7 +230,7 @@ pub fn already_exists(resource: &GroupResource, name: &str) -> Status {
     Status::failure(
         409,
         "AlreadyExists",
-        format!("{resource} {} already exists", go_quote(name)),
+        format!("{resource} {} already exists", go::quote(name)),
     )
     .with_details(of(resource, name))
 }
@@ -241,7 +242,7 @@ pub fn generate_name_conflict(resource: &GroupResource, name: &str) -> Status {
         "AlreadyExists",
         format!(
             "{resource} {} already exists, the server was not able to generate a unique name for the object",
-            go_quote(name)
+            go::quote(name)
         ),
     )
     .with_details(of(resource, name))
@@ -263,7 +264,7 @@ pub fn conflict(resource: &GroupResource, name: &str, cause: impl fmt::Display) 
         "Conflict",
         format!(
             "Operation cannot be fulfilled on {resource} {}: {cause}",
-            go_quote(name)
+            go::quote(name)
         ),
     )
     .with_details(of(resource, name))
@@ -305,7 +306,7 @@ pub fn invalid(kind: &GroupKind, name: &str, errors: &[FieldError]) -> Status {
             field: e.field.clone(),
         })
         .collect();
-    let quoted = go_quote(name);
+    let quoted = go::quote(name);
     Status::failure(
         422,
         "Invalid",

@@ -4,9 +4,8 @@
 #[path = "../tests/it/types.rs"]
 mod types;
 
-use kubewright_merge::managed::{
-    Apply, Endpoint, Form, OneVersion, Timestamp, apply, update, update_as,
-};
+use kubewright_machinery::time::Time;
+use kubewright_merge::managed::{Apply, Endpoint, Form, OneVersion, apply, update, update_as};
 use kubewright_merge::{json_patch, merge_patch, strategic};
 use serde_json::{Value, json};
 use std::hint::black_box;
@@ -49,7 +48,7 @@ fn main() {
     };
     let deployments = endpoint(&DEPLOYMENT, "apps/v1", "Deployment");
     let config_maps = endpoint(&CONFIG_MAP, "v1", "ConfigMap");
-    let now = Timestamp(1_700_000_000);
+    let now = Time::from_unix(1_700_000_000, 0);
 
     let empty = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}});
     let config_map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"x": "y"}}, "data": {"a": "1", "b": "2"}});

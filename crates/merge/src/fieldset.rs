@@ -7,7 +7,7 @@
 //! [`FieldSet::from_json`] and [`FieldSet::write_json`] speak `FieldsV1`, the encoding in `metadata.managedFields`.
 //!
 //! Invariants: siblings are sorted and unique, no node is without members at or below it, no path is longer than
-//! [`MAX_DEPTH`]. Subtrees are shared between sets, so a set operation copies only what it changes.
+//! [`VALUE_DEPTH`]. Subtrees are shared between sets, so a set operation copies only what it changes.
 
 mod algebra;
 mod codec;
@@ -22,8 +22,8 @@ pub use element::{KeyField, Path, PathElement};
 pub use filter::{Filter, Pattern};
 pub(crate) use order::{compare as compare_values, equal, is_zero_length_map};
 
-use crate::MAX_DEPTH;
 use crate::schema::{Schema, Shape};
+use kubewright_machinery::limits::VALUE_DEPTH;
 use std::fmt;
 use std::sync::Arc;
 
@@ -68,9 +68,9 @@ impl FieldSet {
     }
 
     /// Adds a path; its parents are not added. Returns false if nothing changed: the path was there, is empty, or is
-    /// longer than [`MAX_DEPTH`].
+    /// longer than [`VALUE_DEPTH`].
     pub fn insert(&mut self, path: &[PathElement]) -> bool {
-        if path.len() > MAX_DEPTH {
+        if path.len() > VALUE_DEPTH {
             return false;
         }
         let Some((first, rest)) = path.split_first() else {

@@ -11,7 +11,7 @@
 //!   patch writes these characters escaped, as the server does.
 //!
 //! Invariants: no more than [`MAX_OPERATIONS`] operations, no more than [`MAX_COPY_BYTES`] copied, no document deeper
-//! than [`MAX_DEPTH`]. A failed patch yields no document.
+//! than [`VALUE_DEPTH`]. A failed patch yields no document.
 
 mod decode;
 mod equality;
@@ -19,7 +19,10 @@ mod pointer;
 #[cfg(test)]
 mod tests;
 
-use crate::{MAX_DEPTH, depth_of, go_text};
+use kubewright_machinery::{
+    go::JsonStyle,
+    limits::{VALUE_DEPTH, depth_of},
+};
 use pointer::Place;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -295,7 +298,7 @@ impl Run {
     fn deepen(&mut self, path: &str, value: usize) -> Result<(), ApplyError> {
         let reached = path.matches('/').count() + value;
         self.depth = self.depth.max(reached);
-        if reached > MAX_DEPTH {
+        if reached > VALUE_DEPTH {
             fail("exceeded max depth".into())
         } else {
             Ok(())
@@ -305,7 +308,7 @@ impl Run {
     /// As [`Run::deepen`], measuring the value only when the cheap bound does not do.
     fn deepen_moved(&mut self, path: &str, value: &Value) -> Result<(), ApplyError> {
         let below = path.matches('/').count();
-        if below + self.depth <= MAX_DEPTH {
+        if below + self.depth <= VALUE_DEPTH {
             self.depth += below;
             return Ok(());
         }
@@ -354,7 +357,7 @@ impl Member {
 
 fn json_size(value: &Value) -> usize {
     let mut text = String::new();
-    go_text::write_json(&mut text, value);
+    JsonStyle::Standard.write(&mut text, value);
     text.len()
 }
 

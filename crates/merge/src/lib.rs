@@ -11,14 +11,15 @@
 //! | [`schema`] | the window through which the crate looks at the caller's type tables |
 //!
 //! Everything works on [`serde_json::Value`], does no I/O and reads no clock: the time of a write is an argument. No
-//! input makes it panic, and nothing nests deeper than [`MAX_DEPTH`].
+//! input makes it panic, and nothing nests deeper than [`VALUE_DEPTH`](kubewright_machinery::limits::VALUE_DEPTH).
 //!
 //! # Example
 //!
 //! Two managers apply to one object; the second one meets a field that the first one owns.
 //!
 //! ```
-//! use kubewright_merge::managed::{Apply, ApplyError, Endpoint, OneVersion, Timestamp, apply};
+//! use kubewright_merge::managed::{Apply, ApplyError, Endpoint, OneVersion, apply};
+//! use kubewright_machinery::time::Time;
 //! use kubewright_merge::schema::Deduced;
 //! use serde_json::json;
 //!
@@ -38,7 +39,7 @@
 //!
 //! let (mine, theirs) = (config(1), config(2));
 //! let first = Apply {
-//!     live: &empty, empty: &empty, patch: &mine, manager: "me", force: false, now: Timestamp(0),
+//!     live: &empty, empty: &empty, patch: &mine, manager: "me", force: false, now: Time::from_unix(0, 0),
 //! };
 //! let live = apply(&first, &endpoint)?.object;
 //! let second = Apply { live: &live, patch: &theirs, manager: "you", ..first };
@@ -57,31 +58,3 @@ pub mod merge_patch;
 pub mod schema;
 pub mod strategic;
 pub mod typed;
-
-mod go_text;
-
-use serde_json::Value;
-
-/// The deepest nesting that any function of this crate follows; deeper input is an error.
-pub const MAX_DEPTH: usize = 256;
-
-/// How deep a value nests, up to one more than [`MAX_DEPTH`]: 0 for a scalar.
-fn depth_of(value: &Value) -> usize {
-    fn measure(value: &Value, left: usize) -> usize {
-        let deepest = |below: usize| below + 1;
-        match value {
-            Value::Array(items) if left > 0 => items
-                .iter()
-                .map(|v| measure(v, left - 1))
-                .max()
-                .map_or(0, deepest),
-            Value::Object(fields) if left > 0 => fields
-                .values()
-                .map(|v| measure(v, left - 1))
-                .max()
-                .map_or(0, deepest),
-            _ => 0,
-        }
-    }
-    measure(value, MAX_DEPTH + 1)
-}

@@ -23,7 +23,6 @@ mod ownership;
 mod prune;
 #[cfg(test)]
 mod tests;
-mod time;
 mod update;
 
 pub use apply::{Applied, Apply, ApplyError, apply};
@@ -32,5 +31,4 @@ pub use endpoint::{ConvertError, Converted, Endpoint, OneVersion, Versions};
 pub use entry::{
     DecodeError, Entry, Form, ManagedFields, Operation, expand_text_forms, write_text_forms,
 };
-pub use time::Timestamp;
 pub use update::{UpdateError, update, update_as};

@@ -9,7 +9,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::{MAX_DEPTH, depth_of};
+use kubewright_machinery::limits::{VALUE_DEPTH, depth_of};
 use serde_json::{Map, Value};
 
 /// Why a merge patch cannot be applied or made.
@@ -38,7 +38,7 @@ pub enum Error {
 
 /// Applies `patch` to `document` in place. An array as patch replaces the document.
 pub fn apply(document: &mut Value, patch: Value) -> Result<(), Error> {
-    if depth_of(document) > MAX_DEPTH || depth_of(&patch) > MAX_DEPTH {
+    if depth_of(document) > VALUE_DEPTH || depth_of(&patch) > VALUE_DEPTH {
         return Err(Error::TooDeep);
     }
     match (document, patch) {
@@ -90,7 +90,7 @@ pub fn diff3(original: &Value, modified: &Value, current: &Value) -> Result<Valu
 
 fn bounded(documents: &[&Map<String, Value>]) -> Result<(), Error> {
     for fields in documents {
-        if fields.values().any(|v| depth_of(v) >= MAX_DEPTH) {
+        if fields.values().any(|v| depth_of(v) >= VALUE_DEPTH) {
             return Err(Error::TooDeep);
         }
     }

@@ -19,7 +19,10 @@ mod merging;
 #[cfg(test)]
 mod tests;
 
-use crate::{MAX_DEPTH, depth_of, go_text};
+use kubewright_machinery::{
+    go,
+    limits::{VALUE_DEPTH, depth_of},
+};
 use merging::Options;
 use serde_json::{Map, Value};
 
@@ -143,7 +146,7 @@ fn object_field<S: PatchSchema>(schema: Option<S>, name: &str) -> Result<PatchFi
     match schema.holder() {
         Holder::Other(kind) => Err(not_a_struct(kind)),
         Holder::Struct(holder) => schema.patch_field(name).ok_or_else(|| {
-            let name = go_text::quote(name);
+            let name = go::quote(name);
             internal(format!(
                 "unable to find api field in struct {holder} for the json field {name}"
             ))
@@ -182,7 +185,7 @@ fn object(value: Value) -> Result<Map<String, Value>, Error> {
 
 fn fields(value: &Value) -> Result<&Map<String, Value>, Error> {
     match value {
-        Value::Object(_) if depth_of(value) > MAX_DEPTH => {
+        Value::Object(_) if depth_of(value) > VALUE_DEPTH => {
             Err(Error::BadRequest("exceeded max depth".into()))
         }
         Value::Object(fields) => Ok(fields),
@@ -205,13 +208,13 @@ fn bad_retain_keys() -> Error {
 fn wrong_type(expected: &str, actual: &Value) -> Error {
     let actual = match actual {
         Value::Null => "%!s(<nil>)",
-        other => go_text::type_name(other),
+        other => go::type_name(other),
     };
     internal(format!("expected a {expected}, but received a {actual}"))
 }
 
 fn no_merge_key(item: &Map<String, Value>, key: &str) -> Error {
-    let item = go_text::plain_map(item);
+    let item = go::display_map(item);
     internal(format!(
         "map: {item} does not contain declared merge key: {key}"
     ))
@@ -221,15 +224,11 @@ fn unknown_directive(directive: &Value, map: &Map<String, Value>) -> Error {
     let directive = match directive {
         Value::String(s) => s.clone(),
         Value::Null => "%!s(<nil>)".into(),
-        other => format!(
-            "%!s({}={})",
-            go_text::type_name(other),
-            go_text::plain(other)
-        ),
+        other => format!("%!s({}={})", go::type_name(other), go::display(other)),
     };
     internal(format!(
         "unknown patch type: {directive} in map: {}",
-        go_text::plain_map(map)
+        go::display_map(map)
     ))
 }
 

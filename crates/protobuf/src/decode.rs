@@ -5,14 +5,15 @@
 //! would print a field that was not sent is left to `kubewright_schema::normalize_typed`.
 //!
 //! Invariants: nothing is read past the end of a message; values nest no deeper than
-//! [`MAX_DEPTH`]; what is allocated is in proportion to the bytes.
+//! [`DOCUMENT_DEPTH`]; what is allocated is in proportion to the bytes.
 
 mod leaf;
 
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use serde_json::{Map, Value};
 
 use crate::{
-    DecodeError, MAGIC, MAX_DEPTH,
+    DecodeError, MAGIC,
     layout::{Content, Lookup, Message, MessageId, Part, Parts, Shape, message, message_of_kind},
     wire::{FIXED64, LENGTH, Reader, Tag, VARINT},
 };
@@ -162,7 +163,7 @@ fn fields(
     object: &mut Map<String, Value>,
     depth: usize,
 ) -> Result<(), String> {
-    if depth > MAX_DEPTH {
+    if depth > DOCUMENT_DEPTH {
         return Err("exceeded max depth".into());
     }
     let fresh = object.is_empty();

@@ -8,10 +8,11 @@
 
 mod leaf;
 
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use serde_json::{Map, Value};
 
 use crate::{
-    EncodeError, MAGIC, MAX_DEPTH,
+    EncodeError, MAGIC,
     layout::{Content, Lookup, Message, MessageId, Parts, Shape, message, message_of_kind},
     wire::{LENGTH, Writer},
 };
@@ -106,7 +107,7 @@ impl<'a> Encoder<'a> {
         object: Option<&'a Map<String, Value>>,
         depth: usize,
     ) -> Result<(), EncodeError> {
-        if depth > MAX_DEPTH {
+        if depth > DOCUMENT_DEPTH {
             return Err(EncodeError::TooDeep);
         }
         let base = self.slots.len();

@@ -24,7 +24,7 @@ pub enum EncodeError {
         /// The type's name.
         expected: &'static str,
     },
-    /// The value nests deeper than [`MAX_DEPTH`](crate::MAX_DEPTH).
+    /// The value nests deeper than [`DOCUMENT_DEPTH`](kubewright_machinery::limits::DOCUMENT_DEPTH).
     #[error("exceeded max depth")]
     TooDeep,
 }

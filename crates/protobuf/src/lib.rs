@@ -51,6 +51,3 @@ pub use error::{DecodeError, EncodeError};
 
 /// The four bytes before every envelope.
 pub const MAGIC: [u8; 4] = *b"k8s\0";
-
-/// How deep values may nest. Deeper input is refused, so that no input can exhaust the stack.
-pub const MAX_DEPTH: usize = 128;

@@ -4,19 +4,15 @@
 //! notations ([`parse_json`](crate::json::parse_json), [`parse_yaml`](crate::yaml::parse_yaml)) end here, and every
 //! decoder starts here.
 //!
-//! Invariant: nothing nests deeper than [`MAX_DEPTH`], so walking, converting and dropping a tree never exhausts a
+//! Invariant: nothing nests deeper than [`DOCUMENT_DEPTH`](kubewright_machinery::limits::DOCUMENT_DEPTH), so walking, converting and dropping a tree never exhausts a
 //! thread's stack, in debug builds too.
 
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use std::borrow::Cow;
 
 use serde_json::{Map, Number, Value};
 
 use crate::typed::TypeError;
-
-/// How deep arrays and objects may nest. Deeper documents are refused with the message of Go's decoder, whose own
-/// bound is 10,000. This one leaves every tree readable by `serde_json`, which gives up at 128, and walkable on the
-/// stack of any thread.
-pub const MAX_DEPTH: usize = 120;
 
 /// A value as the text said it.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,7 +128,7 @@ fn float(text: &str) -> Result<Number, TypeError> {
 }
 
 fn from_value(value: Value, depth: usize) -> Result<Node<'static>, TypeError> {
-    if depth > MAX_DEPTH {
+    if depth > DOCUMENT_DEPTH {
         return Err(TypeError::too_deep());
     }
     Ok(match value {

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use serde_json::{Map, Number, Value};
 
-use crate::golang::float::push_float;
+use kubewright_machinery::go;
 
 /// The text of a value.
 pub fn encode(value: &Value) -> Vec<u8> {
@@ -64,7 +64,7 @@ fn write_number(out: &mut Vec<u8>, number: &Number) {
         (None, Some(uint), _) => write!(out, "{uint}"),
         (None, None, Some(float)) => {
             let mut text = String::new();
-            push_float(&mut text, float);
+            go::write_json_float(&mut text, float);
             if float.fract() == 0.0 && float.abs() < 1e16 {
                 text.push_str(".0");
             }
@@ -75,67 +75,8 @@ fn write_number(out: &mut Vec<u8>, number: &Number) {
 }
 
 fn write_string(out: &mut Vec<u8>, text: &str) {
-    out.push(b'"');
-    let bytes = text.as_bytes();
-    let mut start = 0;
-    for (i, &byte) in bytes.iter().enumerate() {
-        if PLAIN[usize::from(byte)] {
-            continue;
-        }
-        let code;
-        let escape: &[u8] = match byte {
-            b'"' => b"\\\"",
-            b'\\' => b"\\\\",
-            b'\n' => b"\\n",
-            b'\r' => b"\\r",
-            b'\t' => b"\\t",
-            0x08 => b"\\b",
-            0x0c => b"\\f",
-            0xe2 => {
-                // U+2028 and U+2029 are line ends to JavaScript.
-                if let Some([0x80, last @ (0xa8 | 0xa9)]) = bytes.get(i + 1..i + 3) {
-                    out.extend_from_slice(bytes.get(start..i).unwrap_or_default());
-                    out.extend_from_slice(if *last == 0xa8 {
-                        b"\\u2028"
-                    } else {
-                        b"\\u2029"
-                    });
-                    start = i + 3;
-                }
-                continue;
-            }
-            other => {
-                const HEX: &[u8; 16] = b"0123456789abcdef";
-                let high = HEX[usize::from(other >> 4)];
-                let low = HEX[usize::from(other & 15)];
-                code = [b'\\', b'u', b'0', b'0', high, low];
-                &code
-            }
-        };
-        out.extend_from_slice(bytes.get(start..i).unwrap_or_default());
-        out.extend_from_slice(escape);
-        start = i + 1;
-    }
-    out.extend_from_slice(bytes.get(start..).unwrap_or_default());
-    out.push(b'"');
+    go::JsonStyle::Standard.write_string(out, text);
 }
-
-/// Bytes that stand for themselves. 0xe2 starts two characters that do not.
-const PLAIN: [bool; 256] = {
-    let mut plain = [true; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        plain[byte] = false;
-        byte += 1;
-    }
-    plain[b'"' as usize] = false;
-    plain[b'\\' as usize] = false;
-    plain[b'<' as usize] = false;
-    plain[b'>' as usize] = false;
-    plain[b'&' as usize] = false;
-    plain[0xe2] = false;
-    plain
-};
 
 #[cfg(test)]
 mod tests {

@@ -3,12 +3,10 @@
 //! The grammar and the texts of the errors are those of Go's `encoding/json`, which the real server prints. Invalid
 //! UTF-8 and lone surrogates in strings become U+FFFD, one for each byte or escape. Numbers are kept as written.
 
+use kubewright_machinery::{go, limits::DOCUMENT_DEPTH};
 use std::{borrow::Cow, fmt};
 
-use crate::{
-    document::{MAX_DEPTH, Node},
-    golang::quote::quote_byte,
-};
+use crate::document::Node;
 
 /// The text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,7 +139,7 @@ impl<'a> Parser<'a> {
     }
 
     fn check_depth(&self, depth: usize) -> Result<(), Fail> {
-        if depth > MAX_DEPTH {
+        if depth > DOCUMENT_DEPTH {
             return Err(self.unexpected("exceeded max depth"));
         }
         Ok(())
@@ -320,7 +318,7 @@ impl<'a> Parser<'a> {
     /// The next byte does not belong here; at the end of the input, more was needed.
     fn unexpected(&self, context: &str) -> Fail {
         let message = match self.peek() {
-            Some(c) => format!("invalid character {} {context}", quote_byte(c)),
+            Some(c) => format!("invalid character {} {context}", go::quote_byte(c)),
             None => "unexpected end of JSON input".to_owned(),
         };
         Box::new(SyntaxError {
@@ -333,7 +331,7 @@ impl<'a> Parser<'a> {
     fn broken(&self, context: &str) -> Fail {
         let c = self.peek().unwrap_or(b' ');
         Box::new(SyntaxError {
-            message: format!("invalid character {} {context}", quote_byte(c)),
+            message: format!("invalid character {} {context}", go::quote_byte(c)),
             offset: self.at,
         })
     }

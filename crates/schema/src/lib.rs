@@ -38,16 +38,16 @@
 
 pub mod document;
 pub mod encode;
-mod golang;
 pub mod json;
 pub mod problems;
+mod recode;
 pub mod structural;
 mod type_meta;
 pub mod typed;
 pub mod untyped;
 pub mod yaml;
 
-pub use document::{MAX_DEPTH, Node};
+pub use document::Node;
 pub use encode::encode;
 pub use json::{SyntaxError, parse_json};
 pub use problems::{Problem, Problems};

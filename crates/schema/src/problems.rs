@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::golang::quote::quote;
+use kubewright_machinery::go::quote;
 
 /// How many problems are kept. Further ones are dropped, as the real decoder does.
 pub const MAX_PROBLEMS: usize = 100;

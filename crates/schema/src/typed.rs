@@ -20,13 +20,14 @@ mod path;
 mod scalar;
 mod zero;
 
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use std::{borrow::Cow, fmt};
 
 use kubewright_catalog::types::{Field, StructType, Type};
 use serde_json::{Map, Value};
 
 use crate::{
-    document::{MAX_DEPTH, Node},
+    document::Node,
     problems::{Problem, Problems},
 };
 use path::{Path, Step};
@@ -134,7 +135,7 @@ impl Decoder {
         path: &Path<'_>,
         previous: Option<Value>,
     ) -> Result<Value, TypeError> {
-        if path.depth > MAX_DEPTH {
+        if path.depth > DOCUMENT_DEPTH {
             return Err(TypeError::too_deep());
         }
         match (ty, node) {

@@ -11,6 +11,7 @@
 mod errors;
 mod resolve;
 
+use kubewright_machinery::{go, limits::DOCUMENT_DEPTH};
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
@@ -19,11 +20,7 @@ use std::{
 
 use serde_saphyr::granit_parser::{Event, Options, Parser, ScalarStyle, Tag};
 
-use crate::{
-    document::{MAX_DEPTH, Node},
-    golang::{float::push_float, quote::quote},
-    problems::Problem,
-};
+use crate::{document::Node, problems::Problem};
 use resolve::Scalar;
 
 /// A YAML document.
@@ -113,8 +110,8 @@ impl<'a> Tree<'a> {
         let mut options = Options::default();
         options.set_emit_comments(false);
         options.emit_anchor_events = true;
-        options.flow_nesting_limit = MAX_DEPTH;
-        options.block_nesting_limit = MAX_DEPTH;
+        options.flow_nesting_limit = DOCUMENT_DEPTH;
+        options.block_nesting_limit = DOCUMENT_DEPTH;
         let mut open: Vec<usize> = Vec::new();
         let mut last = None;
         for event in Parser::new_from_str_with_options(text, options) {
@@ -147,7 +144,7 @@ impl<'a> Tree<'a> {
             }
             if matches!(content, Content::Sequence(_) | Content::Mapping(_)) {
                 open.push(index);
-                if open.len() > MAX_DEPTH {
+                if open.len() > DOCUMENT_DEPTH {
                     return Err(errors::too_deep());
                 }
             }
@@ -186,7 +183,7 @@ struct Expander<'t, 'a> {
 impl<'t, 'a> Expander<'t, 'a> {
     fn node(&mut self, index: usize, depth: usize) -> Result<Meant, YamlError> {
         self.spend()?;
-        if depth > MAX_DEPTH {
+        if depth > DOCUMENT_DEPTH {
             return Err(errors::too_deep());
         }
         let tree: &'t Tree<'a> = self.tree;
@@ -264,7 +261,7 @@ impl<'t, 'a> Expander<'t, 'a> {
     fn set(&mut self, key: Key, value: Meant, line: usize, map: &mut BTreeMap<Key, Meant>) {
         if map.contains_key(&key) && self.duplicates.len() < 100 {
             let shown = match key.kind {
-                resolve::STRING_KEY => quote(&key.text),
+                resolve::STRING_KEY => go::quote(&key.text),
                 _ => key.text.clone(),
             };
             self.duplicates
@@ -355,12 +352,8 @@ impl Meant {
             Meant::Scalar(Scalar::Null) => "interface {}(nil)".to_owned(),
             Meant::Scalar(Scalar::Bool(b)) => b.to_string(),
             Meant::Scalar(Scalar::Int(i)) => i.to_string(),
-            Meant::Scalar(Scalar::Float(float)) => {
-                let mut out = String::new();
-                push_float(&mut out, *float);
-                out
-            }
-            Meant::Scalar(Scalar::String(s)) => quote(s),
+            Meant::Scalar(Scalar::Float(float)) => go::float(*float),
+            Meant::Scalar(Scalar::String(s)) => go::quote(s),
             Meant::Sequence(items) => {
                 let items: Vec<_> = items.iter().map(Meant::go_syntax).collect();
                 format!("[]interface {{}}{{{}}}", items.join(", "))
@@ -368,7 +361,7 @@ impl Meant {
             Meant::Mapping(map) => {
                 let entries: Vec<_> = map
                     .iter()
-                    .map(|(key, value)| format!("{}:{}", quote(&key.text), value.go_syntax()))
+                    .map(|(key, value)| format!("{}:{}", go::quote(&key.text), value.go_syntax()))
                     .collect();
                 format!(
                     "map[interface {{}}]interface {{}}{{{}}}",

@@ -1,7 +1,7 @@
 //! What an authorizer gets to see of a request, and how a refusal is told.
 
 use http::Method;
-use kubewright_machinery::{Status, field::go_quote, gvk::GroupResource, status};
+use kubewright_machinery::{Status, go, gvk::GroupResource, status};
 
 use crate::request::{RequestInfo, UserInfo, Verb, query::Query};
 
@@ -133,19 +133,19 @@ pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Status {
 }
 
 fn refusal(attributes: &Attributes<'_>) -> String {
-    let (user, verb) = (go_quote(&attributes.user.name), attributes.verb());
+    let (user, verb) = (go::quote(&attributes.user.name), attributes.verb());
     if !attributes.is_resource() {
         return format!(
             "User {user} cannot {verb} path {}",
-            go_quote(attributes.path())
+            go::quote(attributes.path())
         );
     }
-    let resource = go_quote(&attributes.resource_and_subresource());
-    let group = go_quote(attributes.group());
+    let resource = go::quote(&attributes.resource_and_subresource());
+    let group = go::quote(attributes.group());
     let what = format!("User {user} cannot {verb} resource {resource} in API group {group}");
     match attributes.namespace() {
         "" => format!("{what} at the cluster scope"),
-        namespace => format!("{what} in the namespace {}", go_quote(namespace)),
+        namespace => format!("{what} in the namespace {}", go::quote(namespace)),
     }
 }
 

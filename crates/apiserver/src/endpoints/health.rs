@@ -7,7 +7,7 @@
 use std::{fmt::Write, sync::Arc};
 
 use http::{HeaderValue, Response, StatusCode, header};
-use kubewright_machinery::field::go_quote;
+use kubewright_machinery::go;
 
 use crate::{body::Body, request::query::Query};
 
@@ -126,7 +126,7 @@ impl HealthChecks {
         if !unmatched.is_empty() {
             unmatched.sort_unstable();
             unmatched.dedup();
-            let names: Vec<String> = unmatched.iter().map(|name| go_quote(name)).collect();
+            let names: Vec<String> = unmatched.iter().map(|name| go::quote(name)).collect();
             let _ = writeln!(
                 text,
                 "warn: some health checks cannot be excluded: no matches for {}",

@@ -9,12 +9,10 @@ mod type_schema;
 use std::sync::{Arc, OnceLock};
 
 use kubewright_catalog::types::StructType;
-use kubewright_machinery::{Status, gvk::GroupVersionKind, status};
+use kubewright_machinery::{Status, gvk::GroupVersionKind, status, time::Time};
 use kubewright_merge::{
     fieldset::{FieldSet, Filter, PathElement},
-    managed::{
-        self, Apply, ApplyError, ConvertError, Converted, Endpoint, Form, Timestamp, Versions,
-    },
+    managed::{self, Apply, ApplyError, ConvertError, Converted, Endpoint, Form, Versions},
 };
 use kubewright_schema::{normalize_typed, structural::Structural};
 use serde_json::{Value, json};
@@ -94,7 +92,7 @@ impl FieldManager {
         let live = live.unwrap_or_else(|| self.empty());
         let other = Other(self);
         let endpoint = self.endpoint(&other);
-        let now = Timestamp(now);
+        let now = Time::from_unix(now, 0);
         if let Err(error) = managed::update_as(live, object, &endpoint, manager, now, form) {
             // The real server logs and goes on, too: tracking must not stop a write.
             tracing::error!(kind = %self.kind.kind, "managed fields could not be updated: {error}");
@@ -117,7 +115,7 @@ impl FieldManager {
             patch,
             manager,
             force,
-            now: Timestamp(now),
+            now: Time::from_unix(now, 0),
         };
         let applied = managed::apply(&request, &self.endpoint(&Other(self))).map_err(refusal)?;
         match &self.apply_fails {

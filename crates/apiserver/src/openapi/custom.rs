@@ -4,6 +4,7 @@
 //! `apiVersion`, `kind` and `metadata` is replaced by the truth about them. The second version of OpenAPI says less: values
 //! that may be null or hold unknown fields have no type there, and there are no alternatives.
 
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -16,8 +17,6 @@ const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 /// Whose descriptions of `apiVersion`, `kind` and `metadata` serve for every kind.
 const ANY_OBJECT: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata";
 const ANY_LIST: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadataList";
-/// How deep a declared schema is looked into; deeper parts are left out.
-const DEEPEST: usize = 120;
 
 /// What an embedded object has, and how that is described.
 const EMBEDDED: [(&str, &str); 2] = [
@@ -169,7 +168,7 @@ fn type_fields(
 
 /// A number or a string is told as such, even where the declaration leaves it at the mark.
 fn tell_int_or_string(schema: &mut Map<String, Value>, depth: usize) {
-    if depth > DEEPEST {
+    if depth > DOCUMENT_DEPTH {
         return;
     }
     let marked = schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true));
@@ -197,7 +196,7 @@ fn tell_embedded(
     descriptions: &dyn Descriptions,
     depth: usize,
 ) {
-    if depth > DEEPEST {
+    if depth > DOCUMENT_DEPTH {
         return;
     }
     for key in ["items", "additionalProperties"] {
@@ -242,7 +241,7 @@ fn in_v2(mut schema: Map<String, Value>, depth: usize) -> Map<String, Value> {
     for key in ["allOf", "anyOf", "oneOf", "not", "nullable", "default"] {
         schema.remove(key);
     }
-    if nullable || open || int_or_string || depth > DEEPEST {
+    if nullable || open || int_or_string || depth > DOCUMENT_DEPTH {
         for key in ["type", "items", "properties", "additionalProperties"] {
             schema.remove(key);
         }

@@ -3,15 +3,13 @@
 //! The messages are those of gnostic's `openapi.v2`. Only the parts that documents here have are written; what a message
 //! has no field for (extensions, listed values) travels as YAML text, as the format wants it.
 
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
 use crate::respond::yaml::try_to_yaml;
-
-/// How deep a schema is followed; deeper parts are left out.
-const DEEPEST: usize = 120;
 
 /// A document whose long parts are not parsed yet, so that it is never whole in memory as values.
 #[derive(Deserialize)]
@@ -237,7 +235,7 @@ fn parameter(told: &Value) -> Message {
 
 fn schema(told: &Value, depth: usize) -> Message {
     let mut out = Message::default();
-    if depth > DEEPEST {
+    if depth > DOCUMENT_DEPTH {
         return out;
     }
     out.text(1, &told["$ref"]);

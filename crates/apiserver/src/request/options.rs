@@ -4,6 +4,7 @@ use kubewright_machinery::{
     Status,
     field::{self, ErrorList, Path},
     fields::FieldSelector,
+    go,
     gvk::GroupKind,
     labels::LabelSelector,
     status,
@@ -383,7 +384,7 @@ fn parse_int(query: &Query, key: &str) -> Result<Option<i64>, Status> {
         Some(text) => text.parse().map(Some).map_err(|_| {
             status::bad_request(format!(
                 "strconv.ParseInt: parsing {}: invalid syntax",
-                field::go_quote(text)
+                go::quote(text)
             ))
         }),
     }

@@ -6,6 +6,7 @@ use http::{HeaderMap, Response, header};
 use kubewright_machinery::{
     Status,
     field::{self, Path},
+    go,
     gvk::GroupKind,
     status,
 };
@@ -248,7 +249,7 @@ impl Patched<'_> {
         }
         patched_kind::check(&patched, kind).map_err(|e| invalid_patch(&patched, &e))?;
         let shown = match patch {
-            Patch::Strategic(patch, _) => go_value(patch),
+            Patch::Strategic(patch, _) => go::display(patch),
             _ => patched.to_string(),
         };
         patched["apiVersion"] = json!(kind.api_version());
@@ -341,23 +342,6 @@ fn invalid_patch_text(patched: &str, text: &str) -> Status {
     status::invalid(&GroupKind::default(), "", &[error])
 }
 
-/// A value as Go prints it where a map is printed: `map[a:b c:[1 2]]`.
-fn go_value(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(go_value).collect();
-            format!("[{}]", items.join(" "))
-        }
-        Value::Object(fields) => {
-            let fields = fields.iter().map(|(k, v)| format!("{k}:{}", go_value(v)));
-            format!("map[{}]", fields.collect::<Vec<_>>().join(" "))
-        }
-        scalar => scalar.to_string(),
-    }
-}
-
 /// What a strategic patch says of a value that does not fit. It goes from maps to types without JSON in between, so it
 /// has words of its own.
 fn not_restored(problem: &str) -> String {
@@ -414,7 +398,7 @@ mod tests {
     #[test]
     fn maps_are_shown_as_go_does() {
         let value = json!({"a": {"b": [1, "x", null]}, "c": true});
-        assert_eq!(go_value(&value), "map[a:map[b:[1 x <nil>]] c:true]");
+        assert_eq!(go::display(&value), "map[a:map[b:[1 x <nil>]] c:true]");
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub fn approval(annotation: &str) -> (Approval, String) {
         return (Approval::Missing, text);
     }
     if annotation.starts_with("unapproved") {
-        let quoted = kubewright_machinery::field::go_quote(annotation);
+        let quoted = kubewright_machinery::go::quote(annotation);
         return (Approval::Bypassed, format!("not approved: {quoted}"));
     }
     let url = annotation.split_once("://").filter(|(scheme, rest)| {

@@ -2,6 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
+    go,
     validation::meta::{validate_object_meta, validate_object_meta_update},
 };
 use kubewright_schema::structural::is_recognized_format;
@@ -238,7 +239,7 @@ fn warnings_on_update(new: &Value, old: &Value) -> Vec<String> {
 }
 
 fn warning(format: &str) -> String {
-    format!("unrecognized format {}", field::go_quote(format))
+    format!("unrecognized format {}", go::quote(format))
 }
 
 fn unrecognized_formats(crd: &Value) -> Vec<String> {

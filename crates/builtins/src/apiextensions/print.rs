@@ -1,6 +1,6 @@
 //! Versions and schemas as messages print them: every field of the server's own structs, set or not, by its Go name.
 
-use kubewright_machinery::field::go_json;
+use kubewright_machinery::go;
 use serde_json::Value;
 
 use super::hoisted::{Hoisted, Part};
@@ -141,11 +141,11 @@ fn one_version(spec: &Hoisted<'_>, version: &Value) -> String {
     };
     format!(
         "{{\"Name\":{},\"Served\":{},\"Storage\":{},\"Deprecated\":{},\"DeprecationWarning\":{},\"Schema\":{schema},\"Subresources\":{},\"AdditionalPrinterColumns\":{},\"SelectableFields\":{}}}",
-        go_json(&version["name"].text().into()),
+        go::json(&version["name"].text().into()),
         version["served"].flag(),
         version["storage"].flag(),
         version["deprecated"].flag(),
-        go_json(&version["deprecationWarning"]),
+        go::json(&version["deprecationWarning"]),
         subresources(spec.own(version, Part::Subresources)),
         columns(spec.own(version, Part::Columns)),
         selectable(spec.own(version, Part::SelectableFields)),
@@ -163,12 +163,12 @@ fn subresources(value: &Value) -> String {
     };
     let scale = &value["scale"];
     let scale = if scale.is_set() {
-        let text = |key: &str| go_json(&scale[key].text().into());
+        let text = |key: &str| go::json(&scale[key].text().into());
         format!(
             "{{\"SpecReplicasPath\":{},\"StatusReplicasPath\":{},\"LabelSelectorPath\":{}}}",
             text("specReplicasPath"),
             text("statusReplicasPath"),
-            go_json(&scale["labelSelectorPath"])
+            go::json(&scale["labelSelectorPath"])
         )
     } else {
         "null".into()
@@ -178,7 +178,7 @@ fn subresources(value: &Value) -> String {
 
 fn columns(value: &Value) -> String {
     list(value, |column| {
-        let text = |key: &str| go_json(&column[key].text().into());
+        let text = |key: &str| go::json(&column[key].text().into());
         format!(
             "{{\"Name\":{},\"Type\":{},\"Format\":{},\"Description\":{},\"Priority\":{},\"JSONPath\":{}}}",
             text("name"),
@@ -195,7 +195,7 @@ fn selectable(value: &Value) -> String {
     list(value, |field| {
         format!(
             "{{\"JSONPath\":{}}}",
-            go_json(&field["jsonPath"].text().into())
+            go::json(&field["jsonPath"].text().into())
         )
     })
 }
@@ -226,9 +226,9 @@ fn object(fields: &[(&str, &str, Form)], value: &Value, out: &mut String) {
 
 fn field(form: Form, value: &Value, out: &mut String) {
     match form {
-        Form::Text => out.push_str(&go_json(&value.text().into())),
+        Form::Text => out.push_str(&go::json(&value.text().into())),
         Form::Flag => out.push_str(if value.flag() { "true" } else { "false" }),
-        Form::Plain => out.push_str(&go_json(value)),
+        Form::Plain => out.push_str(&go::json(value)),
         Form::Schema if value.is_object() => object(SCHEMA, value, out),
         Form::Docs if value.is_object() => object(DOCS, value, out),
         Form::Schemas => out.push_str(&list(value, schema)),
@@ -237,7 +237,7 @@ fn field(form: Form, value: &Value, out: &mut String) {
             let entries = value.entries();
             let entries = entries
                 .iter()
-                .map(|(key, value)| format!("{}:{}", go_json(&(*key).into()), schema(value)));
+                .map(|(key, value)| format!("{}:{}", go::json(&(*key).into()), schema(value)));
             let entries: Vec<String> = entries.collect();
             out.push_str(&format!("{{{}}}", entries.join(",")));
         }

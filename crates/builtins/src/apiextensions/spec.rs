@@ -1,7 +1,8 @@
 //! What is wrong with a definition, outside of its schemas.
 
 use kubewright_machinery::{
-    field::{self, ErrorList, Path, is_print},
+    field::{self, ErrorList, Path},
+    go,
     validation::names,
 };
 use kubewright_schema::structural::{Structural, field_path::find_field};
@@ -271,7 +272,7 @@ fn validate_deprecation(version: &Value, path: &Path, errors: &mut ErrorList) {
         if warning.is_empty() {
             found.push("must not be an empty string".to_owned());
         }
-        if let Some((i, _)) = warning.char_indices().find(|(_, c)| !is_print(*c)) {
+        if let Some((i, _)) = warning.char_indices().find(|(_, c)| !go::is_print(*c)) {
             found.push(format!(
                 "must only contain printable UTF-8 characters; non-printable character found at index {i}"
             ));
@@ -279,7 +280,7 @@ fn validate_deprecation(version: &Value, path: &Path, errors: &mut ErrorList) {
     }
     // The value is printed as JSON, not as Go quotes it.
     for message in found {
-        let value = field::go_json(&version["deprecationWarning"]);
+        let value = go::json(&version["deprecationWarning"]);
         errors.push(field::invalid_raw(path, value, message));
     }
 }

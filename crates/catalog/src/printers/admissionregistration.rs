@@ -1,5 +1,6 @@
 //! Printers of the `admissionregistration.k8s.io` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, integer, text};
@@ -75,11 +76,7 @@ fn policy(object: &Value, rules: &str, options: &PrintOptions) -> Vec<Value> {
     let spec = &object["spec"];
     let kind = &spec["paramKind"];
     let kind = if kind.is_object() {
-        format!(
-            "{}/{}",
-            fields::text(&kind["apiVersion"]),
-            fields::text(&kind["kind"])
-        )
+        format!("{}/{}", kind["apiVersion"].text(), kind["kind"].text())
     } else {
         "<unset>".to_owned()
     };
@@ -95,17 +92,14 @@ fn policy_binding(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let spec = &object["spec"];
     row![
         fields::name(object),
-        fields::text(&spec["policyName"]),
+        spec["policyName"].text(),
         param(&spec["paramRef"]),
         age::of(object, options),
     ]
 }
 
 fn param(reference: &Value) -> String {
-    match (
-        fields::text(&reference["namespace"]),
-        fields::text(&reference["name"]),
-    ) {
+    match (reference["namespace"].text(), reference["name"].text()) {
         (_, "") if reference["selector"].is_object() => selector(&reference["selector"]),
         (_, "") => "<unset>".to_owned(),
         ("", name) => format!("*/{name}"),
@@ -116,16 +110,14 @@ fn param(reference: &Value) -> String {
 /// A label selector the way Go shows the struct, which is how the server prints it here.
 fn selector(selector: &Value) -> String {
     let mut shown = "&LabelSelector{MatchLabels:map[string]string{".to_owned();
-    for (key, value) in fields::entries(&selector["matchLabels"]) {
+    for (key, value) in fields::text_entries(&selector["matchLabels"]) {
         shown.push_str(&format!("{key}: {value},"));
     }
     shown.push_str("},MatchExpressions:[]LabelSelectorRequirement{");
-    for expression in fields::items(&selector["matchExpressions"]) {
-        let key = fields::text(&expression["key"]);
-        let operator = fields::text(&expression["operator"]);
-        let values = fields::texts(&expression["values"])
-            .collect::<Vec<_>>()
-            .join(" ");
+    for expression in selector["matchExpressions"].items() {
+        let key = expression["key"].text();
+        let operator = expression["operator"].text();
+        let values = expression["values"].texts().collect::<Vec<_>>().join(" ");
         shown.push_str(&format!(
             "LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},"
         ));

@@ -1,5 +1,6 @@
 //! Printers of the `apiregistration.k8s.io` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, text};
@@ -26,11 +27,7 @@ static API_SERVICE: Printer = Printer::new(
 fn api_service(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let service = &object["spec"]["service"];
     let service = if service.is_object() {
-        format!(
-            "{}/{}",
-            fields::text(&service["namespace"]),
-            fields::text(&service["name"])
-        )
+        format!("{}/{}", service["namespace"].text(), service["name"].text())
     } else {
         "Local".to_owned()
     };
@@ -46,10 +43,7 @@ fn available(status: &Value) -> String {
     let Some(condition) = fields::condition(&status["conditions"], "Available") else {
         return "Unknown".to_owned();
     };
-    match (
-        fields::text(&condition["status"]),
-        fields::text(&condition["reason"]),
-    ) {
+    match (condition["status"].text(), condition["reason"].text()) {
         (status @ "True", _) | (status, "") => status.to_owned(),
         (status, reason) => format!("{status} ({reason})"),
     }

@@ -1,5 +1,6 @@
 //! Printers of the `internal.apiserver.k8s.io` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, text};
@@ -29,11 +30,12 @@ static STORAGE_VERSION: Printer = Printer::new(
 
 fn storage_version(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let status = &object["status"];
-    let versions: Vec<String> = fields::items(&status["storageVersions"])
+    let versions: Vec<String> = status["storageVersions"]
+        .items()
         .iter()
         .map(|version| {
-            let server = fields::text(&version["apiServerID"]);
-            format!("{server}={}", fields::text(&version["encodingVersion"]))
+            let server = version["apiServerID"].text();
+            format!("{server}={}", version["encodingVersion"].text())
         })
         .collect();
     row![

@@ -1,5 +1,6 @@
 //! Printers of the `apps` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR, integer, text};
@@ -103,26 +104,23 @@ fn controller_revision(object: &Value, options: &PrintOptions) -> Vec<Value> {
     row![
         fields::name(object),
         controller(object),
-        fields::int(&object["revision"]),
+        object["revision"].int(),
         age::of(object, options),
     ]
 }
 
 fn controller(object: &Value) -> String {
-    let owners = fields::items(&object["metadata"]["ownerReferences"]);
-    let Some(owner) = owners
-        .iter()
-        .find(|owner| fields::flag(&owner["controller"]))
-    else {
+    let owners = object["metadata"]["ownerReferences"].items();
+    let Some(owner) = owners.iter().find(|owner| owner["controller"].flag()) else {
         return "<none>".to_owned();
     };
-    let kind = match fields::text(&owner["apiVersion"]).split_once('/') {
+    let kind = match owner["apiVersion"].text().split_once('/') {
         Some((group, _)) if !group.is_empty() => {
-            format!("{}.{group}", fields::text(&owner["kind"]))
+            format!("{}.{group}", owner["kind"].text())
         }
-        _ => fields::text(&owner["kind"]).to_owned(),
+        _ => owner["kind"].text().to_owned(),
     };
-    match (kind.to_lowercase().as_str(), fields::text(&owner["name"])) {
+    match (kind.to_lowercase().as_str(), owner["name"].text()) {
         ("", name) => name.to_owned(),
         (kind, name) => format!("{kind}/{name}"),
     }
@@ -134,11 +132,11 @@ fn daemon_set(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let (names, images) = containers(&pod["containers"]);
     row![
         fields::name(object),
-        fields::int(&status["desiredNumberScheduled"]),
-        fields::int(&status["currentNumberScheduled"]),
-        fields::int(&status["numberReady"]),
-        fields::int(&status["updatedNumberScheduled"]),
-        fields::int(&status["numberAvailable"]),
+        status["desiredNumberScheduled"].int(),
+        status["currentNumberScheduled"].int(),
+        status["numberReady"].int(),
+        status["updatedNumberScheduled"].int(),
+        status["numberAvailable"].int(),
         labels(&pod["nodeSelector"]),
         age::of(object, options),
         names,
@@ -153,8 +151,8 @@ fn deployment(object: &Value, options: &PrintOptions) -> Vec<Value> {
     row![
         fields::name(object),
         ready_of_wanted(object),
-        fields::int(&status["updatedReplicas"]),
-        fields::int(&status["availableReplicas"]),
+        status["updatedReplicas"].int(),
+        status["availableReplicas"].int(),
         age::of(object, options),
         names,
         images,
@@ -167,9 +165,9 @@ fn replica_set(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let (names, images) = containers(&spec["template"]["spec"]["containers"]);
     row![
         fields::name(object),
-        fields::int(&spec["replicas"]),
-        fields::int(&status["replicas"]),
-        fields::int(&status["readyReplicas"]),
+        spec["replicas"].int(),
+        status["replicas"].int(),
+        status["readyReplicas"].int(),
         age::of(object, options),
         names,
         images,
@@ -189,6 +187,6 @@ fn stateful_set(object: &Value, options: &PrintOptions) -> Vec<Value> {
 }
 
 fn ready_of_wanted(object: &Value) -> String {
-    let ready = fields::int(&object["status"]["readyReplicas"]);
-    format!("{ready}/{}", fields::int(&object["spec"]["replicas"]))
+    let ready = object["status"]["readyReplicas"].int();
+    format!("{ready}/{}", object["spec"]["replicas"].int())
 }

@@ -1,5 +1,6 @@
 //! Printers of the `batch` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR, boolean, integer, text};
@@ -65,7 +66,7 @@ fn cron_job(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let (names, images) = containers(&job["template"]["spec"]["containers"]);
     row![
         fields::name(object),
-        fields::text(&spec["schedule"]),
+        spec["schedule"].text(),
         spec["timeZone"].as_str().unwrap_or("<none>"),
         suspended,
         fields::count(&status["active"]),
@@ -112,10 +113,10 @@ fn status(job: &Value) -> &'static str {
 }
 
 fn completions(job: &Value) -> String {
-    let succeeded = fields::int(&job["status"]["succeeded"]);
+    let succeeded = job["status"]["succeeded"].int();
     match (
         job["spec"]["completions"].as_i64(),
-        fields::int(&job["spec"]["parallelism"]),
+        job["spec"]["parallelism"].int(),
     ) {
         (Some(wanted), _) => format!("{succeeded}/{wanted}"),
         (None, parallelism) if parallelism > 1 => format!("{succeeded}/1 of {parallelism}"),

@@ -1,5 +1,6 @@
 //! Printers of the `certificates.k8s.io` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, text};
@@ -63,8 +64,8 @@ fn certificate_signing_request(object: &Value, options: &PrintOptions) -> Vec<Va
     row![
         fields::name(object),
         age::of(object, options),
-        fields::text_or(&spec["signerName"], "<none>"),
-        fields::text(&spec["username"]),
+        spec["signerName"].text_or("<none>"),
+        spec["username"].text(),
         duration.map_or_else(|| "<none>".to_owned(), age::seconds),
         request_condition(&object["status"]),
     ]
@@ -83,7 +84,7 @@ fn request_condition(status: &Value) -> String {
     if has("Failed") {
         condition.push_str(",Failed");
     }
-    if !fields::text(&status["certificate"]).is_empty() {
+    if !status["certificate"].text().is_empty() {
         condition.push_str(",Issued");
     }
     condition
@@ -92,22 +93,23 @@ fn request_condition(status: &Value) -> String {
 fn cluster_trust_bundle(object: &Value, _: &PrintOptions) -> Vec<Value> {
     row![
         fields::name(object),
-        fields::text_or(&object["spec"]["signerName"], "<none>")
+        object["spec"]["signerName"].text_or("<none>")
     ]
 }
 
 fn pod_certificate_request(object: &Value, _: &PrintOptions) -> Vec<Value> {
     let spec = &object["spec"];
-    let state = fields::items(&object["status"]["conditions"])
+    let state = object["status"]["conditions"]
+        .items()
         .iter()
-        .map(|condition| fields::text(&condition["type"]))
+        .map(|condition| condition["type"].text())
         .rfind(|ty| matches!(*ty, "Issued" | "Denied" | "Failed"));
     row![
         fields::name(object),
-        fields::text(&spec["podName"]),
-        fields::text(&spec["serviceAccountName"]),
-        fields::text(&spec["nodeName"]),
-        fields::text(&spec["signerName"]),
+        spec["podName"].text(),
+        spec["serviceAccountName"].text(),
+        spec["nodeName"].text(),
+        spec["signerName"].text(),
         state.unwrap_or("Pending"),
         labels(&spec["unverifiedUserAnnotations"]),
     ]

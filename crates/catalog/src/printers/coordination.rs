@@ -1,5 +1,6 @@
 //! Printers of the `coordination.k8s.io` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, text};
@@ -33,7 +34,7 @@ static LEASE_CANDIDATE: Printer = Printer::new(
 fn lease(object: &Value, options: &PrintOptions) -> Vec<Value> {
     row![
         fields::name(object),
-        fields::text(&object["spec"]["holderIdentity"]),
+        object["spec"]["holderIdentity"].text(),
         age::of(object, options)
     ]
 }
@@ -42,9 +43,9 @@ fn lease_candidate(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let spec = &object["spec"];
     row![
         fields::name(object),
-        fields::text(&spec["leaseName"]),
-        fields::text(&spec["binaryVersion"]),
-        fields::text(&spec["emulationVersion"]),
+        spec["leaseName"].text(),
+        spec["binaryVersion"].text(),
+        spec["emulationVersion"].text(),
         age::of(object, options),
     ]
 }

@@ -1,5 +1,6 @@
 //! Printers of the `discovery.k8s.io` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, text};
@@ -32,15 +33,16 @@ static ENDPOINT_SLICE: Printer = Printer::new(
 );
 
 fn endpoint_slice(object: &Value, options: &PrintOptions) -> Vec<Value> {
-    let ports: Vec<String> = fields::items(&object["ports"]).iter().map(port).collect();
-    let addresses: Vec<String> = fields::items(&object["endpoints"])
+    let ports: Vec<String> = object["ports"].items().iter().map(port).collect();
+    let addresses: Vec<String> = object["endpoints"]
+        .items()
         .iter()
-        .flat_map(|endpoint| fields::texts(&endpoint["addresses"]))
+        .flat_map(|endpoint| endpoint["addresses"].texts())
         .map(str::to_owned)
         .collect();
     row![
         fields::name(object),
-        fields::text(&object["addressType"]),
+        object["addressType"].text(),
         shortened(&ports),
         shortened(&addresses),
         age::of(object, options),

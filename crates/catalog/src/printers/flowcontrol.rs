@@ -1,5 +1,6 @@
 //! Printers of the `flowcontrol.apiserver.k8s.io` group.
 
+use kubewright_machinery::json::Read;
 use std::cmp::Ordering;
 
 use serde_json::Value;
@@ -69,23 +70,23 @@ fn flow_schema(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let spec = &object["spec"];
     let method = &spec["distinguisherMethod"];
     let method = if method.is_object() {
-        fields::text(&method["type"])
+        method["type"].text()
     } else {
         "<none>"
     };
     let dangling = fields::condition(&object["status"]["conditions"], "Dangling");
     row![
         fields::name(object),
-        fields::text(&spec["priorityLevelConfiguration"]["name"]),
-        fields::int(&spec["matchingPrecedence"]),
+        spec["priorityLevelConfiguration"]["name"].text(),
+        spec["matchingPrecedence"].int(),
         method,
         age::of(object, options),
-        dangling.map_or("?", |dangling| fields::text(&dangling["status"])),
+        dangling.map_or("?", |dangling| dangling["status"].text()),
     ]
 }
 
 fn by_precedence(left: &Value, right: &Value) -> Ordering {
-    let key = |schema: &Value| fields::int(&schema["spec"]["matchingPrecedence"]);
+    let key = |schema: &Value| schema["spec"]["matchingPrecedence"].int();
     key(left)
         .cmp(&key(right))
         .then_with(|| fields::name(left).cmp(fields::name(right)))
@@ -96,7 +97,7 @@ fn priority_level_configuration(object: &Value, options: &PrintOptions) -> Vec<V
     let queuing = &limited["limitResponse"]["queuing"];
     row![
         fields::name(object),
-        fields::text(&object["spec"]["type"]),
+        object["spec"]["type"].text(),
         number_of(limited, "nominalConcurrencyShares"),
         number_of(queuing, "queues"),
         number_of(queuing, "handSize"),
@@ -108,7 +109,7 @@ fn priority_level_configuration(object: &Value, options: &PrintOptions) -> Vec<V
 /// A number of a configuration, `<none>` if there is no such configuration.
 fn number_of(configuration: &Value, field: &str) -> Value {
     if configuration.is_object() {
-        fields::int(&configuration[field]).into()
+        configuration[field].int().into()
     } else {
         "<none>".into()
     }

@@ -1,5 +1,6 @@
 //! Printers of the `networking.k8s.io` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, text};
@@ -88,7 +89,7 @@ static SERVICE_CIDR: Printer = Printer::new(
 
 fn ingress(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let spec = &object["spec"];
-    let ports = if fields::items(&spec["tls"]).is_empty() {
+    let ports = if spec["tls"].items().is_empty() {
         "80"
     } else {
         "80, 443"
@@ -96,7 +97,7 @@ fn ingress(object: &Value, options: &PrintOptions) -> Vec<Value> {
     row![
         fields::name(object),
         spec["ingressClassName"].as_str().unwrap_or("<none>"),
-        hosts(fields::items(&spec["rules"])),
+        hosts(spec["rules"].items()),
         load_balancer_addresses(&object["status"]),
         ports,
         age::of(object, options),
@@ -108,7 +109,7 @@ fn hosts(rules: &[Value]) -> String {
     const SHOWN: usize = 3;
     let mut shown = Vec::with_capacity(SHOWN);
     let mut has_more = false;
-    for host in rules.iter().map(|rule| fields::text(&rule["host"])) {
+    for host in rules.iter().map(|rule| rule["host"].text()) {
         if shown.len() == SHOWN {
             has_more = true;
             break;
@@ -136,7 +137,7 @@ fn ingress_class(object: &Value, options: &PrintOptions) -> Vec<Value> {
     };
     row![
         name,
-        fields::text(&spec["controller"]),
+        spec["controller"].text(),
         parameters(&spec["parameters"]),
         age::of(object, options),
     ]
@@ -146,10 +147,7 @@ fn parameters(reference: &Value) -> String {
     if !reference.is_object() {
         return "<none>".to_owned();
     }
-    let (kind, name) = (
-        fields::text(&reference["kind"]),
-        fields::text(&reference["name"]),
-    );
+    let (kind, name) = (reference["kind"].text(), reference["name"].text());
     match reference["apiGroup"].as_str() {
         Some(group) => format!("{kind}.{group}/{name}"),
         None => format!("{kind}/{name}"),
@@ -168,13 +166,13 @@ fn parent(reference: &Value) -> String {
     if !reference.is_object() {
         return "<none>".to_owned();
     }
-    let resource = fields::text(&reference["resource"]);
-    let resource = match fields::text(&reference["group"]) {
+    let resource = reference["resource"].text();
+    let resource = match reference["group"].text() {
         "" => resource.to_lowercase(),
         group => format!("{resource}.{group}").to_lowercase(),
     };
-    let name = fields::text(&reference["name"]);
-    match fields::text(&reference["namespace"]) {
+    let name = reference["name"].text();
+    match reference["namespace"].text() {
         "" => format!("{resource}/{name}"),
         namespace => format!("{resource}/{namespace}/{name}"),
     }
@@ -189,7 +187,8 @@ fn network_policy(object: &Value, options: &PrintOptions) -> Vec<Value> {
 }
 
 fn service_cidr(object: &Value, options: &PrintOptions) -> Vec<Value> {
-    let cidrs = fields::texts(&object["spec"]["cidrs"])
+    let cidrs = object["spec"]["cidrs"]
+        .texts()
         .collect::<Vec<_>>()
         .join(",");
     row![fields::name(object), cidrs, age::of(object, options)]

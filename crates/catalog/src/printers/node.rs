@@ -1,5 +1,6 @@
 //! Printers of the `node.k8s.io` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, text};
@@ -25,7 +26,7 @@ static RUNTIME_CLASS: Printer = Printer::new(
 fn runtime_class(object: &Value, options: &PrintOptions) -> Vec<Value> {
     row![
         fields::name(object),
-        fields::text(&object["handler"]),
+        object["handler"].text(),
         age::of(object, options)
     ]
 }

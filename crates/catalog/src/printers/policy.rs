@@ -1,5 +1,6 @@
 //! Printers of the `policy` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, integer, text};
@@ -36,7 +37,7 @@ fn pod_disruption_budget(object: &Value, options: &PrintOptions) -> Vec<Value> {
         fields::name(object),
         number_or_share(&spec["minAvailable"]),
         number_or_share(&spec["maxUnavailable"]),
-        fields::int(&object["status"]["disruptionsAllowed"]),
+        object["status"]["disruptionsAllowed"].int(),
         age::of(object, options),
     ]
 }

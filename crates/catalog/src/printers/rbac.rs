@@ -1,5 +1,6 @@
 //! Printers of the `rbac.authorization.k8s.io` group. Roles and cluster roles print as the default.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, text};
@@ -29,17 +30,13 @@ static BINDING: Printer = Printer::new(
 fn binding(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let role = &object["roleRef"];
     let subjects = |kind: &str| {
-        let of_kind = |subject: &&Value| fields::text(&subject["kind"]) == kind;
-        let subjects = fields::items(&object["subjects"]).iter().filter(of_kind);
+        let of_kind = |subject: &&Value| subject["kind"].text() == kind;
+        let subjects = object["subjects"].items().iter().filter(of_kind);
         subjects.map(subject).collect::<Vec<_>>().join(", ")
     };
     row![
         fields::name(object),
-        format!(
-            "{}/{}",
-            fields::text(&role["kind"]),
-            fields::text(&role["name"])
-        ),
+        format!("{}/{}", role["kind"].text(), role["name"].text()),
         age::of(object, options),
         subjects("User"),
         subjects("Group"),
@@ -48,9 +45,9 @@ fn binding(object: &Value, options: &PrintOptions) -> Vec<Value> {
 }
 
 fn subject(subject: &Value) -> String {
-    let name = fields::text(&subject["name"]);
-    match fields::text(&subject["kind"]) {
-        "ServiceAccount" => format!("{}/{name}", fields::text(&subject["namespace"])),
+    let name = subject["name"].text();
+    match subject["kind"].text() {
+        "ServiceAccount" => format!("{}/{name}", subject["namespace"].text()),
         _ => name.to_owned(),
     }
 }

@@ -1,5 +1,6 @@
 //! Printers of the `resource.k8s.io` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, integer, text};
@@ -92,9 +93,9 @@ fn device_taint_rule(object: &Value, options: &PrintOptions) -> Vec<Value> {
     };
     row![
         fields::name(object),
-        fields::text(&taint["key"]),
-        fields::text(&taint["value"]),
-        fields::text(&taint["effect"]),
+        taint["key"].text(),
+        taint["value"].text(),
+        taint["effect"].text(),
         time_added,
         age::of(object, options),
     ]
@@ -103,7 +104,7 @@ fn device_taint_rule(object: &Value, options: &PrintOptions) -> Vec<Value> {
 fn resource_claim(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let status = &object["status"];
     let is_allocated = status["allocation"].is_object();
-    let is_reserved = is_allocated && !fields::items(&status["reservedFor"]).is_empty();
+    let is_reserved = is_allocated && !status["reservedFor"].items().is_empty();
     let state = match (fields::is_deleting(object), is_allocated, is_reserved) {
         (false, false, _) => "pending",
         (false, true, false) => "allocated",
@@ -117,16 +118,14 @@ fn resource_claim(object: &Value, options: &PrintOptions) -> Vec<Value> {
 
 fn resource_pool_status_request(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let status = &object["status"];
-    let pools = fields::items(&status["pools"]);
-    let pool_count = fields::int(&status["poolCount"]);
-    let outcome = fields::items(&status["conditions"])
-        .iter()
-        .find(|condition| {
-            matches!(fields::text(&condition["type"]), "Complete" | "Failed")
-                && fields::text(&condition["status"]) == "True"
-        });
+    let pools = status["pools"].items();
+    let pool_count = status["poolCount"].int();
+    let outcome = status["conditions"].items().iter().find(|condition| {
+        matches!(condition["type"].text(), "Complete" | "Failed")
+            && condition["status"].text() == "True"
+    });
     let (word, completed) = match outcome {
-        Some(outcome) if fields::text(&outcome["type"]) == "Failed" => ("Failed".to_owned(), None),
+        Some(outcome) if outcome["type"].text() == "Failed" => ("Failed".to_owned(), None),
         Some(outcome) => {
             let is_cut_short = pool_count > pools.len() as i64;
             let word = match is_cut_short {
@@ -149,9 +148,9 @@ fn resource_pool_status_request(object: &Value, options: &PrintOptions) -> Vec<V
         }
     };
     let devices = |field: &str| {
-        pools.iter().fold(0i64, |sum, pool| {
-            sum.saturating_add(fields::int(&pool[field]))
-        })
+        pools
+            .iter()
+            .fold(0i64, |sum, pool| sum.saturating_add(pool[field].int()))
     };
     let errors = pools
         .iter()
@@ -159,7 +158,7 @@ fn resource_pool_status_request(object: &Value, options: &PrintOptions) -> Vec<V
         .count();
     row![
         fields::name(object),
-        fields::text(&object["spec"]["driver"]),
+        object["spec"]["driver"].text(),
         counted(devices("totalDevices")),
         counted(devices("availableDevices")),
         counted(devices("allocatedDevices")),
@@ -175,9 +174,9 @@ fn resource_slice(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let spec = &object["spec"];
     row![
         fields::name(object),
-        fields::text(&spec["nodeName"]),
-        fields::text(&spec["driver"]),
-        fields::text(&spec["pool"]["name"]),
+        spec["nodeName"].text(),
+        spec["driver"].text(),
+        spec["pool"]["name"].text(),
         age::of(object, options),
     ]
 }

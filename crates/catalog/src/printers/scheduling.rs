@@ -1,5 +1,6 @@
 //! Printers of the `scheduling.k8s.io` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, boolean, integer, text};
@@ -63,7 +64,7 @@ fn pod_group(object: &Value, options: &PrintOptions) -> Vec<Value> {
     };
     let template = &spec["podGroupTemplateRef"];
     let workload = if template.is_object() {
-        fields::text(&template["workload"]["workloadName"])
+        template["workload"]["workloadName"].text()
     } else {
         "<none>"
     };
@@ -78,14 +79,15 @@ fn pod_group(object: &Value, options: &PrintOptions) -> Vec<Value> {
 
 fn pod_group_status(status: &Value) -> &str {
     let last = |ty: &str| {
-        fields::items(&status["conditions"])
+        status["conditions"]
+            .items()
             .iter()
-            .rfind(|condition| fields::text(&condition["type"]) == ty)
+            .rfind(|condition| condition["type"].text() == ty)
     };
     if let Some(disruption) = last("DisruptionTarget") {
-        return fields::text(&disruption["reason"]);
+        return disruption["reason"].text();
     }
-    match last("PodGroupScheduled").map(|scheduled| fields::text(&scheduled["status"])) {
+    match last("PodGroupScheduled").map(|scheduled| scheduled["status"].text()) {
         Some("True") => "Scheduled",
         Some(_) => "Unschedulable",
         None => "Pending",
@@ -95,10 +97,10 @@ fn pod_group_status(status: &Value) -> &str {
 fn priority_class(object: &Value, options: &PrintOptions) -> Vec<Value> {
     row![
         fields::name(object),
-        fields::int(&object["value"]),
-        fields::flag(&object["globalDefault"]),
+        object["value"].int(),
+        object["globalDefault"].flag(),
         age::of(object, options),
-        fields::text(&object["preemptionPolicy"]),
+        object["preemptionPolicy"].text(),
     ]
 }
 

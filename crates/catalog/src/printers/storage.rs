@@ -1,5 +1,6 @@
 //! Printers of the `storage.k8s.io` group. Storage capacities print as the default.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, boolean, integer, text};
@@ -100,25 +101,27 @@ static VOLUME_ATTRIBUTES_CLASS: Printer = Printer::new(
 
 fn csi_driver(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let spec = &object["spec"];
-    let audiences: Vec<&str> = fields::items(&spec["tokenRequests"])
+    let audiences: Vec<&str> = spec["tokenRequests"]
+        .items()
         .iter()
-        .map(|request| fields::text(&request["audience"]))
+        .map(|request| request["audience"].text())
         .collect();
     let tokens = if audiences.is_empty() {
         "<unset>".to_owned()
     } else {
         audiences.join(",")
     };
-    let modes = fields::texts(&spec["volumeLifecycleModes"])
+    let modes = spec["volumeLifecycleModes"]
+        .texts()
         .collect::<Vec<_>>()
         .join(",");
     row![
         fields::name(object),
         spec["attachRequired"].as_bool().unwrap_or(true),
-        fields::flag(&spec["podInfoOnMount"]),
-        fields::flag(&spec["storageCapacity"]),
+        spec["podInfoOnMount"].flag(),
+        spec["storageCapacity"].flag(),
         tokens,
-        fields::flag(&spec["requiresRepublish"]),
+        spec["requiresRepublish"].flag(),
         or_none(modes),
         age::of(object, options),
     ]
@@ -147,10 +150,10 @@ fn storage_class(object: &Value, options: &PrintOptions) -> Vec<Value> {
     };
     row![
         name,
-        fields::text(&object["provisioner"]),
+        object["provisioner"].text(),
         object["reclaimPolicy"].as_str().unwrap_or("Delete"),
         object["volumeBindingMode"].as_str().unwrap_or("Immediate"),
-        fields::flag(&object["allowVolumeExpansion"]),
+        object["allowVolumeExpansion"].flag(),
         age::of(object, options),
     ]
 }
@@ -159,10 +162,10 @@ fn volume_attachment(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let spec = &object["spec"];
     row![
         fields::name(object),
-        fields::text(&spec["attacher"]),
-        fields::text(&spec["source"]["persistentVolumeName"]),
-        fields::text(&spec["nodeName"]),
-        fields::flag(&object["status"]["attached"]),
+        spec["attacher"].text(),
+        spec["source"]["persistentVolumeName"].text(),
+        spec["nodeName"].text(),
+        object["status"]["attached"].flag(),
         age::of(object, options),
     ]
 }
@@ -170,7 +173,7 @@ fn volume_attachment(object: &Value, options: &PrintOptions) -> Vec<Value> {
 fn volume_attributes_class(object: &Value, options: &PrintOptions) -> Vec<Value> {
     row![
         fields::name(object),
-        fields::text(&object["driverName"]),
+        object["driverName"].text(),
         age::of(object, options)
     ]
 }

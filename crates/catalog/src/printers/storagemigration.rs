@@ -1,5 +1,6 @@
 //! Printers of the `storagemigration.k8s.io` group.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{NAME, text};
@@ -21,15 +22,16 @@ static STORAGE_VERSION_MIGRATION: Printer = Printer::new(
 
 fn storage_version_migration(object: &Value, _: &PrintOptions) -> Vec<Value> {
     let migrated = &object["spec"]["resource"];
-    let resource = fields::text(&migrated["resource"]);
-    let resource = match fields::text(&migrated["group"]) {
+    let resource = migrated["resource"].text();
+    let resource = match migrated["group"].text() {
         "" => resource.to_owned(),
         group => format!("{resource}.{group}"),
     };
-    let status = fields::items(&object["status"]["conditions"])
+    let status = object["status"]["conditions"]
+        .items()
         .iter()
-        .filter(|condition| fields::text(&condition["status"]) == "True")
-        .map(|condition| fields::text(&condition["type"]))
+        .filter(|condition| condition["status"].text() == "True")
+        .map(|condition| condition["type"].text())
         .rfind(|ty| matches!(*ty, "Running" | "Failed" | "Succeeded"));
     row![fields::name(object), resource, status.unwrap_or("Unknown")]
 }

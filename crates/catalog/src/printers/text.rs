@@ -1,18 +1,17 @@
 //! Parts of objects as text: labels, selectors, containers, quantities and lists cut short.
 
-use kubewright_machinery::labels::LabelSelector;
 use kubewright_machinery::quantity::Quantity;
+use kubewright_machinery::{json::Read, labels::LabelSelector};
 use serde_json::Value;
 
-use super::fields::{entries, items, text};
+use super::fields::text_entries;
 
 /// How many entries a shortened list shows.
 const SHOWN: usize = 3;
 
 /// Labels as `a=1,b=2`, `<none>` if there are none.
 pub(super) fn labels(field: &Value) -> String {
-    let labels: Vec<String> = entries(field)
-        .into_iter()
+    let labels: Vec<String> = text_entries(field)
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
     or_none(labels.join(","))
@@ -31,9 +30,10 @@ pub(super) fn selector_string(field: &Value) -> Option<String> {
 /// The names and the images of containers, each joined by commas.
 pub(super) fn containers(field: &Value) -> (String, String) {
     let column = |key: &str| {
-        items(field)
+        field
+            .items()
             .iter()
-            .map(|container| text(&container[key]))
+            .map(|container| container[key].text())
             .collect::<Vec<_>>()
             .join(",")
     };

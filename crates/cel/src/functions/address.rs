@@ -2,7 +2,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::go_text::quote;
+use kubewright_machinery::go::quote;
 
 /// Reads an address, and whether it has a zone; or why it cannot be read.
 pub(super) fn parse_address(text: &str) -> Result<(IpAddr, bool), String> {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use kubewright_machinery::time::parse_duration;
+use kubewright_machinery::time::{Layout, parse_duration};
 
-use crate::go_text;
 use crate::types::Type;
 use crate::value::{EvalError, EvalResult, Str, Timestamp, Value, time};
+use kubewright_machinery::go;
 
 use super::{Registry, no_such_overload};
 
@@ -332,7 +332,7 @@ pub(crate) fn to_string<'a>(args: &[Value<'a>]) -> EvalResult<'a> {
         [Value::Bool(b)] => b.to_string(),
         [Value::Int(i)] => i.to_string(),
         [Value::Uint(u)] => u.to_string(),
-        [Value::Double(d)] => go_text::float_shortest(*d),
+        [Value::Double(d)] => go::float(*d),
         [Value::Null] => "null".into(),
         [Value::Bytes(bytes)] => match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
@@ -356,7 +356,7 @@ fn to_timestamp<'a>(args: &[Value<'a>]) -> EvalResult<'a> {
             Some(at) => Ok(Value::Timestamp(at)),
             None => overflow(),
         },
-        [Value::String(text)] => match time::parse(text, time::RFC3339) {
+        [Value::String(text)] => match Timestamp::parse(text, Layout::Rfc3339) {
             Ok(at) if (time::MIN_SECONDS..=time::MAX_SECONDS).contains(&at.instant().0) => {
                 Ok(Value::Timestamp(at))
             }

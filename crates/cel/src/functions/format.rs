@@ -2,8 +2,8 @@
 //!
 //! The clauses are read once by [`clauses`], for calls and for the check of constant formats alike.
 
-use crate::go_text;
 use crate::value::{EvalError, EvalResult, Value};
+use kubewright_machinery::go;
 
 use super::conversion::to_string;
 use super::no_such_overload;
@@ -148,7 +148,7 @@ impl Clause {
                 .map_err(|why| {
                     EvalError::new(format!(
                         "error during formatting: could not convert argument {} to string",
-                        go_text::quote(&why.to_string())
+                        go::quote(&why.to_string())
                     ))
                 }),
             other => Err(self.error(other)),
@@ -233,7 +233,7 @@ fn places(text: &str) -> Result<(Option<usize>, usize), String> {
             };
             Err(format!(
                 "error while converting precision to integer: strconv.Atoi: parsing {}: {why}",
-                go_text::quote(digits)
+                go::quote(digits)
             ))
         }
     }
@@ -345,12 +345,12 @@ fn nested(value: &Value<'_>) -> Result<String, EvalError> {
             let entries: Vec<String> = entries.iter().map(|(k, v)| format!("{k}:{v}")).collect();
             format!("{{{}}}", entries.join(", "))
         }
-        Value::String(text) => go_text::quote(text),
-        Value::Bytes(bytes) => format!("b{}", go_text::quote(&String::from_utf8_lossy(bytes))),
+        Value::String(text) => go::quote(text),
+        Value::Bytes(bytes) => format!("b{}", go::quote(&String::from_utf8_lossy(bytes))),
         Value::Double(d) if d.is_finite() => format!("{d:.6}"),
-        Value::Double(d) => go_text::quote(&go_text::float_shortest(*d)),
-        Value::Timestamp(at) => format!("timestamp({})", go_text::quote(&at.to_string())),
-        Value::Duration(_) => format!("duration({})", go_text::quote(&value.to_string())),
+        Value::Double(d) => go::quote(&go::float(*d)),
+        Value::Timestamp(at) => format!("timestamp({})", go::quote(&at.to_string())),
+        Value::Duration(_) => format!("duration({})", go::quote(&value.to_string())),
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Type(_) => {
             return Clause::String.string(value);
         }

@@ -2,9 +2,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose;
-use kubewright_machinery::validation::names;
+use kubewright_machinery::{
+    time::{is_date, is_date_time},
+    validation::names,
+};
 
-use crate::value::{EvalResult, Value, time};
+use crate::value::{EvalResult, Value};
 
 use super::{Implementation, Registry, no_such_overload, url};
 
@@ -222,56 +225,9 @@ fn byte(text: &str) -> Vec<String> {
 }
 
 fn date(text: &str) -> Vec<String> {
-    unless(time::parse(text, time::DATE).is_ok(), "invalid date")
+    unless(is_date(text), "invalid date")
 }
 
 fn datetime(text: &str) -> Vec<String> {
-    unless(is_datetime(text), "invalid datetime")
-}
-
-fn is_datetime(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    let mut parts = text.split('t');
-    let (Some(day), Some(clock)) = (parts.next(), parts.next()) else {
-        return false;
-    };
-    if text.len() < 4 || time::parse(day, time::DATE).is_err() {
-        return false;
-    }
-    let digits = |at: usize| {
-        let pair = clock.get(at..at + 2)?;
-        pair.bytes().all(|b| b.is_ascii_digit()).then_some(pair)
-    };
-    let (Some(hour), Some(minute), Some(second)) = (digits(0), digits(3), digits(6)) else {
-        return false;
-    };
-    let colons = clock.get(2..3) == Some(":") && clock.get(5..6) == Some(":");
-    if !colons || hour > "23" || minute > "59" || second > "59" {
-        return false;
-    }
-    let rest = clock.get(8..).unwrap_or("");
-    let zone = match rest.chars().next() {
-        // Any character may stand before the fraction.
-        Some(first) => {
-            let after = &rest[first.len_utf8()..];
-            let count = after.bytes().take_while(u8::is_ascii_digit).count();
-            let skipped = &after[count..];
-            match count > 0 && is_zone(skipped) {
-                true => skipped,
-                false => rest,
-            }
-        }
-        None => rest,
-    };
-    is_zone(zone)
-}
-
-/// `z` or `+01:00`
-fn is_zone(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    text == "z"
-        || bytes.len() == 6
-            && matches!(bytes[0], b'+' | b'-')
-            && bytes[3] == b':'
-            && [1, 2, 4, 5].iter().all(|at| bytes[*at].is_ascii_digit())
+    unless(is_date_time(text), "invalid datetime")
 }

@@ -2,8 +2,8 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::go_text::quote;
 use crate::value::{EvalError, EvalResult, Value};
+use kubewright_machinery::go::quote;
 
 use super::address::parse_address;
 use super::{Implementation, Registry, no_such_overload};

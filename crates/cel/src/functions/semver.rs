@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::go_text::quote;
 use crate::value::{EvalError, EvalResult, Value};
+use kubewright_machinery::go::quote;
 
 use super::{Implementation, Registry, no_such_overload};
 

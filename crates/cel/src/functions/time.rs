@@ -19,7 +19,7 @@ pub(super) fn declare(r: &mut Registry) {
             "getMonth",
             "timestamp_to_month",
             "timestamp_to_month_with_tz",
-            |a| field(a, |c, _| i64::from(c.month) - 1),
+            |a| field(a, |c, _| c.month - 1),
         ),
         (
             "getDayOfYear",
@@ -31,13 +31,13 @@ pub(super) fn declare(r: &mut Registry) {
             "getDayOfMonth",
             "timestamp_to_day_of_month",
             "timestamp_to_day_of_month_with_tz",
-            |a| field(a, |c, _| i64::from(c.day) - 1),
+            |a| field(a, |c, _| c.day - 1),
         ),
         (
             "getDate",
             "timestamp_to_day_of_month_1_based",
             "timestamp_to_day_of_month_1_based_with_tz",
-            |a| field(a, |c, _| i64::from(c.day)),
+            |a| field(a, |c, _| c.day),
         ),
         (
             "getDayOfWeek",
@@ -122,7 +122,7 @@ fn offset(zone: &str, at: Timestamp) -> Result<i64, EvalError> {
     };
     let number = |text: &str| {
         let invalid = || {
-            let quoted = crate::go_text::quote(text);
+            let quoted = kubewright_machinery::go::quote(text);
             EvalError::new(format!("strconv.Atoi: parsing {quoted}: invalid syntax"))
         };
         text.parse::<i32>().map(i64::from).map_err(|_| invalid())

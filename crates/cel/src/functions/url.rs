@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::go_text::quote;
 use crate::value::map::Entries;
 use crate::value::{EvalError, EvalResult, Map, Value};
+use kubewright_machinery::go::quote;
 
 use super::{Implementation, Registry, no_such_overload};
 

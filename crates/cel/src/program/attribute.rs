@@ -198,7 +198,7 @@ fn position(key: &Value<'_>) -> Result<i64, EvalError> {
         Value::Double(at) if at.fract() == 0.0 && at.abs() < 9e15 => Ok(*at as i64),
         Value::Double(at) => Err(EvalError::new(format!(
             "unsupported index value {} in list",
-            crate::go_text::float_shortest(*at)
+            kubewright_machinery::go::float(*at)
         ))),
         other => Err(EvalError::new(format!(
             "unsupported index type '{}' in list",

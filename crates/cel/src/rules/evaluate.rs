@@ -179,7 +179,7 @@ impl Run {
             Err(EvalError::CostLimitExceeded) => {
                 return Err(NoMessage::Stop(format!(
                     "no further validation rules will be run due to call cost exceeds limit for messageExpression: {}",
-                    crate::go_text::quote(expression)
+                    kubewright_machinery::go::quote(expression)
                 )));
             }
             other => other,

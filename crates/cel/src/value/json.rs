@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose;
-use kubewright_machinery::time::parse_duration;
+use kubewright_machinery::go::{self, base64};
+use kubewright_machinery::time::{Layout, TimeError, parse_duration};
 use serde_json::Value as Json;
 
 use crate::schema::{Schema, SchemaKind};
 
-use super::{EvalError, EvalResult, List, Map, Str, Timestamp, Value, time};
+use super::{EvalError, EvalResult, List, Map, Str, Timestamp, Value};
 
 /// The value of a piece of JSON. Without a schema, it is what it looks like.
 pub(crate) fn from_json<'a>(json: &'a Json, schema: Option<&'a Schema>) -> EvalResult<'a> {
@@ -54,25 +53,28 @@ pub(crate) fn from_json<'a>(json: &'a Json, schema: Option<&'a Schema>) -> EvalR
             Json::String(text) => formatted(text, &schema.format),
             other => fail(format!(
                 "invalid data, expected string, got {}",
-                go_type(other)
+                go::type_name(other)
             )),
         },
         SchemaKind::Number => match json {
             Json::Number(number) => Ok(Value::Double(number.as_f64().unwrap_or(f64::NAN))),
             other => fail(format!(
                 "invalid data, expected float, got {}",
-                go_type(other)
+                go::type_name(other)
             )),
         },
         SchemaKind::Integer => match json.as_i64() {
             Some(number) => Ok(Value::Int(number)),
-            None => fail(format!("invalid data, expected int, got {}", go_type(json))),
+            None => fail(format!(
+                "invalid data, expected int, got {}",
+                go::type_name(json)
+            )),
         },
         SchemaKind::Boolean => match json {
             Json::Bool(b) => Ok(Value::Bool(*b)),
             other => fail(format!(
                 "invalid data, expected bool, got {}",
-                go_type(other)
+                go::type_name(other)
             )),
         },
         SchemaKind::Any if schema.preserve_unknown_fields => Ok(Value::Preserved(json)),
@@ -104,28 +106,27 @@ fn formatted<'a>(text: &'a str, format: &str) -> EvalResult<'a> {
                 "Invalid duration {text}: unable to parse {text} as duration"
             ))),
         },
-        "date" => time::parse(text, time::DATE)
+        "date" => Timestamp::parse(text, Layout::Date)
             .map(Value::Timestamp)
             .map_err(|why| EvalError::new(format!("Invalid date formatted string {text}: {why}"))),
         "date-time" => date_time(text).map(Value::Timestamp).map_err(|why| {
             EvalError::new(format!("Invalid date-time formatted string {text}: {why}"))
         }),
-        "byte" => match general_purpose::URL_SAFE.decode(text) {
+        "byte" => match base64::decode(text, base64::Encoding::Url) {
             Ok(bytes) => Ok(Value::Bytes(Arc::from(bytes))),
-            Err(_) => Err(EvalError::new(format!(
-                "Invalid byte formatted string {text}: {}",
-                illegal_base64(text)
+            Err(why) => Err(EvalError::new(format!(
+                "Invalid byte formatted string {text}: {why}"
             ))),
         },
         _ => Ok(Value::String(Str::Borrowed(text))),
     }
 }
 
-fn date_time(text: &str) -> Result<Timestamp, String> {
+fn date_time(text: &str) -> Result<Timestamp, TimeError> {
     if text.is_empty() {
         return Ok(Timestamp::EPOCH);
     }
-    time::parse(text, time::RFC3339).or_else(|_| time::parse(text, time::LOCAL))
+    Timestamp::parse(text, Layout::Rfc3339).or_else(|_| Timestamp::parse(text, Layout::Local))
 }
 
 /// A duration of Go, or words: `3 days 2 hours`.
@@ -167,27 +168,4 @@ fn unit_nanos(unit: &str) -> Option<i64> {
         let (stem, exact) = words.split_last()?;
         (exact.contains(&unit) || unit.starts_with(stem)).then_some(*nanos)
     })
-}
-
-/// Where base64 goes wrong, in Go's words.
-fn illegal_base64(text: &str) -> String {
-    let legal = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    let at = text
-        .bytes()
-        .position(|b| !legal(b) && b != b'\r' && b != b'\n')
-        .unwrap_or(text.len() / 4 * 4);
-    format!("illegal base64 data at input byte {at}")
-}
-
-/// The Go type that a decoder makes of the JSON.
-fn go_type(json: &Json) -> &'static str {
-    match json {
-        Json::Null => "<nil>",
-        Json::Bool(_) => "bool",
-        Json::Number(number) if number.is_i64() => "int64",
-        Json::Number(_) => "float64",
-        Json::String(_) => "string",
-        Json::Array(_) => "[]interface {}",
-        Json::Object(_) => "map[string]interface {}",
-    }
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use super::Value;
-use crate::go_text;
+use kubewright_machinery::go;
 
 impl Value<'_> {
     /// The value as an expression that makes it, more or less: `"text"`, `[1, 2]`, `duration("60s")`.
     pub fn literal(&self) -> String {
         match self {
-            Self::String(text) => go_text::quote(text),
+            Self::String(text) => go::quote(text),
             Self::Uint(number) => format!("{number}u"),
             Self::Double(number) => double(*number),
             Self::Bytes(bytes) => {
@@ -50,7 +50,7 @@ impl fmt::Display for Value<'_> {
             Self::Bool(b) => write!(f, "{b}"),
             Self::Int(i) => write!(f, "{i}"),
             Self::Uint(u) => write!(f, "{u}"),
-            Self::Double(d) => f.write_str(&go_text::float_shortest(*d)),
+            Self::Double(d) => f.write_str(&go::float(*d)),
             Self::String(text) => f.write_str(text),
             Self::Bytes(bytes) => write!(f, "{bytes:?}"),
             Self::Duration(nanos) => f.write_str(&duration(*nanos)),
@@ -74,7 +74,7 @@ impl fmt::Display for Value<'_> {
 fn duration(nanos: i64) -> String {
     // Whole seconds and the fraction are added as floats, as in Go.
     let seconds = (nanos / 1_000_000_000) as f64 + (nanos % 1_000_000_000) as f64 / 1e9;
-    format!("{}s", go_text::float_plain(seconds))
+    format!("{}s", go::float_without_exponent(seconds))
 }
 
 fn double(number: f64) -> String {
@@ -85,7 +85,7 @@ fn double(number: f64) -> String {
         let sign = if number < 0.0 { "-" } else { "" };
         return format!("double(\"{sign}Infinity\")");
     }
-    let text = go_text::float_plain(number);
+    let text = go::float_without_exponent(number);
     if text.contains('.') {
         text
     } else {

@@ -5,13 +5,10 @@ use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
     request::RequestContext,
 };
-use kubewright_machinery::Status;
+use kubewright_machinery::{Status, json::Read};
 use serde_json::{Value, json};
 
-use super::{
-    fields::{items, push, text},
-    refusal::is_for,
-};
+use super::{fields::push, refusal::is_for};
 
 const TAINTS: [&str; 2] = [
     "node.kubernetes.io/not-ready",
@@ -50,9 +47,9 @@ fn tolerate(pod: &mut Value) {
 }
 
 fn tolerates(pod: &Value, taint: &str) -> bool {
-    items(&pod["spec"]["tolerations"]).iter().any(|toleration| {
-        let key = text(&toleration["key"]);
-        (key.is_empty() || key == taint) && matches!(text(&toleration["effect"]), "" | "NoExecute")
+    pod["spec"]["tolerations"].items().iter().any(|toleration| {
+        let key = toleration["key"].text();
+        (key.is_empty() || key == taint) && matches!(toleration["effect"].text(), "" | "NoExecute")
     })
 }
 
@@ -65,9 +62,10 @@ mod tests {
         let own = json!({"key": "a", "operator": "Exists"});
         let mut pod = json!({"spec": {"tolerations": [own]}});
         tolerate(&mut pod);
-        let keys: Vec<&str> = items(&pod["spec"]["tolerations"])
+        let keys: Vec<&str> = pod["spec"]["tolerations"]
+            .items()
             .iter()
-            .map(|t| text(&t["key"]))
+            .map(|t| t["key"].text())
             .collect();
         assert_eq!(keys, ["a", TAINTS[0], TAINTS[1]]);
         assert_eq!(pod["spec"]["tolerations"][2]["tolerationSeconds"], SECONDS);
@@ -77,7 +75,7 @@ mod tests {
     fn a_pod_that_tolerates_everything_is_left_alone() {
         let mut pod = json!({"spec": {"tolerations": [{"operator": "Exists"}]}});
         tolerate(&mut pod);
-        assert_eq!(items(&pod["spec"]["tolerations"]).len(), 1);
+        assert_eq!(pod["spec"]["tolerations"].items().len(), 1);
     }
 
     #[test]
@@ -87,7 +85,7 @@ mod tests {
             {"key": TAINTS[1], "operator": "Exists", "effect": "NoExecute"},
         ]}});
         tolerate(&mut pod);
-        assert_eq!(items(&pod["spec"]["tolerations"]).len(), 3);
+        assert_eq!(pod["spec"]["tolerations"].items().len(), 3);
         assert_eq!(pod["spec"]["tolerations"][2]["key"], TAINTS[0]);
     }
 }

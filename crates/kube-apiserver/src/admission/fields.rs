@@ -31,16 +31,6 @@ pub(super) fn push(value: &mut Value, path: &[&str], item: Value) {
     }
 }
 
-/// The items of a list; none where there is none.
-pub(super) fn items(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-/// A string; empty where there is none.
-pub(super) fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
 fn make_object(value: &mut Value) -> Option<&mut Map<String, Value>> {
     if value.is_null() {
         *value = Value::Object(Map::new());

@@ -5,11 +5,10 @@ use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
     request::RequestContext,
 };
-use kubewright_machinery::{Status, field::go_quote};
+use kubewright_machinery::{Status, go, json::Read};
 use serde_json::Value;
 
 use super::{
-    fields::text,
     pod_resources::{self, Counting},
     refusal::{forbidden, is_for_subresource},
     resource_list,
@@ -37,7 +36,7 @@ impl Plugin for PodResizeValidator {
         let (Some(pod), Some(old)) = (object, attributes.old) else {
             return Ok(());
         };
-        let name = text(&pod["spec"]["nodeName"]);
+        let name = pod["spec"]["nodeName"].text();
         if attributes.operation != Operation::Update
             || !is_for_subresource(cx, "", "pods", "resize")
             || name.is_empty()
@@ -47,7 +46,7 @@ impl Plugin for PodResizeValidator {
         }
         let node: Option<Value> = self.0.get("nodes", name).await?;
         let Some(node) = node else {
-            let cause = format!("node {} not found", go_quote(name));
+            let cause = format!("node {} not found", go::quote(name));
             return Err(forbidden(cx, attributes, pod, cause));
         };
         if let Some(system) = node["metadata"]["labels"]["kubernetes.io/os"].as_str()
@@ -55,8 +54,8 @@ impl Plugin for PodResizeValidator {
         {
             let cause = format!(
                 "pod resize is only supported on linux nodes, node {} is {}",
-                go_quote(name),
-                go_quote(system)
+                go::quote(name),
+                go::quote(system)
             );
             let refusal = forbidden(cx, attributes, pod, cause);
             return Err(refusal.with_cause("UnsupportedPlatform", "", ""));

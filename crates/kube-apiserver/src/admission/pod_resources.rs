@@ -1,12 +1,10 @@
 //! What a pod asks for in all: its containers together, or its init containers if one of them needs more, and what the pod
 //! itself says where it does.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
-use super::{
-    fields::{items, text},
-    resource_list::{ResourceList, add, raise, read},
-};
+use super::resource_list::{ResourceList, add, raise, read};
 
 /// What counts.
 #[derive(Clone, Copy)]
@@ -44,7 +42,7 @@ pub(super) fn limits(pod: &Value, counting: Counting) -> ResourceList {
 fn of_containers(pod: &Value, which: &str, counting: Counting) -> ResourceList {
     let spec = &pod["spec"];
     let mut sum = ResourceList::new();
-    for container in items(&spec["containers"]) {
+    for container in spec["containers"].items() {
         add(
             &mut sum,
             &of_container(pod, "containerStatuses", container, which, counting),
@@ -53,8 +51,8 @@ fn of_containers(pod: &Value, which: &str, counting: Counting) -> ResourceList {
     // Sidecars run beside the containers, and beside the init containers that come after them.
     let mut sidecars = ResourceList::new();
     let mut most = ResourceList::new();
-    for container in items(&spec["initContainers"]) {
-        if text(&container["restartPolicy"]) == "Always" {
+    for container in spec["initContainers"].items() {
+        if container["restartPolicy"].text() == "Always" {
             let own = of_container(pod, "initContainerStatuses", container, which, counting);
             add(&mut sum, &own);
             add(&mut sidecars, &own);
@@ -82,7 +80,8 @@ fn of_container(
     counting: Counting,
 ) -> ResourceList {
     let asked = read(&container["resources"][which]);
-    let status = items(&pod["status"][statuses])
+    let status = pod["status"][statuses]
+        .items()
         .iter()
         .find(|s| s["name"] == container["name"]);
     let Some(status) = status.filter(|s| counting.status && s["resources"].is_object()) else {
@@ -99,7 +98,7 @@ fn of_container(
 }
 
 fn resize_is_infeasible(pod: &Value) -> bool {
-    let conditions = items(&pod["status"]["conditions"]);
+    let conditions = pod["status"]["conditions"].items();
     let pending = conditions
         .iter()
         .find(|condition| condition["type"] == "PodResizePending");

@@ -7,11 +7,11 @@ use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
     request::RequestContext,
 };
-use kubewright_machinery::Status;
+use kubewright_machinery::{Status, json::Read};
 use serde_json::{Map, Value};
 
 use super::{
-    fields::{object_mut, text},
+    fields::object_mut,
     refusal::{is_for, is_for_subresource},
     stored::Stored,
 };
@@ -56,11 +56,11 @@ impl Plugin for PodTopologyLabels {
             return Ok(());
         }
         let node = if is_for(cx, "", "pods") {
-            text(&object["spec"]["nodeName"])
+            object["spec"]["nodeName"].text()
         } else if is_for_subresource(cx, "", "pods", "binding")
             && object["target"]["kind"] == "Node"
         {
-            text(&object["target"]["name"])
+            object["target"]["name"].text()
         } else {
             return Ok(());
         };

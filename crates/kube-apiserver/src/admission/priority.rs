@@ -10,14 +10,14 @@ use kubewright_apiserver::{
     request::{RequestContext, UserInfo},
     server::ApiServer,
 };
-use kubewright_machinery::{Status, status};
+use kubewright_machinery::{Status, json::Read, status};
 use kubewright_store::Revision;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    fields::{object_mut, text},
+    fields::object_mut,
     refusal::{forbidden, is_for},
     stored::{Stored, decode},
 };
@@ -99,7 +99,7 @@ impl Priority {
         attributes: &Attributes<'_>,
         pod: &Value,
     ) -> Result<Class, Status> {
-        match text(&pod["spec"]["priorityClassName"]) {
+        match pod["spec"]["priorityClassName"].text() {
             "" => Ok(self.default_class().await?.unwrap_or_else(|| Class {
                 metadata: Metadata {
                     name: String::new(),

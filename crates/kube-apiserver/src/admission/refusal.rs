@@ -3,10 +3,8 @@
 use std::fmt::Display;
 
 use kubewright_apiserver::{admission::Attributes, request::RequestContext};
-use kubewright_machinery::{Status, gvk::GroupResource, status};
+use kubewright_machinery::{Status, gvk::GroupResource, json::Read, status};
 use serde_json::Value;
-
-use super::fields::text;
 
 /// The request is for objects of this resource, not for one of their subresources.
 pub(super) fn is_for(cx: &RequestContext, group: &str, resource: &str) -> bool {
@@ -34,8 +32,8 @@ pub(super) fn forbidden(
     let metadata = &object["metadata"];
     let candidates = [
         attributes.name,
-        text(&metadata["name"]),
-        text(&metadata["generateName"]),
+        metadata["name"].text(),
+        metadata["generateName"].text(),
     ];
     let name = candidates
         .into_iter()

@@ -5,11 +5,11 @@ use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
     request::RequestContext,
 };
-use kubewright_machinery::{Status, field::go_quote, status};
+use kubewright_machinery::{Status, go, json::Read, status};
 use serde_json::{Value, json};
 
 use super::{
-    fields::{items, object_mut, text},
+    fields::object_mut,
     refusal::{forbidden, is_for},
     resource_list,
     stored::Stored,
@@ -41,7 +41,7 @@ impl RuntimeClass {
             None => Ok(Value::Null),
             Some("") => Err(status::unknown("resource name may not be empty")),
             Some(name) => self.0.get(RUNTIME_CLASSES, name).await?.ok_or_else(|| {
-                let cause = format!("pod rejected: RuntimeClass {} not found", go_quote(name));
+                let cause = format!("pod rejected: RuntimeClass {} not found", go::quote(name));
                 forbidden(cx, attributes, pod, cause)
             }),
         }
@@ -120,8 +120,8 @@ fn set_scheduling(pod: &mut Value, scheduling: &Value) -> Result<(), String> {
             Some(given) if given != wanted => {
                 return Err(format!(
                     "conflict: runtimeClass.scheduling.nodeSelector[{key}] = {}; pod.spec.nodeSelector[{key}] = {}",
-                    text(wanted),
-                    text(given)
+                    wanted.text(),
+                    given.text()
                 ));
             }
             _ => {
@@ -130,8 +130,8 @@ fn set_scheduling(pod: &mut Value, scheduling: &Value) -> Result<(), String> {
         }
     }
     let merged = tolerations::merge(
-        items(&pod["spec"]["tolerations"]),
-        items(&scheduling["tolerations"]),
+        pod["spec"]["tolerations"].items(),
+        scheduling["tolerations"].items(),
     );
     match object_mut(pod, &["spec"]) {
         Some(spec) if !merged.is_empty() => {

@@ -6,13 +6,10 @@ use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
     request::RequestContext,
 };
-use kubewright_machinery::Status;
+use kubewright_machinery::{Status, json::Read};
 use serde_json::{Value, json};
 
-use super::{
-    fields::{items, push},
-    refusal::is_for,
-};
+use super::{fields::push, refusal::is_for};
 
 /// The finalizer of each protected resource.
 const PROTECTED: [(&str, &str, &str); 3] = [
@@ -50,7 +47,8 @@ impl Plugin for StorageObjectInUseProtection {
 }
 
 fn protect(object: &mut Value, finalizer: &str) {
-    if !items(&object["metadata"]["finalizers"])
+    if !object["metadata"]["finalizers"]
+        .items()
         .iter()
         .any(|f| f == finalizer)
     {

@@ -5,13 +5,10 @@ use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
     request::RequestContext,
 };
-use kubewright_machinery::Status;
+use kubewright_machinery::{Status, json::Read};
 use serde_json::{Value, json};
 
-use super::{
-    fields::{items, push},
-    refusal::is_for,
-};
+use super::{fields::push, refusal::is_for};
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 const NO_SCHEDULE: &str = "NoSchedule";
@@ -36,7 +33,8 @@ impl Plugin for TaintNodesByCondition {
 }
 
 fn taint(node: &mut Value) {
-    let there = items(&node["spec"]["taints"])
+    let there = node["spec"]["taints"]
+        .items()
         .iter()
         .any(|taint| taint["key"] == NOT_READY && taint["effect"] == NO_SCHEDULE);
     if !there {
@@ -67,6 +65,6 @@ mod tests {
     fn the_taint_with_another_effect_is_another_taint() {
         let mut node = json!({"spec": {"taints": [{"key": NOT_READY, "effect": "NoExecute"}]}});
         taint(&mut node);
-        assert_eq!(items(&node["spec"]["taints"]).len(), 2);
+        assert_eq!(node["spec"]["taints"].items().len(), 2);
     }
 }

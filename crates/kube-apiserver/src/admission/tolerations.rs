@@ -1,8 +1,7 @@
 //! Tolerations, and which of them includes which.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
-
-use super::fields::text;
 
 /// Both lists in one; what another toleration of the two includes is left out.
 pub(super) fn merge(first: &[Value], second: &[Value]) -> Vec<Value> {
@@ -40,10 +39,10 @@ struct Toleration<'a> {
 impl<'a> Toleration<'a> {
     fn read(value: &'a Value) -> Self {
         Self {
-            key: text(&value["key"]),
-            operator: text(&value["operator"]),
-            value: text(&value["value"]),
-            effect: text(&value["effect"]),
+            key: value["key"].text(),
+            operator: value["operator"].text(),
+            value: value["value"].text(),
+            effect: value["effect"].text(),
             seconds: value["tolerationSeconds"].as_i64(),
         }
     }

@@ -1,6 +1,6 @@
 //! What is said about a definition: whether its names are free, whether it is served, whether it may be what it is.
 
-use kubewright_machinery::field::go_quote;
+use kubewright_machinery::go;
 use serde_json::{Value, json};
 
 use super::definition::Names;
@@ -83,7 +83,7 @@ pub(super) fn accept_names(crd: &mut Value, taken: &Taken, now: &str) -> bool {
             Some(name) != own.as_str() && taken.iter().any(|t| t == name && !name.is_empty());
         (!used)
             .then_some(())
-            .ok_or_else(|| format!("{} is already in use", go_quote(name)))
+            .ok_or_else(|| format!("{} is already in use", go::quote(name)))
     };
     let checks = [
         ("plural", "PluralConflict", &taken.resources),
@@ -153,7 +153,7 @@ fn short_names_are_free(requested: &Value, own: &Value, taken: &[String]) -> Res
         .into_iter()
         .filter(|n| !own.contains(n) && taken.contains(n));
     let texts: Vec<String> = used
-        .map(|n| format!("{} is already in use", go_quote(&n)))
+        .map(|n| format!("{} is already in use", go::quote(&n)))
         .collect();
     match texts.as_slice() {
         [] => Ok(()),

@@ -3,10 +3,8 @@
 //! Names, `['quoted names']`, indices (from the end too), `[*]`, slices, `..` and filters such as
 //! `[?(@.type=="Ready")]`. A path that is not understood finds nothing.
 
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use serde_json::Value;
-
-/// How deep `..` looks.
-const DEEPEST: usize = 120;
 
 /// A parsed path.
 #[derive(Debug, Clone, PartialEq)]
@@ -263,7 +261,7 @@ fn slice(value: &Value, from: Option<i64>, to: Option<i64>, step: i64) -> Vec<&V
 }
 
 fn descend<'a>(value: &'a Value, out: &mut Vec<&'a Value>, depth: usize) {
-    if depth > DEEPEST {
+    if depth > DOCUMENT_DEPTH {
         return;
     }
     out.push(value);

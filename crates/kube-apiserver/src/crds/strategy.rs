@@ -9,7 +9,8 @@ use kubewright_apiserver::{
 };
 use kubewright_machinery::{
     Status,
-    field::{self, ErrorList},
+    field::ErrorList,
+    go,
     gvk::{GroupResource, GroupVersionKind},
     status,
     validation::names,
@@ -179,7 +180,7 @@ fn finalizer_warnings(object: &Value, old: &Value) -> Vec<String> {
     added.dedup();
     let mut warnings = Vec::new();
     for name in added {
-        let quoted = field::go_quote(&name);
+        let quoted = go::quote(&name);
         for message in names::is_qualified_name(&name) {
             warnings.push(format!("metadata.finalizers: {quoted}: {message}"));
         }

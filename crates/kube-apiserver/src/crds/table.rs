@@ -2,10 +2,7 @@
 
 use kubewright_apiserver::{clock::SharedClock, registry::Table};
 use kubewright_catalog::printers;
-use kubewright_machinery::{
-    field::{go_float, go_json},
-    time::human_duration,
-};
+use kubewright_machinery::{go, time::human_duration};
 use kubewright_schema::normalize_untyped;
 use serde_json::{Value, json};
 
@@ -107,9 +104,9 @@ fn print(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Null => "<no value>".into(),
         Value::Bool(b) => b.to_string(),
-        Value::Number(n) if n.is_f64() => go_float(n.as_f64().unwrap_or_default()),
+        Value::Number(n) if n.is_f64() => go::float(n.as_f64().unwrap_or_default()),
         Value::Number(n) => n.to_string(),
-        other => go_json(other),
+        other => go::json(other),
     }
 }
 

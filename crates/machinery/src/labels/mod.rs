@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::{
     field::{self, ErrorList, Path},
+    go,
     validation::names,
 };
 
@@ -122,7 +123,7 @@ impl LabelSelector {
                 other => {
                     return Err(SelectorError(format!(
                         "{} is not a valid label selector operator",
-                        field::go_quote(other)
+                        go::quote(other)
                     )));
                 }
             };

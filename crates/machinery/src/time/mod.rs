@@ -6,6 +6,7 @@
 //!
 //! [`duration`] holds Go's durations (`1h0m0s`) and the ages that tables show (`3h20m`).
 
+mod date_time;
 pub mod duration;
 mod parse;
 #[cfg(test)]
@@ -13,7 +14,11 @@ mod tests;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::calendar::{Date, SECONDS_PER_DAY};
+
+pub use date_time::{is_date, is_date_time};
 pub use duration::{format_duration, human_duration, parse_duration, short_human_duration};
+pub use parse::Layout;
 
 /// A point in time, to the nanosecond, from year 0 to year 9999 and somewhat beyond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +38,7 @@ const YEAR_ONE: i64 = 62_135_596_800;
 
 impl Time {
     /// From seconds since 1970 and nanoseconds, of which those beyond a second are dropped.
-    pub fn from_unix(seconds: i64, nanos: u32) -> Self {
+    pub const fn from_unix(seconds: i64, nanos: u32) -> Self {
         Self {
             seconds,
             nanos: nanos % 1_000_000_000,
@@ -42,12 +47,12 @@ impl Time {
 
     /// Reads a `metav1.Time`: RFC 3339, with or without fractions, in any offset.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
-        parse::parse(text, parse::Fraction::Any)
+        Layout::Rfc3339.parse(text).map(|(time, _)| time)
     }
 
     /// Reads a `metav1.MicroTime`: RFC 3339 with exactly six decimal places.
     pub fn parse_micro(text: &str) -> Result<Self, TimeError> {
-        parse::parse(text, parse::Fraction::Micros)
+        Layout::Micro.parse(text).map(|(time, _)| time)
     }
 
     /// Seconds since 1970, rounded down.
@@ -103,9 +108,9 @@ impl Time {
     }
 
     fn civil(self) -> String {
-        let days = self.seconds.div_euclid(86_400);
-        let second = self.seconds.rem_euclid(86_400);
-        let (year, month, day) = parse::civil_from_days(days);
+        let second = self.seconds.rem_euclid(SECONDS_PER_DAY);
+        let Date { year, month, day } =
+            Date::from_days_since_1970(self.seconds.div_euclid(SECONDS_PER_DAY));
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
         let sign = if year < 0 { "-" } else { "" };
         let year = year.abs();

@@ -1,59 +1,55 @@
 //! Reading RFC 3339, element by element, so that errors name the element that is wrong.
 
 use super::{Time, TimeError};
+use crate::calendar::{Date, SECONDS_PER_DAY};
 
-/// What may follow the seconds.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Fraction {
-    /// Any number of decimal places, or none.
-    Any,
-    /// Exactly six.
-    Micros,
+/// The elements that a text has, by Go's reference time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// `2006-01-02T15:04:05Z07:00`, with any number of decimal places.
+    Rfc3339,
+    /// `2006-01-02T15:04:05.000000Z07:00`, with exactly six decimal places.
+    Micro,
+    /// `2006-01-02T15:04:05`, without an offset and with any number of decimal places.
+    Local,
+    /// `2006-01-02`
+    Date,
 }
 
-pub(super) fn parse(text: &str, fraction: Fraction) -> Result<Time, TimeError> {
-    Reader {
-        text: text.as_bytes(),
-        rest: text.as_bytes(),
-        fraction,
+impl Layout {
+    /// Reads a text into a time and its offset from UTC in seconds, which is 0 in layouts without one.
+    ///
+    /// # Errors
+    ///
+    /// Returns Go's error if the text does not have the layout or names no point in time.
+    ///
+    /// ```
+    /// use kubewright_machinery::time::Layout;
+    ///
+    /// let (time, offset) = Layout::Rfc3339.parse("2024-05-01T10:00:00+02:00")?;
+    /// assert_eq!((time.to_seconds(), offset), ("2024-05-01T08:00:00Z".to_owned(), 7_200));
+    /// # Ok::<(), kubewright_machinery::time::TimeError>(())
+    /// ```
+    pub fn parse(self, text: &str) -> Result<(Time, i64), TimeError> {
+        Reader {
+            text: text.as_bytes(),
+            rest: text.as_bytes(),
+            layout: self,
+        }
+        .time()
     }
-    .time()
-}
 
-/// The date of a day counted from 1970.
-pub(super) fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    // Years start in March here, so that leap days come last. 146097 days are 400 years.
-    let shifted = days.saturating_add(719_468);
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
-}
-
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let month = (month + 9) % 12;
-    let day_of_year = (153 * month + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
-}
-
-fn days_in(month: i64, year: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
+    fn text(self) -> &'static str {
+        match self {
+            Self::Rfc3339 => "2006-01-02T15:04:05Z07:00",
+            Self::Micro => "2006-01-02T15:04:05.000000Z07:00",
+            Self::Local => "2006-01-02T15:04:05",
+            Self::Date => "2006-01-02",
+        }
     }
 }
 
-/// A text as Go's `time` package quotes it.
+/// Quotes a text as Go's `time` package does, which escapes byte by byte.
 pub(super) fn quote(bytes: &[u8]) -> String {
     let mut out = String::from("\"");
     for &b in bytes {
@@ -70,51 +66,69 @@ pub(super) fn quote(bytes: &[u8]) -> String {
     out
 }
 
+#[derive(Clone, Copy, PartialEq)]
+enum Digits {
+    Two,
+    OneOrTwo,
+}
+
 struct Reader<'a> {
     text: &'a [u8],
     rest: &'a [u8],
-    fraction: Fraction,
+    layout: Layout,
 }
 
 impl Reader<'_> {
-    fn time(mut self) -> Result<Time, TimeError> {
+    fn time(mut self) -> Result<(Time, i64), TimeError> {
         let year = self.year()?;
         self.literal(b'-', "-")?;
-        let month = self.number("01", true)?;
+        let month = self.number("01", Digits::Two)?;
         if !(1..=12).contains(&month) {
             return Err(self.out_of_range("month"));
         }
         self.literal(b'-', "-")?;
-        let day = self.number("02", true)?;
+        let day = self.number("02", Digits::Two)?;
+        let (second, nanos) = match self.layout {
+            Layout::Date => (0, 0),
+            Layout::Rfc3339 | Layout::Micro | Layout::Local => self.clock()?,
+        };
+        let offset = match self.layout {
+            Layout::Date | Layout::Local => 0,
+            Layout::Rfc3339 | Layout::Micro => self.offset()?,
+        };
+        if !self.rest.is_empty() {
+            return Err(self.message(&format!(": extra text: {}", quote(self.rest))));
+        }
+        let date = Date { year, month, day };
+        if !date.is_valid() {
+            return Err(self.out_of_range("day"));
+        }
+        let seconds = date.days_since_1970() * SECONDS_PER_DAY + second - offset;
+        Ok((Time { seconds, nanos }, offset))
+    }
+
+    /// Reads the second of the day and the nanoseconds beyond it.
+    fn clock(&mut self) -> Result<(i64, u32), TimeError> {
         self.literal(b'T', "T")?;
-        let hour = self.number("15", false)?;
+        let hour = self.number("15", Digits::OneOrTwo)?;
         if hour > 23 {
             return Err(self.out_of_range("hour"));
         }
         self.literal(b':', ":")?;
-        let minute = self.number("04", true)?;
+        let minute = self.number("04", Digits::Two)?;
         if minute > 59 {
             return Err(self.out_of_range("minute"));
         }
         self.literal(b':', ":")?;
-        let second = self.number("05", true)?;
+        let second = self.number("05", Digits::Two)?;
         if second > 59 {
             return Err(self.out_of_range("second"));
         }
-        let nanos = match self.fraction {
-            Fraction::Any => self.any_fraction(),
-            Fraction::Micros => self.micros()?,
+        let nanos = match self.layout {
+            Layout::Micro => self.micros()?,
+            Layout::Rfc3339 | Layout::Local | Layout::Date => self.any_fraction(),
         };
-        let offset = self.offset()?;
-        if !self.rest.is_empty() {
-            return Err(self.message(&format!(": extra text: {}", quote(self.rest))));
-        }
-        if day < 1 || day > days_in(month, year) {
-            return Err(self.out_of_range("day"));
-        }
-        let days = days_from_civil(year, month, day);
-        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset;
-        Ok(Time { seconds, nanos })
+        Ok((hour * 3600 + minute * 60 + second, nanos))
     }
 
     fn year(&mut self) -> Result<i64, TimeError> {
@@ -139,14 +153,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Two digits, or where not `fixed` also one.
-    fn number(&mut self, element: &str, fixed: bool) -> Result<i64, TimeError> {
+    fn number(&mut self, element: &str, digits: Digits) -> Result<i64, TimeError> {
         match self.rest {
             [a, b, rest @ ..] if a.is_ascii_digit() && b.is_ascii_digit() => {
                 self.rest = rest;
                 Ok(i64::from(a - b'0') * 10 + i64::from(b - b'0'))
             }
-            [a, rest @ ..] if a.is_ascii_digit() && !fixed => {
+            [a, rest @ ..] if a.is_ascii_digit() && digits == Digits::OneOrTwo => {
                 self.rest = rest;
                 Ok(i64::from(a - b'0'))
             }
@@ -181,7 +194,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Seconds east of UTC.
+    /// Reads the seconds east of UTC.
     fn offset(&mut self) -> Result<i64, TimeError> {
         const ELEMENT: &str = "Z07:00";
         match self.rest {
@@ -218,10 +231,7 @@ impl Reader<'_> {
     }
 
     fn cannot_parse(&self, element: &str) -> TimeError {
-        let layout = match self.fraction {
-            Fraction::Any => "2006-01-02T15:04:05Z07:00",
-            Fraction::Micros => "2006-01-02T15:04:05.000000Z07:00",
-        };
+        let layout = self.layout.text();
         self.message(&format!(
             " as \"{layout}\": cannot parse {} as \"{element}\"",
             quote(self.rest)
@@ -237,7 +247,7 @@ impl Reader<'_> {
     }
 }
 
-/// Nanoseconds from decimal places, of which those beyond nine are dropped.
+/// Returns the nanoseconds that decimal places stand for. Places beyond the ninth are dropped.
 fn nanos(digits: &[u8]) -> u32 {
     let zeros = std::iter::repeat(&b'0');
     digits

@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use super::{metadata_fields::validate_labels, names};
-use crate::field::{self, ErrorList, Path};
+use crate::{
+    field::{self, ErrorList, Path},
+    go,
+};
 
 /// What older objects may keep that new ones may not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +68,7 @@ fn validate_requirement(
         _ if options.allow_unknown_operators => {}
         other => errors.push(field::invalid_raw(
             &path.child("operator"),
-            field::go_json(&Value::from(other)),
+            go::json(&Value::from(other)),
             "not a valid selector operator",
         )),
     }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     field::{self, ErrorList, Path},
+    go,
     time::Time,
 };
 
@@ -119,7 +120,7 @@ pub fn validate_object_meta_update(new: &Value, old: &Value, path: &Path) -> Err
         }
     }
     if text(new, "uid") != text(old, "uid") {
-        let uid = field::go_json(&Value::from(text(new, "uid")));
+        let uid = go::json(&Value::from(text(new, "uid")));
         errors.push(field::invalid_raw(&path.child("uid"), uid, IMMUTABLE));
     }
     for name in ["creationTimestamp", "deletionTimestamp"] {

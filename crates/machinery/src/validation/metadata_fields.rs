@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::names;
 use crate::{
     field::{self, ErrorList, Path},
+    go,
     gvk::{GroupVersion, GroupVersionKind},
     owner::OwnerReference,
 };
@@ -63,7 +64,7 @@ pub fn validate_owner_references(owners: &Value, path: &Path) -> ErrorList {
             None => controller = Some(name),
             Some(first) => errors.push(field::invalid_raw(
                 path,
-                field::go_json_of(&list),
+                go::json_of(&list),
                 format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
                 ),
@@ -112,7 +113,7 @@ pub fn validate_no_new_finalizers(new: &Value, old: &Value, path: &Path) -> Erro
     if extra.is_empty() {
         return ErrorList::new();
     }
-    let extra: Vec<String> = extra.into_iter().map(field::go_quote).collect();
+    let extra: Vec<String> = extra.into_iter().map(go::quote).collect();
     vec![field::forbidden(
         path,
         format!(
@@ -132,7 +133,7 @@ pub fn validate_managed_fields(entries: &Value, path: &Path) -> ErrorList {
         if !matches!(operation, "Apply" | "Update") {
             errors.push(field::invalid_raw(
                 &path.child("operation"),
-                field::go_json(&Value::from(operation)),
+                go::json(&Value::from(operation)),
                 "must be `Apply` or `Update`",
             ));
         }
@@ -158,7 +159,7 @@ pub fn validate_field_manager(manager: &str, path: &Path) -> ErrorList {
     if manager.len() > MAX_FIELD_MANAGER {
         errors.push(field::too_long(path, MAX_FIELD_MANAGER));
     }
-    for (i, c) in manager.char_indices().filter(|(_, c)| !field::is_print(*c)) {
+    for (i, c) in manager.char_indices().filter(|(_, c)| !go::is_print(*c)) {
         let detail = format!("invalid character U+{:04X} (at position {i})", u32::from(c));
         errors.push(field::invalid_str(path, manager, detail));
     }
@@ -188,7 +189,7 @@ fn validate_owner(owner: &OwnerReference, path: &Path) -> ErrorList {
     if gvk == GroupVersionKind::new("", "v1", "Event") {
         errors.push(field::invalid_raw(
             path,
-            field::go_json_of(owner),
+            go::json_of(owner),
             "/v1, Kind=Event is disallowed from being an owner",
         ));
     }

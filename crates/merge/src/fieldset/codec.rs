@@ -5,7 +5,11 @@
 //! out together with what is below them, since a later version may know them.
 
 use super::{FieldSet, KeyField, Node, PathElement};
-use crate::{MAX_DEPTH, go_text};
+use kubewright_machinery::{
+    go::{self, JsonStyle},
+    limits::VALUE_DEPTH,
+};
+
 use serde_json::{Map, Number, Value};
 use std::fmt::Write;
 
@@ -77,7 +81,7 @@ impl FieldSet {
                 } else {
                     ",\"f:"
                 });
-                go_text::write_html_safe(out, name);
+                JsonStyle::Standard.write_escaped(out, name);
                 node.write_below(out);
             }
         }
@@ -93,7 +97,7 @@ impl FieldSet {
             } else {
                 ",\""
             });
-            go_text::write_html_safe(out, &text);
+            JsonStyle::Standard.write_escaped(out, &text);
             node.write_below(out);
         }
         out.push('}');
@@ -126,7 +130,7 @@ impl FieldSet {
             }
             element.clear();
             write_element(element, &node.element);
-            go_text::write_plain_string(out, element);
+            JsonStyle::IteratorKey.write_string(out, element);
             out.push_str(":{");
             if let Some(below) = &node.below {
                 if node.member {
@@ -152,7 +156,7 @@ impl Node {
 
 /// The set below a node, and whether the node itself is a member.
 fn read(value: &Value, depth: usize) -> Result<(FieldSet, bool), DecodeError> {
-    if depth > MAX_DEPTH {
+    if depth > VALUE_DEPTH {
         return Err(DecodeError::TooDeep);
     }
     let fields = match value {
@@ -225,7 +229,7 @@ fn read_element(key: &str) -> Result<Option<PathElement>, DecodeError> {
             match content.parse().ok().filter(|_| valid) {
                 Some(index) => PathElement::Index(index),
                 None => {
-                    let quoted = go_text::quote(content);
+                    let quoted = go::quote(content);
                     let why = if valid {
                         "value out of range"
                     } else {
@@ -278,15 +282,15 @@ fn write_element(out: &mut String, element: &PathElement) {
                 if i > 0 {
                     out.push(',');
                 }
-                go_text::write_plain_string(out, &field.name);
+                JsonStyle::IteratorKey.write_string(out, &field.name);
                 out.push(':');
-                go_text::write_json(out, &field.value);
+                JsonStyle::Iterator.write(out, &field.value);
             }
             out.push('}');
         }
         PathElement::Value(value) => {
             out.push_str("v:");
-            go_text::write_json(out, value);
+            JsonStyle::Iterator.write(out, value);
         }
         PathElement::Index(index) => _ = write!(out, "i:{index}"),
     }

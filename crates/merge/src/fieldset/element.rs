@@ -1,7 +1,7 @@
 //! One step of a path, and paths.
 
 use super::order;
-use crate::go_text;
+use kubewright_machinery::go;
 use serde_json::Value;
 use smol_str::SmolStr;
 use std::cmp::Ordering;
@@ -160,11 +160,11 @@ fn readable(value: &Value) -> String {
             let mut out = String::new();
             match order::Num::of(n) {
                 order::Num::Int(i) => out = i.to_string(),
-                order::Num::Float(f) => go_text::write_float(&mut out, f, go_text::PLAIN),
+                order::Num::Float(f) => go::write_float(&mut out, f),
             }
             out
         }
-        Value::String(s) => go_text::quote(s),
+        Value::String(s) => go::quote(s),
         Value::Array(items) => {
             format!(
                 "[{}]",

@@ -1,5 +1,5 @@
 use super::*;
-use crate::go_text;
+use kubewright_machinery::{go::JsonStyle, limits::VALUE_DEPTH};
 use serde_json::json;
 
 fn set(text: &str) -> FieldSet {
@@ -49,11 +49,11 @@ fn malformed_fields_are_errors() {
 #[test]
 fn deep_fields_are_an_error_or_a_set_but_never_a_crash() {
     let mut value = json!({});
-    for _ in 0..MAX_DEPTH + 10 {
+    for _ in 0..VALUE_DEPTH + 10 {
         value = json!({ "f:a": value });
     }
     assert_eq!(FieldSet::from_value(&value), Err(DecodeError::TooDeep));
-    let path = vec![PathElement::field("a"); MAX_DEPTH + 1];
+    let path = vec![PathElement::field("a"); VALUE_DEPTH + 1];
     assert!(!FieldSet::new().insert(&path));
 }
 
@@ -130,7 +130,7 @@ fn the_text_of_a_value_is_written_without_the_value() {
     let set = FieldSet::from_json(text).expect("FieldsV1");
     let (mut direct, mut of_value) = (String::new(), String::new());
     set.write_value_text(&mut direct);
-    go_text::write_json(&mut of_value, &set.to_value());
+    JsonStyle::Standard.write(&mut of_value, &set.to_value());
     assert_eq!(direct, of_value);
     assert!(direct.contains(r"\u003ca\u003e"), "{direct}");
 }

@@ -3,7 +3,7 @@
 //! Objects and arrays compare by structure, everything else by its JSON text: the document's as the server would write
 //! it, the patch's as it was written.
 
-use crate::go_text;
+use kubewright_machinery::{go::JsonStyle, limits::VALUE_DEPTH};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub(super) fn same(found: &Value, expected: Option<&RawValue>) -> bool {
 }
 
 fn same_at(found: &Value, expected: &str, depth: usize) -> bool {
-    if depth > crate::MAX_DEPTH {
+    if depth > VALUE_DEPTH {
         return false;
     }
     match found {
@@ -41,7 +41,7 @@ fn same_at(found: &Value, expected: &str, depth: usize) -> bool {
         }
         scalar => {
             let mut text = String::new();
-            go_text::write_json(&mut text, scalar);
+            JsonStyle::Standard.write(&mut text, scalar);
             text == expected
         }
     }

@@ -1,5 +1,6 @@
 //! Paths into a document: finding the container that an operation works on, and the array and object rules.
 
+use kubewright_machinery::go;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -128,13 +129,13 @@ fn existing(index: i64, len: usize) -> Result<usize, String> {
 fn parse_index(key: &str) -> Result<i64, String> {
     let digits = key.strip_prefix(['+', '-']).unwrap_or(key);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        let quoted = crate::go_text::quote(key);
+        let quoted = go::quote(key);
         return Err(format!("strconv.Atoi: parsing {quoted}: invalid syntax"));
     }
     key.parse().map_err(|_| {
         format!(
             "strconv.Atoi: parsing {}: value out of range",
-            crate::go_text::quote(key)
+            go::quote(key)
         )
     })
 }

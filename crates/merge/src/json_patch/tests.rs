@@ -1,4 +1,5 @@
 use super::*;
+use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::json;
 
 fn patched(document: Value, operations: Value) -> Result<Value, String> {
@@ -269,7 +270,7 @@ fn documents_cannot_grow_deeper_than_the_bound() {
     assert!(patched(json!({}), Value::Array(operations)).is_ok());
     let mut path = String::new();
     let mut operations = Vec::new();
-    for _ in 0..MAX_DEPTH + 2 {
+    for _ in 0..VALUE_DEPTH + 2 {
         path.push_str("/a");
         operations.push(json!({"op": "add", "path": path, "value": {}}));
     }

@@ -6,11 +6,11 @@ use super::entry::{Entry, Form, ManagedFields, Operation};
 use super::last_applied;
 use super::ownership::{self, Failure, Reconciled};
 use super::prune::{self, Last};
-use super::time::Timestamp;
 use super::update::{describe, entries_of, group_version_kind, put_entries, take_entries, track};
 use crate::fieldset::{FieldSet, equal};
 use crate::schema::Schema;
 use crate::typed::{self, Duplicates};
+use kubewright_machinery::time::Time;
 use serde_json::Value;
 
 /// A request to apply.
@@ -27,7 +27,7 @@ pub struct Apply<'a> {
     /// Take fields from other owners instead of failing with a conflict.
     pub force: bool,
     /// The time of entries whose fields change.
-    pub now: Timestamp,
+    pub now: Time,
 }
 
 /// What an apply leads to.
@@ -214,7 +214,7 @@ fn claim(
 }
 
 /// Takes what nobody owns out of the entry, and notes the time if the object changed.
-fn settle(managed: &mut ManagedFields, own: usize, changed: Option<Timestamp>) {
+fn settle(managed: &mut ManagedFields, own: usize, changed: Option<Time>) {
     let Some(entry) = managed.entries.get_mut(own) else {
         return;
     };

@@ -4,6 +4,7 @@
 //! of the manager `ancient-changes`.
 
 use super::entry::{Entry, ManagedFields, Operation};
+use kubewright_machinery::time::Time;
 use std::collections::BTreeMap;
 
 const MAX_UPDATE_MANAGERS: usize = 10;
@@ -27,7 +28,7 @@ pub(super) fn cap(managed: &mut ManagedFields) {
     let mut oldest: Vec<(i64, String)> = by_id
         .iter()
         .filter(|(_, entry)| entry.operation == Operation::Update)
-        .map(|(id, entry)| (entry.time.map_or(0, |time| time.0), id.clone()))
+        .map(|(id, entry)| (entry.time.map_or(0, Time::unix_seconds), id.clone()))
         .collect();
     oldest.sort();
 

@@ -2,7 +2,7 @@
 
 use super::entry::{Entry, Operation};
 use crate::fieldset::{FieldSet, Path};
-use crate::go_text;
+use kubewright_machinery::go;
 use std::fmt;
 
 /// One field that somebody else owns.
@@ -59,10 +59,10 @@ impl Conflicts {
 
 impl Conflict {
     pub(super) fn new(entry: &Entry, path: Path) -> Self {
-        let mut owner = go_text::quote(&entry.manager);
+        let mut owner = go::quote(&entry.manager);
         if !entry.subresource.is_empty() {
             owner.push_str(" with subresource ");
-            owner.push_str(&go_text::quote(&entry.subresource));
+            owner.push_str(&go::quote(&entry.subresource));
         }
         if entry.operation == Operation::Update {
             owner.push_str(" using ");

@@ -1,7 +1,10 @@
 //! Entries of `metadata.managedFields`: reading and writing them.
 
-use super::time::Timestamp;
 use crate::fieldset::FieldSet;
+use kubewright_machinery::{
+    go::{self, JsonStyle},
+    time::Time,
+};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::fmt;
@@ -25,7 +28,7 @@ pub struct Entry {
     /// The version it wrote, in which the fields are to be read.
     pub api_version: String,
     /// When its fields last changed.
-    pub time: Option<Timestamp>,
+    pub time: Option<Time>,
     /// The fields it owns.
     pub fields: FieldSet,
     /// The subresource it wrote through; empty for the object itself.
@@ -163,7 +166,7 @@ impl ManagedFields {
     /// Puts entries in the order in which Kubernetes writes them: applies before updates, older before newer.
     pub fn sort(&mut self) {
         self.entries.sort_by(|a, b| {
-            let seconds = |entry: &Entry| entry.time.map_or(0, |time| time.0);
+            let seconds = |entry: &Entry| entry.time.map_or(0, Time::unix_seconds);
             a.operation
                 .cmp(&b.operation)
                 .then_with(|| seconds(a).cmp(&seconds(b)))
@@ -199,7 +202,7 @@ impl Entry {
                 out.push_str(if out.len() > 1 { ",\"" } else { "\"" });
                 out.push_str(name);
                 out.push_str("\":");
-                crate::go_text::write_html_safe_string(&mut out, value);
+                JsonStyle::Standard.write_string(&mut out, value);
             }
         };
         member("manager", &self.manager);
@@ -243,7 +246,7 @@ impl Entry {
                 )));
             }
             other => {
-                let other = crate::go_text::quote(other);
+                let other = go::quote(other);
                 return Err(malformed(format!(
                     "invalid fieldsType {other} in managed fields entry {index}"
                 )));
@@ -251,10 +254,7 @@ impl Entry {
         }
         let time = match text("time")? {
             "" => None,
-            time => Some(
-                time.parse()
-                    .map_err(|e| malformed(format!("time {time:?}: {e}")))?,
-            ),
+            time => Some(Time::parse(time).map_err(|e| malformed(format!("time {time:?}: {e}")))?),
         };
         let fields = FieldSet::from_value(members.get(FIELDS).unwrap_or(&Value::Null))
             .map_err(|e| malformed(format!("error decoding set: {e}")))?;
@@ -277,7 +277,7 @@ impl Entry {
         member("operation", self.operation.as_str().into());
         member("apiVersion", Value::String(self.api_version));
         if let Some(time) = self.time {
-            member("time", Value::String(time.to_string()));
+            member("time", Value::String(time.to_seconds()));
         }
         member("fieldsType", "FieldsV1".into());
         let fields = match form {

@@ -8,7 +8,10 @@ use super::endpoint::Endpoint;
 use crate::fieldset::FieldSet;
 use crate::schema::Schema;
 use crate::typed::{self, Duplicates};
-use crate::{MAX_DEPTH, depth_of, go_text};
+use kubewright_machinery::{
+    go::JsonStyle,
+    limits::{VALUE_DEPTH, depth_of},
+};
 use serde_json::{Map, Value};
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -46,7 +49,7 @@ pub(super) fn refresh(request: &Apply<'_>, object: &mut Value) {
     if request.manager != MANAGER || annotation(object).is_none() {
         return;
     }
-    if depth_of(request.patch) > MAX_DEPTH {
+    if depth_of(request.patch) > VALUE_DEPTH {
         return;
     }
     let mut applied = request.patch.clone();
@@ -55,7 +58,7 @@ pub(super) fn refresh(request: &Apply<'_>, object: &mut Value) {
         null_to_empty(annotations);
     }
     let mut text = String::new();
-    go_text::write_json(&mut text, &sorted(applied));
+    JsonStyle::Standard.write(&mut text, &sorted(applied));
     text.push('\n');
     if let Some(annotations) = annotations_of(object) {
         null_to_empty(annotations);

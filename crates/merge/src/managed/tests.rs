@@ -2,6 +2,7 @@ use super::*;
 use crate::fieldset::{FieldSet, Filter};
 use crate::schema::Deduced;
 use crate::typed::tests::{T, Ty};
+use kubewright_machinery::time::Time;
 use serde_json::{Value, json};
 
 static PORT: Ty = Ty::Struct(&[("port", Ty::Num), ("protocol", Ty::Str), ("name", Ty::Str)]);
@@ -33,8 +34,8 @@ static KIND: Ty = Ty::Struct(&[
     ("status", Ty::Struct(&[("ready", Ty::Num)])),
 ]);
 
-const NOW: Timestamp = Timestamp(1_000_000_000);
-const LATER: Timestamp = Timestamp(1_000_000_060);
+const NOW: Time = Time::from_unix(1_000_000_000, 0);
+const LATER: Time = Time::from_unix(1_000_000_060, 0);
 
 fn only() -> OneVersion {
     OneVersion::default()
@@ -58,7 +59,7 @@ fn empty() -> Value {
     json!({"apiVersion": "g/v1", "kind": "K"})
 }
 
-fn written(live: &Value, mut new: Value, manager: &str, now: Timestamp) -> Value {
+fn written(live: &Value, mut new: Value, manager: &str, now: Time) -> Value {
     update(live, &mut new, &endpoint(&only(), ""), manager, now).expect("tracked");
     new
 }
@@ -150,12 +151,12 @@ fn a_writer_takes_what_it_changes_and_a_rewrite_changes_nothing() {
             (
                 "me/Update".into(),
                 r#"{"f:spec":{".":{},"f:image":{}}}"#.into(),
-                NOW.to_string()
+                NOW.to_seconds()
             ),
             (
                 "you/Update".into(),
                 r#"{"f:spec":{"f:replicas":{}}}"#.into(),
-                LATER.to_string()
+                LATER.to_seconds()
             ),
         ]
     );
@@ -264,7 +265,7 @@ fn the_oldest_updates_are_merged_when_there_are_too_many() {
         new["metadata"]["name"] = json!("a");
         new["metadata"]["uid"] = json!("u");
         new["metadata"]["labels"][format!("l{i:02}")] = json!("x");
-        live = written(&live, new, &format!("m{i:02}"), Timestamp(i));
+        live = written(&live, new, &format!("m{i:02}"), Time::from_unix(i, 0));
     }
     let owners = owners(&live);
     assert_eq!(owners.len(), 10);

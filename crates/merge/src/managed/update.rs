@@ -4,9 +4,9 @@ use super::cap::cap;
 use super::endpoint::Endpoint;
 use super::entry::{Entry, Form, ManagedFields, Operation};
 use super::ownership::{self, Failure};
-use super::time::Timestamp;
 use crate::schema::Schema;
 use crate::typed::{self, Duplicates};
+use kubewright_machinery::time::Time;
 use serde_json::{Map, Value};
 
 /// Why ownership could not be worked out. The object is left without `managedFields`, as Kubernetes leaves it.
@@ -29,7 +29,7 @@ pub fn update<S: Schema>(
     new: &mut Value,
     endpoint: &Endpoint<'_, S>,
     manager: &str,
-    now: Timestamp,
+    now: Time,
 ) -> Result<(), UpdateError> {
     update_as(live, new, endpoint, manager, now, Form::Object)
 }
@@ -40,7 +40,7 @@ pub fn update_as<S: Schema>(
     new: &mut Value,
     endpoint: &Endpoint<'_, S>,
     manager: &str,
-    now: Timestamp,
+    now: Time,
     form: Form,
 ) -> Result<(), UpdateError> {
     let sent = take_entries(new);
@@ -60,7 +60,7 @@ pub(super) fn track<S: Schema>(
     endpoint: &Endpoint<'_, S>,
     managed: &mut ManagedFields,
     manager: &str,
-    now: Timestamp,
+    now: Time,
 ) -> Result<(), UpdateError> {
     let schema = endpoint.schema;
     // What an empty object encodes to fits its type, too.

@@ -4,7 +4,7 @@ use super::lists::{self, Kind};
 use super::{
     DIRECTIVE, Error, PatchSchema, RETAIN_KEYS, Strategy, internal, list_field, object_field,
 };
-use crate::go_text;
+use kubewright_machinery::go;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -108,7 +108,7 @@ fn items<S: PatchSchema>(left: &[Value], right: &[Value], place: Place<S>) -> Re
         let mut list = list.to_vec();
         if kind == Kind::Scalars {
             list = lists::deduplicated(list);
-            list.sort_by_key(go_text::plain);
+            list.sort_by_key(go::display);
         }
         list
     };
@@ -125,12 +125,12 @@ fn by_key<'v>(items: &'v [Value], key: Option<&str>) -> Result<BTreeMap<String, 
     let key = key.unwrap_or_default();
     let entry = |item: &'v Value| {
         let value = item.get(key).ok_or_else(|| {
-            let item = go_text::plain(item);
+            let item = go::display(item);
             internal(format!(
                 "cannot find merge key `{key}` in merging list element:{item}"
             ))
         })?;
-        Ok((go_text::plain(value), item))
+        Ok((go::display(value), item))
     };
     items.iter().map(entry).collect()
 }

@@ -5,7 +5,7 @@ use super::{
     DELETE_FROM_LIST, DIRECTIVE, Error, PatchSchema, RETAIN_KEYS, SET_ORDER, Strategy, internal,
     list_field, object_field,
 };
-use crate::go_text;
+use kubewright_machinery::go;
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 
@@ -313,8 +313,8 @@ fn diff_objects<S: PatchSchema>(
 /// Items with the text that they are sorted by.
 fn sorted_by_text<'v>(items: &'v [Value], key: Option<&str>) -> Vec<(String, &'v Value)> {
     let text = |item: &Value| match key {
-        None => go_text::plain(item),
-        Some(key) => item.get(key).map_or_else(String::new, go_text::plain),
+        None => go::display(item),
+        Some(key) => item.get(key).map_or_else(String::new, go::display),
     };
     let mut items: Vec<_> = items.iter().map(|item| (text(item), item)).collect();
     items.sort_by(|a, b| a.0.cmp(&b.0));

@@ -2,7 +2,7 @@
 
 use super::{DIRECTIVE, Error, bad_order, internal, no_merge_key, wrong_type};
 use crate::fieldset::compare_values;
-use crate::go_text;
+use kubewright_machinery::go;
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +43,7 @@ impl Eq for Scalar {}
 
 /// Whether two values have one type; integers and floats are two.
 pub(super) fn same_type(a: &Value, b: &Value) -> bool {
-    go_text::type_name(a) == go_text::type_name(b)
+    go::type_name(a) == go::type_name(b)
 }
 
 /// What the items of all lists are; they must all be of one type.
@@ -60,7 +60,7 @@ pub(super) fn kind_of(lists: &[&[Value]]) -> Result<Kind, Error> {
     if first.is_null() || !items.all(|item| same_type(first, item)) {
         let printed: Vec<_> = lists
             .iter()
-            .map(|list| go_text::plain(&Value::Array(list.to_vec())))
+            .map(|list| go::display(&Value::Array(list.to_vec())))
             .collect();
         let printed = printed.join(" ");
         return Err(internal(format!(
@@ -144,7 +144,7 @@ pub(super) fn check_order(
     if wanted.peek().is_none() {
         return Ok(());
     }
-    let print = |items: &[Value]| go_text::plain(&Value::Array(items.to_vec()));
+    let print = |items: &[Value]| go::display(&Value::Array(items.to_vec()));
     Err(internal(format!(
         "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
         print(patch),

@@ -6,6 +6,7 @@ use super::{
     bad_order, bad_retain_keys, internal, list_field, no_merge_key, object_field,
     unknown_directive, wrong_type,
 };
+use kubewright_machinery::go;
 use serde_json::{Map, Value};
 
 /// What a patch is merged into.
@@ -250,8 +251,8 @@ fn retain_keys(
             Some(found) if *found == keys => Ok(()),
             Some(found) => Err(internal(format!(
                 "{} and {} are not deep equal: this may happen when calculating the 3-way diff patch",
-                crate::go_text::plain(found),
-                crate::go_text::plain(&keys)
+                go::display(found),
+                go::display(&keys)
             ))),
         };
     }

@@ -1,4 +1,5 @@
 use super::*;
+use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::json;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -322,7 +323,7 @@ fn a_three_way_diff_keeps_what_others_added() {
 #[test]
 fn deep_patches_are_an_error() {
     let mut deep = json!({});
-    for _ in 0..MAX_DEPTH + 2 {
+    for _ in 0..VALUE_DEPTH + 2 {
         deep = json!({ "inner": deep });
     }
     assert_eq!(

@@ -2,9 +2,9 @@
 
 use super::atom::{Atom, ListAtom, MapAtom, resolve};
 use super::error::Problems;
-use crate::MAX_DEPTH;
 use crate::fieldset::{FieldSet, PathElement};
 use crate::schema::{ListMerge, Schema};
+use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::{Map, Value};
 
 /// All that is below a value which is new: leaves and what holds them. What [`compare`](super::compare) with nothing
@@ -14,7 +14,7 @@ pub(super) fn added<S: Schema>(
     value: &Value,
     depth: usize,
 ) -> Result<FieldSet, Problems> {
-    if depth > MAX_DEPTH {
+    if depth > VALUE_DEPTH {
         return Err(Problems::too_deep());
     }
     match (resolve(schema, Some(value)), value) {

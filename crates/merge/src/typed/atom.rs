@@ -2,8 +2,8 @@
 
 use super::error::Problems;
 use crate::fieldset::{KeyField, PathElement, equal};
-use crate::go_text;
 use crate::schema::{ListMerge, Scalar, Schema, Shape};
+use kubewright_machinery::go;
 use serde_json::Value;
 use smol_str::SmolStr;
 
@@ -197,7 +197,7 @@ impl<S: Schema> ListAtom<S> {
             }
         }
         if keys.is_empty() {
-            let names: Vec<_> = self.keys().map(go_text::quote).collect();
+            let names: Vec<_> = self.keys().map(go::quote).collect();
             return Err(format!(
                 "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for any key fields)",
                 names.join(" ")

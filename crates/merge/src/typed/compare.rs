@@ -4,9 +4,9 @@ use super::adding::added;
 use super::atom::{Atom, ListAtom, MapAtom, resolve};
 use super::error::Problems;
 use super::validation::scalar_problem;
-use crate::MAX_DEPTH;
 use crate::fieldset::{FieldSet, Filter, PathElement, equal};
 use crate::schema::{ListMerge, Schema};
+use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::{Map, Value};
 
 /// The fields in which two values differ; no field is in two of the sets, but a value of another kind in its place.
@@ -68,7 +68,7 @@ fn walk<S: Schema>(
     new: Side<'_>,
     depth: usize,
 ) -> Result<Difference, Problems> {
-    if depth > MAX_DEPTH {
+    if depth > VALUE_DEPTH {
         return Err(Problems::too_deep());
     }
     let mut out = Difference::default();

@@ -1,8 +1,8 @@
 //! Whether laying one value over another would change nothing.
 
 use super::atom::{Atom, ListAtom, MapAtom, resolve};
-use crate::MAX_DEPTH;
 use crate::schema::{ListMerge, Schema};
+use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::{Map, Value};
 
 /// The most pairs of list items that are looked at. A larger list is merged to see what becomes of it.
@@ -15,7 +15,7 @@ pub fn covers<S: Schema>(schema: S, base: &Value, over: &Value) -> bool {
 }
 
 fn walk<S: Schema>(schema: S, base: &Value, over: &Value, depth: usize) -> bool {
-    if depth > MAX_DEPTH {
+    if depth > VALUE_DEPTH {
         return false;
     }
     match (resolve(schema, Some(over)), base, over) {

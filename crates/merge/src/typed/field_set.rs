@@ -2,9 +2,9 @@
 
 use super::atom::{Atom, ListAtom, MapAtom, resolve};
 use super::error::Problems;
-use crate::MAX_DEPTH;
 use crate::fieldset::{FieldSet, PathElement, is_zero_length_map};
 use crate::schema::{ListMerge, Schema};
+use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::{Map, Value};
 
 /// The leaves of a value, its list items and the entries of its maps: what applying the value claims.
@@ -36,7 +36,7 @@ fn walk<S: Schema>(
     named: Named,
     depth: usize,
 ) -> Result<(bool, FieldSet), Problems> {
-    if depth > MAX_DEPTH {
+    if depth > VALUE_DEPTH {
         return Err(Problems::too_deep());
     }
     match resolve(schema, Some(value)) {

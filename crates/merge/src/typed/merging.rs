@@ -3,9 +3,9 @@
 use super::atom::{Atom, ListAtom, MapAtom, resolve};
 use super::error::Problems;
 use super::validation::scalar_problem;
-use crate::MAX_DEPTH;
 use crate::fieldset::PathElement;
 use crate::schema::{ListMerge, Schema};
+use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub fn merge<S: Schema>(schema: S, base: &Value, over: &Value) -> Result<Value, 
 }
 
 fn walk<S: Schema>(schema: S, base: &Value, over: &Value, depth: usize) -> Result<Value, Problems> {
-    if depth > MAX_DEPTH {
+    if depth > VALUE_DEPTH {
         return Err(Problems::too_deep());
     }
     match resolve(schema, Some(over)) {

@@ -4,9 +4,9 @@
 //! them is to go.
 
 use super::atom::{Atom, ListAtom, MapAtom, resolve};
-use crate::MAX_DEPTH;
 use crate::fieldset::{FieldSet, Node};
 use crate::schema::{ListMerge, Schema};
+use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::{Map, Value};
 
 /// The value without the members of `set` and what is below them. Copies only what stays.
@@ -26,7 +26,7 @@ enum Mode {
 }
 
 fn walk<S: Schema>(schema: S, value: &Value, set: &FieldSet, mode: Mode, depth: usize) -> Value {
-    if depth > MAX_DEPTH {
+    if depth > VALUE_DEPTH {
         return value.clone();
     }
     match (resolve(schema, Some(value)), value) {

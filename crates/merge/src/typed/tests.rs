@@ -1,6 +1,7 @@
 use super::*;
 use crate::fieldset::FieldSet;
 use crate::schema::{Deduced, ListMerge, Scalar, Schema, Shape};
+use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::{Value, json};
 
 /// A schema written as a tree of statics.
@@ -343,7 +344,7 @@ fn deep_values_are_an_error() {
     assert!(merge(Deduced, &value, &other).is_err());
 }
 
-const MAX_DEPTH_PLUS: usize = crate::MAX_DEPTH + 10;
+const MAX_DEPTH_PLUS: usize = VALUE_DEPTH + 10;
 
 #[test]
 fn owners_of_entries_become_owners_of_what_is_now_one_value() {

@@ -4,7 +4,10 @@ use super::atom::{Atom, ListAtom, MapAtom, resolve};
 use super::error::{Problem, Problems};
 use crate::fieldset::PathElement;
 use crate::schema::{ListMerge, Scalar, Schema, Shape};
-use crate::{MAX_DEPTH, depth_of, go_text};
+use kubewright_machinery::{
+    go,
+    limits::{VALUE_DEPTH, depth_of},
+};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -23,7 +26,7 @@ pub fn validate<S: Schema>(
     value: &Value,
     duplicates: Duplicates,
 ) -> Result<(), Problems> {
-    if depth_of(value) > MAX_DEPTH {
+    if depth_of(value) > VALUE_DEPTH {
         return Err(Problems::too_deep());
     }
     let problems = check(schema, value, duplicates);
@@ -45,19 +48,18 @@ pub(super) fn scalar_problem(scalar: Scalar, value: Option<&Value>) -> Option<St
         | (Scalar::Any, Value::Number(_) | Value::String(_) | Value::Bool(_)) => None,
         (Scalar::Numeric, other) => Some(format!(
             "expected numeric (int or float), got {}",
-            go_text::type_name(other)
+            go::type_name(other)
         )),
         (Scalar::String, other) => Some(format!(
             "expected string, got &value.valueUnstructured{{Value:{}}}",
-            go_text::go_syntax(other)
+            go::syntax(other)
         )),
-        (Scalar::Boolean, other) => Some(format!(
-            "expected boolean, got &{{{}}}",
-            go_text::plain(other)
-        )),
+        (Scalar::Boolean, other) => {
+            Some(format!("expected boolean, got &{{{}}}", go::display(other)))
+        }
         (Scalar::Any, other) => Some(format!(
             "expected any scalar, got &{{{}}}",
-            go_text::plain(other)
+            go::display(other)
         )),
     }
 }
@@ -72,12 +74,12 @@ fn check<S: Schema>(schema: S, value: &Value, duplicates: Duplicates) -> Vec<Pro
         Atom::Map(atom) => match value {
             Value::Object(fields) => check_map(&atom, fields, duplicates),
             Value::Null => Vec::new(),
-            other => problem(format!("expected map, got &{{{}}}", go_text::plain(other))),
+            other => problem(format!("expected map, got &{{{}}}", go::display(other))),
         },
         Atom::List(atom) => match value {
             Value::Array(items) => check_list(&atom, items, duplicates),
             Value::Null => Vec::new(),
-            other => problem(format!("expected list, got &{{{}}}", go_text::plain(other))),
+            other => problem(format!("expected list, got &{{{}}}", go::display(other))),
         },
     }
 }

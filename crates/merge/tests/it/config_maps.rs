@@ -1,7 +1,8 @@
 //! Writes to a ConfigMap, the smallest kind.
 
 use crate::types::{CONFIG_MAP, Type};
-use kubewright_merge::managed::{Endpoint, OneVersion, Timestamp, update};
+use kubewright_machinery::time::Time;
+use kubewright_merge::managed::{Endpoint, OneVersion, update};
 use serde_json::json;
 
 #[test]
@@ -16,10 +17,10 @@ fn keys_of_maps_are_owned_one_by_one() {
     };
     let empty = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}});
     let mut live = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "u"}, "data": {"a": "1"}});
-    update(&empty, &mut live, &endpoint, "first", Timestamp(0)).expect("tracked");
+    update(&empty, &mut live, &endpoint, "first", Time::from_unix(0, 0)).expect("tracked");
     let mut new = live.clone();
     new["data"]["b"] = json!("2");
-    update(&live, &mut new, &endpoint, "second", Timestamp(60)).expect("tracked");
+    update(&live, &mut new, &endpoint, "second", Time::from_unix(60, 0)).expect("tracked");
     assert_eq!(
         new["metadata"]["managedFields"],
         json!([

@@ -1,8 +1,9 @@
 //! Writes to a Deployment, as clients do them.
 
 use crate::types::{DEPLOYMENT, Type, deployment, empty_deployment};
+use kubewright_machinery::time::Time;
 use kubewright_merge::fieldset::FieldSet;
-use kubewright_merge::managed::{Apply, Endpoint, OneVersion, Timestamp, apply, update};
+use kubewright_merge::managed::{Apply, Endpoint, OneVersion, apply, update};
 use kubewright_merge::strategic;
 use serde_json::{Value, json};
 
@@ -43,7 +44,7 @@ fn the_creator_owns_optional_structs_but_not_those_that_are_always_there() {
         &mut new,
         &endpoint,
         "kubectl",
-        Timestamp(0),
+        Time::from_unix(0, 0),
     )
     .expect("tracked");
     assert_eq!(
@@ -68,13 +69,20 @@ fn a_sidecar_survives_the_apply_of_somebody_else() {
         patch: &mine,
         manager: "me",
         force: false,
-        now: Timestamp(0),
+        now: Time::from_unix(0, 0),
     };
     let live = apply(&request, &endpoint).expect("applied").object;
 
     let patch = json!({"spec": {"template": {"spec": {"containers": [{"name": "sidecar", "image": "x"}]}}}});
     let mut injected = strategic::apply(Type(&DEPLOYMENT), live.clone(), patch).expect("patched");
-    update(&live, &mut injected, &endpoint, "injector", Timestamp(1)).expect("tracked");
+    update(
+        &live,
+        &mut injected,
+        &endpoint,
+        "injector",
+        Time::from_unix(1, 0),
+    )
+    .expect("tracked");
 
     let mut fewer = mine.clone();
     fewer["spec"]["template"]["spec"]["containers"]
@@ -84,7 +92,7 @@ fn a_sidecar_survives_the_apply_of_somebody_else() {
     let request = Apply {
         live: &injected,
         patch: &fewer,
-        now: Timestamp(2),
+        now: Time::from_unix(2, 0),
         ..request
     };
     let out = apply(&request, &endpoint).expect("applied").object;

@@ -1,7 +1,8 @@
 //! Laws that hold for every input.
 
+use kubewright_machinery::time::Time;
 use kubewright_merge::fieldset::{FieldSet, PathElement};
-use kubewright_merge::managed::{Apply, Endpoint, OneVersion, Timestamp, apply, update};
+use kubewright_merge::managed::{Apply, Endpoint, OneVersion, apply, update};
 use kubewright_merge::schema::Deduced;
 use kubewright_merge::{json_patch, managed, merge_patch, strategic, typed};
 use proptest::prelude::*;
@@ -139,8 +140,8 @@ proptest! {
         let empty = json!({"apiVersion": "g/v1", "kind": "K"});
         let mut whole = configuration(new);
         let mut text = whole.clone();
-        update(&empty, &mut whole, &endpoint, "me", Timestamp(1)).expect("tracked");
-        managed::update_as(&empty, &mut text, &endpoint, "me", Timestamp(1), managed::Form::Text).expect("tracked");
+        update(&empty, &mut whole, &endpoint, "me", Time::from_unix(1, 0)).expect("tracked");
+        managed::update_as(&empty, &mut text, &endpoint, "me", Time::from_unix(1, 0), managed::Form::Text).expect("tracked");
         let mut written = Vec::new();
         managed::write_text_forms(&mut written, &text["metadata"]["managedFields"], |out, value| {
             out.extend_from_slice(value.to_string().as_bytes());
@@ -206,13 +207,13 @@ proptest! {
         let endpoint = Endpoint { schema: Deduced, api_version: "g/v1", kind: "K", subresource: "", versions: &versions };
         let empty = json!({"apiVersion": "g/v1", "kind": "K"});
         let mut stored = configuration(live);
-        update(&empty, &mut stored, &endpoint, "them", Timestamp(1)).expect("tracked");
+        update(&empty, &mut stored, &endpoint, "them", Time::from_unix(1, 0)).expect("tracked");
         let patch = configuration(config);
-        let request = Apply { live: &stored, empty: &empty, patch: &patch, manager: "me", force, now: Timestamp(2) };
+        let request = Apply { live: &stored, empty: &empty, patch: &patch, manager: "me", force, now: Time::from_unix(2, 0) };
         match apply(&request, &endpoint) {
             Err(_) => prop_assert!(!force),
             Ok(once) => {
-                let request = Apply { live: &once.object, now: Timestamp(3), ..request };
+                let request = Apply { live: &once.object, now: Time::from_unix(3, 0), ..request };
                 let twice = apply(&request, &endpoint).expect("applied");
                 prop_assert!(!twice.changed);
                 prop_assert_eq!(twice.object, once.object);
@@ -228,10 +229,10 @@ proptest! {
         stored["metadata"]["managedFields"] = json!([{"manager": "x", "operation": "Apply", "apiVersion": "g/v1", "fieldsType": "FieldsV1", "fieldsV1": entries}]);
         let mut new = configuration(new);
         new["metadata"]["managedFields"] = entries.clone();
-        _ = update(&stored, &mut new, &endpoint, "me", Timestamp(1));
+        _ = update(&stored, &mut new, &endpoint, "me", Time::from_unix(1, 0));
         let empty = json!({});
         let patch = configuration(entries);
-        _ = apply(&Apply { live: &stored, empty: &empty, patch: &patch, manager: "kubectl", force: false, now: Timestamp(1) }, &endpoint);
+        _ = apply(&Apply { live: &stored, empty: &empty, patch: &patch, manager: "kubectl", force: false, now: Time::from_unix(1, 0) }, &endpoint);
     }
 
     #[test]
@@ -245,7 +246,7 @@ proptest! {
         let empty = json!({"apiVersion": "g/v1", "kind": "K"});
         let run = |live: &Value, fields: Value, manager: &str, second: i64| {
             let patch = configuration(fields);
-            apply(&Apply { live, empty: &empty, patch: &patch, manager, force: true, now: Timestamp(second) }, &endpoint)
+            apply(&Apply { live, empty: &empty, patch: &patch, manager, force: true, now: Time::from_unix(second, 0) }, &endpoint)
         };
         let stored = run(&empty, json!(mine), "me", 1).expect("applied").object;
         let stored = run(&stored, json!(theirs), "them", 2).expect("applied").object;

@@ -1,11 +1,14 @@
 //! Values without fields of their own.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use kubewright_machinery::time::{Time, parse_duration};
+use kubewright_machinery::{
+    limits::{DOCUMENT_DEPTH, depth_of},
+    time::{Time, parse_duration},
+};
 use serde_json::Value;
 
 use super::{At, Encoder, present};
-use crate::{EncodeError, MAX_DEPTH, layout::Shape};
+use crate::{EncodeError, layout::Shape};
 
 impl Encoder<'_> {
     /// One value with its tag; the zero value where there is none.
@@ -104,7 +107,7 @@ impl Encoder<'_> {
             }
             _ => {
                 if let Some(value) = value {
-                    if deeper_than(value, MAX_DEPTH) {
+                    if depth_of(value) >= DOCUMENT_DEPTH {
                         return Err(EncodeError::TooDeep);
                     }
                     self.out.bytes_field(1, json_text(value).as_bytes());
@@ -159,15 +162,4 @@ fn json_text(value: &Value) -> String {
         }
     }
     out
-}
-
-fn deeper_than(value: &Value, levels: usize) -> bool {
-    let Some(left) = levels.checked_sub(1) else {
-        return true;
-    };
-    match value {
-        Value::Array(items) => items.iter().any(|item| deeper_than(item, left)),
-        Value::Object(entries) => entries.values().any(|item| deeper_than(item, left)),
-        _ => false,
-    }
 }

@@ -1,7 +1,8 @@
 //! Bytes that nobody should send.
 
 use kubewright_catalog::kind_type;
-use kubewright_protobuf::{MAGIC, MAX_DEPTH, decode, encode};
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
+use kubewright_protobuf::{MAGIC, decode, encode};
 use kubewright_schema::normalize_typed;
 use proptest::prelude::*;
 use serde_json::json;
@@ -107,7 +108,7 @@ fn deep_schemas_are_refused_and_shallow_ones_read() {
         )
     };
     assert!(nested(50).is_ok());
-    for levels in [MAX_DEPTH, 10_000] {
+    for levels in [DOCUMENT_DEPTH, 10_000] {
         assert_eq!(
             nested(levels).unwrap_err().to_string(),
             "exceeded max depth"

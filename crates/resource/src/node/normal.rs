@@ -8,6 +8,7 @@
 //! | int-or-string with a type | without; `definition` adds the two types, which kube would take for something else |
 
 use kube_core::schema::{OptionalEnum, StructuralSchemaRewriter};
+use kubewright_machinery::limits::VALUE_DEPTH;
 use schemars::{
     Schema,
     generate::SchemaSettings,
@@ -38,11 +39,8 @@ pub(crate) fn normalise(schema: &mut Value) {
     }
 }
 
-/// Schemas of types nest no deeper than their source, but bounds are cheap.
-const MAX_DEPTH: usize = 256;
-
 fn walk(schema: &mut Value, depth: usize) {
-    if depth > MAX_DEPTH {
+    if depth > VALUE_DEPTH {
         return;
     }
     let Value::Object(fields) = schema else {

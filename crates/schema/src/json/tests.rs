@@ -1,4 +1,5 @@
 use super::*;
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
 
 fn error(text: &str) -> String {
     parse_json(text.as_bytes()).unwrap_err().message
@@ -140,9 +141,9 @@ fn every_invalid_byte_of_a_string_becomes_a_replacement_character() {
 #[test]
 fn nesting_is_bounded() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    assert!(parse_json(nested(MAX_DEPTH).as_bytes()).is_ok());
+    assert!(parse_json(nested(DOCUMENT_DEPTH).as_bytes()).is_ok());
     assert_eq!(
-        error(&nested(MAX_DEPTH + 1)),
+        error(&nested(DOCUMENT_DEPTH + 1)),
         "invalid character '[' exceeded max depth"
     );
 }

@@ -10,7 +10,7 @@ use super::{
     model::{Additional, Checks, Kind, ListType, Structural},
     pattern::Pattern,
 };
-use crate::document::MAX_DEPTH;
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
 
 /// A schema that cannot be compiled. `Display` is the real server's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Structural {
 }
 
 fn compile(schema: &Value, depth: usize) -> Result<Structural, CompileError> {
-    if depth > MAX_DEPTH {
+    if depth > DOCUMENT_DEPTH {
         return Err(CompileError("the schema nests too deep".into()));
     }
     let empty = Map::new();

@@ -1,11 +1,12 @@
 //! The string formats that are enforced, and what they accept.
 
 mod address;
+mod duration;
 mod email;
 mod number;
-mod time;
 mod uri;
 
+use kubewright_machinery::time::{is_date, is_date_time};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -87,9 +88,9 @@ fn find(name: &str) -> Option<fn(&str) -> bool> {
         "rgbcolor" => |s| matches(&RGB, s),
         "byte" => is_base64,
         "password" => |_| true,
-        "date" => time::is_date,
-        "datetime" => time::is_date_time,
-        "duration" => time::is_duration,
+        "date" => is_date,
+        "datetime" => is_date_time,
+        "duration" => duration::is_duration,
         "k8sshortname" => |s| s.len() <= 63 && is_label(s),
         "k8slongname" => |s| s.len() <= 253 && s.split('.').all(is_label),
         _ => return None,

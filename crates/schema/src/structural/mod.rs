@@ -11,7 +11,7 @@
 //! | values are judged | [`validate`], [`embedded`], [`list_types`], [`rules`]; all of them on a whole object: [`object`] |
 //!
 //! Invariant: a schema nests no deeper than the document it came from, which is bounded by
-//! [`MAX_DEPTH`](crate::MAX_DEPTH), so every walk here is bounded too.
+//! [`DOCUMENT_DEPTH`](kubewright_machinery::limits::DOCUMENT_DEPTH), so every walk here is bounded too.
 
 pub mod coerce;
 mod compile;

@@ -1,6 +1,6 @@
 //! Values at dotted paths, and Go's complaints about them.
 
-use kubewright_machinery::field::go_float;
+use kubewright_machinery::go;
 use serde_json::Value;
 
 /// The value at a dotted path. The error is Go's, of a path that leads through something that is no object.
@@ -16,7 +16,7 @@ fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String
             Value::Null => return Ok(None),
             other => {
                 let walked = parts[..=i].join(".");
-                let (printed, ty) = go_value(other);
+                let (printed, ty) = (go::display(other), go::type_name(other));
                 return Err(format!(
                     ".{walked} accessor error: {printed} is of the type {ty}, expected map[string]interface{{}}"
                 ));
@@ -47,51 +47,9 @@ pub fn nested_str<'a>(object: &'a Value, path: &str) -> Result<Option<&'a str>, 
 }
 
 fn accessor_error(path: &str, value: &Value, expected: &str) -> String {
-    let (printed, ty) = go_value(value);
+    let (printed, ty) = (go::display(value), go::type_name(value));
     let path = path.strip_prefix('.').unwrap_or(path);
     format!(".{path} accessor error: {printed} is of the type {ty}, expected {expected}")
-}
-
-/// A value and its type, as Go prints them.
-fn go_value(value: &Value) -> (String, &'static str) {
-    (printed(value), go_type(value))
-}
-
-/// The type of a value without a schema, as Go's `%T` prints it.
-pub fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::String(_) => "string",
-        Value::Number(n) if n.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// A value as `%v` prints it: `map[a:1 b:[x y]]`. Values nest no deeper than documents do.
-fn printed(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".into(),
-        Value::Bool(b) => b.to_string(),
-        Value::String(text) => text.clone(),
-        Value::Number(n) if n.is_f64() => go_float(n.as_f64().unwrap_or_default()),
-        Value::Number(n) => n.to_string(),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(printed).collect();
-            format!("[{}]", items.join(" "))
-        }
-        Value::Object(fields) => {
-            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-            fields.sort_unstable_by_key(|(name, _)| *name);
-            let fields: Vec<String> = fields
-                .into_iter()
-                .map(|(name, value)| format!("{name}:{}", printed(value)))
-                .collect();
-            format!("map[{}]", fields.join(" "))
-        }
-    }
 }
 
 #[cfg(test)]

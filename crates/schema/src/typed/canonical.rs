@@ -4,17 +4,11 @@
 //! sure (schemas, which Go decodes apart) it says no, and the decoder does the work.
 
 use kubewright_catalog::types::{Field, StructType, Type};
-use kubewright_machinery::quantity::Quantity;
+use kubewright_machinery::{go::base64, limits::DOCUMENT_DEPTH, quantity::Quantity, time::Layout};
 use serde_json::{Map, Number, Value};
 
 use super::{find, zero};
-use crate::{
-    document::{MAX_DEPTH, integral},
-    golang::{
-        base64, duration,
-        time::{self, Precision},
-    },
-};
+use crate::{document::integral, recode};
 
 /// Whether normalising the object would change nothing. `keep_empty` as in the decoder.
 pub(super) fn is_canonical(value: &Value, ty: &'static StructType, keep_empty: bool) -> bool {
@@ -58,7 +52,7 @@ impl Check {
     }
 
     fn value(&self, value: &Value, ty: &'static Type, depth: usize) -> bool {
-        if depth > MAX_DEPTH {
+        if depth > DOCUMENT_DEPTH {
             return false;
         }
         match (ty, value) {
@@ -101,9 +95,9 @@ fn is_canonical_leaf(value: &Value, ty: &Type, depth: usize) -> bool {
         (Type::Quantity, Value::String(text)) => {
             Quantity::parse(text).is_ok_and(|quantity| quantity.to_string() == *text)
         }
-        (Type::Time, Value::String(text)) => is_moment(text, Precision::Seconds),
-        (Type::MicroTime, Value::String(text)) => is_moment(text, Precision::Micros),
-        (Type::Duration, Value::String(text)) => duration::recode(text).is_ok_and(|t| t == *text),
+        (Type::Time, Value::String(text)) => is_moment(text, Layout::Rfc3339),
+        (Type::MicroTime, Value::String(text)) => is_moment(text, Layout::Micro),
+        (Type::Duration, Value::String(text)) => recode::duration(text).is_ok_and(|t| t == *text),
         (Type::RawExtension | Type::Json | Type::FieldsV1, value) => is_plain(value, depth),
         _ => false,
     }
@@ -121,13 +115,13 @@ fn is_shortest(number: &Number) -> bool {
     }
 }
 
-fn is_moment(text: &str, precision: Precision) -> bool {
-    matches!(time::recode(text, precision), Ok(Some(t)) if t == *text)
+fn is_moment(text: &str, layout: Layout) -> bool {
+    matches!(recode::time(text, layout), Ok(Some(t)) if t == *text)
 }
 
 /// A value without a type of its own that comes back as it is.
 fn is_plain(value: &Value, depth: usize) -> bool {
-    if depth > MAX_DEPTH {
+    if depth > DOCUMENT_DEPTH {
         return false;
     }
     match value {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use kubewright_catalog::types::Type;
-use kubewright_machinery::quantity::Quantity;
+use kubewright_machinery::{go::base64, quantity::Quantity, time::Layout};
 use serde_json::{Number, Value};
 
 use super::{
@@ -13,10 +13,7 @@ use super::{
 };
 use crate::{
     document::{Node, integral},
-    golang::{
-        base64, duration,
-        time::{self, Precision},
-    },
+    recode,
     untyped::normalize_untyped,
 };
 
@@ -55,8 +52,8 @@ impl Decoder {
             (Type::IntOrString, other) => return Err(path.mismatch(other.kind(), "int32")),
 
             (Type::Quantity, node) => quantity(&node)?,
-            (Type::Time, Node::String(text)) => moment(&text, Precision::Seconds)?,
-            (Type::MicroTime, Node::String(text)) => moment(&text, Precision::Micros)?,
+            (Type::Time, Node::String(text)) => moment(&text, Layout::Rfc3339)?,
+            (Type::MicroTime, Node::String(text)) => moment(&text, Layout::Micro)?,
             (Type::Duration, Node::String(text)) => duration_text(&text)?,
             (Type::Time | Type::MicroTime | Type::Duration, other) => {
                 return Err(path.mismatch(other.kind(), "string"));
@@ -105,9 +102,9 @@ impl Decoder {
     fn bytes(&mut self, text: &str) -> Value {
         match base64::recode(text) {
             Ok(text) => Value::String(text),
-            Err(message) => {
+            Err(error) => {
                 if self.mismatch.is_none() {
-                    self.mismatch = Some(TypeError::new(message));
+                    self.mismatch = Some(TypeError::new(error.to_string()));
                 }
                 Value::Null
             }
@@ -151,8 +148,8 @@ fn quantity(node: &Node<'_>) -> Result<Value, TypeError> {
     }
 }
 
-fn moment(text: &str, precision: Precision) -> Result<Value, TypeError> {
-    match time::recode(text, precision) {
+fn moment(text: &str, layout: Layout) -> Result<Value, TypeError> {
+    match recode::time(text, layout) {
         Ok(Some(text)) => Ok(Value::String(text)),
         Ok(None) => Ok(Value::Null),
         Err(message) => Err(TypeError::new(message)),
@@ -160,7 +157,7 @@ fn moment(text: &str, precision: Precision) -> Result<Value, TypeError> {
 }
 
 fn duration_text(text: &str) -> Result<Value, TypeError> {
-    duration::recode(text)
+    recode::duration(text)
         .map(Value::String)
         .map_err(TypeError::new)
 }

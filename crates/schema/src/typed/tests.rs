@@ -1,5 +1,6 @@
 use super::*;
 use crate::json::parse_json;
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use serde_json::json;
 
 fn ty(group: &str, version: &str, resource: &str) -> &'static StructType {
@@ -344,7 +345,7 @@ fn normalising_equals_decoding_the_text() {
 #[test]
 fn a_value_nested_beyond_the_bound_is_refused() {
     let mut deep = json!({});
-    for _ in 0..MAX_DEPTH + 5 {
+    for _ in 0..DOCUMENT_DEPTH + 5 {
         deep = json!({"not": deep});
     }
     let object = json!({"spec":{"versions":[{"schema":{"openAPIV3Schema": deep}}]}});

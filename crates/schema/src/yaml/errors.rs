@@ -1,5 +1,6 @@
 //! What the Go library says where a text is not YAML.
 
+use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use serde_saphyr::granit_parser::{ErrorKind, ScanError};
 
 use super::YamlError;
@@ -31,10 +32,7 @@ pub(super) fn check_text(bytes: &[u8]) -> Result<&str, YamlError> {
 
 /// Nested deeper than this server goes.
 pub(super) fn too_deep() -> YamlError {
-    YamlError::new(format!(
-        "yaml: exceeded max depth of {}",
-        crate::document::MAX_DEPTH
-    ))
+    YamlError::new(format!("yaml: exceeded max depth of {}", DOCUMENT_DEPTH))
 }
 
 /// Half of a character outside the first plane, as JSON escapes it, is no escape in YAML, and neither are both halves. Looked for

@@ -1,14 +1,12 @@
 //! What a scalar means, by the rules of YAML 1.1 as the Go library reads them.
 
+use kubewright_machinery::go::{self, base64};
 use std::borrow::Cow;
 
 use serde_saphyr::granit_parser::{ScalarStyle, Tag};
 
 use super::{Key, YamlError};
-use crate::{
-    document::Node,
-    golang::{base64, float::push_float},
-};
+use crate::document::Node;
 
 /// A scalar with its type.
 #[derive(Debug, PartialEq)]
@@ -41,7 +39,7 @@ pub(super) fn resolve(
     };
     let wanted = wanted.as_ref();
     match wanted {
-        "binary" => match base64::decode(text.as_bytes()) {
+        "binary" => match base64::decode(text, base64::Encoding::Standard) {
             Ok(bytes) => Ok(Scalar::String(String::from_utf8_lossy(&bytes).into_owned())),
             Err(_) => Err(YamlError::new(
                 "yaml: !!binary value contains invalid base64 data",
@@ -92,7 +90,7 @@ impl Scalar {
             Scalar::Int(int) => Node::Number(Cow::Owned(int.to_string())),
             Scalar::Float(float) if float.is_finite() => {
                 let mut text = String::new();
-                push_float(&mut text, float);
+                go::write_json_float(&mut text, float);
                 Node::Number(Cow::Owned(text))
             }
             Scalar::Float(float) => {

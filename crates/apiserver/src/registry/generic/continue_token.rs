@@ -3,8 +3,8 @@
 //! The token is the real server's: base64 of `{"v":"meta.k8s.io/v1","rv":N,"start":"key\0"}`, the key relative to the list.
 //! A revision of -1 means "at whatever is newest".
 
-use base64::{DecodeError, Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use kubewright_machinery::{Status, status};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use kubewright_machinery::{Status, go, status};
 use serde::{Deserialize, Serialize};
 
 /// Where to go on.
@@ -43,9 +43,8 @@ impl ContinueToken {
                 "invalid continue token: continue key is not valid{detail}"
             ))
         };
-        let bytes = URL_SAFE_NO_PAD
-            .decode(text)
-            .map_err(|e| bad(format!(": {}", base64_error(&e, text))))?;
+        let bytes = go::base64::decode(text, go::base64::Encoding::RawUrl)
+            .map_err(|e| bad(format!(": {e}")))?;
         let wire: Option<Wire> = serde_json::from_slice(&bytes)
             .map_err(|_| bad(format!(": {}", parse_error(&bytes))))?;
         let wire = wire.unwrap_or_default();
@@ -84,15 +83,6 @@ impl ContinueToken {
 fn is_clean(key: &str) -> bool {
     let key = key.strip_prefix('/').unwrap_or(key);
     !key.is_empty() && key.split('/').all(|part| !matches!(part, "" | "." | ".."))
-}
-
-/// Go says where it stopped, whatever the reason.
-fn base64_error(error: &DecodeError, text: &str) -> String {
-    let at = match error {
-        DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
-        DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => text.len(),
-    };
-    format!("illegal base64 data at input byte {at}")
 }
 
 fn parse_error(bytes: &[u8]) -> String {

@@ -23,7 +23,7 @@ mod watch;
 use std::sync::Arc;
 
 use kubewright_machinery::{
-    Status, field,
+    Status, go,
     gvk::{GroupKind, GroupResource, GroupVersionKind},
     status,
     validation::names,
@@ -181,7 +181,7 @@ impl Generic {
         if wrong.is_empty() {
             return Ok(self.key(namespace, name));
         }
-        let name = field::go_quote(name);
+        let name = go::quote(name);
         let text = format!("Name parameter invalid: {name}: {}", wrong.join(";"));
         Err(status::bad_request(text))
     }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use kubewright_machinery::{Status, field, status};
+use kubewright_machinery::{Status, go, status};
 use kubewright_store::{ReadError, Revision, Snapshot};
 
 use super::Generic;
@@ -84,7 +84,7 @@ pub(super) fn parse_revision(text: &str) -> Result<Option<Revision>, String> {
     if text.is_empty() || text == "0" {
         return Ok(None);
     }
-    let quoted = field::go_quote(text);
+    let quoted = go::quote(text);
     let bad = |what: &str| {
         format!(
             "resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {what}"

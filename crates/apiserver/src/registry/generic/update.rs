@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use kubewright_machinery::{
     Status,
     field::{self, Path},
+    go,
     gvk::GroupKind,
     status,
 };
@@ -245,7 +246,7 @@ impl Generic {
                 "",
                 format!(
                     "strconv.ParseUint: parsing {}: invalid syntax",
-                    field::go_quote(given)
+                    go::quote(given)
                 ),
             )),
         }

@@ -1,6 +1,6 @@
 //! Cron schedules, as far as telling good ones from bad ones.
 
-use kubewright_machinery::field::go_quote;
+use kubewright_machinery::go;
 
 /// The lowest and highest value of each field, and its names.
 const FIELDS: [(u32, u32, &[&str]); 5] = [
@@ -64,7 +64,7 @@ fn check_descriptor(text: &str) -> Result<(), String> {
     if is_duration(duration) {
         return Ok(());
     }
-    let problem = format!("time: invalid duration {}", go_quote(duration));
+    let problem = format!("time: invalid duration {}", go::quote(duration));
     Err(format!("failed to parse duration {text}: {problem}"))
 }
 
@@ -129,7 +129,7 @@ fn number(text: &str) -> Result<u32, String> {
         Ok(n) if n < 0 => Err(format!("negative number ({n}) not allowed: {text}")),
         Ok(n) => Ok(u32::try_from(n).unwrap_or(u32::MAX)),
         Err(_) => {
-            let quoted = go_quote(text);
+            let quoted = go::quote(text);
             Err(format!(
                 "failed to parse int from {text}: strconv.Atoi: parsing {quoted}: invalid syntax"
             ))

@@ -1,6 +1,9 @@
 //! `pods/binding`: a pod gets its node, once.
 
-use kubewright_machinery::field::{self, ErrorList, Path};
+use kubewright_machinery::{
+    field::{self, ErrorList, Path},
+    go,
+};
 use serde_json::{Value, json};
 
 use crate::json::{Read, Write};
@@ -35,7 +38,7 @@ pub fn bind(pod: &mut Value, binding: &Value, now: &str) -> Result<(), String> {
     if !node.is_empty() {
         return Err(format!(
             "pod {name} is already assigned to node {}",
-            field::go_quote(node)
+            go::quote(node)
         ));
     }
     if !pod["spec"]["schedulingGates"].is_blank() {

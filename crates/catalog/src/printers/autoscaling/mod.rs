@@ -4,6 +4,7 @@
 
 mod v1;
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::columns::{AGE, NAME, integer, text};
@@ -51,23 +52,16 @@ fn horizontal_pod_autoscaler(object: &Value, options: &PrintOptions) -> Vec<Valu
     let targets = if v1::is_v1(object) {
         targets(&v1::metric_specs(object), &v1::metric_statuses(object))
     } else {
-        targets(
-            fields::items(&spec["metrics"]),
-            fields::items(&status["currentMetrics"]),
-        )
+        targets(spec["metrics"].items(), status["currentMetrics"].items())
     };
     let min_replicas = spec["minReplicas"].as_i64();
     row![
         fields::name(object),
-        format!(
-            "{}/{}",
-            fields::text(&target["kind"]),
-            fields::text(&target["name"])
-        ),
+        format!("{}/{}", target["kind"].text(), target["name"].text()),
         targets,
         min_replicas.map_or_else(|| "<unset>".to_owned(), |replicas| replicas.to_string()),
-        fields::int(&spec["maxReplicas"]),
-        fields::int(&status["currentReplicas"]),
+        spec["maxReplicas"].int(),
+        status["currentReplicas"].int(),
         age::of(object, options),
     ]
 }
@@ -75,8 +69,8 @@ fn horizontal_pod_autoscaler(object: &Value, options: &PrintOptions) -> Vec<Valu
 fn scale(object: &Value, options: &PrintOptions) -> Vec<Value> {
     row![
         fields::name(object),
-        fields::int(&object["spec"]["replicas"]),
-        fields::int(&object["status"]["replicas"]),
+        object["spec"]["replicas"].int(),
+        object["status"]["replicas"].int(),
         age::of(object, options),
     ]
 }
@@ -100,7 +94,7 @@ fn targets(specs: &[Value], statuses: &[Value]) -> String {
 }
 
 fn target(spec: &Value, status: &Value) -> String {
-    match fields::text(&spec["type"]) {
+    match spec["type"].text() {
         "External" => value_or_average(&spec["external"], &status["external"]),
         "Object" => value_or_average(&spec["object"], &status["object"]),
         "Pods" => {
@@ -132,7 +126,7 @@ fn value_or_average(spec: &Value, status: &Value) -> String {
 }
 
 fn utilization_or_average(spec: &Value, status: &Value) -> String {
-    let name = fields::text(&spec["name"]);
+    let name = spec["name"].text();
     let (wanted, current) = (&spec["target"], &status["current"]);
     match quantity_if_set(&wanted["averageValue"]) {
         Some(wanted) => format!(

@@ -3,6 +3,7 @@
 //! Version 1 has fields for CPU utilization alone and keeps every other metric in annotations, where fields are named
 //! differently from version 2. Annotations that cannot be read are passed over.
 
+use kubewright_machinery::json::Read;
 use serde_json::{Value, json};
 
 use crate::printers::fields;
@@ -15,7 +16,7 @@ const DEFAULT_CPU_UTILIZATION: i64 = 80;
 
 /// Whether the autoscaler is of version 1. List items may not say; those of version 2 have metrics.
 pub(super) fn is_v1(autoscaler: &Value) -> bool {
-    match fields::text(&autoscaler["apiVersion"]) {
+    match autoscaler["apiVersion"].text() {
         "autoscaling/v1" => true,
         "" => autoscaler["spec"]["metrics"].is_null(),
         _ => false,

@@ -1,5 +1,6 @@
 //! Printers of namespaces and what configures them: config maps, secrets, service accounts, resource quotas.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use crate::printers::columns::{AGE, NAME, text};
@@ -60,7 +61,7 @@ fn config_map(object: &Value, options: &PrintOptions) -> Vec<Value> {
 fn namespace(object: &Value, options: &PrintOptions) -> Vec<Value> {
     row![
         fields::name(object),
-        fields::text(&object["status"]["phase"]),
+        object["status"]["phase"].text(),
         age::of(object, options)
     ]
 }
@@ -68,7 +69,7 @@ fn namespace(object: &Value, options: &PrintOptions) -> Vec<Value> {
 fn resource_quota(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let status = &object["status"];
     let (mut requests, mut limits) = (Vec::new(), Vec::new());
-    for (resource, _) in fields::entries(&status["hard"]) {
+    for (resource, _) in fields::text_entries(&status["hard"]) {
         let column = if resource.starts_with("limits.") {
             &mut limits
         } else {
@@ -89,7 +90,7 @@ fn resource_quota(object: &Value, options: &PrintOptions) -> Vec<Value> {
 fn secret(object: &Value, options: &PrintOptions) -> Vec<Value> {
     row![
         fields::name(object),
-        fields::text(&object["type"]),
+        object["type"].text(),
         fields::count(&object["data"]),
         age::of(object, options),
     ]

@@ -1,5 +1,6 @@
 //! The printer of events, the same for core and for `events.k8s.io`, which names some fields differently.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use crate::printers::columns::{NAME, text};
@@ -39,12 +40,12 @@ fn event(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let (last_seen, count) = if series.is_object() {
         (
             age::since(&series["lastObservedTime"], options),
-            fields::int(&series["count"]),
+            series["count"].int(),
         )
     } else {
         let last = set_time(object, ["lastTimestamp", "deprecatedLastTimestamp"]);
         let last_seen = last.map_or_else(|| first_seen.clone(), |last| age::since(last, options));
-        match fields::int(either(object, ["count", "deprecatedCount"])) {
+        match either(object, ["count", "deprecatedCount"]).int() {
             0 => (last_seen, 1),
             count => (last_seen, count),
         }
@@ -52,12 +53,12 @@ fn event(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let about = either(object, ["involvedObject", "regarding"]);
     row![
         last_seen,
-        fields::text(&object["type"]),
-        fields::text(&object["reason"]),
+        object["type"].text(),
+        object["reason"].text(),
         target(about),
-        fields::text(&about["fieldPath"]),
+        about["fieldPath"].text(),
         source(object),
-        fields::text(either(object, ["message", "note"])).trim(),
+        either(object, ["message", "note"]).text().trim(),
         first_seen,
         count,
         fields::name(object),
@@ -65,8 +66,8 @@ fn event(object: &Value, options: &PrintOptions) -> Vec<Value> {
 }
 
 fn target(about: &Value) -> String {
-    let kind = fields::text(&about["kind"]).to_lowercase();
-    match fields::text(&about["name"]) {
+    let kind = about["kind"].text().to_lowercase();
+    match about["name"].text() {
         "" => kind,
         name => format!("{kind}/{name}"),
     }
@@ -74,9 +75,9 @@ fn target(about: &Value) -> String {
 
 fn source(event: &Value) -> String {
     let source = either(event, ["source", "deprecatedSource"]);
-    let reporter = fields::text(either(event, ["reportingComponent", "reportingController"]));
-    let component = fields::text_or(&source["component"], reporter);
-    match fields::text_or(&source["host"], fields::text(&event["reportingInstance"])) {
+    let reporter = either(event, ["reportingComponent", "reportingController"]).text();
+    let component = source["component"].text_or(reporter);
+    match source["host"].text_or(event["reportingInstance"].text()) {
         "" => component.to_owned(),
         instance => format!("{component}, {instance}"),
     }

@@ -1,5 +1,6 @@
 //! Printers of nodes and of component statuses.
 
+use kubewright_machinery::json::Read;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
@@ -49,7 +50,7 @@ fn component_status(object: &Value, _: &PrintOptions) -> Vec<Value> {
     let Some(healthy) = fields::condition(&object["conditions"], "Healthy") else {
         return row![fields::name(object), "Unknown", "", ""];
     };
-    let status = if fields::text(&healthy["status"]) == "True" {
+    let status = if healthy["status"].text() == "True" {
         "Healthy"
     } else {
         "Unhealthy"
@@ -57,15 +58,15 @@ fn component_status(object: &Value, _: &PrintOptions) -> Vec<Value> {
     row![
         fields::name(object),
         status,
-        fields::text(&healthy["message"]),
-        fields::text(&healthy["error"]),
+        healthy["message"].text(),
+        healthy["error"].text(),
     ]
 }
 
 fn node(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let info = &object["status"]["nodeInfo"];
-    let kernel = fields::text_or(&info["kernelVersion"], "<unknown>");
-    let kernel = match fields::text(&info["architecture"]) {
+    let kernel = info["kernelVersion"].text_or("<unknown>");
+    let kernel = match info["architecture"].text() {
         "" => kernel.to_owned(),
         architecture => format!("{kernel} ({architecture})"),
     };
@@ -74,35 +75,32 @@ fn node(object: &Value, options: &PrintOptions) -> Vec<Value> {
         status(object),
         roles(object),
         age::of(object, options),
-        fields::text(&info["kubeletVersion"]),
+        info["kubeletVersion"].text(),
         address(object, "InternalIP"),
         address(object, "ExternalIP"),
-        fields::text_or(&info["osImage"], "<unknown>"),
+        info["osImage"].text_or("<unknown>"),
         kernel,
-        fields::text_or(&info["containerRuntimeVersion"], "<unknown>"),
+        info["containerRuntimeVersion"].text_or("<unknown>"),
     ]
 }
 
 fn status(node: &Value) -> String {
-    let is_ready = |condition: &&Value| fields::text(&condition["type"]) == "Ready";
-    let ready = fields::items(&node["status"]["conditions"])
-        .iter()
-        .rfind(is_ready);
-    let mut status = match ready.map(|ready| fields::text(&ready["status"])) {
+    let is_ready = |condition: &&Value| condition["type"].text() == "Ready";
+    let ready = node["status"]["conditions"].items().iter().rfind(is_ready);
+    let mut status = match ready.map(|ready| ready["status"].text()) {
         Some("True") => "Ready",
         Some(_) => "NotReady",
         None => "Unknown",
     }
     .to_owned();
-    if fields::flag(&node["spec"]["unschedulable"]) {
+    if node["spec"]["unschedulable"].flag() {
         status.push_str(",SchedulingDisabled");
     }
     status
 }
 
 fn roles(node: &Value) -> String {
-    let roles: BTreeSet<&str> = fields::entries(&node["metadata"]["labels"])
-        .into_iter()
+    let roles: BTreeSet<&str> = fields::text_entries(&node["metadata"]["labels"])
         .filter_map(
             |(key, value)| match key.strip_prefix("node-role.kubernetes.io/") {
                 Some(role) => Some(role),
@@ -115,8 +113,9 @@ fn roles(node: &Value) -> String {
 }
 
 fn address<'a>(node: &'a Value, ty: &str) -> &'a str {
-    fields::items(&node["status"]["addresses"])
+    node["status"]["addresses"]
+        .items()
         .iter()
-        .find(|address| fields::text(&address["type"]) == ty)
-        .map_or("<none>", |address| fields::text(&address["address"]))
+        .find(|address| address["type"].text() == ty)
+        .map_or("<none>", |address| address["address"].text())
 }

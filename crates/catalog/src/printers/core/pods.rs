@@ -3,7 +3,7 @@
 //! A pod's status column is the word a person would use: the phase, unless a container, an init container, the
 //! scheduler or deletion has something more telling to say.
 
-use kubewright_machinery::time::Time;
+use kubewright_machinery::{json::Read, time::Time};
 use serde_json::Value;
 
 use crate::printers::columns::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR, integer, text};
@@ -89,8 +89,9 @@ struct Restarts {
 fn pod(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let (spec, status) = (&object["spec"], &object["status"]);
     let summary = summarize(object);
-    let total = fields::items(&spec["containers"]).len()
-        + fields::items(&spec["initContainers"])
+    let total = spec["containers"].items().len()
+        + spec["initContainers"]
+            .items()
             .iter()
             .filter(|init| is_sidecar(init))
             .count();
@@ -101,14 +102,14 @@ fn pod(object: &Value, options: &PrintOptions) -> Vec<Value> {
         summary.restarts.print(options),
         age::of(object, options),
         pod_ip(status),
-        fields::text_or(&spec["nodeName"], "<none>"),
-        fields::text_or(&status["nominatedNodeName"], "<none>"),
+        spec["nodeName"].text_or("<none>"),
+        status["nominatedNodeName"].text_or("<none>"),
         readiness_gates(object),
     ]
 }
 
 fn completion(pod: &Value) -> Option<RowCondition> {
-    let (reason, message) = match fields::text(&pod["status"]["phase"]) {
+    let (reason, message) = match pod["status"]["phase"].text() {
         "Succeeded" => ("Succeeded", "The pod has completed successfully."),
         "Failed" => ("Failed", "The pod failed."),
         _ => return None,
@@ -137,9 +138,9 @@ fn replication_controller(object: &Value, options: &PrintOptions) -> Vec<Value> 
     let (names, images) = containers(&spec["template"]["spec"]["containers"]);
     row![
         fields::name(object),
-        fields::int(&spec["replicas"]),
-        fields::int(&status["replicas"]),
-        fields::int(&status["readyReplicas"]),
+        spec["replicas"].int(),
+        status["replicas"].int(),
+        status["readyReplicas"].int(),
         age::of(object, options),
         names,
         images,
@@ -149,9 +150,7 @@ fn replication_controller(object: &Value, options: &PrintOptions) -> Vec<Value> 
 
 impl Restarts {
     fn add(&mut self, container: &Value) {
-        self.count = self
-            .count
-            .saturating_add(fields::int(&container["restartCount"]));
+        self.count = self.count.saturating_add(container["restartCount"].int());
         let ended = &container["lastState"]["terminated"]["finishedAt"];
         self.last = self.last.max(age::time(ended));
     }
@@ -168,11 +167,8 @@ impl Restarts {
 
 fn summarize(pod: &Value) -> Summary {
     let status = &pod["status"];
-    let mut reason = fields::text_or(&status["reason"], fields::text(&status["phase"])).to_owned();
-    if fields::items(&status["conditions"])
-        .iter()
-        .any(is_scheduling_gated)
-    {
+    let mut reason = status["reason"].text_or(status["phase"].text()).to_owned();
+    if status["conditions"].items().iter().any(is_scheduling_gated) {
         reason = "SchedulingGated".to_owned();
     }
     let init = initialize(pod);
@@ -186,9 +182,9 @@ fn summarize(pod: &Value) -> Summary {
         reason = run(status, reason, &mut ready, &mut restarts);
     }
     if fields::is_deleting(pod) {
-        if fields::text(&status["reason"]) == "NodeLost" {
+        if status["reason"].text() == "NodeLost" {
             reason = "Unknown".to_owned();
-        } else if !matches!(fields::text(&status["phase"]), "Succeeded" | "Failed") {
+        } else if !matches!(status["phase"].text(), "Succeeded" | "Failed") {
             reason = "Terminating".to_owned();
         }
     }
@@ -209,9 +205,10 @@ struct Initialization {
 }
 
 fn initialize(pod: &Value) -> Initialization {
-    let specs = fields::items(&pod["spec"]["initContainers"]);
+    let specs = pod["spec"]["initContainers"].items();
     let mut progress = Initialization::default();
-    for (index, container) in fields::items(&pod["status"]["initContainerStatuses"])
+    for (index, container) in pod["status"]["initContainerStatuses"]
+        .items()
         .iter()
         .enumerate()
     {
@@ -224,14 +221,14 @@ fn initialize(pod: &Value) -> Initialization {
             progress.sidecar_restarts.add(container);
         }
         let terminated = &container["state"]["terminated"];
-        if terminated.is_object() && fields::int(&terminated["exitCode"]) == 0 {
+        if terminated.is_object() && terminated["exitCode"].int() == 0 {
             continue;
         }
-        if is_sidecar && fields::flag(&container["started"]) {
-            progress.ready_sidecars += i64::from(fields::flag(&container["ready"]));
+        if is_sidecar && container["started"].flag() {
+            progress.ready_sidecars += i64::from(container["ready"].flag());
             continue;
         }
-        let waiting_for = fields::text(&container["state"]["waiting"]["reason"]);
+        let waiting_for = container["state"]["waiting"]["reason"].text();
         progress.blocked_by = Some(if terminated.is_object() {
             format!("Init:{}", termination(terminated))
         } else if !matches!(waiting_for, "" | "PodInitializing") {
@@ -248,19 +245,19 @@ fn initialize(pod: &Value) -> Initialization {
 fn run(status: &Value, mut reason: String, ready: &mut i64, restarts: &mut Restarts) -> String {
     let mut is_any_running = false;
     let mut failure = None;
-    for container in fields::items(&status["containerStatuses"]).iter().rev() {
+    for container in status["containerStatuses"].items().iter().rev() {
         restarts.add(container);
         let state = &container["state"];
-        let waiting_for = fields::text(&state["waiting"]["reason"]);
+        let waiting_for = state["waiting"]["reason"].text();
         let terminated = &state["terminated"];
         if !waiting_for.is_empty() {
             reason = waiting_for.to_owned();
         } else if terminated.is_object() {
             reason = termination(terminated);
-            if fields::int(&terminated["exitCode"]) != 0 {
+            if terminated["exitCode"].int() != 0 {
                 failure = Some(reason.clone());
             }
-        } else if fields::flag(&container["ready"]) && state["running"].is_object() {
+        } else if container["ready"].flag() && state["running"].is_object() {
             is_any_running = true;
             *ready += 1;
         }
@@ -277,49 +274,39 @@ fn run(status: &Value, mut reason: String, ready: &mut i64, restarts: &mut Resta
 }
 
 fn termination(terminated: &Value) -> String {
-    match (
-        fields::text(&terminated["reason"]),
-        fields::int(&terminated["signal"]),
-    ) {
-        ("", 0) => format!("ExitCode:{}", fields::int(&terminated["exitCode"])),
+    match (terminated["reason"].text(), terminated["signal"].int()) {
+        ("", 0) => format!("ExitCode:{}", terminated["exitCode"].int()),
         ("", signal) => format!("Signal:{signal}"),
         (reason, _) => reason.to_owned(),
     }
 }
 
 fn is_sidecar(init_container: &Value) -> bool {
-    fields::text(&init_container["restartPolicy"]) == "Always"
+    init_container["restartPolicy"].text() == "Always"
 }
 
 fn is_scheduling_gated(condition: &Value) -> bool {
-    fields::text(&condition["type"]) == "PodScheduled"
-        && fields::text(&condition["reason"]) == "SchedulingGated"
+    condition["type"].text() == "PodScheduled" && condition["reason"].text() == "SchedulingGated"
 }
 
 fn is_ready(status: &Value) -> bool {
-    fields::items(&status["conditions"])
-        .iter()
-        .any(|condition| {
-            fields::text(&condition["type"]) == "Ready"
-                && fields::text(&condition["status"]) == "True"
-        })
+    status["conditions"].items().iter().any(|condition| {
+        condition["type"].text() == "Ready" && condition["status"].text() == "True"
+    })
 }
 
 fn pod_ip(status: &Value) -> &str {
-    let first = fields::text(&status["podIPs"][0]["ip"]);
-    fields::text_or(
-        &status["podIP"],
-        if first.is_empty() { "<none>" } else { first },
-    )
+    let first = status["podIPs"][0]["ip"].text();
+    status["podIP"].text_or(if first.is_empty() { "<none>" } else { first })
 }
 
 fn readiness_gates(pod: &Value) -> String {
-    let gates = fields::items(&pod["spec"]["readinessGates"]);
+    let gates = pod["spec"]["readinessGates"].items();
     if gates.is_empty() {
         return "<none>".to_owned();
     }
     let conditions = &pod["status"]["conditions"];
     let is_passed =
-        |gate: &&Value| fields::is_condition_true(conditions, fields::text(&gate["conditionType"]));
+        |gate: &&Value| fields::is_condition_true(conditions, gate["conditionType"].text());
     format!("{}/{}", gates.iter().filter(is_passed).count(), gates.len())
 }

@@ -1,5 +1,6 @@
 //! Printers of services and endpoints.
 
+use kubewright_machinery::json::Read;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
@@ -48,9 +49,10 @@ pub(super) static SERVICE: Printer = Printer::new(
 
 /// The addresses of a load balancer status, sorted and without duplicates.
 pub(in crate::printers) fn load_balancer_addresses(status: &Value) -> String {
-    let addresses: BTreeSet<&str> = fields::items(&status["loadBalancer"]["ingress"])
+    let addresses: BTreeSet<&str> = status["loadBalancer"]["ingress"]
+        .items()
         .iter()
-        .map(|ingress| fields::text_or(&ingress["ip"], fields::text(&ingress["hostname"])))
+        .map(|ingress| ingress["ip"].text_or(ingress["hostname"].text()))
         .filter(|address| !address.is_empty())
         .collect();
     addresses.into_iter().collect::<Vec<_>>().join(",")
@@ -66,21 +68,21 @@ fn endpoints(object: &Value, options: &PrintOptions) -> Vec<Value> {
 
 fn addresses(endpoints: &Value) -> String {
     const SHOWN: usize = 3;
-    let subsets = fields::items(&endpoints["subsets"]);
+    let subsets = endpoints["subsets"].items();
     if subsets.is_empty() {
         return "<none>".to_owned();
     }
     let mut shown = Vec::with_capacity(SHOWN);
     let mut total = 0;
     for subset in subsets {
-        let addresses = fields::items(&subset["addresses"]);
-        let ports = fields::items(&subset["ports"]);
+        let addresses = subset["addresses"].items();
+        let ports = subset["ports"].items();
         let pairs = ports.len().max(1).saturating_mul(addresses.len());
         total += pairs;
         for pair in 0..pairs.min(SHOWN - shown.len()) {
-            let ip = fields::text(&addresses[pair % addresses.len()]["ip"]);
+            let ip = addresses[pair % addresses.len()]["ip"].text();
             match ports.get(pair / addresses.len()) {
-                Some(port) => shown.push(host_and_port(ip, fields::int(&port["port"]))),
+                Some(port) => shown.push(host_and_port(ip, port["port"].int())),
                 None => shown.push(ip.to_owned()),
             }
         }
@@ -102,12 +104,11 @@ fn host_and_port(host: &str, port: i64) -> String {
 
 fn service(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let spec = &object["spec"];
-    let first_cluster_ip = fields::texts(&spec["clusterIPs"]).next();
-    let cluster_ip =
-        first_cluster_ip.unwrap_or_else(|| fields::text_or(&spec["clusterIP"], "<none>"));
+    let first_cluster_ip = spec["clusterIPs"].texts().next();
+    let cluster_ip = first_cluster_ip.unwrap_or_else(|| spec["clusterIP"].text_or("<none>"));
     row![
         fields::name(object),
-        fields::text(&spec["type"]),
+        spec["type"].text(),
         cluster_ip,
         external_ip(object),
         ports(&spec["ports"]),
@@ -118,10 +119,8 @@ fn service(object: &Value, options: &PrintOptions) -> Vec<Value> {
 
 fn external_ip(service: &Value) -> String {
     let spec = &service["spec"];
-    let external_ips = fields::texts(&spec["externalIPs"])
-        .collect::<Vec<_>>()
-        .join(",");
-    match fields::text(&spec["type"]) {
+    let external_ips = spec["externalIPs"].texts().collect::<Vec<_>>().join(",");
+    match spec["type"].text() {
         "ClusterIP" | "NodePort" => or_none(external_ips),
         "LoadBalancer" => {
             let balancer = load_balancer_addresses(&service["status"]);
@@ -132,17 +131,18 @@ fn external_ip(service: &Value) -> String {
                 _ => format!("{balancer},{external_ips}"),
             }
         }
-        "ExternalName" => fields::text(&spec["externalName"]).to_owned(),
+        "ExternalName" => spec["externalName"].text().to_owned(),
         _ => "<unknown>".to_owned(),
     }
 }
 
 fn ports(ports: &Value) -> String {
-    let ports: Vec<String> = fields::items(ports)
+    let ports: Vec<String> = ports
+        .items()
         .iter()
         .map(|port| {
-            let (number, protocol) = (fields::int(&port["port"]), fields::text(&port["protocol"]));
-            match fields::int(&port["nodePort"]) {
+            let (number, protocol) = (port["port"].int(), port["protocol"].text());
+            match port["nodePort"].int() {
                 node_port if node_port > 0 => format!("{number}:{node_port}/{protocol}"),
                 _ => format!("{number}/{protocol}"),
             }

@@ -1,5 +1,6 @@
 //! Printers of persistent volumes and the claims on them.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use crate::printers::columns::{AGE, NAME, text};
@@ -68,11 +69,7 @@ fn persistent_volume(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let (spec, status) = (&object["spec"], &object["status"]);
     let claim = &spec["claimRef"];
     let claim = if claim.is_object() {
-        format!(
-            "{}/{}",
-            fields::text(&claim["namespace"]),
-            fields::text(&claim["name"])
-        )
+        format!("{}/{}", claim["namespace"].text(), claim["name"].text())
     } else {
         String::new()
     };
@@ -80,12 +77,12 @@ fn persistent_volume(object: &Value, options: &PrintOptions) -> Vec<Value> {
         fields::name(object),
         quantity(&spec["capacity"]["storage"]),
         access_modes(&spec["accessModes"]),
-        fields::text(&spec["persistentVolumeReclaimPolicy"]),
+        spec["persistentVolumeReclaimPolicy"].text(),
         phase(object),
         claim,
         storage_class(object),
         or_unset(&spec["volumeAttributesClassName"]),
-        fields::text(&status["reason"]),
+        status["reason"].text(),
         age::of(object, options),
         or_unset(&spec["volumeMode"]),
     ]
@@ -93,7 +90,7 @@ fn persistent_volume(object: &Value, options: &PrintOptions) -> Vec<Value> {
 
 fn persistent_volume_claim(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let (spec, status) = (&object["spec"], &object["status"]);
-    let volume = fields::text(&spec["volumeName"]);
+    let volume = spec["volumeName"].text();
     let (capacity, modes) = match volume {
         "" => (String::new(), String::new()),
         _ => (
@@ -123,7 +120,7 @@ fn access_modes(modes: &Value) -> String {
     ];
     let modes: Vec<&str> = SHORT
         .into_iter()
-        .filter(|(mode, _)| fields::texts(modes).any(|each| each == *mode))
+        .filter(|(mode, _)| modes.texts().any(|each| each == *mode))
         .map(|(_, short)| short)
         .collect();
     modes.join(",")
@@ -133,13 +130,13 @@ fn phase(object: &Value) -> &str {
     if fields::is_deleting(object) {
         "Terminating"
     } else {
-        fields::text(&object["status"]["phase"])
+        object["status"]["phase"].text()
     }
 }
 
 fn storage_class(object: &Value) -> &str {
     fields::annotation(object, "volume.beta.kubernetes.io/storage-class")
-        .unwrap_or_else(|| fields::text(&object["spec"]["storageClassName"]))
+        .unwrap_or_else(|| object["spec"]["storageClassName"].text())
 }
 
 fn or_unset(field: &Value) -> &str {

@@ -1,10 +1,9 @@
 //! The bounds of a limit range, and who is out of them.
 
-use kubewright_machinery::quantity::Quantity;
+use kubewright_machinery::{json::Read, quantity::Quantity};
 use serde_json::Value;
 
 use crate::admission::{
-    fields::items,
     pod_resources::{self, Counting},
     resource_list::{ResourceList, read},
 };
@@ -15,13 +14,14 @@ const MOST_IN_THOUSANDTHS: i64 = i64::MAX / 1000;
 /// What a pod violates: each container by itself, and the pod as a whole.
 pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
     let mut out = Vec::new();
-    for limit in items(&range["spec"]["limits"]) {
+    for limit in range["spec"]["limits"].items() {
         match limit["type"].as_str() {
             Some("Container") => {
                 let spec = &pod["spec"];
-                for container in items(&spec["containers"])
+                for container in spec["containers"]
+                    .items()
                     .iter()
-                    .chain(items(&spec["initContainers"]))
+                    .chain(spec["initContainers"].items())
                 {
                     let resources = &container["resources"];
                     let asked = Asked {
@@ -62,7 +62,7 @@ pub(super) fn of_claim(range: &Value, claim: &Value) -> Vec<String> {
         limits: ResourceList::new(),
     };
     let mut out = Vec::new();
-    let limits = items(&range["spec"]["limits"]).iter();
+    let limits = range["spec"]["limits"].items().iter();
     for limit in limits.filter(|limit| limit["type"] == TITLE) {
         out.extend(
             read(&limit["min"])

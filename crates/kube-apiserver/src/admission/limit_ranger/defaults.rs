@@ -1,17 +1,19 @@
 //! The requests and limits that containers get where they say nothing.
 
+use kubewright_machinery::json::Read;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::admission::fields::{items, object_mut, text};
+use crate::admission::fields::object_mut;
 
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
 /// Gives the containers of a pod what a limit range has for them, and notes on the pod what that was.
 pub(super) fn apply(range: &Value, pod: &mut Value) {
     let (mut requests, mut limits) = (BTreeMap::new(), BTreeMap::new());
-    for limit in items(&range["spec"]["limits"])
+    for limit in range["spec"]["limits"]
+        .items()
         .iter()
         .filter(|limit| limit["type"] == "Container")
     {
@@ -31,7 +33,7 @@ pub(super) fn apply(range: &Value, pod: &mut Value) {
             // Limits are looked at first and told last.
             let set_limits = fill(container, "limits", &limits);
             let set_requests = fill(container, "requests", &requests);
-            let name = text(&container["name"]).to_owned();
+            let name = container["name"].text().to_owned();
             for (what, set) in [("request", set_requests), ("limit", set_limits)] {
                 if !set.is_empty() {
                     notes.push(format!("{} {what} for {title} {name}", set.join(", ")));

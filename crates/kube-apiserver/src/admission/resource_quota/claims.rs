@@ -1,12 +1,11 @@
 //! What persistent volume claims use: one claim and its storage, in all and of their storage class.
 
-use kubewright_machinery::quantity::Quantity;
+use kubewright_machinery::{json::Read, quantity::Quantity};
 use serde_json::Value;
 
 use super::{evaluator::number, scopes::Selector};
 use crate::admission::{
     default_storage_class::class_of,
-    fields::text,
     resource_list::{self, ResourceList},
 };
 
@@ -50,7 +49,7 @@ pub(super) fn in_scope(selector: &Selector, claim: &Value) -> bool {
         &status["modifyVolumeStatus"]["targetVolumeAttributesClassName"],
     ];
     let mut names = names
-        .map(text)
+        .map(Value::text)
         .into_iter()
         .filter(|name| !name.is_empty())
         .peekable();

@@ -28,6 +28,7 @@ use kubewright_catalog::generated::core_v1::RESOURCE_QUOTA;
 use kubewright_machinery::{
     Status,
     gvk::{GroupResource, GroupVersionKind},
+    json::Read,
     status,
 };
 use kubewright_store::{Entry, Key, Revision, WriteError};
@@ -35,7 +36,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use super::{
-    fields::{object_mut, text},
+    fields::object_mut,
     refusal::forbidden,
     resource_list::{self, ResourceList},
     stored::{Stored, decode},
@@ -216,7 +217,7 @@ impl Quota {
     fn read(entry: &Entry) -> Result<Self, Status> {
         let object: Value = decode(entry)?;
         Ok(Self {
-            name: text(&object["metadata"]["name"]).to_owned(),
+            name: object["metadata"]["name"].text().to_owned(),
             revision: entry.revision,
             hard: resource_list::read(&object["status"]["hard"]),
             used: resource_list::read(&object["status"]["used"]),

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use kubewright_machinery::validation::names::is_qualified_name;
+use kubewright_machinery::{json::Read, validation::names::is_qualified_name};
 use serde_json::Value;
 
 use super::{evaluator::number, scopes::Selector};
 use crate::admission::{
-    fields::{items, text},
     pod_resize::pod_level_resource,
     pod_resources::{self, Counting},
     resource_list::{self, ResourceList, add},
@@ -64,7 +63,7 @@ pub(super) fn in_scope(selector: &Selector, pod: &Value) -> bool {
         "BestEffort" => is_best_effort(pod),
         "NotBestEffort" => !is_best_effort(pod),
         "PriorityClass" => {
-            let class = text(&pod["spec"]["priorityClassName"]);
+            let class = pod["spec"]["priorityClassName"].text();
             selector.selects(Some(class).filter(|class| !class.is_empty()))
         }
         "CrossNamespacePodAffinity" => crosses_namespaces(&pod["spec"]["affinity"]),
@@ -88,9 +87,10 @@ pub(super) fn missing(limited: &[&str], pod: &Value) -> Option<String> {
         .filter(|name| limited.contains(name))
         .collect();
     let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for container in items(&spec["containers"])
+    for container in spec["containers"]
+        .items()
         .iter()
-        .chain(items(&spec["initContainers"]))
+        .chain(spec["initContainers"].items())
     {
         let resources = &container["resources"];
         let used = compute_usage(
@@ -101,7 +101,7 @@ pub(super) fn missing(limited: &[&str], pod: &Value) -> Option<String> {
             missing
                 .entry(name)
                 .or_default()
-                .insert(text(&container["name"]));
+                .insert(container["name"].text());
         }
     }
     if missing.is_empty() {
@@ -173,7 +173,7 @@ fn lives(pod: &Value, now: Timestamp) -> bool {
         return false;
     }
     let metadata = &pod["metadata"];
-    let due: Option<Timestamp> = text(&metadata["deletionTimestamp"]).parse().ok();
+    let due: Option<Timestamp> = metadata["deletionTimestamp"].text().parse().ok();
     let grace = metadata["deletionGracePeriodSeconds"].as_i64();
     let (Some(due), Some(grace)) = (due, grace) else {
         return true;
@@ -200,23 +200,26 @@ fn is_best_effort(pod: &Value) -> bool {
     if spec["resources"].is_object() {
         return !asks(&spec["resources"]);
     }
-    let mut containers = items(&spec["containers"])
+    let mut containers = spec["containers"]
+        .items()
         .iter()
-        .chain(items(&spec["initContainers"]));
+        .chain(spec["initContainers"].items());
     !containers.any(|container| asks(&container["resources"]))
 }
 
 /// The pod wants to be near, or far from, pods of other namespaces.
 fn crosses_namespaces(affinity: &Value) -> bool {
     let crosses = |term: &Value| {
-        !items(&term["namespaces"]).is_empty() || term["namespaceSelector"].is_object()
+        !term["namespaces"].items().is_empty() || term["namespaceSelector"].is_object()
     };
     ["podAffinity", "podAntiAffinity"].into_iter().any(|kind| {
         let terms = &affinity[kind];
-        items(&terms["requiredDuringSchedulingIgnoredDuringExecution"])
+        terms["requiredDuringSchedulingIgnoredDuringExecution"]
+            .items()
             .iter()
             .any(crosses)
-            || items(&terms["preferredDuringSchedulingIgnoredDuringExecution"])
+            || terms["preferredDuringSchedulingIgnoredDuringExecution"]
+                .items()
                 .iter()
                 .any(|weighted| crosses(&weighted["podAffinityTerm"]))
     })

@@ -2,15 +2,13 @@
 //!
 //! Not here: devices that stand for extended resources of pods.
 
+use kubewright_machinery::json::Read;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::evaluator::number;
-use crate::admission::{
-    fields::{items, text},
-    resource_list::{ResourceList, add, raise},
-};
+use crate::admission::resource_list::{ResourceList, add, raise};
 
 const COUNT: &str = "count/resourceclaims.resource.k8s.io";
 const OF_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
@@ -25,9 +23,9 @@ pub(super) fn measures(name: &str) -> bool {
 /// What a claim uses. Of alternatives the greediest counts, for each class.
 pub(super) fn usage(claim: &Value) -> ResourceList {
     let mut out = ResourceList::from([(COUNT.to_owned(), number(1))]);
-    for request in items(&claim["spec"]["devices"]["requests"]) {
+    for request in claim["spec"]["devices"]["requests"].items() {
         let mut most = BTreeMap::new();
-        let alternatives = items(&request["firstAvailable"]);
+        let alternatives = request["firstAvailable"].items();
         if alternatives.is_empty() {
             raise(&mut most, &devices(&request["exactly"]));
         }
@@ -45,7 +43,7 @@ fn devices(request: &Value) -> ResourceList {
         Some("All") => MOST,
         _ => 0,
     };
-    let class = text(&request["deviceClassName"]);
+    let class = request["deviceClassName"].text();
     let named = request
         .is_object()
         .then(|| (format!("{class}{OF_CLASS}"), number(devices)));

@@ -1,8 +1,7 @@
 //! Scopes: the part of a namespace's objects that a quota is for.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
-
-use crate::admission::fields::{items, text};
 
 /// One condition on the objects of a quota.
 pub(super) struct Selector {
@@ -16,18 +15,19 @@ pub(super) struct Selector {
 impl Selector {
     /// Every condition of a quota's spec.
     pub(super) fn all_of(spec: &Value) -> Vec<Self> {
-        let plain = items(&spec["scopes"]).iter().map(|scope| Self {
-            scope: text(scope).to_owned(),
+        let plain = spec["scopes"].items().iter().map(|scope| Self {
+            scope: scope.text().to_owned(),
             operator: "Exists".to_owned(),
             values: Vec::new(),
         });
-        let expressions = items(&spec["scopeSelector"]["matchExpressions"]).iter();
+        let expressions = spec["scopeSelector"]["matchExpressions"].items().iter();
         let expressions = expressions.map(|expression| Self {
-            scope: text(&expression["scopeName"]).to_owned(),
-            operator: text(&expression["operator"]).to_owned(),
-            values: items(&expression["values"])
+            scope: expression["scopeName"].text().to_owned(),
+            operator: expression["operator"].text().to_owned(),
+            values: expression["values"]
+                .items()
                 .iter()
-                .map(|v| text(v).to_owned())
+                .map(|v| v.text().to_owned())
                 .collect(),
         });
         plain.chain(expressions).collect()

@@ -1,9 +1,10 @@
 //! What services use.
 
+use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::evaluator::number;
-use crate::admission::{fields::items, resource_list::ResourceList};
+use crate::admission::resource_list::ResourceList;
 
 /// What can be limited of services.
 pub(super) const MEASURED: [&str; 4] = [
@@ -16,7 +17,7 @@ pub(super) const MEASURED: [&str; 4] = [
 /// What a service uses. Ports count by what is wanted, whether they are given out yet or not.
 pub(super) fn usage(service: &Value) -> ResourceList {
     let spec = &service["spec"];
-    let ports = items(&spec["ports"]);
+    let ports = spec["ports"].items();
     let (node_ports, load_balancers) = match spec["type"].as_str() {
         Some("NodePort") => (ports.len(), 0),
         Some("LoadBalancer") if spec["allocateLoadBalancerNodePorts"] == false => {

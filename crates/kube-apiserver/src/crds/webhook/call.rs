@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
-use kubewright_machinery::field::go_quote;
+use kubewright_machinery::go;
 use kubewright_schema::{Node, decode_untyped, parse_json, parse_yaml};
 use rustls::{
     ClientConfig, RootCertStore,
@@ -71,7 +71,7 @@ async fn follow(url: &str, ca_bundle: &[u8], document: &Value) -> Result<Answer,
                 true => "missing protocol scheme",
                 false => "invalid URL",
             };
-            let text = go_quote(&text);
+            let text = go::quote(&text);
             let e = format!("failed to parse Location header {text}: parse {text}: {why}");
             failed(&url, e)
         })?;
@@ -169,7 +169,7 @@ async fn exchange(url: &str, ca_bundle: &[u8], document: Option<&Bytes>) -> Resu
     let secure = match uri.scheme_str().unwrap_or_default() {
         "https" => true,
         "http" => false,
-        other => return Err(format!("unsupported protocol scheme {}", go_quote(other))),
+        other => return Err(format!("unsupported protocol scheme {}", go::quote(other))),
     };
     let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
     let socket = TcpStream::connect((host.as_str(), port))

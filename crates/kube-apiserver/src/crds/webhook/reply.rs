@@ -1,10 +1,10 @@
 //! What an endpoint may answer: the same objects, in the same order, in another version.
 
 use kubewright_machinery::{
-    field::{self, Path, go_quote},
+    field::{self, Path},
+    go,
     validation::metadata_fields::{validate_annotations, validate_labels},
 };
-use kubewright_schema::structural::nested::go_type;
 use serde_json::{Map, Value};
 
 /// The objects of a review that succeeded.
@@ -24,8 +24,8 @@ pub(super) fn converted_objects(
     if strict && given != uid {
         return Err(format!(
             "expected response.uid={}, got {}",
-            go_quote(uid),
-            go_quote(given)
+            go::quote(uid),
+            go::quote(given)
         ));
     }
     let result = &response["result"];
@@ -54,8 +54,8 @@ fn check_review(review: &Value, version: &str) -> Result<(), String> {
         if !known || kind != "ConversionReview" {
             return Err(format!(
                 "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
-                go_quote(kind),
-                go_quote(api_version)
+                go::quote(kind),
+                go::quote(api_version)
             ));
         }
         if given != version {
@@ -175,7 +175,7 @@ fn restore_metadata(before: &Value, after: &mut Value) -> Result<(), String> {
         Some(other) => {
             return Err(format!(
                 "invalid metadata of type {} in converted object",
-                go_type(other)
+                go::type_name(other)
             ));
         }
     };
@@ -190,7 +190,7 @@ fn restore_metadata(before: &Value, after: &mut Value) -> Result<(), String> {
                 metadata.insert(key.to_owned(), Value::Object(entries.clone()));
             }
             Some(other) => {
-                let ty = go_type(other);
+                let ty = go::type_name(other);
                 return Err(format!(
                     "invalid metadata.{key} of type {ty} in converted object"
                 ));
@@ -207,7 +207,7 @@ fn check_entries(
     before: Option<&Value>,
 ) -> Result<(), String> {
     if let Some((name, other)) = entries.iter().find(|(_, value)| !value.is_string()) {
-        let ty = go_type(other);
+        let ty = go::type_name(other);
         return Err(format!(
             "metadata.{key}[{name}] must be a string, but is {ty} in converted object"
         ));

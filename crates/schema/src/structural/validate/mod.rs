@@ -168,7 +168,7 @@ fn judge_enum(value: &Value, checks: Option<&Checks>, place: &Place<'_>, all: &m
     if !checks.values.iter().any(equal) {
         let values = checks.values.iter().map(|v| match v {
             Value::String(text) => text.clone(),
-            other => kubewright_machinery::field::go_json(other),
+            other => kubewright_machinery::go::json(other),
         });
         let fault = Fault::Enum(value.clone(), values.collect());
         all.add(place, fault, |name| {

@@ -1,6 +1,6 @@
 //! Numbers: their range, their bounds, their factors.
 
-use kubewright_machinery::field::go_float;
+use kubewright_machinery::go;
 use serde_json::{Number, Value};
 
 use super::{
@@ -141,7 +141,7 @@ fn judge_bound(
             let n = n.as_f64().unwrap_or_default();
             let broken = if upper { n > bound } else { n < bound };
             let broken = broken || (exclusive && n == bound);
-            (broken, go_float(bound), Value::from(n))
+            (broken, go::float(bound), Value::from(n))
         }
     };
     if broken {
@@ -170,7 +170,7 @@ fn judge_factor(n: &Number, factor: f64, native: bool, place: &Place<'_>, all: &
             } else {
                 n / factor
             };
-            (factor > 0.0, is_whole(times), go_float(factor))
+            (factor > 0.0, is_whole(times), go::float(factor))
         }
     };
     if !positive {

@@ -1,6 +1,9 @@
 //! Findings on their way to field errors.
 
-use kubewright_machinery::field::{self, ErrorKind, ErrorList, FieldError, Path, go_quote};
+use kubewright_machinery::{
+    field::{self, ErrorKind, ErrorList, FieldError, Path},
+    go,
+};
 use serde_json::Value;
 
 /// Where a value is. Rendered when something is wrong with it.
@@ -73,13 +76,13 @@ impl Findings {
         self.add(place, Fault::Type(actual.into()), |name| {
             format!(
                 "{name} in body must be of type {expected}: {}",
-                go_quote(actual)
+                go::quote(actual)
             )
         });
     }
 
     pub(super) fn composite(&mut self, place: &Place<'_>, text: impl Fn(&str) -> String) {
-        self.add(place, Fault::Composite, |name| text(&go_quote(name)));
+        self.add(place, Fault::Composite, |name| text(&go::quote(name)));
     }
 
     pub(super) fn merge(&mut self, other: Findings) {

@@ -1,31 +1,56 @@
-//! Reading and writing typed objects that are held as JSON.
+//! Decoded objects, read and written with Go's zero values.
 //!
-//! Reading never fails: what is missing reads as the zero value of its type, as it does in Go. Writing makes the
-//! objects it passes through.
+//! Reading never fails: a field that is missing or of another type reads as the zero value of the wanted type, as it
+//! does in Go. Writing creates the objects on the way.
+//!
+//! Paths are written `&object["spec"]["replicas"]`: indexing a shared [`Value`] returns `null` for a missing field.
+//!
+//! ```
+//! use kubewright_machinery::json::{Read, Write};
+//! use serde_json::json;
+//!
+//! let mut object = json!({"spec": {"replicas": 3}});
+//! assert_eq!(object["spec"]["replicas"].int(), 3);
+//! assert_eq!(object["spec"]["paused"].flag(), false);
+//!
+//! object.field("spec").put_if_blank("paused", true);
+//! assert_eq!(object, json!({"spec": {"replicas": 3, "paused": true}}));
+//! ```
 
 use serde_json::{Map, Value};
 
-/// Reads a value as a type, with the zero value where it is something else.
-pub(crate) trait Read {
-    /// A string, or `""`.
+/// Reads a value as a type, with the zero value where it is of another one.
+pub trait Read {
+    /// Returns the string, or `""`.
     fn text(&self) -> &str;
-    /// An integer, or 0.
+    /// Returns the string, or a default if it is missing or empty.
+    fn text_or<'a>(&'a self, default: &'a str) -> &'a str;
+    /// Returns the integer, or 0.
     fn int(&self) -> i64;
-    /// A boolean, or `false`.
+    /// Returns the boolean, or `false`.
     fn flag(&self) -> bool;
-    /// The items of a list.
+    /// Returns the items of the list, or none.
     fn items(&self) -> &[Value];
-    /// The entries of a map, by key.
+    /// Returns the strings of the list, without items of other types.
+    fn texts(&self) -> impl Iterator<Item = &str>;
+    /// Returns the entries of the map in the order of their keys.
     fn entries(&self) -> Vec<(&str, &Value)>;
-    /// Present, even if zero: a pointer that is not nil.
+    /// Reports whether the value is present, even if it is zero: a pointer that is not nil.
     fn is_set(&self) -> bool;
-    /// Absent, `null`, `""`, 0, `false`, an empty list or an empty map.
+    /// Reports whether the value is missing or zero: `null`, `""`, 0, `false`, an empty list or an empty map.
     fn is_blank(&self) -> bool;
 }
 
 impl Read for Value {
     fn text(&self) -> &str {
         self.as_str().unwrap_or_default()
+    }
+
+    fn text_or<'a>(&'a self, default: &'a str) -> &'a str {
+        match self.text() {
+            "" => default,
+            text => text,
+        }
     }
 
     fn int(&self) -> i64 {
@@ -38,6 +63,10 @@ impl Read for Value {
 
     fn items(&self) -> &[Value] {
         self.as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        self.items().iter().filter_map(Value::as_str)
     }
 
     fn entries(&self) -> Vec<(&str, &Value)> {
@@ -67,23 +96,23 @@ impl Read for Value {
     }
 }
 
-/// Writes fields of an object.
-pub(crate) trait Write {
-    /// The value as an object; anything else becomes an empty one.
+/// Writes the fields of an object.
+pub trait Write {
+    /// Returns the object; a value of another type becomes an empty one.
     fn object(&mut self) -> &mut Map<String, Value>;
-    /// A field, made as `null` where it is missing.
+    /// Returns a field, which is created as `null` if it is missing.
     fn field(&mut self, key: &str) -> &mut Value;
     /// Sets a field.
     fn put(&mut self, key: &str, value: impl Into<Value>);
-    /// Sets a field that is absent.
+    /// Sets a field unless it is present.
     fn put_if_unset(&mut self, key: &str, value: impl Into<Value>);
-    /// Sets a field that is absent or zero.
+    /// Sets a field that is missing or zero.
     fn put_if_blank(&mut self, key: &str, value: impl Into<Value>);
     /// Removes a field.
     fn forget(&mut self, key: &str);
-    /// Runs over the items of a list field, if there are any.
+    /// Calls a function with every item of a list field.
     fn each(&mut self, key: &str, f: impl FnMut(&mut Value));
-    /// Runs on a field that is set.
+    /// Calls a function with a field that is set.
     fn with(&mut self, key: &str, f: impl FnOnce(&mut Value));
 }
 
@@ -137,8 +166,8 @@ impl Write for Value {
     }
 }
 
-/// Whether two values mean the same: `null` and an empty list are as good as absent.
-pub(crate) fn same(a: &Value, b: &Value) -> bool {
+/// Reports whether two values mean the same, where `null` and an empty list mean the same as a missing field.
+pub fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(x), Value::Object(y)) => {
             x.iter()
@@ -167,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn null_and_an_empty_list_are_as_good_as_absent() {
+    fn null_and_an_empty_list_mean_a_missing_field() {
         assert!(same(&json!({"a": null, "b": []}), &json!({})));
         assert!(same(&json!({}), &json!({"a": null})));
         assert!(!same(&json!({"a": {}}), &json!({})));
@@ -175,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_makes_the_objects_it_passes_through() {
+    fn writing_creates_the_objects_on_the_way() {
         let mut v = Value::Null;
         v.field("spec")
             .field("strategy")

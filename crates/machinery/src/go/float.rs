@@ -1,0 +1,121 @@
+//! Floats, as `strconv.FormatFloat` and `encoding/json` print them.
+
+use std::{fmt::Write, ops::Range};
+
+/// The sizes that `%v` prints without an exponent.
+const PLAIN: Range<f64> = 1e-4..1e6;
+/// The sizes that JSON prints without an exponent.
+const PLAIN_IN_JSON: Range<f64> = 1e-6..1e21;
+
+/// Prints a float as Go's `%v` does: `1` for 1.0, `1e-05`, `2.5e+06`, `+Inf`.
+pub fn float(value: f64) -> String {
+    let mut out = String::new();
+    write_float(&mut out, value);
+    out
+}
+
+/// Appends a float as [`float`] prints it.
+pub fn write_float(out: &mut String, value: f64) {
+    if write_unless_finite(out, value) {
+        write_shortest(out, value, PLAIN, 2);
+    }
+}
+
+/// Prints a float with as many decimal places as it takes to read it back, and never with an exponent.
+pub fn float_without_exponent(value: f64) -> String {
+    let mut out = String::new();
+    if write_unless_finite(&mut out, value) {
+        let _ = write!(out, "{value}");
+    }
+    out
+}
+
+/// Appends a finite float as `encoding/json` prints it: without an exponent between 1e-6 and 1e21.
+pub fn write_json_float(out: &mut String, value: f64) {
+    write_shortest(out, value, PLAIN_IN_JSON, 1);
+}
+
+/// Appends a finite float as json-iterator prints it, whose exponents have two digits at least.
+pub(super) fn write_iterator_float(out: &mut String, value: f64) {
+    write_shortest(out, value, PLAIN_IN_JSON, 2);
+}
+
+/// Appends the name of a value that is no finite number; returns `true`, and appends nothing, if it is one.
+fn write_unless_finite(out: &mut String, value: f64) -> bool {
+    let name = match value {
+        value if value.is_nan() => "NaN",
+        f64::INFINITY => "+Inf",
+        f64::NEG_INFINITY => "-Inf",
+        _ => return true,
+    };
+    out.push_str(name);
+    false
+}
+
+/// Appends the shortest digits that read back; outside of `plain`, with an exponent of at least `width` digits.
+fn write_shortest(out: &mut String, value: f64, plain: Range<f64>, width: usize) {
+    let size = value.abs();
+    if size == 0.0 || plain.contains(&size) {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{value}");
+        return;
+    }
+    let text = format!("{value:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = match exponent.strip_prefix('-') {
+        Some(exponent) => ('-', exponent),
+        None => ('+', exponent),
+    };
+    let _ = write!(out, "{digits}e{sign}{exponent:0>width$}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_print_differently_alone_and_in_json() {
+        for (value, alone, json, iterator) in [
+            (1.0, "1", "1", "1"),
+            (-0.0, "-0", "-0", "-0"),
+            (-0.5, "-0.5", "-0.5", "-0.5"),
+            (999999.5, "999999.5", "999999.5", "999999.5"),
+            (2147483648.0, "2.147483648e+09", "2147483648", "2147483648"),
+            (
+                1e20,
+                "1e+20",
+                "100000000000000000000",
+                "100000000000000000000",
+            ),
+            (1e21, "1e+21", "1e+21", "1e+21"),
+            (1.5e-5, "1.5e-05", "0.000015", "0.000015"),
+            (1.5e-7, "1.5e-07", "1.5e-7", "1.5e-07"),
+            (1e-10, "1e-10", "1e-10", "1e-10"),
+            (0.0001, "0.0001", "0.0001", "0.0001"),
+            (1e300, "1e+300", "1e+300", "1e+300"),
+        ] {
+            let print = |write: fn(&mut String, f64)| {
+                let mut out = String::new();
+                write(&mut out, value);
+                out
+            };
+            assert_eq!(print(write_float), alone);
+            assert_eq!(print(write_json_float), json);
+            assert_eq!(print(write_iterator_float), iterator);
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_has_a_name() {
+        for (value, name) in [
+            (f64::NAN, "NaN"),
+            (f64::INFINITY, "+Inf"),
+            (f64::NEG_INFINITY, "-Inf"),
+        ] {
+            assert_eq!(float(value), name);
+            assert_eq!(float_without_exponent(value), name);
+        }
+        assert_eq!(float_without_exponent(1.5e-7), "0.00000015");
+        assert_eq!(float_without_exponent(1e21), "1000000000000000000000");
+    }
+}
