@@ -50,39 +50,30 @@ use crate::{
     server::PeerPrograms,
 };
 
-/// Measures ours and the peers in one run, and writes BENCHMARKS.md.
+/// The help text. `cargo xtask bench --help` prints the same file without building this program.
+const HELP: &str = include_str!("../help.txt");
+
+/// The names and titles of the cases. `cargo xtask bench --list` prints the same file without building this program.
+const CASES: &str = include_str!("../cases.txt");
+
+/// The options, which `help.txt` describes.
 #[derive(Parser)]
-#[command(name = "kubewright-bench")]
+#[command(name = "kubewright-bench", override_help = HELP)]
 struct Arguments {
-    /// Only these cases, by name; the others stay in the document as they were.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
-
-    /// Small sizes and one round: to see that everything runs.
     #[arg(long)]
     quick: bool,
-
-    /// How many rounds, where a case does not need its own number.
     #[arg(long, value_name = "COUNT")]
     rounds: Option<usize>,
-
-    /// kube-apiserver, the peer of the server cases.
     #[arg(long, value_name = "FILE", requires = "peer_etcd")]
     peer_apiserver: Option<PathBuf>,
-
-    /// etcd, for kube-apiserver.
     #[arg(long, value_name = "FILE", requires = "peer_apiserver")]
     peer_etcd: Option<PathBuf>,
-
-    /// The `kubewright` to measure. The one beside this program unless said otherwise.
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
-
-    /// Fail if a target of these cases is missed.
     #[arg(long)]
     check: bool,
-
-    /// Only name the cases.
     #[arg(long)]
     list: bool,
 }
@@ -100,9 +91,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     if arguments.list {
-        for case in cases::ALL {
-            println!("{:<20} {}", case.name, case.title);
-        }
+        print!("{CASES}");
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = chosen(&arguments.only)?;
@@ -187,4 +176,25 @@ fn section(case: &Case, bench: &Bench) -> Section {
     section.taken = jiff::Timestamp::now().strftime("%F").to_string();
     section.machine = Machine::this();
     section
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_list_names_every_case() {
+        let lines = cases::ALL.map(|case| format!("{:<20} {}\n", case.name, case.title));
+        assert_eq!(CASES, lines.concat(), "update bench/cases.txt");
+    }
+
+    #[test]
+    fn the_help_names_every_option() {
+        for argument in Arguments::command().get_arguments() {
+            let option = format!("--{} ", argument.get_long().unwrap());
+            assert!(HELP.contains(&option), "update bench/help.txt: {option}");
+        }
+    }
 }

@@ -47,7 +47,7 @@ pub(crate) fn beside_this_program() -> anyhow::Result<PathBuf> {
     let path = env::current_exe()?.with_file_name("kubewright");
     ensure!(
         path.exists(),
-        "there is no kubewright beside this program; build it with cargo build --release -p kubewright-cli, or name it with --server"
+        "there is no kubewright beside this program; build it with cargo build --profile dist -p kubewright-cli, or name it with --server"
     );
     Ok(path)
 }

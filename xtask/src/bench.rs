@@ -1,46 +1,37 @@
-//! `bench [--only NAME] [--quick] …`: builds the tool and the benchmarks for release, and runs them. They build their peers
-//! themselves, and write `BENCHMARKS.md`.
+//! `bench [OPTIONS]`: builds the tool and the benchmarks with the `dist` profile and runs them.
 //!
-//! Arguments go to the benchmarks as they are; `bench/README.md` says what they mean.
+//! The benchmark program builds its peers and writes `BENCHMARKS.md`. Options are passed through unchanged; `--help` and
+//! `--list` are answered from the files that the program prints too, since building it takes minutes.
 
-use std::process::Command;
+use std::{fs, path::Path};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
+
+use crate::cargo;
 
 pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
-    // Beside each other in the target directory, where the benchmarks look for the tool.
-    cargo(
-        &[
-            "build",
-            "--release",
-            "--package",
-            "kubewright-cli",
-            "--package",
-            "kubewright-bench-operator",
-            "--bins",
-        ],
-        &[],
-    )?;
-    cargo(
-        &[
-            "run",
-            "--release",
-            "--quiet",
-            "--package",
-            "kubewright-bench",
-            "--",
-        ],
-        args,
-    )
+    if let Some(file) = args.iter().find_map(|arg| answer(arg)) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../bench")
+            .join(file);
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        print!("{text}");
+        return Ok(());
+    }
+    // The benchmarks look for the tool and the operators in the directory that they run from.
+    let build = ["build", "--profile", "dist", "--bins"];
+    let packages = ["-p", "kubewright-cli", "-p", "kubewright-bench-operator"];
+    cargo::run(build.iter().chain(&packages))?;
+    let bench = ["run", "--profile", "dist", "-q", "-p", "kubewright-bench"];
+    let args = args.iter().map(String::as_str);
+    cargo::run(bench.into_iter().chain(["--"]).chain(args))
 }
 
-fn cargo(args: &[&str], rest: &[String]) -> anyhow::Result<()> {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(program)
-        .args(args)
-        .args(rest)
-        .status()
-        .context("cannot run cargo")?;
-    ensure!(status.success(), "cargo {} failed", args.join(" "));
-    Ok(())
+/// Returns the file in `bench/` that answers an option without a build.
+fn answer(option: &str) -> Option<&'static str> {
+    match option {
+        "-h" | "--help" => Some("help.txt"),
+        "--list" => Some("cases.txt"),
+        _ => None,
+    }
 }

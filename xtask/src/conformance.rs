@@ -1,25 +1,10 @@
-//! `conformance [ARG…]`: asks a server what the scenarios ask and compares it with what kube-apiserver answered.
+//! `conformance [OPTIONS]`: compares a server with recorded answers of kube-apiserver.
 //!
-//! Arguments go to the runner as they are; `conformance/README.md` says what they mean.
+//! Options are passed through unchanged; `conformance/README.md` describes them.
 
-use std::process::Command;
-
-use anyhow::{Context, ensure};
+use crate::cargo;
 
 pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let runner = [
-        "run",
-        "--quiet",
-        "--package",
-        "kubewright-conformance",
-        "--",
-    ];
-    let status = Command::new(program)
-        .args(runner)
-        .args(args)
-        .status()
-        .context("cannot run cargo")?;
-    ensure!(status.success(), "something differs");
-    Ok(())
+    let runner = ["run", "-q", "-p", "kubewright-conformance", "--"];
+    cargo::run(runner.into_iter().chain(args.iter().map(String::as_str)))
 }

@@ -1,40 +1,57 @@
-//! Chores of the workspace: `cargo xtask <chore>`, one module per chore.
+//! Maintenance tasks of the workspace: `cargo xtask <task>`, one module per task.
 
 mod bench;
+mod cargo;
 mod codegen;
 mod conformance;
+mod deps;
+mod features;
+mod metadata;
+mod public_api;
 mod tidy;
+mod unused;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask <chore>
+const USAGE: &str = "Runs a maintenance task of the workspace
 
-  bench [ARG…]        measure ours beside the peers and write BENCHMARKS.md; see bench/README.md
-  conformance [ARG…]  compare with the recorded answers of kube-apiserver; see conformance/README.md
-  codegen [--check]   write the generated tables, or compare them
-  tidy                check the rules that the compiler does not know";
+Usage: cargo xtask <TASK>
+
+Tasks:
+  bench [OPTIONS]        Measure Kubewright and its peers and write BENCHMARKS.md (see bench --help)
+  codegen [--check]      Write the generated tables, or compare them with the files
+  conformance [OPTIONS]  Compare a server with recorded answers of kube-apiserver (see conformance/README.md)
+  deps                   Check licences, sources and duplicate versions of all dependencies
+  features               Build every crate without features, and with each feature alone
+  public-api             Check which dependencies public signatures name
+  tidy                   Check the rules that the compiler does not know
+  unused                 List public items that nothing else in the workspace names";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let (chore, rest) = match args.split_first() {
-        Some((chore, rest)) => (chore.as_str(), rest),
+    let (task, rest) = match args.split_first() {
+        Some((task, rest)) => (task.as_str(), rest),
         None => ("help", &args[..]),
     };
-    let done = match chore {
+    let done = match task {
         "bench" => bench::run(rest),
         "codegen" => codegen::run(rest),
         "conformance" => conformance::run(rest),
+        "deps" => deps::run(rest),
+        "features" => features::run(rest),
+        "public-api" => public_api::run(rest),
         "tidy" => tidy::run(rest),
-        "help" | "--help" => {
+        "unused" => unused::run(rest),
+        "help" | "--help" | "-h" => {
             println!("{USAGE}");
             Ok(())
         }
-        other => Err(anyhow::anyhow!("no chore {other:?}\n{USAGE}")),
+        other => Err(anyhow::anyhow!("unknown task {other:?}\n\n{USAGE}")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("xtask {chore}: {error:#}");
+            eprintln!("xtask {task}: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -1,12 +1,12 @@
 //! The workspace as the checks see it: its text files, and which crate depends on which.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::{env, fs};
 
-use anyhow::{Context, Result, bail};
-use serde::Deserialize;
+use anyhow::{Context, Result};
+
+use crate::metadata::{Metadata, Scope};
 
 /// Folders that hold no source.
 const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
@@ -15,69 +15,38 @@ const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 const ENDINGS: [&str; 9] = ["rs", "toml", "md", "go", "sh", "py", "js", "yaml", "yml"];
 
 /// What the name of an example begins with.
-pub(super) const EXAMPLES: &str = "examples/";
+pub(crate) const EXAMPLES: &str = "examples/";
 
 /// A workspace in memory.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     /// Texts by path from the root of the workspace.
-    pub(super) files: BTreeMap<String, String>,
+    pub(crate) files: BTreeMap<String, String>,
     /// The crates in `crates/` and `examples/`.
-    pub(super) crates: Vec<Crate>,
+    pub(crate) crates: Vec<Crate>,
 }
 
 /// One crate.
 #[derive(Debug)]
-pub(super) struct Crate {
+pub(crate) struct Crate {
     /// The name of its folder in `crates/`; `examples/name` for an example.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The crates of the workspace it is built on, by folder. Those of its tests are not among them, and neither are those
     /// that an example needs only to be a program.
-    pub(super) uses: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    manifest_path: String,
-    dependencies: Vec<Dependency>,
-}
-
-#[derive(Deserialize)]
-struct Dependency {
-    kind: Option<String>,
-    path: Option<String>,
-    #[serde(default)]
-    optional: bool,
+    pub(crate) uses: Vec<String>,
 }
 
 impl Tree {
     /// Reads a workspace from the disk.
-    pub(super) fn load(root: &Path) -> Result<Self> {
+    pub(crate) fn load(root: &Path) -> Result<Self> {
         let mut tree = Self::default();
         tree.read(root, "")?;
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let output = Command::new(cargo)
-            .args(["metadata", "--format-version", "1", "--no-deps"])
-            .current_dir(root)
-            .output()
-            .context("cargo metadata")?;
-        if !output.status.success() {
-            bail!(
-                "cargo metadata: {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
-        }
-        tree.crates = crates(&serde_json::from_slice(&output.stdout)?);
+        tree.crates = crates(&Metadata::load(root, Scope::Workspace)?);
         Ok(tree)
     }
 
     /// The Rust files, with their paths.
-    pub(super) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files
             .iter()
             .filter(|(path, _)| path.ends_with(".rs"))
@@ -101,20 +70,20 @@ impl Tree {
 }
 
 /// The crate a file belongs to, by folder.
-pub(super) fn crate_of(path: &str) -> Option<&str> {
+pub(crate) fn crate_of(path: &str) -> Option<&str> {
     path.strip_prefix("crates/")?
         .split_once('/')
         .map(|(name, _)| name)
 }
 
 /// Whether a file is part of what a crate ships: its sources without their tests.
-pub(super) fn is_shipped(path: &str) -> bool {
+pub(crate) fn is_shipped(path: &str) -> bool {
     let test = path.ends_with("/tests.rs") || path.contains("/tests/");
     path.starts_with("crates/") && path.contains("/src/") && !test
 }
 
 /// Whether a file is generated.
-pub(super) fn is_generated(path: &str) -> bool {
+pub(crate) fn is_generated(path: &str) -> bool {
     path.contains("/src/generated/") || path.contains("/tests/it/generated/")
 }
 
@@ -151,7 +120,7 @@ fn crates(metadata: &Metadata) -> Vec<Crate> {
 #[cfg(test)]
 impl Tree {
     /// A tree of some files.
-    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let files = files
             .iter()
             .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
@@ -163,7 +132,7 @@ impl Tree {
     }
 
     /// The same tree with one more crate.
-    pub(super) fn with_crate(mut self, name: &str, uses: &[&str]) -> Self {
+    pub(crate) fn with_crate(mut self, name: &str, uses: &[&str]) -> Self {
         let uses = uses.iter().map(|name| (*name).to_owned()).collect();
         self.crates.push(Crate {
             name: name.to_owned(),
@@ -180,11 +149,11 @@ mod tests {
     #[test]
     fn crates_are_known_by_folder_and_uses_of_tests_do_not_count() {
         let metadata = r#"{"packages": [
-            {"manifest_path": "/x/crates/store/Cargo.toml", "dependencies": [
+            {"name": "store", "version": "1.0.0", "manifest_path": "/x/crates/store/Cargo.toml", "dependencies": [
                 {"kind": null, "path": "/x/crates/machinery"},
                 {"kind": "dev", "path": "/x/crates/testing"},
                 {"kind": null, "path": null}]},
-            {"manifest_path": "/x/xtask/Cargo.toml", "dependencies": []}]}"#;
+            {"name": "xtask", "version": "1.0.0", "manifest_path": "/x/xtask/Cargo.toml", "dependencies": []}]}"#;
         let crates = crates(&serde_json::from_str(metadata).unwrap());
         assert_eq!(crates.len(), 1);
         assert_eq!(crates[0].name, "store");
@@ -194,10 +163,10 @@ mod tests {
     #[test]
     fn what_an_example_needs_to_be_a_program_does_not_count() {
         let metadata = r#"{"packages": [
-            {"manifest_path": "/x/examples/shop/Cargo.toml", "dependencies": [
+            {"name": "shop", "version": "1.0.0", "manifest_path": "/x/examples/shop/Cargo.toml", "dependencies": [
                 {"kind": null, "path": "/x/crates/controller"},
                 {"kind": null, "path": "/x/crates/testing", "optional": true}]},
-            {"manifest_path": "/x/crates/cli/Cargo.toml", "dependencies": [
+            {"name": "cli", "version": "1.0.0", "manifest_path": "/x/crates/cli/Cargo.toml", "dependencies": [
                 {"kind": null, "path": "/x/examples/shop"}]}]}"#;
         let crates = crates(&serde_json::from_str(metadata).unwrap());
         assert_eq!(crates[0].name, "examples/shop");

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: the rules of the workspace that the compiler does not know.
+//! `cargo xtask tidy`: checks the rules of the workspace that the compiler does not know.
 //!
 //! | module | rule |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `sizes` | files stay short |
 //! | `docs` | every file says what it is, every crate shows an example |
 //! | `manifests` | every crate takes edition, license and lints from the workspace |
-//! | `machine_paths` | nothing names a place on somebody's machine |
+//! | `machine_paths` | nothing names a path on somebody's machine |
 //!
 //! A check is a function from a [`Tree`] in memory to [`Finding`]s, so that each can be tested on a tree of three lines.
 
@@ -25,9 +25,9 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use tree::Tree;
+pub(crate) use tree::{Tree, is_generated, is_shipped};
 
-/// One thing that is wrong, and what to do about it.
+/// A violation of a rule, with the way to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
     path: String,
@@ -42,7 +42,7 @@ enum Severity {
     Error,
 }
 
-/// Runs the chore.
+/// Runs the task.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     if !args.is_empty() {
         bail!("unknown arguments {args:?}");
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
 }
 
-/// All checks, sorted by place.
+/// Runs all checks and returns their findings, sorted by path.
 fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = [
         layers::check(tree),
