@@ -1,8 +1,6 @@
-//! [`Error`]: why a request has no result.
-//!
-//! Errors can be cloned, because caches keep them and several callers may wait for one answer.
+//! [`Error`], the error of every client here, and [`api_status`], which finds a `Status` inside any error.
 
-use std::{sync::Arc, time::Duration};
+use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use kube::core::{Status, response::reason::is_known};
 use kubewright_machinery::{gvk::GroupVersion, rest_mapper::RestMapperError, scheme::SchemeError};
@@ -13,103 +11,156 @@ use crate::{
     stream::{DecodeError, OpenError},
 };
 
-/// Why a request has no result.
+/// A request that failed.
+///
+/// Errors can be cloned, because caches keep them and several callers may wait for one response.
+///
+/// ```
+/// use kube::core::Status;
+/// use kubewright_client::Error;
+///
+/// let status = Status::failure("pods \"web\" not found", "NotFound").with_code(404);
+/// let error = Error::from(kube::Error::Api(Box::new(status)));
+/// assert!(error.is_not_found());
+/// assert_eq!(error.code(), Some(404));
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// The server said no.
+    /// The server answered with a failure.
     #[error("{}", .0.message)]
-    Api(Box<Status>),
-    /// The request makes no sense; it was not sent.
+    Api(#[source] Box<Status>),
+    /// The request is malformed and was not sent.
     #[error("{0}")]
     Request(String),
-    /// Nobody answered, or the connection broke.
+    /// The server could not be reached, or the connection broke.
     #[error("{0}")]
-    Transport(Arc<kube::Error>),
-    /// There was no whole answer in time.
-    #[error("no answer within {0:?}")]
+    Transport(#[source] Arc<kube::Error>),
+    /// No complete response arrived in time.
+    #[error("no response within {0:?}")]
     TimedOut(Duration),
-    /// The client's own rate limit would not let the request pass before its time was over.
+    /// The client's own rate limiter could not admit the request before its deadline.
     #[error("{0}")]
     RateLimited(RateLimited),
-    /// The answer is not what was asked for.
-    #[error("cannot decode the answer: {0}")]
+    /// The response could not be decoded.
+    #[error("cannot decode the response: {0}")]
     Decode(String),
-    /// No resource, or no single one, is what was asked for.
+    /// No resource, or more than one, matches the request.
     #[error(transparent)]
     Mapping(#[from] RestMapperError),
-    /// A Rust type or a kind that the scheme does not know.
+    /// A Rust type or a kind is not registered in the scheme.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
     /// Some API groups could not be discovered.
     #[error(transparent)]
     Discovery(#[from] GroupDiscoveryFailed),
-    /// The server knows the group and version, and cannot say at present what is in it.
+    /// The server knows the group version but cannot list its resources at present.
     #[error("stale GroupVersion discovery: {0}")]
     Stale(GroupVersion),
 }
 
-/// What a request ends in.
+/// The result of a request.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-impl Error {
-    /// What the server said, if it said no.
-    pub fn status(&self) -> Option<&Status> {
-        match self {
-            Self::Api(status) => Some(status),
+/// Returns the `Status` that the server answered with, if `error` or one of its sources carries one.
+///
+/// Walks the chain of [`source`](StdError::source)s, so errors that wrap [`Error`] or [`kube::Error`] are seen through.
+///
+/// ```
+/// use kube::core::Status;
+/// use kubewright_client::api_status;
+///
+/// #[derive(Debug, thiserror::Error)]
+/// #[error("cannot roll out")]
+/// struct RolloutFailed(#[source] kube::Error);
+///
+/// let conflict = Status::failure("try again", "Conflict").with_code(409);
+/// let error = RolloutFailed(kube::Error::Api(Box::new(conflict)));
+/// assert_eq!(api_status(&error).unwrap().code, 409);
+/// ```
+pub fn api_status<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Status> {
+    transient::chain(error).find_map(|error| {
+        if let Some(status) = error.downcast_ref::<Status>() {
+            return Some(status);
+        }
+        if let Some(status) = error.downcast_ref::<Box<Status>>() {
+            return Some(status);
+        }
+        match (error.downcast_ref(), error.downcast_ref()) {
+            (Some(kube::Error::Api(status)), _) | (_, Some(Error::Api(status))) => Some(&**status),
             _ => None,
         }
+    })
+}
+
+/// Reports whether the server rejected a write because the object has changed meanwhile, or because another field manager
+/// owns a field. Sees through wrappers, as [`api_status`] does.
+pub fn is_conflict(error: &(dyn StdError + 'static)) -> bool {
+    has(api_status(error), "Conflict", Some(409))
+}
+
+/// Reports whether the object or the resource does not exist. Sees through wrappers, as [`api_status`] does.
+pub fn is_not_found(error: &(dyn StdError + 'static)) -> bool {
+    has(api_status(error), "NotFound", Some(404))
+}
+
+impl Error {
+    /// Returns the `Status` that the server answered with, also where another error wraps it.
+    pub fn status(&self) -> Option<&Status> {
+        api_status(self)
     }
 
-    /// The HTTP code of the refusal, if the server said no.
+    /// Returns the HTTP status code, if the server answered with a failure.
     pub fn code(&self) -> Option<u16> {
         self.status().map(|status| status.code)
     }
 
-    /// The object or the resource is not there.
+    /// Reports whether the object or the resource does not exist.
     pub fn is_not_found(&self) -> bool {
-        self.has("NotFound", Some(404))
+        is_not_found(self)
     }
 
-    /// Somebody else has changed the object meanwhile, or owns the field.
+    /// Reports whether the object has changed meanwhile, or another field manager owns a field.
     pub fn is_conflict(&self) -> bool {
-        self.has("Conflict", Some(409))
+        is_conflict(self)
     }
 
-    /// There is an object of that name.
+    /// Reports whether an object of that name exists already.
     pub fn is_already_exists(&self) -> bool {
         self.has("AlreadyExists", None)
     }
 
-    /// Not allowed.
+    /// Reports whether the request is not permitted.
     pub fn is_forbidden(&self) -> bool {
         self.has("Forbidden", Some(403))
     }
 
-    /// The object breaks the rules of its kind.
+    /// Reports whether the object failed validation.
     pub fn is_invalid(&self) -> bool {
         self.has("Invalid", Some(422))
     }
 
-    /// That revision is no longer kept: list again.
+    /// Reports whether the resource version is no longer available, so that the caller has to list again.
     pub fn is_expired(&self) -> bool {
         self.has("Expired", None) || self.has("Gone", Some(410))
     }
 
-    /// The server asks to be left alone for a while.
+    /// Reports whether the server rejected the request because of its load.
     pub fn is_too_many_requests(&self) -> bool {
         self.has("TooManyRequests", Some(429))
     }
 
-    /// How long the server wants to be left alone.
+    /// Returns how long the server asks the client to wait before it retries.
     pub fn retry_after(&self) -> Option<Duration> {
         let seconds = self.status()?.details.as_ref()?.retry_after_seconds;
         (seconds > 0).then(|| Duration::from_secs(seconds.into()))
     }
 
-    /// Whether the same request may succeed a little later: refused or broken connections, 429 and 5xx.
+    /// Reports whether a retry may succeed: refused or broken connections, timeouts, 429 and 5xx.
     pub fn is_transient(&self) -> bool {
+        if let Some(status) = self.status() {
+            return status.code >= 500 || self.is_too_many_requests();
+        }
         match self {
-            Self::Api(status) => status.code >= 500 || self.is_too_many_requests(),
             Self::Transport(error) => {
                 transient::is_connection_refused(&**error) || transient::is_broken(&**error)
             }
@@ -118,7 +169,7 @@ impl Error {
         }
     }
 
-    /// What broke a body while it was read.
+    /// Converts the error of a body that broke while it was read.
     pub(crate) fn of_body(error: BoxError) -> Self {
         match error.downcast::<kube::Error>() {
             Ok(error) => Self::from(*error),
@@ -126,12 +177,16 @@ impl Error {
         }
     }
 
-    /// The reason decides, and the code where the reason is none that is known.
     fn has(&self, reason: &str, code: Option<u16>) -> bool {
-        self.status().is_some_and(|status| {
-            status.reason == reason || (!is_known(&status.reason) && Some(status.code) == code)
-        })
+        has(self.status(), reason, code)
     }
+}
+
+/// The reason decides; the code does only where the reason is not a known one.
+fn has(status: Option<&Status>, reason: &str, code: Option<u16>) -> bool {
+    status.is_some_and(|status| {
+        status.reason == reason || (!is_known(&status.reason) && Some(status.code) == code)
+    })
 }
 
 impl From<kube::Error> for Error {
@@ -212,5 +267,46 @@ mod tests {
         let limit = Duration::from_secs(3);
         let there = kube::Error::Service(Box::new(TimedOut(limit)));
         assert!(matches!(Error::from(there), Error::TimedOut(after) if after == limit));
+    }
+
+    /// Wraps an error and shows only that error's own source, as `#[error(transparent)]` does.
+    #[derive(Debug, thiserror::Error)]
+    enum Transparent {
+        #[error(transparent)]
+        Ours(Error),
+        #[error(transparent)]
+        Kube(kube::Error),
+        #[error(transparent)]
+        Boxed(BoxError),
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("no luck")]
+    struct Wrapped(#[source] BoxError);
+
+    #[test]
+    fn a_status_is_seen_inside_wrappers() {
+        let kube = |reason, code| kube::Error::from(refused(reason, code));
+        // A layer below the client that answers with a kube error of its own.
+        let service = kube::Error::Service(Box::new(kube("Conflict", 409)));
+        assert!(Error::from(service).is_conflict());
+        let service = kube::Error::Service(Box::new(Wrapped(Box::new(kube("NotFound", 404)))));
+        assert!(Error::from(service).is_not_found());
+        let service = kube::Error::Service(Box::new(kube("Forbidden", 403)));
+        assert!(Error::from(service).is_forbidden());
+        let service = kube::Error::Service(Box::new(kube("TooManyRequests", 429)));
+        assert!(Error::from(service).is_transient());
+
+        let wrappers: [BoxError; 5] = [
+            Box::new(Transparent::Ours(refused("Conflict", 409))),
+            Box::new(Transparent::Kube(kube("Conflict", 409))),
+            Box::new(Transparent::Boxed(Box::new(refused("Conflict", 409)))),
+            Box::new(Wrapped(Box::new(Transparent::Kube(kube("Conflict", 409))))),
+            Box::new(std::io::Error::other(kube("Conflict", 409))),
+        ];
+        for error in &wrappers {
+            assert!(is_conflict(&**error), "{error:?}");
+            assert!(!is_not_found(&**error), "{error:?}");
+        }
     }
 }

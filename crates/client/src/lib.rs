@@ -71,7 +71,7 @@ pub mod typed;
 pub use conflict::retry_on_conflict;
 pub use discovery::DiscoveryClient;
 pub use dynamic::{DynamicClient, DynamicResource};
-pub use error::{Error, Result};
+pub use error::{Error, Result, api_status, is_conflict, is_not_found};
 pub use metadata::{MetadataClient, MetadataResource};
 pub use objects::ObjectClient;
 pub use policy::ClientOptions;

@@ -45,7 +45,7 @@ pub enum Error {
     NoName,
     /// The object cannot be written as JSON, or no patch leads there.
     #[error("cannot compare the object with what it was: {0}")]
-    Compare(BoxError),
+    Compare(#[source] BoxError),
 }
 
 /// Any error.

@@ -14,6 +14,7 @@ use kube::{
     Api, Resource, ResourceExt,
     api::{Patch, PatchParams},
 };
+use kubewright_client::{is_conflict, is_not_found};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use thiserror::Error;
@@ -84,9 +85,9 @@ pub struct AlreadyRegistered(pub String);
 /// Why it is not done.
 #[derive(Debug, Error)]
 pub enum FinalizeError {
-    /// Some finalizers failed. Those that did not are removed.
-    #[error("{}", Aggregate(.0))]
-    Failed(Vec<FinalizerFailed>),
+    /// Some finalizers failed. Those that succeeded have been removed.
+    #[error(transparent)]
+    Failed(FinalizersFailed),
     /// The server refused, or could not be reached.
     #[error(transparent)]
     Kube(#[from] kube::Error),
@@ -103,8 +104,9 @@ pub struct FinalizerFailed {
     pub cause: BoxError,
 }
 
-/// Several errors as Go prints an aggregate.
-struct Aggregate<'a>(&'a [FinalizerFailed]);
+/// The finalizers that failed, at least one. Printed as Go prints an aggregate.
+#[derive(Debug)]
+pub struct FinalizersFailed(pub Vec<FinalizerFailed>);
 
 #[async_trait::async_trait]
 impl<K, F, R> Finalizer<K> for FinalizerFn<F>
@@ -199,7 +201,7 @@ where
         })
         .await?;
         if !failed.is_empty() {
-            return Err(FinalizeError::Failed(failed));
+            return Err(FinalizeError::Failed(FinalizersFailed(failed)));
         }
         Ok(Finalized {
             object,
@@ -245,8 +247,8 @@ where
                 return Ok(None);
             }
             Ok(written) => return Ok(Some(written)),
-            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
-            Err(kube::Error::Api(status)) if status.code == 409 && tries > 0 => {}
+            Err(e) if is_not_found(&e) => return Ok(None),
+            Err(e) if is_conflict(&e) && tries > 0 => {}
             Err(e) => return Err(e),
         }
         match api.get_opt(&name).await? {
@@ -270,9 +272,16 @@ impl<K> Default for Finalizers<K> {
     }
 }
 
-impl fmt::Display for Aggregate<'_> {
+impl std::error::Error for FinalizersFailed {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let first = self.0.first()?;
+        Some(first)
+    }
+}
+
+impl fmt::Display for FinalizersFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
+        match &*self.0 {
             [one] => write!(f, "{one}"),
             many => {
                 f.write_str("[")?;

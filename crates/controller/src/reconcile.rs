@@ -220,12 +220,10 @@ impl Error {
         &*self.cause
     }
 
-    /// Another wrote the object meanwhile: 409.
+    /// Reports whether a write failed because the object has changed meanwhile, also where another error wraps the
+    /// server's answer.
     pub fn is_conflict(&self) -> bool {
-        matches!(
-            self.cause.downcast_ref::<kube::Error>(),
-            Some(kube::Error::Api(status)) if status.code == 409
-        )
+        kubewright_client::is_conflict(&*self.cause)
     }
 }
 

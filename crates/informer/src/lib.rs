@@ -77,6 +77,7 @@ pub mod version;
 pub use delta::{Delta, DeltaQueue};
 pub use events::{
     Buffer, Cause, Event, EventHandler, Registration, SubscribeOptions, Subscription,
+    SubscriptionProgress,
 };
 pub use factory::{Scope, SharedInformerFactory, SyncReport};
 pub use informer::{InformerConfig, Namespaces, NotSynced, SharedInformer};

@@ -50,7 +50,7 @@ fn has_kind(error: &(dyn StdError + 'static), kinds: &[io::ErrorKind]) -> bool {
 }
 
 /// The error and its causes; no more than sixteen, should they go round in a circle.
-fn chain<'a>(
+pub(crate) fn chain<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |error| inner(*error)).take(16)

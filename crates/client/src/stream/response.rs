@@ -27,6 +27,7 @@ pub enum OpenError {
     #[error("{status}")]
     Refused {
         /// What it said.
+        #[source]
         status: Box<Status>,
         /// How long it wants to be left alone.
         retry_after: Option<Duration>,

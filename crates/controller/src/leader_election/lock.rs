@@ -29,9 +29,9 @@ pub(super) struct LeaseLock {
 }
 
 impl LockError {
-    /// Somebody else wrote first.
+    /// Reports whether somebody else wrote the Lease first.
     pub(super) fn is_conflict(&self) -> bool {
-        matches!(self, Self::Kube(kube::Error::Api(status)) if status.code == 409)
+        kubewright_client::is_conflict(self)
     }
 }
 

@@ -1,15 +1,10 @@
-//! [`Running`]: a source that runs, and whether it has anything left to tell.
+//! [`Running`]: a source that has been started, and its progress.
 
-use std::{
-    collections::HashSet,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{collections::HashSet, sync::Arc};
 
 use kubewright_informer::{
     Cached, Event, ReflectorError, SharedInformer, SubscribeOptions, Subscription,
+    SubscriptionProgress,
 };
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
@@ -21,18 +16,35 @@ use crate::{
     status::{SourceState, SourceStatus},
 };
 
-/// A source that runs.
+/// A source that has been started.
 pub(crate) struct Running {
     pub(crate) name: Arc<str>,
-    /// Its name among the readers of the informer.
+    /// The name of its subscription in metrics and logs.
     subscriber: String,
     caches: Caches,
-    /// Of a watch. Another one when the namespaces change.
-    informer: Mutex<Option<SharedInformer<()>>>,
+    reading: Mutex<Reading>,
     state: watch::Sender<SourceState>,
-    /// It deals with an event.
-    busy: AtomicBool,
     pulse: Arc<Notify>,
+}
+
+/// The informer that a source reads. Sources that are not watches read none.
+#[derive(Clone, Default)]
+struct Reading {
+    /// Replaced when the namespaces change.
+    informer: Option<SharedInformer<()>>,
+    subscription: Subscribed,
+}
+
+/// The subscription of a source to its informer.
+#[derive(Clone, Default)]
+enum Subscribed {
+    /// The source has not started yet.
+    #[default]
+    NotYet,
+    /// The source changes over to another informer, and has not dealt with the difference yet.
+    Changing,
+    /// The source reads events.
+    Yes(SubscriptionProgress),
 }
 
 impl Running {
@@ -47,16 +59,18 @@ impl Running {
             name,
             subscriber,
             caches,
-            informer: Mutex::new(informer),
+            reading: Mutex::new(Reading {
+                informer,
+                subscription: Subscribed::NotYet,
+            }),
             state: watch::Sender::new(SourceState::New),
-            busy: AtomicBool::new(false),
             pulse,
         }
     }
 
-    /// The cache that a watch watches.
+    /// Returns the informer that a watch reads.
     pub(crate) fn informer(&self) -> Option<SharedInformer<()>> {
-        self.informer.lock().clone()
+        self.reading.lock().informer.clone()
     }
 
     /// Runs a source until it is dropped, or ends by itself.
@@ -74,12 +88,13 @@ impl Running {
 
     async fn watch(&self, watch: &Watch, enqueue: &Enqueue) {
         let mut scope = self.caches.namespace_changes();
-        // They may have changed since it was made.
-        *self.informer.lock() = Some(watch.cache(&self.caches));
+        // The namespaces may have changed since the source was made.
+        self.reading.lock().informer = Some(watch.cache(&self.caches));
         while let Some(informer) = self.informer() {
             let mut options = SubscribeOptions::default().name(self.subscriber.clone());
             options.resync = watch.resync;
             let mut events = informer.subscribe(options);
+            self.reading.lock().subscription = Subscribed::Yes(events.progress());
             informer.start();
             self.state.send_replace(SourceState::Syncing);
             loop {
@@ -101,20 +116,21 @@ impl Running {
         }
     }
 
-    /// The namespaces have changed. If that makes another cache of it, changes over to it: what is in the old one only is
-    /// told as deleted, what is in the new one will be told as it is with every watch that begins.
+    /// Changes over to another informer if the namespaces have changed in a way that needs one. Objects that only the old
+    /// informer holds are reported as deleted; those of the new one arrive as they do for every new watch.
     async fn rescope(&self, watch: &Watch, old: &SharedInformer<()>, enqueue: &Enqueue) -> bool {
         let new = watch.cache(&self.caches);
         if Arc::ptr_eq(new.indexer(), old.indexer()) {
             return false;
         }
-        // Until the new subscription has nothing to tell.
-        self.busy.store(true, Ordering::SeqCst);
+        *self.reading.lock() = Reading {
+            informer: Some(new.clone()),
+            subscription: Subscribed::Changing,
+        };
         self.state.send_replace(SourceState::Syncing);
-        *self.informer.lock() = Some(new.clone());
         new.start();
         while !new.has_synced() && !new.is_stopped() {
-            // What goes wrong may pass; until then the old objects stay.
+            // The error may be transient; until then the old objects stay.
             if new.sync_or_error().await.is_err() {
                 tokio::time::sleep(PAUSE).await;
             }
@@ -135,18 +151,16 @@ impl Running {
             watch.handle(event, enqueue);
         }));
         if handled.is_err() {
-            tracing::error!(source = %self.name, key = %event.key(), "a handler panicked");
+            tracing::error!(source = %self.name, key = %event.key(), "event handler panicked");
         }
     }
 
-    /// The next event. Idle exactly while there is none.
+    /// Waits for the next event, and wakes those who wait for the source to be drained whenever there is none.
     async fn next(&self, events: &mut Subscription<()>) -> Option<AnyEvent> {
         let mut next = std::pin::pin!(events.next());
         std::future::poll_fn(|cx| {
-            self.busy.store(true, Ordering::SeqCst);
             let polled = next.as_mut().poll(cx);
             if polled.is_pending() {
-                self.busy.store(false, Ordering::SeqCst);
                 self.pulse.notify_waiters();
             }
             polled
@@ -154,17 +168,14 @@ impl Running {
         .await
     }
 
-    /// Whether everything that the cache shows has been dealt with.
+    /// Reports whether everything that the informer shows has been dealt with.
     pub(crate) fn is_drained(&self) -> bool {
-        let Some(informer) = self.informer() else {
-            return true;
-        };
-        // The depth first: who takes an event is busy before.
-        let handlers = informer.metrics().handlers;
-        let waiting = handlers
-            .iter()
-            .any(|(name, depth)| **name == *self.subscriber && *depth > 0);
-        !waiting && !self.busy.load(Ordering::SeqCst)
+        let reading = self.reading.lock().clone();
+        match (reading.informer, reading.subscription) {
+            (None, _) | (_, Subscribed::NotYet) => true,
+            (_, Subscribed::Changing) => false,
+            (_, Subscribed::Yes(progress)) => progress.is_drained(),
+        }
     }
 
     pub(crate) fn ended(&self) {
@@ -177,12 +188,16 @@ impl Running {
         if state != SourceState::Syncing {
             return state;
         }
-        // What a cache has applied has been told when it can be measured: only then say that it is filled.
-        let filled = self.informer().is_none_or(|informer| {
-            informer.metrics();
-            informer.has_synced()
-        });
-        if filled && self.is_drained() {
+        let Reading {
+            informer,
+            subscription,
+        } = self.reading.lock().clone();
+        let synced = match subscription {
+            Subscribed::NotYet => informer.is_none(),
+            Subscribed::Changing => false,
+            Subscribed::Yes(progress) => progress.has_synced(),
+        };
+        if synced {
             self.state.send_if_modified(|state| {
                 let syncing = *state == SourceState::Syncing;
                 if syncing {
@@ -198,7 +213,7 @@ impl Running {
         SourceState::Syncing
     }
 
-    /// What is wrong with the watch.
+    /// Returns the error that the watch has at present.
     pub(crate) fn error(&self) -> Option<Arc<ReflectorError>> {
         self.informer()?.error()
     }
@@ -212,5 +227,5 @@ impl Running {
     }
 }
 
-/// How long to leave a list alone that fails, before it is looked at again.
+/// The wait before a failing list is looked at again.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);

@@ -427,3 +427,36 @@ async fn without_read_your_writes_a_read_sees_the_past() {
         managed.stop().await.unwrap();
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_is_seen_inside_other_errors() {
+    let status = || {
+        let status = kube::core::Status::failure("the object has been modified", "Conflict");
+        Box::new(status.with_code(409))
+    };
+    let kube = || kube::Error::Api(status());
+    let ours = || kubewright_client::Error::Api(status());
+    let failed = || kubewright_controller::finalizer::FinalizerFailed {
+        name: "shop.test/x".into(),
+        cause: Box::new(ours()),
+    };
+    let failed = || {
+        let failed = kubewright_controller::finalizer::FinalizersFailed(vec![failed()]);
+        kubewright_controller::finalizer::FinalizeError::Failed(failed)
+    };
+    let errors = [
+        Error::from(kube()),
+        Error::from(ours()),
+        Error::from(failed()),
+        Error::from(kubewright_controller::create_or::Error::Kube(kube())),
+        Error::from(kubewright_controller::create_or::Error::Mutate(Box::new(
+            ours(),
+        ))),
+        Error::from(kubewright_controller::finalizer::FinalizeError::Kube(kube())),
+        Error::terminal(std::io::Error::other(kube())),
+    ];
+    for error in errors {
+        assert!(error.is_conflict(), "{error:?}");
+    }
+    assert!(!Error::message("409").is_conflict());
+}

@@ -17,4 +17,4 @@ pub mod subscription;
 pub use event::{Cause, Event};
 pub use handler::{EventHandler, HandlerPanic, Registration};
 pub(crate) use log::{Cursor, Entry, Log};
-pub use subscription::{Buffer, SubscribeOptions, Subscription};
+pub use subscription::{Buffer, SubscribeOptions, Subscription, SubscriptionProgress};

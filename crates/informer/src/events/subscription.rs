@@ -45,6 +45,14 @@ pub struct Subscription<K> {
     kind: PhantomData<fn() -> K>,
 }
 
+/// Reports the progress of a [`Subscription`] while another task reads it. Cheap to clone; does not keep the informer
+/// running.
+#[derive(Clone)]
+pub struct SubscriptionProgress {
+    state: Arc<SubscriberState>,
+    processor: Arc<Processor>,
+}
+
 /// What the informer knows of a reader.
 pub(crate) struct SubscriberState {
     pub(crate) id: u64,
@@ -55,7 +63,9 @@ pub(crate) struct SubscriberState {
     taken: AtomicU64,
     /// How many objects of its replay it has not taken.
     replay: AtomicU64,
-    /// It wants to be told nothing more.
+    /// The reader deals with an event.
+    in_hand: AtomicBool,
+    /// The reader wants no more events.
     removed: AtomicBool,
     closed: AtomicBool,
     progress: watch::Sender<Progress>,
@@ -181,9 +191,23 @@ impl<K> Subscription<K> {
         self.state.progress.borrow().synced
     }
 
-    /// How many events wait.
+    /// Returns the number of events that wait.
     pub fn depth(&self) -> u64 {
         self.state.depth(self.lease.processor())
+    }
+
+    /// Reports whether every change that the cache shows has been read and dealt with. An event counts as dealt with once
+    /// the next one has been asked for.
+    pub fn is_drained(&self) -> bool {
+        self.state.is_drained(self.lease.processor())
+    }
+
+    /// Returns a handle that reports the progress of this subscription while another task reads it.
+    pub fn progress(&self) -> SubscriptionProgress {
+        SubscriptionProgress {
+            state: self.state.clone(),
+            processor: self.lease.processor().clone(),
+        }
     }
 
     pub(crate) fn state(&self) -> &Arc<SubscriberState> {
@@ -207,6 +231,16 @@ impl<K> Subscription<K> {
     }
 
     fn try_next(&mut self) -> Popped {
+        // Set before an event is taken: whoever finds that none waits sees that one is being dealt with.
+        self.state.in_hand.store(true, Ordering::SeqCst);
+        let popped = self.pop();
+        if !matches!(popped, Popped::Event(_)) {
+            self.state.in_hand.store(false, Ordering::SeqCst);
+        }
+        popped
+    }
+
+    fn pop(&mut self) -> Popped {
         let state = &self.state;
         if state.removed.load(Ordering::Acquire) {
             return Popped::Closed;
@@ -257,6 +291,33 @@ impl<K> Subscription<K> {
     }
 }
 
+impl SubscriptionProgress {
+    /// Returns the number of events that wait.
+    pub fn depth(&self) -> u64 {
+        self.state.depth(&self.processor)
+    }
+
+    /// Reports whether the cache has been filled, and everything that filled it has been read and dealt with.
+    pub fn has_synced(&self) -> bool {
+        self.state.progress.borrow().synced
+    }
+
+    /// Reports whether every change that the cache shows has been read and dealt with. An event counts as dealt with once
+    /// the next one has been asked for. A subscription that was dropped is drained.
+    pub fn is_drained(&self) -> bool {
+        self.state.is_drained(&self.processor)
+    }
+}
+
+impl std::fmt::Debug for SubscriptionProgress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SubscriptionProgress")
+            .field("subscription", &self.state.name)
+            .field("depth", &self.depth())
+            .finish_non_exhaustive()
+    }
+}
+
 impl<K> Drop for Subscription<K> {
     fn drop(&mut self) {
         self.state.closed.store(true, Ordering::Release);
@@ -277,6 +338,7 @@ impl SubscriberState {
                 .map(|every| every.max(Duration::from_secs(1))),
             taken: AtomicU64::new(0),
             replay: AtomicU64::new(0),
+            in_hand: AtomicBool::new(false),
             removed: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             progress: watch::Sender::default(),
@@ -304,6 +366,17 @@ impl SubscriberState {
                 behind + self.replay.load(Ordering::Acquire)
             }
         }
+    }
+
+    /// Reports whether all that the cache shows has been read and dealt with; always so once the reader has gone.
+    pub(crate) fn is_drained(&self, processor: &Processor) -> bool {
+        // What the cache shows already may not have been appended yet.
+        processor.barrier();
+        if self.closed.load(Ordering::Acquire) {
+            return true;
+        }
+        // The depth first: a reader sets the flag before it takes an event.
+        self.depth(processor) == 0 && !self.in_hand.load(Ordering::SeqCst)
     }
 
     /// Whether the watch must wait for this reader.

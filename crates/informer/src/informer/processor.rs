@@ -123,6 +123,12 @@ impl Processor {
         }
     }
 
+    /// Waits for a batch that is being applied, so that everything that the cache shows has been handed to its readers. The
+    /// cache changes before they hear of it, both under this lock.
+    pub(crate) fn barrier(&self) {
+        drop(self.state.lock());
+    }
+
     /// Waits until no bounded reader is too far behind.
     pub(crate) async fn caught_up(&self) {
         loop {

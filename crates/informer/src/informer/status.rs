@@ -29,7 +29,12 @@ impl fmt::Display for NotSynced {
     }
 }
 
-impl std::error::Error for NotSynced {}
+impl std::error::Error for NotSynced {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let reason = self.reason.as_deref()?;
+        Some(reason)
+    }
+}
 
 /// `pods`, `deployments.apps`.
 pub(crate) fn name(resource: &ApiResource) -> String {

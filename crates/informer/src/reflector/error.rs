@@ -15,6 +15,7 @@ pub enum ReflectorError {
     #[error("{status}")]
     Refused {
         /// What it said.
+        #[source]
         status: Box<Status>,
         /// How long it wants to be left alone.
         retry_after: Option<Duration>,
@@ -23,6 +24,7 @@ pub enum ReflectorError {
     #[error("{error}")]
     Transport {
         /// What broke.
+        #[source]
         error: BoxError,
         /// Nobody listens there.
         connection_refused: bool,

@@ -408,3 +408,27 @@ async fn a_panic_names_its_object() {
         handler.shut_down().await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_is_drained_once_the_last_event_was_dealt_with() {
+    for buffer in [Buffer::Unbounded, Buffer::Bounded(10), Buffer::Coalesce] {
+        let server = filled(2);
+        let (informer, history, _first) = server.informer(config());
+        let mut events = informer.subscribe(options().buffer(buffer));
+        let progress = events.progress();
+        converged(&server, &informer, &history).await;
+        assert!(!progress.is_drained(), "{buffer:?}: two events wait");
+        assert!(!progress.has_synced());
+        events.next().await.unwrap();
+        events.next().await.unwrap();
+        assert_eq!(progress.depth(), 0);
+        assert!(!progress.is_drained(), "{buffer:?}: the second is in hand");
+        assert!(events.try_next_event().is_none());
+        assert!(progress.is_drained() && progress.has_synced(), "{buffer:?}");
+        server.put("w0");
+        converged(&server, &informer, &history).await;
+        assert!(!progress.is_drained(), "{buffer:?}");
+        drop(events);
+        assert!(progress.is_drained(), "{buffer:?}: nobody reads");
+    }
+}

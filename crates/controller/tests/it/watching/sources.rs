@@ -11,6 +11,7 @@ use kube::{
 use kubewright_controller::{
     Controller, Handler, Manager, Request, Source, Watch, status::SourceState,
 };
+use kubewright_informer::SubscribeOptions;
 use kubewright_testing::TestCluster;
 use parking_lot::Mutex;
 use serde_json::json;
@@ -188,5 +189,26 @@ async fn a_handler_that_blocks_or_panics_holds_up_no_other_source() {
     assert!(!manager.is_idle());
     drop(unblock);
     assert_eq!(ran.since(&managed).await, ["default/blocks", "default/m"]);
+    managed.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_subscription_of_the_same_name_does_not_keep_a_controller_from_settling() {
+    let cluster = TestCluster::start().await;
+    let manager = Manager::new(cluster.client());
+    let ran = Ran::default();
+    Controller::for_::<ConfigMap>()
+        .build(&manager, ran.reconciler())
+        .unwrap();
+    let resource = ApiResource::erase::<ConfigMap>(&());
+    let maps = manager.caches().informer(&resource);
+    // Named as the controller's own, and never read.
+    let options = SubscribeOptions::default().name("configmap#0");
+    let unread = maps.subscribe(options);
+    create(&cluster, "m").await;
+    let managed = Managed::start(&manager);
+    assert_eq!(ran.since(&managed).await, ["default/m"]);
+    assert_eq!(maps.metrics().handlers[0].0, maps.metrics().handlers[1].0);
+    assert!(unread.depth() > 0 && !unread.is_drained());
     managed.stop().await.unwrap();
 }
