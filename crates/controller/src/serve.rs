@@ -14,12 +14,10 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
 };
+use kubewright_metrics::Registry;
 use tokio::{net::TcpListener, sync::Semaphore};
 
-use crate::{
-    health::Checks,
-    metrics::{self, Registry},
-};
+use crate::health::Checks;
 
 /// How many connections are served at once. Further ones wait.
 pub const MAX_CONNECTIONS: usize = 256;
@@ -36,7 +34,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// What is served where.
 ///
 /// ```
-/// use kubewright_controller::{health::Checks, metrics::Registry, serve::Routes};
+/// use kubewright_controller::{health::Checks, serve::Routes};
+/// use kubewright_metrics::Registry;
 ///
 /// let probes = Routes::new().health(Checks::new(), Checks::new());
 /// let metrics = Routes::new()
@@ -165,7 +164,11 @@ impl Routes {
                     );
                 }
                 Route::Metrics(registry) if below.is_empty() => {
-                    return typed(StatusCode::OK, metrics::CONTENT_TYPE, registry.encode());
+                    return typed(
+                        StatusCode::OK,
+                        kubewright_metrics::CONTENT_TYPE,
+                        registry.encode(),
+                    );
                 }
                 Route::Json(document) if below.is_empty() => {
                     let mut body = document().to_string();
@@ -207,8 +210,9 @@ mod tests {
         sync::oneshot,
     };
 
+    use kubewright_metrics::CounterVec;
+
     use super::*;
-    use crate::metrics::CounterVec;
 
     #[tokio::test]
     async fn everything_is_served_on_a_socket_until_shutdown() {

@@ -84,7 +84,7 @@ pub use informer::{InformerConfig, Namespaces, NotSynced, SharedInformer};
 pub use key::Key;
 pub use lister::{Lister, NamespaceLister};
 pub use lister_watcher::{KubeListerWatcher, ListerWatcher, Replay};
-pub use metrics::{Metrics, MetricsSnapshot, RelistCause};
+pub use metrics::{MetricsSnapshot, RelistCause, write_metrics};
 pub use object::{Cached, Compression, Ingest, StoredObject};
 pub use reflector::{Reflector, ReflectorConfig, ReflectorError};
 pub use store::{IndexFn, Indexer, Snapshot};

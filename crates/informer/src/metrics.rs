@@ -1,7 +1,8 @@
-//! [`Metrics`]: what one informer has done, as plain counters. There is no registry: whoever exports them asks each informer.
+//! The metrics of an informer: counters while it runs, and [`MetricsSnapshot`]s of them.
 
-use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{collections::BTreeMap, fmt};
+
+use kubewright_metrics::{Counter, MetricType, TextWriter};
 
 /// Why everything was listed again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,24 +51,24 @@ impl RelistCause {
     }
 }
 
-/// Counters of one informer.
+/// The counters of one informer.
 #[derive(Debug, Default)]
-pub struct Metrics {
-    pub(crate) lists: AtomicU64,
-    pub(crate) list_pages: AtomicU64,
-    pub(crate) watch_lists: AtomicU64,
-    pub(crate) watch_list_fallbacks: AtomicU64,
-    pub(crate) watches: AtomicU64,
-    pub(crate) silent_watches: AtomicU64,
-    pub(crate) broken_streams: AtomicU64,
-    relists: [AtomicU64; RelistCause::ALL.len()],
-    pub(crate) events: AtomicU64,
-    pub(crate) bookmarks: AtomicU64,
-    pub(crate) received_bytes: AtomicU64,
-    pub(crate) rejected: AtomicU64,
-    pub(crate) errors: AtomicU64,
-    pub(crate) backoffs: AtomicU64,
-    pub(crate) handler_panics: AtomicU64,
+pub(crate) struct Metrics {
+    pub(crate) lists: Counter,
+    pub(crate) list_pages: Counter,
+    pub(crate) watch_lists: Counter,
+    pub(crate) watch_list_fallbacks: Counter,
+    pub(crate) watches: Counter,
+    pub(crate) silent_watches: Counter,
+    pub(crate) broken_streams: Counter,
+    relists: [Counter; RelistCause::ALL.len()],
+    pub(crate) events: Counter,
+    pub(crate) bookmarks: Counter,
+    pub(crate) received_bytes: Counter,
+    pub(crate) rejected: Counter,
+    pub(crate) errors: Counter,
+    pub(crate) backoffs: Counter,
+    pub(crate) handler_panics: Counter,
 }
 
 /// What one informer has done and holds, at one moment.
@@ -123,37 +124,32 @@ pub struct MetricsSnapshot {
 
 impl Metrics {
     pub(crate) fn relisted(&self, cause: RelistCause) {
-        self.relists[cause as usize].fetch_add(1, Ordering::Relaxed);
+        self.relists[cause as usize].inc();
     }
 
     pub(crate) fn snapshot(&self) -> MetricsSnapshot {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         MetricsSnapshot {
-            lists: read(&self.lists),
-            list_pages: read(&self.list_pages),
-            watch_lists: read(&self.watch_lists),
-            watch_list_fallbacks: read(&self.watch_list_fallbacks),
-            watches: read(&self.watches),
-            silent_watches: read(&self.silent_watches),
-            broken_streams: read(&self.broken_streams),
+            lists: self.lists.get(),
+            list_pages: self.list_pages.get(),
+            watch_lists: self.watch_lists.get(),
+            watch_list_fallbacks: self.watch_list_fallbacks.get(),
+            watches: self.watches.get(),
+            silent_watches: self.silent_watches.get(),
+            broken_streams: self.broken_streams.get(),
             relists: RelistCause::ALL
                 .into_iter()
-                .map(|cause| (cause, read(&self.relists[cause as usize])))
+                .map(|cause| (cause, self.relists[cause as usize].get()))
                 .collect(),
-            events: read(&self.events),
-            bookmarks: read(&self.bookmarks),
-            received_bytes: read(&self.received_bytes),
-            rejected: read(&self.rejected),
-            errors: read(&self.errors),
-            backoffs: read(&self.backoffs),
-            handler_panics: read(&self.handler_panics),
+            events: self.events.get(),
+            bookmarks: self.bookmarks.get(),
+            received_bytes: self.received_bytes.get(),
+            rejected: self.rejected.get(),
+            errors: self.errors.get(),
+            backoffs: self.backoffs.get(),
+            handler_panics: self.handler_panics.get(),
             ..MetricsSnapshot::default()
         }
     }
-}
-
-pub(crate) fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
 }
 
 impl MetricsSnapshot {
@@ -173,60 +169,194 @@ impl MetricsSnapshot {
     }
 }
 
-/// The text form that Prometheus reads.
-impl fmt::Display for MetricsSnapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let resource = &self.resource;
-        let rows = [
-            ("informer_store_items", self.items),
-            ("informer_store_bytes", self.bytes),
-            ("informer_lists_total", self.lists),
-            ("informer_list_pages_total", self.list_pages),
-            ("informer_watch_lists_total", self.watch_lists),
-            (
-                "informer_watch_list_fallbacks_total",
-                self.watch_list_fallbacks,
-            ),
-            ("informer_watches_total", self.watches),
-            ("informer_silent_watches_total", self.silent_watches),
-            ("informer_broken_streams_total", self.broken_streams),
-            ("informer_events_total", self.events),
-            ("informer_bookmarks_total", self.bookmarks),
-            ("informer_received_bytes_total", self.received_bytes),
-            ("informer_rejected_objects_total", self.rejected),
-            ("informer_decode_failures_total", self.decode_failures),
-            ("informer_errors_total", self.errors),
-            ("informer_backoffs_total", self.backoffs),
-            ("informer_handler_panics_total", self.handler_panics),
-            ("informer_queued_items", self.queued),
-        ];
-        for (name, value) in rows {
-            writeln!(f, "{name}{{resource=\"{resource}\"}} {value}")?;
+/// A number of every informer: its name, its help text, its type, and how to read it.
+type Number = (
+    &'static str,
+    &'static str,
+    MetricType,
+    fn(&MetricsSnapshot) -> u64,
+);
+
+const NUMBERS: [Number; 18] = {
+    use MetricType::{Counter, Gauge};
+    [
+        (
+            "informer_store_items",
+            "Objects in the cache.",
+            Gauge,
+            |i| i.items,
+        ),
+        (
+            "informer_store_bytes",
+            "Bytes of JSON in the cache.",
+            Gauge,
+            |i| i.bytes,
+        ),
+        ("informer_lists_total", "Lists started.", Counter, |i| {
+            i.lists
+        }),
+        (
+            "informer_list_pages_total",
+            "Pages requested.",
+            Counter,
+            |i| i.list_pages,
+        ),
+        (
+            "informer_watch_lists_total",
+            "Watches that started with the existing objects.",
+            Counter,
+            |i| i.watch_lists,
+        ),
+        (
+            "informer_watch_list_fallbacks_total",
+            "Watch lists given up for a list.",
+            Counter,
+            |i| i.watch_list_fallbacks,
+        ),
+        ("informer_watches_total", "Watches started.", Counter, |i| {
+            i.watches
+        }),
+        (
+            "informer_silent_watches_total",
+            "Watches given up because nothing arrived.",
+            Counter,
+            |i| i.silent_watches,
+        ),
+        (
+            "informer_broken_streams_total",
+            "Watches whose connection broke.",
+            Counter,
+            |i| i.broken_streams,
+        ),
+        (
+            "informer_events_total",
+            "Watch events received.",
+            Counter,
+            |i| i.events,
+        ),
+        (
+            "informer_bookmarks_total",
+            "Bookmarks received.",
+            Counter,
+            |i| i.bookmarks,
+        ),
+        (
+            "informer_received_bytes_total",
+            "Bytes received.",
+            Counter,
+            |i| i.received_bytes,
+        ),
+        (
+            "informer_rejected_objects_total",
+            "Objects that could not be cached.",
+            Counter,
+            |i| i.rejected,
+        ),
+        (
+            "informer_decode_failures_total",
+            "Objects that could not be decoded.",
+            Counter,
+            |i| i.decode_failures,
+        ),
+        (
+            "informer_errors_total",
+            "Errors that ended a list or a watch.",
+            Counter,
+            |i| i.errors,
+        ),
+        (
+            "informer_backoffs_total",
+            "Waits before a retry.",
+            Counter,
+            |i| i.backoffs,
+        ),
+        (
+            "informer_handler_panics_total",
+            "Event handlers that panicked.",
+            Counter,
+            |i| i.handler_panics,
+        ),
+        (
+            "informer_queued_items",
+            "Deltas that wait to be applied.",
+            Gauge,
+            |i| i.queued,
+        ),
+    ]
+};
+
+/// Writes the metrics of informers. Those of the same resource are added up.
+///
+/// ```
+/// use kubewright_informer::{MetricsSnapshot, write_metrics};
+/// use kubewright_metrics::TextWriter;
+///
+/// let pods = MetricsSnapshot { resource: "pods".into(), items: 3, ..Default::default() };
+/// let mut out = TextWriter::default();
+/// write_metrics(&[pods], &mut out);
+/// assert!(out.finish().contains("informer_store_items{resource=\"pods\"} 3\n"));
+/// ```
+pub fn write_metrics(informers: &[MetricsSnapshot], out: &mut TextWriter) {
+    if informers.is_empty() {
+        return;
+    }
+    let mut by_resource: BTreeMap<&str, Vec<&MetricsSnapshot>> = BTreeMap::new();
+    for informer in informers {
+        let same = by_resource.entry(&informer.resource).or_default();
+        same.push(informer);
+    }
+    for (name, help, kind, value) in NUMBERS {
+        out.heading(name, help, kind);
+        for (resource, informers) in &by_resource {
+            let sum: u64 = informers.iter().map(|informer| value(informer)).sum();
+            out.sample(name, [("resource", *resource)], sum as f64);
         }
-        if let Some(version) = self.resource_version.as_deref().and_then(shown_version) {
-            writeln!(
-                f,
-                "informer_store_resource_version{{resource=\"{resource}\"}} {version}"
-            )?;
+    }
+    let name = "informer_store_resource_version";
+    let help = "The resource version of the cache: its last fifteen digits.";
+    out.heading(name, help, MetricType::Gauge);
+    for (resource, informers) in &by_resource {
+        let versions = informers
+            .iter()
+            .filter_map(|i| i.resource_version.as_deref());
+        if let Some(version) = versions.filter_map(shown_version).min() {
+            out.sample(name, [("resource", *resource)], version as f64);
         }
-        for (cause, value) in &self.relists {
-            let cause = cause.label();
-            writeln!(
-                f,
-                "informer_relists_total{{resource=\"{resource}\",cause=\"{cause}\"}} {value}"
-            )?;
+    }
+    let name = "informer_relists_total";
+    out.heading(name, "Lists by cause.", MetricType::Counter);
+    for (resource, informers) in &by_resource {
+        for cause in RelistCause::ALL {
+            let count: u64 = informers.iter().map(|i| i.relists(cause)).sum();
+            let labels = [("resource", *resource), ("cause", cause.label())];
+            out.sample(name, labels, count as f64);
         }
-        for (handler, depth) in &self.handlers {
-            writeln!(
-                f,
-                "informer_handler_depth{{resource=\"{resource}\",handler={handler:?}}} {depth}"
-            )?;
+    }
+    let name = "informer_handler_depth";
+    let help = "Events that wait for a handler.";
+    out.heading(name, help, MetricType::Gauge);
+    for (resource, informers) in &by_resource {
+        let mut depths: BTreeMap<&str, u64> = BTreeMap::new();
+        for (handler, depth) in informers.iter().flat_map(|i| &i.handlers) {
+            *depths.entry(handler).or_default() += depth;
         }
-        Ok(())
+        for (handler, depth) in depths {
+            let labels = [("resource", *resource), ("handler", handler)];
+            out.sample(name, labels, depth as f64);
+        }
     }
 }
 
-/// A revision as a number that a float holds: its last fifteen digits.
+/// Prometheus' text format.
+impl fmt::Display for MetricsSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = TextWriter::default();
+        write_metrics(std::slice::from_ref(self), &mut out);
+        f.write_str(&out.finish())
+    }
+}
+
+/// Returns a resource version as a number that a float represents exactly: its last fifteen digits.
 fn shown_version(version: &str) -> Option<u64> {
     let start = version.len().saturating_sub(15);
     version.get(start..)?.parse().ok()

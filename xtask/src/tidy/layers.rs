@@ -15,6 +15,7 @@ const LAYERS: [(u8, &[&str]); 5] = [
             "catalog",
             "schema",
             "merge",
+            "metrics",
             "builtins",
             "protobuf",
             "cel",

@@ -8,6 +8,7 @@ use std::{fmt, pin::pin, sync::Arc, time::Duration};
 use futures_util::FutureExt;
 use jiff::Timestamp;
 use kube::Client;
+use kubewright_metrics::{Collect, Counter, MetricType, TextWriter};
 use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval_at, sleep, timeout},
@@ -19,7 +20,6 @@ use super::{
     series::{FINISH, REFRESH, SeriesCache, SeriesWrite},
     sink::{Sent, Write},
 };
-use crate::metrics::{Collect, Counter, MetricType, TextWriter};
 
 /// How long one try may take.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);

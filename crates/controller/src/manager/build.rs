@@ -6,6 +6,7 @@ use kube::{Resource, core::ApiResource};
 use kubewright_informer::{
     Namespaces, Scope, SharedInformerFactory, Transform, factory::FactoryBuilder,
 };
+use kubewright_metrics::Registry;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
@@ -18,7 +19,7 @@ use crate::{
     },
     health::{Checks, Ping},
     leader_election::{ElectionConfig, LeaderElector},
-    metrics::{ControllerFamilies, ElectionMetrics, Registry},
+    metrics::{ControllerFamilies, ElectionMetrics},
 };
 
 /// How long a leader may go without a renewal beyond its lease before it is unhealthy.

@@ -2,13 +2,13 @@
 
 use std::{sync::Weak, time::Duration};
 
-use kubewright_workqueue::{Depth, write_prometheus};
+use kubewright_metrics::TextWriter;
+use kubewright_workqueue::{Depth, write_metrics};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, time::Instant};
 
 use super::{Group, Manager, ManagerError, Shared};
 use crate::{
-    metrics::TextWriter,
     serve::{Routes, serve},
     source::is_unknown_kind,
 };
@@ -37,6 +37,8 @@ impl Manager {
         self.0.registry.register(move |out: &mut TextWriter| {
             if let Some(manager) = upgrade(&weak) {
                 manager.write_queues(out);
+                let informers: Vec<_> = manager.informers().iter().map(|i| i.metrics()).collect();
+                kubewright_informer::write_metrics(&informers, out);
             }
         });
     }
@@ -122,10 +124,7 @@ impl Manager {
                 Some(queue)
             })
             .collect();
-        let mut text = String::new();
-        // Writing to a string cannot fail.
-        let _ = write_prometheus(&mut text, &queues, Depth::ByPriority);
-        out.raw(&text);
+        write_metrics(&queues, Depth::ByPriority, out);
     }
 }
 

@@ -29,6 +29,7 @@ mod stop;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use kubewright_informer::SharedInformer;
+use kubewright_metrics::Registry;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 
@@ -46,7 +47,7 @@ use crate::{
     controller::Controller,
     health::Checks,
     leader_election::{LeaderElector, LeaderToken},
-    metrics::{ControllerFamilies, ControllerMetrics, Registry},
+    metrics::{ControllerFamilies, ControllerMetrics},
     reconcile::BoxError,
 };
 use groups::Groups;

@@ -24,9 +24,10 @@ use kubewright_apiserver::request::Verb;
 use kubewright_controller::{
     EventBroadcaster,
     leader_election::{LeaderElector, Leadership, Outcome},
-    metrics::{ElectionMetrics, Registry},
+    metrics::ElectionMetrics,
 };
 use kubewright_machinery::{gvk::GroupResource, status};
+use kubewright_metrics::Registry;
 use kubewright_testing::{Fault, Match, TestCluster};
 use tokio::time::{Instant, sleep, timeout};
 

@@ -14,7 +14,6 @@ use crate::delta::{Delta, Sourced};
 use crate::events::event::AnyEvent;
 use crate::events::subscription::{SubscriberState, initial, shown};
 use crate::events::{Cause, Cursor, Entry, Event, HandlerPanic, Log, SubscribeOptions};
-use crate::metrics::count;
 use crate::object::{Cached, StoredObject};
 use crate::reflector::Monitor;
 use crate::store::{Indexer, Snapshot};
@@ -195,7 +194,7 @@ impl Processor {
     }
 
     pub(crate) fn report_panic(&self, panic: HandlerPanic) {
-        count(&self.monitor.metrics.handler_panics);
+        self.monitor.metrics.handler_panics.inc();
         tracing::error!(%panic, "a handler panicked");
         *self.last_panic.lock() = Some(panic);
     }

@@ -12,7 +12,7 @@ use super::error::ReflectorError;
 use super::monitor::Monitor;
 use crate::delta::DeltaQueue;
 use crate::lister_watcher::ListerWatcher;
-use crate::metrics::{RelistCause, count};
+use crate::metrics::RelistCause;
 use crate::object::{Ingest, StoredObject};
 use crate::store::Indexer;
 
@@ -108,7 +108,7 @@ impl Reflector {
                 Ok(open) => stream = Some(open),
                 Err(error) => {
                     tracing::debug!(%error, "no watch with initial events; a list instead");
-                    count(&self.monitor.metrics.watch_list_fallbacks);
+                    self.monitor.metrics.watch_list_fallbacks.inc();
                 }
             }
         }
@@ -128,7 +128,7 @@ impl Reflector {
     }
 
     fn next_delay(&mut self, error: &ReflectorError) -> Duration {
-        count(&self.monitor.metrics.backoffs);
+        self.monitor.metrics.backoffs.inc();
         let delay = self.backoff.delay();
         delay.max(error.retry_after().unwrap_or_default())
     }
@@ -185,9 +185,7 @@ impl Reflector {
             Ok(None) => Ok(None),
             Ok(Some(Ok(chunk))) => {
                 let metrics = &self.monitor.metrics;
-                metrics
-                    .received_bytes
-                    .fetch_add(chunk.len() as u64, std::sync::atomic::Ordering::Relaxed);
+                metrics.received_bytes.add(chunk.len() as u64);
                 Ok(Some(chunk))
             }
             Ok(Some(Err(error))) => Err(ReflectorError::Transport {

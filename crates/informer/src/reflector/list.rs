@@ -10,7 +10,6 @@ use super::cycle::Reflector;
 use super::error::ReflectorError;
 use crate::delta::Delta;
 use crate::lister_watcher::ListRequest;
-use crate::metrics::count;
 use crate::object::StoredObject;
 use crate::version;
 
@@ -24,7 +23,7 @@ struct Listed {
 impl Reflector {
     /// Lists everything and pushes it as one step.
     pub(super) async fn list(&mut self) -> Result<(), ReflectorError> {
-        count(&self.monitor.metrics.lists);
+        self.monitor.metrics.lists.inc();
         let at = match &self.last_version {
             _ if self.last_version_unavailable => String::new(),
             None => "0".to_owned(),
@@ -112,7 +111,7 @@ impl Reflector {
         request: ListRequest,
         objects: &mut Vec<Arc<StoredObject>>,
     ) -> Result<ListHead, ReflectorError> {
-        count(&self.monitor.metrics.list_pages);
+        self.monitor.metrics.list_pages.inc();
         let list = self.lister_watcher.list(request);
         let mut stream = Self::within_stall(self.config.stall, list).await?;
         let mut decoder = ListDecoder::default();

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::error::ReflectorError;
-use crate::metrics::{Metrics, count};
+use crate::metrics::Metrics;
 use crate::object::Rejected;
 
 /// Counts, and remembers the last error of each reflector until things go well again.
@@ -54,7 +54,7 @@ impl Monitor {
     }
 
     pub(super) fn failed(&self, source: usize, error: ReflectorError) {
-        count(&self.metrics.errors);
+        self.metrics.errors.inc();
         match &error {
             error if error.is_expired() => tracing::info!(%error, "the revision is gone"),
             error => tracing::warn!(%error, "a list or watch failed"),
@@ -82,7 +82,7 @@ impl Monitor {
     }
 
     pub(super) fn rejected(&self, rejected: Rejected) {
-        count(&self.metrics.rejected);
+        self.metrics.rejected.inc();
         tracing::warn!(
             object = rejected.what,
             why = rejected.why,

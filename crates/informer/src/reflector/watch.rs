@@ -1,7 +1,6 @@
 //! Following: resume, bookmarks, silence, the ways a watch ends.
 
 use std::cmp::Ordering;
-use std::sync::atomic::Ordering::Relaxed;
 
 use futures_util::StreamExt;
 use kube::core::Status;
@@ -12,7 +11,6 @@ use super::cycle::Reflector;
 use super::error::ReflectorError;
 use crate::delta::Delta;
 use crate::lister_watcher::WatchRequest;
-use crate::metrics::count;
 use crate::object::spans::Layout;
 use crate::version;
 
@@ -87,7 +85,7 @@ impl Reflector {
     }
 
     pub(super) async fn open(&self, request: WatchRequest) -> Result<OpenWatch, ReflectorError> {
-        count(&self.monitor.metrics.watches);
+        self.monitor.metrics.watches.inc();
         let opened = Instant::now();
         let ordered = !matches!(&*request.resource_version, "" | "0");
         let watch = self.lister_watcher.watch(request);
@@ -112,13 +110,13 @@ impl Reflector {
             }
             match tokio::time::timeout(self.config.silence, watch.stream.next()).await {
                 Err(_) => {
-                    count(&self.monitor.metrics.silent_watches);
+                    self.monitor.metrics.silent_watches.inc();
                     tracing::info!(silence = ?self.config.silence, "a watch went silent");
                     return End::Closed;
                 }
                 Ok(None) => return End::Closed,
                 Ok(Some(Err(error))) => {
-                    count(&self.monitor.metrics.broken_streams);
+                    self.monitor.metrics.broken_streams.inc();
                     tracing::debug!(%error, "a watch broke off");
                     return End::Closed;
                 }
@@ -132,9 +130,7 @@ impl Reflector {
 
     pub(super) fn received(&self, chunk: &[u8]) {
         let metrics = &self.monitor.metrics;
-        metrics
-            .received_bytes
-            .fetch_add(chunk.len() as u64, Relaxed);
+        metrics.received_bytes.add(chunk.len() as u64);
         self.monitor.sign_of_life();
     }
 
@@ -151,7 +147,7 @@ impl Reflector {
                 Err(error) => return Some(error.into()),
             };
             watch.events += 1;
-            count(&self.monitor.metrics.events);
+            self.monitor.metrics.events.inc();
             watch.ordered |= frame.event != EventType::Added;
             if let Err(error) = self.take(frame, watch.ordered, deltas) {
                 return Some(error);
@@ -170,7 +166,7 @@ impl Reflector {
             EventType::Modified => Delta::Updated,
             EventType::Deleted => Delta::Deleted,
             EventType::Bookmark => {
-                count(&self.monitor.metrics.bookmarks);
+                self.monitor.metrics.bookmarks.inc();
                 if let Some(Bookmark { version, .. }) = Bookmark::read(&frame.object) {
                     self.check_direction(&version)?;
                     self.reached(&version);

@@ -15,7 +15,6 @@ use super::error::ReflectorError;
 use super::watch::{Bookmark, OpenWatch, error_event};
 use crate::key::Key;
 use crate::lister_watcher::WatchRequest;
-use crate::metrics::count;
 use crate::object::StoredObject;
 
 /// Objects by key, in the order in which they came.
@@ -71,7 +70,7 @@ impl Reflector {
     }
 
     async fn attempt(&mut self) -> Result<Attempt, ReflectorError> {
-        count(&self.monitor.metrics.watch_lists);
+        self.monitor.metrics.watch_lists.inc();
         let version = match &self.last_version {
             Some(version) if !self.last_version_unavailable => version.clone(),
             _ => String::new(),
@@ -90,7 +89,7 @@ impl Reflector {
         loop {
             while let Some(frame) = watch.decoder.next()? {
                 watch.events += 1;
-                count(&self.monitor.metrics.events);
+                self.monitor.metrics.events.inc();
                 if frame.event != EventType::Added {
                     live.get_or_insert_with(Instant::now);
                 }
@@ -115,7 +114,7 @@ impl Reflector {
                 }
                 Ok(None) => return Ok(Attempt::Ended),
                 Ok(Some(Err(error))) => {
-                    count(&self.monitor.metrics.broken_streams);
+                    self.monitor.metrics.broken_streams.inc();
                     tracing::debug!(%error, "a watch with initial events broke off");
                     return Ok(Attempt::Ended);
                 }
@@ -147,7 +146,7 @@ impl Reflector {
                 }
             }
             EventType::Bookmark => {
-                count(&self.monitor.metrics.bookmarks);
+                self.monitor.metrics.bookmarks.inc();
                 if let Some(bookmark) = Bookmark::read(&frame.object)
                     && bookmark.ends_initial_events
                 {

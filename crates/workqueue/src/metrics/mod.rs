@@ -11,18 +11,20 @@
 //! | `workqueue_retries_total` | adds with a delay, also of zero |
 //!
 //! A queue [with a name](crate::Builder::name) keeps them itself: take a [snapshot](crate::WorkQueue::snapshot) and
-//! [write it out](write_prometheus). To have them told as they happen, give it a [`MetricsProvider`]. There is no global
+//! [write it out](write_metrics). To have them told as they happen, give it a [`MetricsProvider`]. There is no global
 //! registry, and a queue without a name measures nothing.
 
 mod exposition;
-mod histogram;
 mod recorder;
 
 use std::{sync::Arc, time::Duration};
 
-pub use exposition::{Depth, write_prometheus};
-pub use histogram::Histogram;
+pub use exposition::{Depth, write_metrics};
+use kubewright_metrics::LocalHistogram;
 pub(crate) use recorder::Recorder;
+
+/// The upper bounds of both histograms, as in client-go: 10 ns, 100 ns and so on to 10 s.
+static DURATION_SECONDS: [f64; 10] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0];
 
 /// Makes the metrics of a queue, in whatever library an application uses.
 pub trait MetricsProvider: Send + Sync {
@@ -64,9 +66,9 @@ pub struct QueueSnapshot {
     /// `workqueue_retries_total`.
     pub retries: u64,
     /// `workqueue_queue_duration_seconds`.
-    pub queue_duration: Histogram,
+    pub queue_duration: LocalHistogram,
     /// `workqueue_work_duration_seconds`.
-    pub work_duration: Histogram,
+    pub work_duration: LocalHistogram,
     /// `workqueue_unfinished_work_seconds`.
     pub unfinished_work: Duration,
     /// `workqueue_longest_running_processor_seconds`.

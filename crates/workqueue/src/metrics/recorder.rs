@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Histogram, QueueSnapshot};
+use kubewright_metrics::LocalHistogram;
+
+use super::{DURATION_SECONDS, QueueSnapshot};
 use crate::{
     clock::{self, Moment},
     state::Counts,
@@ -14,8 +16,8 @@ pub(crate) struct Recorder {
     name: Arc<str>,
     pub(crate) adds: u64,
     pub(crate) retries: u64,
-    queue_duration: Histogram,
-    work_duration: Histogram,
+    queue_duration: LocalHistogram,
+    work_duration: LocalHistogram,
     /// The sum of the moments at which current work began.
     starts: u128,
 }
@@ -26,19 +28,21 @@ impl Recorder {
             name,
             adds: 0,
             retries: 0,
-            queue_duration: Histogram::default(),
-            work_duration: Histogram::default(),
+            queue_duration: LocalHistogram::new(&DURATION_SECONDS),
+            work_duration: LocalHistogram::new(&DURATION_SECONDS),
             starts: 0,
         }
     }
 
     pub(crate) fn started(&mut self, (added, now): (Moment, Moment)) {
-        self.queue_duration.observe(clock::between(added, now));
+        self.queue_duration
+            .observe_duration(clock::between(added, now));
         self.starts += u128::from(now);
     }
 
     pub(crate) fn finished(&mut self, started: Moment, now: Moment) {
-        self.work_duration.observe(clock::between(started, now));
+        self.work_duration
+            .observe_duration(clock::between(started, now));
         self.starts = self.starts.saturating_sub(u128::from(started));
     }
 

@@ -43,9 +43,7 @@ pub use limiters::{
     MaxOfRateLimiter, RateLimiter, WithMaxWaitRateLimiter, default_controller_rate_limiter,
     default_item_based_rate_limiter,
 };
-pub use metrics::{
-    Depth, Histogram, MetricsProvider, QueueMetrics, QueueSnapshot, write_prometheus,
-};
+pub use metrics::{Depth, MetricsProvider, QueueMetrics, QueueSnapshot, write_metrics};
 pub use options::{AddOptions, DelayPolicy};
 pub use queue::WorkQueue;
 pub use status::{QueueStatus, TryGetError};

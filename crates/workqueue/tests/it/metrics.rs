@@ -5,8 +5,9 @@ use std::{
     time::Duration,
 };
 
+use kubewright_metrics::TextWriter;
 use kubewright_workqueue::{
-    AddOptions, Depth, MetricsProvider, QueueMetrics, WorkQueue, write_prometheus,
+    AddOptions, Depth, MetricsProvider, QueueMetrics, QueueSnapshot, WorkQueue, write_metrics,
 };
 use tokio::time::advance;
 
@@ -30,7 +31,10 @@ async fn what_happens_is_counted_as_client_go_counts_it() {
     );
 
     let item = queue.try_get().expect("queued");
-    assert_eq!((now().depth, now().queue_duration.sum()), (0, ms(50)));
+    assert_eq!(
+        (now().depth, now().queue_duration.total_duration()),
+        (0, ms(50))
+    );
     advance(ms(25)).await;
     assert_eq!(now().unfinished_work, ms(25));
     assert_eq!(now().longest_running_processor, ms(25));
@@ -39,7 +43,10 @@ async fn what_happens_is_counted_as_client_go_counts_it() {
     queue.add("a");
     assert_eq!((now().adds, now().depth, queue.len()), (2, 1, 0));
     drop(item);
-    assert_eq!((now().depth, now().work_duration.sum()), (1, ms(25)));
+    assert_eq!(
+        (now().depth, now().work_duration.total_duration()),
+        (1, ms(25))
+    );
     assert_eq!(now().unfinished_work, Duration::ZERO);
     assert_eq!(drained(&queue), ["a"]);
     assert_eq!((now().depth, now().work_duration.count()), (0, 2));
@@ -57,7 +64,10 @@ async fn retries_are_all_delayed_adds_also_of_zero() {
     // From when it is due, whenever anybody looks.
     advance(ms(30)).await;
     drop(drained(&queue));
-    assert_eq!(now().queue_duration.sum(), ms(30) + ms(20) + ms(25));
+    assert_eq!(
+        now().queue_duration.total_duration(),
+        ms(30) + ms(20) + ms(25)
+    );
     queue.shut_down();
     queue.add_after("d", ms(10));
     assert_eq!(now().retries, 3);
@@ -101,12 +111,12 @@ async fn snapshots_are_written_as_prometheus_reads_them() {
     drop(queue.try_get().expect("queued"));
     let mut snapshot = queue.snapshot().expect("it has a name");
     snapshot.labels.push(("controller".into(), "c".into()));
-    let mut text = String::new();
-    write_prometheus(&mut text, &[snapshot.clone()], Depth::Total).expect("written");
+    let text = written(snapshot.clone(), Depth::Total);
     for line in [
         "# TYPE workqueue_depth gauge",
         r#"workqueue_depth{name="a\"b",controller="c"} 1"#,
         r#"workqueue_adds_total{name="a\"b",controller="c"} 2"#,
+        r#"workqueue_queue_duration_seconds_bucket{name="a\"b",controller="c",le="1e-08"} 0"#,
         r#"workqueue_queue_duration_seconds_bucket{name="a\"b",controller="c",le="0.01"} 0"#,
         r#"workqueue_queue_duration_seconds_bucket{name="a\"b",controller="c",le="0.1"} 1"#,
         r#"workqueue_queue_duration_seconds_bucket{name="a\"b",controller="c",le="+Inf"} 1"#,
@@ -121,8 +131,7 @@ async fn snapshots_are_written_as_prometheus_reads_them() {
             "{line}\n{text}"
         );
     }
-    text.clear();
-    write_prometheus(&mut text, &[snapshot], Depth::ByPriority).expect("written");
+    let text = written(snapshot, Depth::ByPriority);
     let line = r#"workqueue_depth{name="a\"b",controller="c",priority="-100"} 1"#;
     assert!(text.lines().any(|written| written == line), "{text}");
 }
@@ -133,11 +142,16 @@ fn more_than_25_priorities_share_a_line() {
     for n in 0..30 {
         queue.add_with(n, AddOptions::new().priority(n));
     }
-    let mut text = String::new();
     let snapshot = queue.snapshot().expect("it has a name");
-    write_prometheus(&mut text, &[snapshot], Depth::ByPriority).expect("written");
+    let text = written(snapshot, Depth::ByPriority);
     assert!(text.contains("priority=\"5\"} 1\n") && !text.contains("priority=\"4\"}"));
     assert!(text.contains("priority=\"exceeded_cardinality_limit\"} 5\n"));
+}
+
+fn written(queue: QueueSnapshot, depth: Depth) -> String {
+    let mut out = TextWriter::default();
+    write_metrics(&[queue], depth, &mut out);
+    out.finish()
 }
 
 /// Notes what it is told.

@@ -7,29 +7,31 @@
 //! [`RequestLabels::of`] only for resources that exist. As a second line the number of series is bounded; what is over
 //! the bound is counted together under the verb `other`.
 
-mod histogram;
 mod labels;
 mod text;
 
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    sync::{
-        Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
-    },
+    sync::Arc,
     time::Duration,
 };
 
 use jiff::Timestamp;
+use kubewright_metrics::{Counter, Gauge, Histogram};
 use parking_lot::RwLock;
 
-use histogram::Histogram;
 use labels::Labels;
 pub use labels::RequestLabels;
 
 /// The most combinations of labels that are told apart.
 const MOST_SERIES: usize = 8192;
+
+/// The upper bounds of request durations, in seconds.
+static REQUEST_SECONDS: [f64; 23] = [
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0,
+    10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
+];
 
 /// The content type of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
@@ -52,8 +54,8 @@ pub struct Metrics {
     start: Timestamp,
     hasher: RandomState,
     series: RwLock<SeriesTable>,
-    read_only: AtomicI64,
-    mutating: AtomicI64,
+    read_only: Gauge,
+    mutating: Gauge,
     objects: RwLock<Option<CountObjects>>,
 }
 
@@ -76,9 +78,9 @@ struct SeriesTable {
 struct Series {
     labels: Labels,
     /// Requests by status code.
-    codes: RwLock<Vec<(u16, AtomicU64)>>,
+    codes: RwLock<Vec<(u16, Counter)>>,
     duration: Histogram,
-    long_running: AtomicI64,
+    long_running: Gauge,
 }
 
 impl Metrics {
@@ -88,8 +90,8 @@ impl Metrics {
             start,
             hasher: RandomState::new(),
             series: RwLock::default(),
-            read_only: AtomicI64::new(0),
-            mutating: AtomicI64::new(0),
+            read_only: Gauge::default(),
+            mutating: Gauge::default(),
             objects: RwLock::new(None),
         }
     }
@@ -113,7 +115,7 @@ impl Metrics {
 
     /// Counts a request as in flight until the guard is dropped. Long-running requests are not counted here.
     pub fn in_flight(self: &Arc<Self>, mutating: bool) -> InFlight {
-        self.in_flight_gauge(mutating).fetch_add(1, Relaxed);
+        self.in_flight_gauge(mutating).inc();
         InFlight {
             metrics: self.clone(),
             mutating,
@@ -125,7 +127,7 @@ impl Metrics {
         let hash = self.hasher.hash_one(labels);
         let known = self.series.read().find(hash, labels).cloned();
         let series = known.unwrap_or_else(|| self.insert(hash, labels));
-        series.long_running.fetch_add(1, Relaxed);
+        series.long_running.inc();
         LongRunning(series)
     }
 
@@ -134,7 +136,7 @@ impl Metrics {
         text::render(self)
     }
 
-    fn in_flight_gauge(&self, mutating: bool) -> &AtomicI64 {
+    fn in_flight_gauge(&self, mutating: bool) -> &Gauge {
         if mutating {
             &self.mutating
         } else {
@@ -171,8 +173,8 @@ impl SeriesTable {
         let series = Arc::new(Series {
             labels: Labels::from(labels),
             codes: RwLock::default(),
-            duration: Histogram::default(),
-            long_running: AtomicI64::new(0),
+            duration: Histogram::new(&REQUEST_SECONDS),
+            long_running: Gauge::default(),
         });
         self.by_hash.entry(hash).or_default().push(series.clone());
         self.count += 1;
@@ -182,35 +184,35 @@ impl SeriesTable {
 
 impl Series {
     fn observe(&self, code: u16, took: Duration) {
-        self.duration.observe(took);
+        self.duration.observe_duration(took);
         {
             let codes = self.codes.read();
             if let Some((_, count)) = codes.iter().find(|(c, _)| *c == code) {
-                count.fetch_add(1, Relaxed);
+                count.inc();
                 return;
             }
         }
         let mut codes = self.codes.write();
         match codes.iter().find(|(c, _)| *c == code) {
-            Some((_, count)) => {
-                count.fetch_add(1, Relaxed);
+            Some((_, count)) => count.inc(),
+            None => {
+                let count = Counter::default();
+                count.inc();
+                codes.push((code, count));
             }
-            None => codes.push((code, AtomicU64::new(1))),
         }
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.metrics
-            .in_flight_gauge(self.mutating)
-            .fetch_sub(1, Relaxed);
+        self.metrics.in_flight_gauge(self.mutating).dec();
     }
 }
 
 impl Drop for LongRunning {
     fn drop(&mut self) {
-        self.0.long_running.fetch_sub(1, Relaxed);
+        self.0.long_running.dec();
     }
 }
 

@@ -1,185 +1,123 @@
-//! The Prometheus text format.
+//! The server's metrics in Prometheus' text format.
 
-use std::{
-    fmt::Write,
-    sync::{Arc, atomic::Ordering::Relaxed},
-};
+use std::sync::Arc;
 
-use super::{Metrics, ObjectCount, Series, histogram::BOUNDS, labels::Labels};
+use kubewright_metrics::{MetricType, TextWriter};
+
+use super::{Metrics, ObjectCount, Series, labels::Labels};
+
+type Shown<'a> = (Vec<(&'a str, &'a str)>, &'a Series);
 
 pub(super) fn render(metrics: &Metrics) -> String {
-    let mut series: Vec<(String, Arc<Series>)> = metrics
-        .series
-        .read()
-        .by_hash
-        .values()
-        .flatten()
-        .map(|series| (label_text(&series.labels), series.clone()))
+    let series: Vec<Arc<Series>> = {
+        let table = metrics.series.read();
+        table.by_hash.values().flatten().cloned().collect()
+    };
+    let mut shown: Vec<Shown<'_>> = series
+        .iter()
+        .map(|series| (labels_of(&series.labels), &**series))
         .collect();
-    series.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    let mut out = String::with_capacity(4096 + series.len() * 4096);
+    shown.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    let mut out = TextWriter::default();
     in_flight(&mut out, metrics);
-    long_running(&mut out, &series);
-    durations(&mut out, &series);
-    totals(&mut out, &series);
+    long_running(&mut out, &shown);
+    durations(&mut out, &shown);
+    totals(&mut out, &shown);
     if let Some(count) = metrics.objects.read().as_ref() {
         objects(&mut out, count());
     }
-    head(
-        &mut out,
-        "process_start_time_seconds",
-        "gauge",
-        "When the process started, in seconds since the epoch.",
-    );
-    let start = metrics.start.as_millisecond() as f64 / 1000.0;
-    let _ = writeln!(out, "process_start_time_seconds {start}");
-    out
+    let name = "process_start_time_seconds";
+    let help = "Start time of the process, in seconds since the epoch.";
+    out.heading(name, help, MetricType::Gauge);
+    out.sample(name, [], metrics.start.as_millisecond() as f64 / 1000.0);
+    out.finish()
 }
 
-fn in_flight(out: &mut String, metrics: &Metrics) {
+fn in_flight(out: &mut TextWriter, metrics: &Metrics) {
     let name = "apiserver_current_inflight_requests";
-    head(
-        out,
-        name,
-        "gauge",
-        "Requests being handled now, by kind, without the long-running ones.",
-    );
+    let help = "Requests being handled now, by kind, without the long-running ones.";
+    out.heading(name, help, MetricType::Gauge);
     for (kind, gauge) in [
         ("mutating", &metrics.mutating),
         ("readOnly", &metrics.read_only),
     ] {
-        let _ = writeln!(
-            out,
-            "{name}{{request_kind=\"{kind}\"}} {}",
-            gauge.load(Relaxed)
-        );
+        out.sample(name, [("request_kind", kind)], gauge.get() as f64);
     }
 }
 
-fn long_running(out: &mut String, series: &[(String, Arc<Series>)]) {
+fn long_running(out: &mut TextWriter, series: &[Shown<'_>]) {
     let name = "apiserver_longrunning_requests";
-    head(
-        out,
-        name,
-        "gauge",
-        "Long-running requests being handled now.",
-    );
-    for (_, series) in series {
-        let running = series.long_running.load(Relaxed);
+    let help = "Long-running requests being handled now.";
+    out.heading(name, help, MetricType::Gauge);
+    for (labels, series) in series {
+        let running = series.long_running.get();
         if running != 0 || &*series.labels.verb == "WATCH" {
-            let mut text = String::new();
-            let l = &series.labels;
-            label(&mut text, "component", &l.component);
-            label(&mut text, "group", &l.group);
-            label(&mut text, "resource", &l.resource);
-            label(&mut text, "scope", &l.scope);
-            label(&mut text, "subresource", &l.subresource);
-            label(&mut text, "verb", &l.verb);
-            label(&mut text, "version", &l.version);
-            let _ = writeln!(out, "{name}{{{text}}} {running}");
+            let labels = labels.iter().filter(|(label, _)| *label != "dry_run");
+            out.sample(name, labels.copied(), running as f64);
         }
     }
 }
 
-fn durations(out: &mut String, series: &[(String, Arc<Series>)]) {
+fn durations(out: &mut TextWriter, series: &[Shown<'_>]) {
     let name = "apiserver_request_duration_seconds";
-    head(out, name, "histogram", "How long requests took.");
+    out.heading(name, "Duration of requests.", MetricType::Histogram);
     for (labels, series) in series {
-        let counts = series.duration.cumulative();
-        let total = counts.last().copied().unwrap_or(0);
-        if total == 0 {
-            continue;
+        let duration = series.duration.snapshot();
+        if duration.count() > 0 {
+            out.histogram(name, labels, &duration);
         }
-        for (bound, count) in BOUNDS.iter().zip(&counts) {
-            let _ = writeln!(out, "{name}_bucket{{{labels},le=\"{bound}\"}} {count}");
-        }
-        let _ = writeln!(out, "{name}_bucket{{{labels},le=\"+Inf\"}} {total}");
-        let _ = writeln!(
-            out,
-            "{name}_sum{{{labels}}} {}",
-            series.duration.sum_seconds()
-        );
-        let _ = writeln!(out, "{name}_count{{{labels}}} {total}");
     }
 }
 
-fn totals(out: &mut String, series: &[(String, Arc<Series>)]) {
+fn totals(out: &mut TextWriter, series: &[Shown<'_>]) {
     let name = "apiserver_request_total";
-    head(
-        out,
-        name,
-        "counter",
-        "Requests by what they asked and how they were answered.",
-    );
+    let help = "Requests by verb, resource and response code.";
+    out.heading(name, help, MetricType::Counter);
     for (labels, series) in series {
-        let mut codes: Vec<(u16, u64)> = series
-            .codes
-            .read()
-            .iter()
-            .map(|(code, count)| (*code, count.load(Relaxed)))
-            .collect();
+        let codes = series.codes.read();
+        let mut codes: Vec<(u16, u64)> = codes.iter().map(|(c, count)| (*c, count.get())).collect();
         codes.sort_unstable();
         for (code, count) in codes {
-            let _ = writeln!(out, "{name}{{code=\"{code}\",{labels}}} {count}");
+            let code = code.to_string();
+            let labels = [("code", &*code)].into_iter().chain(labels.iter().copied());
+            out.sample(name, labels, count as f64);
         }
     }
 }
 
-fn objects(out: &mut String, mut counts: Vec<ObjectCount>) {
+fn objects(out: &mut TextWriter, mut counts: Vec<ObjectCount>) {
     counts.sort_unstable_by(|a, b| (&a.group, &a.resource).cmp(&(&b.group, &b.resource)));
     let name = "apiserver_resource_objects";
-    head(out, name, "gauge", "Stored objects by group and resource.");
-    for ObjectCount {
-        group,
-        resource,
-        count,
-    } in &counts
-    {
-        let mut text = String::new();
-        label(&mut text, "group", group);
-        label(&mut text, "resource", resource);
-        let _ = writeln!(out, "{name}{{{text}}} {count}");
+    let help = "Stored objects by group and resource.";
+    out.heading(name, help, MetricType::Gauge);
+    for count in &counts {
+        let labels = [("group", &*count.group), ("resource", &*count.resource)];
+        out.sample(name, labels, count.count as f64);
     }
     let name = "apiserver_storage_objects";
-    head(out, name, "gauge", "Stored objects by resource.");
+    out.heading(name, "Stored objects by resource.", MetricType::Gauge);
     for ObjectCount {
         group,
         resource,
         count,
     } in &counts
     {
-        let mut text = String::new();
         let dot = if group.is_empty() { "" } else { "." };
-        label(&mut text, "resource", &format!("{resource}{dot}{group}"));
-        let _ = writeln!(out, "{name}{{{text}}} {count}");
+        let resource = format!("{resource}{dot}{group}");
+        out.sample(name, [("resource", &*resource)], *count as f64);
     }
-}
-
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
 /// The labels that all request metrics share, by name.
-fn label_text(labels: &Labels) -> String {
-    let mut text = String::new();
-    label(&mut text, "component", &labels.component);
-    label(&mut text, "dry_run", &labels.dry_run);
-    label(&mut text, "group", &labels.group);
-    label(&mut text, "resource", &labels.resource);
-    label(&mut text, "scope", &labels.scope);
-    label(&mut text, "subresource", &labels.subresource);
-    label(&mut text, "verb", &labels.verb);
-    label(&mut text, "version", &labels.version);
-    text
-}
-
-fn label(text: &mut String, name: &str, value: &str) {
-    if !text.is_empty() {
-        text.push(',');
-    }
-    let value = value
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
-    let _ = write!(text, "{name}=\"{value}\"");
+fn labels_of(labels: &Labels) -> Vec<(&str, &str)> {
+    vec![
+        ("component", &*labels.component),
+        ("dry_run", &*labels.dry_run),
+        ("group", &*labels.group),
+        ("resource", &*labels.resource),
+        ("scope", &*labels.scope),
+        ("subresource", &*labels.subresource),
+        ("verb", &*labels.verb),
+        ("version", &*labels.version),
+    ]
 }

@@ -1,8 +1,8 @@
-//! [`ClientMetrics`]: the numbers, and their text form.
+//! [`ClientMetrics`]: request metrics that a registry can collect.
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{fmt, time::Duration};
 
-use parking_lot::Mutex;
+use kubewright_metrics::{Collect, CounterVec, HistogramVec, TextWriter};
 
 use super::RequestMetrics;
 
@@ -23,215 +23,142 @@ const BYTES: &[f64] = &[
     16_777_216.0,
 ];
 
-/// Keeps the numbers of one or several clients. Its text form is what Prometheus reads.
+/// The request metrics of one or several clients, under client-go's names. Clones share them; register one to have it
+/// written out.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
 /// # let cluster = kubewright_testing::TestCluster::start().await;
 /// use std::sync::Arc;
 /// use kubewright_client::{ClientOptions, RestClient, policy::ClientMetrics};
+/// use kubewright_metrics::Registry;
 ///
-/// let metrics = Arc::new(ClientMetrics::default());
-/// let client = ClientOptions::new().metrics(metrics.clone()).wrap(cluster.client());
+/// let registry = Registry::new();
+/// let metrics = ClientMetrics::default();
+/// registry.register(metrics.clone());
+/// let client = ClientOptions::new().metrics(Arc::new(metrics.clone())).wrap(cluster.client());
 /// RestClient::new(client).get().abs_path("/version").send().await.unwrap();
 /// assert_eq!(metrics.requests("200", "GET"), 1);
-/// assert!(metrics.to_string().contains("rest_client_request_duration_seconds_count"));
+/// assert!(registry.encode().contains("rest_client_request_duration_seconds_count"));
 /// # });
 /// ```
-#[derive(Debug, Default)]
-pub struct ClientMetrics(Mutex<Numbers>);
-
-#[derive(Debug, Default)]
-struct Numbers {
-    /// By code, verb and host.
-    results: BTreeMap<[String; 3], u64>,
-    retries: BTreeMap<[String; 3], u64>,
-    latency: Histograms,
-    rate_limiter: Histograms,
-    request_size: Histograms,
-    response_size: Histograms,
-}
-
-/// By verb and host.
-type Histograms = BTreeMap<[String; 2], Histogram>;
-
 #[derive(Clone, Debug)]
-struct Histogram {
-    /// One more than there are bounds.
-    counts: Vec<u64>,
-    sum: f64,
+pub struct ClientMetrics {
+    results: CounterVec<3>,
+    retries: CounterVec<3>,
+    latency: HistogramVec<2>,
+    rate_limiter: HistogramVec<2>,
+    request_size: HistogramVec<2>,
+    response_size: HistogramVec<2>,
 }
 
 impl ClientMetrics {
-    /// How many attempts with that method ended with that code, at all hosts.
+    /// Returns the number of attempts with that method that ended with that code, at all hosts.
     pub fn requests(&self, code: &str, method: &str) -> u64 {
-        sum(&self.0.lock().results, code, method)
+        sum(&self.results, code, method)
     }
 
-    /// How many attempts after the first ended with that code, at all hosts.
+    /// Returns the number of attempts after the first that ended with that code, at all hosts.
     pub fn retries(&self, code: &str, verb: &str) -> u64 {
-        sum(&self.0.lock().retries, code, verb)
+        sum(&self.retries, code, verb)
+    }
+}
+
+impl Default for ClientMetrics {
+    fn default() -> Self {
+        Self {
+            results: CounterVec::new(
+                "rest_client_requests_total",
+                "Number of HTTP requests, partitioned by status code, method, and host.",
+                ["code", "method", "host"],
+            ),
+            retries: CounterVec::new(
+                "rest_client_request_retries_total",
+                "Number of request retries, partitioned by status code, verb, and host.",
+                ["code", "verb", "host"],
+            ),
+            latency: HistogramVec::new(
+                "rest_client_request_duration_seconds",
+                "Request latency in seconds. Broken down by verb, and host.",
+                ["verb", "host"],
+                SECONDS,
+            ),
+            rate_limiter: HistogramVec::new(
+                "rest_client_rate_limiter_duration_seconds",
+                "Client side rate limiter latency in seconds. Broken down by verb, and host.",
+                ["verb", "host"],
+                SECONDS,
+            ),
+            request_size: HistogramVec::new(
+                "rest_client_request_size_bytes",
+                "Request size in bytes. Broken down by verb and host.",
+                ["verb", "host"],
+                BYTES,
+            ),
+            response_size: HistogramVec::new(
+                "rest_client_response_size_bytes",
+                "Response size in bytes. Broken down by verb and host.",
+                ["verb", "host"],
+                BYTES,
+            ),
+        }
     }
 }
 
 impl RequestMetrics for ClientMetrics {
     fn result(&self, code: &str, method: &str, host: &str) {
-        let key = [code, method, host].map(str::to_owned);
-        *self.0.lock().results.entry(key).or_default() += 1;
+        self.results.with([code, method, host]).inc();
     }
 
     fn retry(&self, code: &str, verb: &str, host: &str) {
-        let key = [code, verb, host].map(str::to_owned);
-        *self.0.lock().retries.entry(key).or_default() += 1;
+        self.retries.with([code, verb, host]).inc();
     }
 
     fn latency(&self, verb: &str, host: &str, took: Duration) {
-        observe(
-            &mut self.0.lock().latency,
-            SECONDS,
-            verb,
-            host,
-            took.as_secs_f64(),
-        );
+        self.latency.with([verb, host]).observe_duration(took);
     }
 
     fn rate_limiter_latency(&self, verb: &str, host: &str, waited: Duration) {
-        let waited = waited.as_secs_f64();
-        observe(&mut self.0.lock().rate_limiter, SECONDS, verb, host, waited);
+        self.rate_limiter
+            .with([verb, host])
+            .observe_duration(waited);
     }
 
     fn request_size(&self, verb: &str, host: &str, bytes: u64) {
-        observe(
-            &mut self.0.lock().request_size,
-            BYTES,
-            verb,
-            host,
-            bytes as f64,
-        );
+        self.request_size.with([verb, host]).observe(bytes as f64);
     }
 
     fn response_size(&self, verb: &str, host: &str, bytes: u64) {
-        observe(
-            &mut self.0.lock().response_size,
-            BYTES,
-            verb,
-            host,
-            bytes as f64,
-        );
+        self.response_size.with([verb, host]).observe(bytes as f64);
     }
 }
 
+impl Collect for ClientMetrics {
+    fn collect(&self, out: &mut TextWriter) {
+        self.results.collect(out);
+        self.retries.collect(out);
+        self.latency.collect(out);
+        self.rate_limiter.collect(out);
+        self.request_size.collect(out);
+        self.response_size.collect(out);
+    }
+}
+
+/// Prometheus' text format.
 impl fmt::Display for ClientMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbers = self.0.lock();
-        let counters = [
-            (
-                "rest_client_requests_total",
-                "Number of HTTP requests, partitioned by status code, method, and host.",
-                "method",
-                &numbers.results,
-            ),
-            (
-                "rest_client_request_retries_total",
-                "Number of request retries, partitioned by status code, verb, and host.",
-                "verb",
-                &numbers.retries,
-            ),
-        ];
-        for (name, help, verb_label, members) in counters {
-            heading(f, name, help, "counter", members.is_empty())?;
-            for ([code, verb, host], count) in members {
-                writeln!(
-                    f,
-                    "{name}{{code={code:?},{verb_label}={verb:?},host={host:?}}} {count}"
-                )?;
-            }
-        }
-        let histograms = [
-            (
-                "rest_client_request_duration_seconds",
-                "Request latency in seconds. Broken down by verb, and host.",
-                SECONDS,
-                &numbers.latency,
-            ),
-            (
-                "rest_client_rate_limiter_duration_seconds",
-                "Client side rate limiter latency in seconds. Broken down by verb, and host.",
-                SECONDS,
-                &numbers.rate_limiter,
-            ),
-            (
-                "rest_client_request_size_bytes",
-                "Request size in bytes. Broken down by verb and host.",
-                BYTES,
-                &numbers.request_size,
-            ),
-            (
-                "rest_client_response_size_bytes",
-                "Response size in bytes. Broken down by verb and host.",
-                BYTES,
-                &numbers.response_size,
-            ),
-        ];
-        for (name, help, bounds, members) in histograms {
-            heading(f, name, help, "histogram", members.is_empty())?;
-            for ([verb, host], histogram) in members {
-                histogram.write(f, name, bounds, &format!("verb={verb:?},host={host:?}"))?;
-            }
-        }
-        Ok(())
+        let mut out = TextWriter::default();
+        self.collect(&mut out);
+        f.write_str(&out.finish())
     }
 }
 
-impl Histogram {
-    fn write(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        name: &str,
-        bounds: &[f64],
-        labels: &str,
-    ) -> fmt::Result {
-        let mut below = 0;
-        for (count, bound) in self.counts.iter().zip(bounds) {
-            below += count;
-            writeln!(f, "{name}_bucket{{{labels},le=\"{bound}\"}} {below}")?;
+fn sum(counters: &CounterVec<3>, code: &str, verb: &str) -> u64 {
+    let mut sum = 0;
+    counters.for_each(|[other, method, _], counter| {
+        if other == code && method == verb {
+            sum += counter.get();
         }
-        let count: u64 = self.counts.iter().sum();
-        writeln!(f, "{name}_bucket{{{labels},le=\"+Inf\"}} {count}")?;
-        writeln!(f, "{name}_sum{{{labels}}} {}", self.sum)?;
-        writeln!(f, "{name}_count{{{labels}}} {count}")
-    }
-}
-
-fn heading(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    help: &str,
-    kind: &str,
-    empty: bool,
-) -> fmt::Result {
-    if empty {
-        return Ok(());
-    }
-    writeln!(f, "# HELP {name} {help}\n# TYPE {name} {kind}")
-}
-
-fn observe(members: &mut Histograms, bounds: &[f64], verb: &str, host: &str, value: f64) {
-    let key = [verb, host].map(str::to_owned);
-    let histogram = members.entry(key).or_insert_with(|| Histogram {
-        counts: vec![0; bounds.len() + 1],
-        sum: 0.0,
     });
-    let bucket = bounds.partition_point(|bound| *bound < value);
-    if let Some(count) = histogram.counts.get_mut(bucket) {
-        *count += 1;
-    }
-    histogram.sum += value;
-}
-
-fn sum(members: &BTreeMap<[String; 3], u64>, code: &str, verb: &str) -> u64 {
-    let fitting = members
-        .iter()
-        .filter(|([other, method, _], _)| other == code && method == verb);
-    fitting.map(|(_, count)| count).sum()
+    sum
 }

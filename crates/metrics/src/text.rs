@@ -1,24 +1,38 @@
 //! [`TextWriter`]: the text format 0.0.4, line by line.
-//!
-//! Samples of one name stand together under one heading; a second heading of the same name is left out, so that collectors
-//! that count the same thing for different parts can follow each other.
 
 use std::{collections::HashSet, fmt::Write as _};
 
-/// What kind of metric a family is.
+use crate::{histogram::LocalHistogram, number};
+
+/// The type of a metric family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricType {
     /// Only grows.
     Counter,
     /// Goes up and down.
     Gauge,
-    /// Counts by size.
+    /// Counts observations by size.
     Histogram,
-    /// Nothing is known.
+    /// Unknown.
     Untyped,
 }
 
-/// Writes metrics down.
+/// Writes metrics as text.
+///
+/// The samples of a family follow its heading. A second heading of the same name is left out, so that several collectors
+/// can contribute to one family.
+///
+/// ```
+/// use kubewright_metrics::{MetricType, TextWriter};
+///
+/// let mut out = TextWriter::default();
+/// out.heading("depth", "Items that wait", MetricType::Gauge);
+/// out.sample("depth", [("queue", "pods")], 3.0);
+/// assert_eq!(
+///     out.finish(),
+///     "# HELP depth Items that wait\n# TYPE depth gauge\ndepth{queue=\"pods\"} 3\n"
+/// );
+/// ```
 #[derive(Debug, Default)]
 pub struct TextWriter {
     text: String,
@@ -37,7 +51,7 @@ impl MetricType {
 }
 
 impl TextWriter {
-    /// Begins a family.
+    /// Begins a family, unless one of that name was begun before.
     pub fn heading(&mut self, name: &str, help: &str, kind: MetricType) {
         if !self.headed.insert(name.to_owned()) {
             return;
@@ -50,14 +64,45 @@ impl TextWriter {
         let _ = write!(self.text, "\n# TYPE {name} {}\n", kind.as_str());
     }
 
-    /// One number.
+    /// Writes one number with its labels, in the given order.
     pub fn sample<'a>(
         &mut self,
         name: &str,
         labels: impl IntoIterator<Item = (&'a str, &'a str)>,
         value: f64,
     ) {
+        self.sample_of(name, "", labels, value);
+    }
+
+    /// Writes the buckets, the sum and the count of a histogram.
+    pub fn histogram(&mut self, name: &str, labels: &[(&str, &str)], histogram: &LocalHistogram) {
+        let count = histogram.count();
+        let buckets = histogram.cumulative().chain([(f64::INFINITY, count)]);
+        let mut le = String::new();
+        for (bound, below) in buckets {
+            le.clear();
+            number::write(&mut le, bound);
+            let labels = labels.iter().copied().chain([("le", le.as_str())]);
+            self.sample_of(name, "_bucket", labels, below as f64);
+        }
+        self.sample_of(name, "_sum", labels.iter().copied(), histogram.sum());
+        self.sample_of(name, "_count", labels.iter().copied(), count as f64);
+    }
+
+    /// Returns what was written.
+    pub fn finish(self) -> String {
+        self.text
+    }
+
+    fn sample_of<'a>(
+        &mut self,
+        name: &str,
+        suffix: &str,
+        labels: impl IntoIterator<Item = (&'a str, &'a str)>,
+        value: f64,
+    ) {
         self.text.push_str(name);
+        self.text.push_str(suffix);
         let mut separator = '{';
         for (label, value) in labels {
             self.text.push(separator);
@@ -71,33 +116,8 @@ impl TextWriter {
             self.text.push('}');
         }
         self.text.push(' ');
-        number(&mut self.text, value);
+        number::write(&mut self.text, value);
         self.text.push('\n');
-    }
-
-    /// Text that is in the format already: whole lines.
-    pub fn raw(&mut self, lines: &str) {
-        self.text.push_str(lines);
-        if !lines.is_empty() && !lines.ends_with('\n') {
-            self.text.push('\n');
-        }
-    }
-
-    /// What was written.
-    pub fn finish(self) -> String {
-        self.text
-    }
-}
-
-/// A number as Prometheus reads it.
-pub(super) fn number(text: &mut String, value: f64) {
-    if value.is_nan() {
-        text.push_str("NaN");
-    } else if value.is_infinite() {
-        text.push_str(if value > 0.0 { "+Inf" } else { "-Inf" });
-    } else {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{value}");
     }
 }
 

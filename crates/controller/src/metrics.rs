@@ -1,53 +1,50 @@
-//! The metrics of controllers and of leader election, under the names that dashboards know from controller-runtime.
+//! The metrics of controllers and of leader election, under controller-runtime's names.
 
-use super::{
-    CounterVec, GaugeVec, HistogramVec, Registry,
-    family::{Counter, Gauge, Histogram},
-};
+use kubewright_metrics::{Counter, CounterVec, Gauge, GaugeVec, Histogram, HistogramVec, Registry};
 
-/// Upper bounds of the time that a reconcile takes, in seconds.
-const RECONCILE_SECONDS: [f64; 40] = [
+/// The upper bounds of the duration of a reconcile, in seconds.
+static RECONCILE_SECONDS: [f64; 40] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
     1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
     25.0, 30.0, 40.0, 50.0, 60.0,
 ];
 
-/// How a reconcile ended.
+/// The outcome of a reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReconcileResult {
-    /// Nothing more to do.
+pub(crate) enum ReconcileResult {
+    /// It succeeded and asked for nothing more.
     Success,
     /// It failed.
     Error,
-    /// Again, with backoff.
+    /// It asked to run again, with backoff.
     Requeue,
-    /// Again, after a time that it named.
+    /// It asked to run again after a given time.
     RequeueAfter,
 }
 
-/// What one controller counts. All are present from the beginning, so that a rate can be taken of the first.
+/// The metrics of one controller. All exist from the start, so that a rate can be computed from the first increase.
 #[derive(Clone, Debug)]
-pub struct ControllerMetrics {
+pub(crate) struct ControllerMetrics {
     results: [Counter; 4],
     /// `controller_runtime_reconcile_errors_total`
-    pub errors: Counter,
+    pub(crate) errors: Counter,
     /// `controller_runtime_terminal_reconcile_errors_total`
-    pub terminal_errors: Counter,
+    pub(crate) terminal_errors: Counter,
     /// `controller_runtime_reconcile_panics_total`
-    pub panics: Counter,
+    pub(crate) panics: Counter,
     /// `controller_runtime_reconcile_timeouts_total`
-    pub timeouts: Counter,
+    pub(crate) timeouts: Counter,
     /// `controller_runtime_reconcile_time_seconds`
-    pub time: Histogram,
+    pub(crate) time: Histogram,
     /// `controller_runtime_max_concurrent_reconciles`
-    pub max_concurrent: Gauge,
+    pub(crate) max_concurrent: Gauge,
     /// `controller_runtime_active_workers`
-    pub active_workers: Gauge,
+    pub(crate) active_workers: Gauge,
 }
 
 /// The families of which each controller has a member.
 #[derive(Clone, Debug)]
-pub struct ControllerFamilies {
+pub(crate) struct ControllerFamilies {
     total: CounterVec<2>,
     errors: CounterVec<1>,
     terminal_errors: CounterVec<1>,
@@ -58,7 +55,17 @@ pub struct ControllerFamilies {
     active_workers: GaugeVec<1>,
 }
 
-/// What an election counts (LE-36).
+/// The metrics of a [`LeaderElector`](crate::leader_election::LeaderElector): `leader_election_master_status` and
+/// `leader_election_slowpath_total`.
+///
+/// ```
+/// use kubewright_controller::metrics::ElectionMetrics;
+/// use kubewright_metrics::Registry;
+///
+/// let registry = Registry::new();
+/// let metrics = ElectionMetrics::register(&registry);
+/// # let _ = metrics;
+/// ```
 #[derive(Clone, Debug)]
 pub struct ElectionMetrics {
     leading: GaugeVec<1>,
@@ -73,8 +80,8 @@ impl ReconcileResult {
         Self::RequeueAfter,
     ];
 
-    /// The value of the label `result`.
-    pub fn as_str(self) -> &'static str {
+    /// Returns the value of the label `result`.
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",
             Self::Error => "error",
@@ -85,8 +92,8 @@ impl ReconcileResult {
 }
 
 impl ControllerFamilies {
-    /// Made, and added to a registry. Once for each registry.
-    pub fn register(registry: &Registry) -> Self {
+    /// Creates the families and adds them to a registry; to be called once for each registry.
+    pub(crate) fn register(registry: &Registry) -> Self {
         let by = ["controller"];
         let families = Self {
             total: CounterVec::new(
@@ -142,8 +149,8 @@ impl ControllerFamilies {
         families
     }
 
-    /// What the controller of that name counts.
-    pub fn controller(&self, name: &str) -> ControllerMetrics {
+    /// Returns the metrics of the controller of that name.
+    pub(crate) fn controller(&self, name: &str) -> ControllerMetrics {
         ControllerMetrics {
             results: ReconcileResult::ALL.map(|result| self.total.with([name, result.as_str()])),
             errors: self.errors.with([name]),
@@ -158,8 +165,8 @@ impl ControllerFamilies {
 }
 
 impl ControllerMetrics {
-    /// `controller_runtime_reconcile_total` with that result.
-    pub fn results(&self, result: ReconcileResult) -> &Counter {
+    /// Returns the counter of `controller_runtime_reconcile_total` with that result.
+    pub(crate) fn results(&self, result: ReconcileResult) -> &Counter {
         let [success, error, requeue, requeue_after] = &self.results;
         match result {
             ReconcileResult::Success => success,
@@ -171,7 +178,7 @@ impl ControllerMetrics {
 }
 
 impl ElectionMetrics {
-    /// Made, and added to a registry. Once for each registry.
+    /// Creates the metrics and adds them to a registry; to be called once for each registry.
     pub fn register(registry: &Registry) -> Self {
         let metrics = Self {
             leading: GaugeVec::new(
