@@ -3,7 +3,7 @@
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use kube::core::{Status, response::reason::is_known};
-use kubewright_machinery::{gvk::GroupVersion, rest_mapper::RestMapperError, scheme::SchemeError};
+use kubewright_machinery::{gvk::GroupVersion, rest_mapper::RestMapperError};
 
 use crate::{
     discovery::GroupDiscoveryFailed,
@@ -47,9 +47,6 @@ pub enum Error {
     /// No resource, or more than one, matches the request.
     #[error(transparent)]
     Mapping(#[from] RestMapperError),
-    /// A Rust type or a kind is not registered in the scheme.
-    #[error(transparent)]
-    Scheme(#[from] SchemeError),
     /// Some API groups could not be discovered.
     #[error(transparent)]
     Discovery(#[from] GroupDiscoveryFailed),

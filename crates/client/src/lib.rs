@@ -11,7 +11,6 @@
 //! | labels, owners, finalizers and nothing else | [`MetadataClient`] |
 //! | what the server has | [`DiscoveryClient`], with [`MemoryCache`](discovery::MemoryCache) and [`DiskCache`](discovery::DiskCache) |
 //! | from kinds to resources and back | [`DiscoveryRestMapper`] |
-//! | from Rust types to kinds and resources | [`Scheme`] |
 //! | the number of replicas | [`ScaleClient`] |
 //! | rate limits, retries, timeouts, warnings, defaults | [`ClientOptions`] |
 //! | a list or a watch as bytes, item by item | [`stream`] |
@@ -47,7 +46,6 @@
 //! | [`scale`] | [`ScaleClient`] |
 //! | [`discovery`] | [`DiscoveryClient`] and its caches |
 //! | [`rest_mapper`] | [`DiscoveryRestMapper`] |
-//! | [`scheme`] | [`Scheme`] |
 //! | [`conflict`] | [`retry_on_conflict`] |
 //! | [`stream`] | lists and watches as they arrive: objects cut out of the byte stream, undecoded |
 //! | [`error`] | [`Error`] |
@@ -64,7 +62,6 @@ pub mod policy;
 pub mod rest;
 pub mod rest_mapper;
 pub mod scale;
-pub mod scheme;
 pub mod stream;
 pub mod typed;
 
@@ -78,5 +75,4 @@ pub use policy::ClientOptions;
 pub use rest::{RestClient, Watch};
 pub use rest_mapper::DiscoveryRestMapper;
 pub use scale::ScaleClient;
-pub use scheme::Scheme;
 pub use typed::{ClientSet, TypedClient};

@@ -41,7 +41,7 @@
 //! dynamic and metadata readers alike, of built-in kinds and of others.
 //!
 //! `RULES.md` has the rules of client-go's behaviour, each with its test or the reason why it is not followed; `FAULTS.md` has
-//! the faults that an informer survives, each with its tests. client-go's names are on the page of [`caches`].
+//! the faults that an informer survives, each with its tests.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -56,10 +56,8 @@
 //! | [`lister_watcher`] | [`ListerWatcher`]: a cluster, the embedded server, a replay |
 //! | [`transform`] | [`Transform`]: what is done to objects before they are cached |
 //! | [`metrics`] | [`Metrics`]: counters |
-//! | [`caches`] | the other caches of client-go, and where its names are here |
 //! | [`key`], [`version`] | names of objects, revisions |
 
-pub mod caches;
 pub mod delta;
 pub mod events;
 pub mod factory;

@@ -1,7 +1,6 @@
 //! Informers against servers that misbehave, and against servers that do not.
 
 mod buffers;
-mod caches;
 mod cluster;
 mod cut;
 mod embedded;
