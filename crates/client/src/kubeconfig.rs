@@ -1,4 +1,4 @@
-//! Kubeconfig files and credentials: kube-client's, and what it lacks.
+//! Kubeconfig files and credentials: how kube-client compares with client-go.
 //!
 //! [`kube::Config`] reads kubeconfig files, merges the files of `KUBECONFIG`, and finds the service account of a pod;
 //! [`ClientOptions::connect`](crate::ClientOptions::connect) makes a client of it:
@@ -14,57 +14,56 @@
 //! # }
 //! ```
 //!
-//! This page holds it against what client-go does, for kube 5.0. Rules have the names of the specification; those marked
-//! with a star are held true by tests of this crate.
+//! This page compares it with client-go, for kube 5.0. Rows marked with a star are checked by tests of this crate.
 //!
 //! # The same
 //!
-//! - Files: `KUBECONFIG` as a list, empty entries skipped, or `~/.kube/config`; an empty file is an empty configuration (CC-1,
-//!   CC-4\*).
-//! - Merging: the first file wins, whole entries at a time (CC-2\*).
-//! - Relative paths are relative to their file, commands of plugins with a separator included (CC-3).
-//! - Context, cluster and user can be chosen by name (CC-5).
-//! - Token files are read again within a minute; one that has vanished leaves the last token in place (RE-16).
-//! - Plugins: `KUBERNETES_EXEC_INFO` with the cluster if wanted, tokens and certificates, refresh before expiry (EX-1); not
-//!   asked where there is a token or a password already (EX-3).
-//! - The certificate authority of a pod is read again when its file changes (RE-15).
+//! - Files: `KUBECONFIG` is a list whose empty entries are skipped, or `~/.kube/config`; an empty file is an empty
+//!   configuration.\*
+//! - Merging: the first file wins, whole entries at a time.\*
+//! - Relative paths are relative to their file, including commands of plugins that contain a separator.
+//! - Context, cluster and user can be chosen by name.
+//! - Token files are reread within a minute; the last token stays in use if the file disappears.
+//! - Plugins get `KUBERNETES_EXEC_INFO`, with the cluster if requested; tokens and certificates are refreshed before they
+//!   expire. Plugins are not called where there is a token or a password.
+//! - The certificate authority of a pod is reread when its file changes.
 //!
 //! # Different
 //!
-//! | rule | client-go | kube |
+//! | subject | client-go | kube |
 //! |---|---|---|
-//! | CC-1\* | a missing file of `KUBECONFIG` is skipped | is an error |
-//! | CC-2 | `extensions` merge by name | the first file's list wins as a whole |
-//! | CC-4\* | the same name twice in a file is an error | the first one counts |
-//! | CC-5\* | a user that is chosen by name and is not there is an error | nobody in particular, no error |
-//! | CC-6 | server, CA, token and so on can be overridden, with rules for what else falls then | fields of [`kube::Config`] can be set, without such rules |
-//! | CC-7\* | credentials go to `https` servers only | to any |
-//! | CC-7\* | a token together with a password is an error | the password wins |
-//! | CC-7 | a token beside a token file is used first, the file later | the token, for ever |
-//! | CC-7\* | impersonated groups without a user are an error | are sent; the server refuses |
-//! | CC-8\* | plugins need a command, an `apiVersion` and an `interactiveMode` | a command |
-//! | CC-9 | in a pod, if there is no kubeconfig | in a pod, if the kubeconfig cannot be used for whatever reason |
-//! | CC-10 | the namespace of a pod is `POD_NAMESPACE`, or that of its account | that of its account; if there is none, an error |
-//! | CC-10 | a kubeconfig without a namespace uses that of the pod | `default` |
-//! | RE-13 | `NO_PROXY` is about the server | is compared with the address of the proxy |
-//! | RE-16\* | white space around a token in a file is cut off | stays, and a line break at the end makes requests fail |
-//! | RE-16 | a request that has an `Authorization` keeps it | it is replaced |
-//! | RE-19 | a pod without the CA's file works with the system's | is an error |
-//! | EX-1\* | the version that a plugin answers in must be the one that was asked for | any |
-//! | EX-2 | one credential for all clients of a process, fetched once | one for each client |
-//! | EX-3 | `Always` without a terminal is an error, `IfAvailable` looks for one | both inherit standard input |
+//! | a missing file in `KUBECONFIG`\* | is skipped | is an error |
+//! | `extensions` of several files | are merged by name | the first file's list wins |
+//! | the same name twice in a file\* | is an error | the first entry counts |
+//! | a chosen user that does not exist\* | is an error | means no user |
+//! | overriding server, CA, token and so on | also resets dependent settings | fields of [`kube::Config`] can be set, without such rules |
+//! | credentials for `http` servers\* | are not sent | are sent |
+//! | a token together with a password\* | is an error | the password wins |
+//! | a token together with a token file | the token is used first, the file later | the token is used for ever |
+//! | impersonated groups without a user\* | are an error | are sent; the server rejects them |
+//! | plugins without `apiVersion` or `interactiveMode`\* | are an error | are accepted |
+//! | the service account of a pod | is used if there is no kubeconfig | is used if the kubeconfig cannot be used for any reason |
+//! | the namespace of a pod | is `POD_NAMESPACE`, or that of its account | is that of its account, or an error |
+//! | a kubeconfig without a namespace | uses that of the pod | uses `default` |
+//! | `NO_PROXY` | applies to the server | is compared with the address of the proxy |
+//! | white space around a token in a file\* | is trimmed | stays; a trailing newline makes requests fail |
+//! | a request with an `Authorization` header | keeps it | loses it |
+//! | a pod without the CA's file | uses the system's roots | is an error |
+//! | the version of a plugin's response\* | must be the requested one | may be any |
+//! | credentials of plugins | are shared by all clients of a process | are fetched for each client |
+//! | `interactiveMode: Always` without a terminal | is an error | inherits standard input |
 //!
 //! # Missing
 //!
-//! - Writing kubeconfig files, locks, and credentials that plugins of old wanted stored (CC-12).
-//! - Timeouts by override (CC-11): [`ClientOptions::timeout`](crate::ClientOptions::timeout).
-//! - A 401 fetches no new credential, neither from a plugin nor from a token file (EX-2, RE-16): make a new client. A token
-//!   from a plugin that has no expiry is used for ever.
-//! - Certificates of clients are read once: neither files nor plugins renew them under way (RE-15, EX-2). A client whose
-//!   certificate a plugin gave says [until when](kube::Client::valid_until) it is good.
-//! - The CA's file of a kubeconfig is read once (RE-15).
-//! - Installation hints of plugins, and a policy which plugins may be run (EX-3).
-//! - A lock against plugins that take long: they run on the thread that asked, and block it.
-//! - HTTP/2, and with it pings that notice a dead connection (RE-12): kube speaks HTTP/1.1. Set
+//! - Writing and locking kubeconfig files.
+//! - A timeout as an override: use [`ClientOptions::timeout`](crate::ClientOptions::timeout).
+//! - New credentials after a 401, whether from a plugin or from a token file: create a new client. A token without an expiry
+//!   that came from a plugin is used for ever.
+//! - Renewal of client certificates. A client whose certificate came from a plugin knows
+//!   [until when](kube::Client::valid_until) it is valid.
+//! - Rereading the CA file of a kubeconfig.
+//! - Installation hints of plugins, and a policy for which plugins may run.
+//! - Running plugins without blocking the calling thread.
+//! - HTTP/2, and pings that detect a dead connection: kube speaks HTTP/1.1. Set
 //!   [`read_timeout`](kube::Config::read_timeout), or watch for silence as informers do.
-//! - Compressed answers (RE-20), unless kube's feature `gzip` is on. Watches always ask not to be compressed.
+//! - Compressed responses, unless kube's feature `gzip` is on. Watches always ask not to be compressed.

@@ -90,8 +90,6 @@ impl From<&ObjectKey> for Key {
 mod tests {
     use super::*;
 
-    // K-7
-    // K-1, K-7
     #[test]
     fn a_key_is_namespace_and_name_or_the_name_alone() {
         assert_eq!(Key::new(Some("ns"), "a").as_str(), "ns/a");
@@ -99,7 +97,6 @@ mod tests {
         assert_eq!(Key::new(Some(""), "a").as_str(), "a");
     }
 
-    // K-2
     #[test]
     fn a_key_splits_into_one_or_two_parts() {
         let key = Key::parse("ns/a").unwrap();

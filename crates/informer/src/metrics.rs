@@ -366,7 +366,6 @@ fn shown_version(version: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    // ST-9
     #[test]
     fn a_revision_is_shown_by_its_last_fifteen_digits() {
         assert_eq!(shown_version("42"), Some(42));

@@ -16,7 +16,6 @@ fn is_number(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    // K-8
     #[test]
     fn versions_compare_by_length_and_then_by_digits() {
         assert_eq!(compare("9", "10"), Some(Ordering::Less));

@@ -1,4 +1,4 @@
-//! Groups and resources out of aggregated discovery, where one document has all of them (DI-5).
+//! Groups and resources out of aggregated discovery, where one document has all of them.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     APIGroup, APIResource, APIResourceList, GroupVersionForDiscovery,
@@ -11,7 +11,7 @@ use kubewright_machinery::gvk::GroupVersion;
 use super::Discovered;
 use crate::error::Error;
 
-/// Aggregated discovery first, what there was before it second (DI-2).
+/// Aggregated discovery first, what there was before it second.
 pub const ACCEPT: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 

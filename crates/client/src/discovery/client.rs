@@ -20,10 +20,10 @@ use crate::{
     rest::{Answer, RestClient, path},
 };
 
-/// How long one request may take (DI-1).
+/// How long one request may take.
 const TIMEOUT: Duration = Duration::from_secs(32);
 
-/// How often discovery is tried when some groups fail (DI-1).
+/// How often discovery is tried when some groups fail.
 const TRIES: usize = 2;
 
 /// Asks the server what it has: in two requests, or from servers that know no aggregated discovery in one for every
@@ -85,7 +85,7 @@ impl DiscoveryClient {
             .object()
     }
 
-    /// Whether the server has a resource (DI-9).
+    /// Whether the server has a resource.
     pub async fn is_enabled(&self, resource: &GroupVersionResource) -> Result<bool> {
         match self.resources(&resource.group_version()).await {
             Ok(list) => Ok(list.resources.iter().any(|r| r.name == resource.resource)),
@@ -129,7 +129,6 @@ impl DiscoveryClient {
             .map_err(|_| Error::TimedOut(TIMEOUT))?
     }
 
-    /// DI-3, DI-4
     async fn once(&self) -> Result<Part> {
         let mut part = self.core().await?;
         let apis = self.apis().await?;
@@ -199,7 +198,6 @@ impl Discovery for DiscoveryClient {
         let path = path::of_group_version(version);
         match self.get(&path, aggregated::ACCEPT_LEGACY).await {
             Ok(answer) => answer.object(),
-            // DI-8
             Err(error) if error.is_not_found() && version.to_string() == "v1" => {
                 Ok(APIResourceList {
                     group_version: version.to_string(),
@@ -210,7 +208,6 @@ impl Discovery for DiscoveryClient {
         }
     }
 
-    /// DI-6
     async fn discover(&self) -> Result<Discovered> {
         let mut tried = 0;
         loop {

@@ -3,7 +3,7 @@
 //! The files are those of kubectl: `servergroups.json`, and `<group>/<version>/serverresources.json`. A file counts as long
 //! as it is younger than the time to live; after [`invalidate`](Discovery::invalidate) only files that this cache wrote
 //! count. Files are written beside their place and then renamed, so nobody reads half of one. What is undecodable, empty or
-//! failed is as if it were not there, and a disk that cannot be written to costs nothing but the cache (DI-11).
+//! failed is as if it were not there, and a disk that cannot be written to costs nothing but the cache.
 
 use std::{
     collections::HashSet,

@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use super::{Discovered, Discovery};
 use crate::error::{Error, Result};
 
-/// Remembers what another [`Discovery`] has learned (DI-10).
+/// Remembers what another [`Discovery`] has learned.
 pub struct MemoryCache<D> {
     source: D,
     known: Mutex<Option<Known>>,

@@ -92,7 +92,7 @@ impl Discovered {
             .find(|list| list.group_version == name)
     }
 
-    /// Every resource once, in the version the server prefers, or the first that has it. No subresources (DI-7).
+    /// Every resource once, in the version the server prefers, or the first that has it. No subresources.
     pub fn preferred(&self) -> Vec<APIResourceList> {
         let mut chosen: BTreeMap<GroupResource, String> = BTreeMap::new();
         for (group, version, list) in self.by_version() {
@@ -127,7 +127,7 @@ impl Discovered {
         lists
     }
 
-    /// The resources of a category, such as `all`; none if there is no such category (RM-7).
+    /// The resources of a category, such as `all`; none if there is no such category.
     pub fn in_category(&self, category: &str) -> BTreeSet<GroupResource> {
         let mut found = BTreeSet::new();
         for (group, _, list) in self.by_version() {

@@ -41,7 +41,6 @@ fn names(list: &APIResourceList) -> Vec<&str> {
         .collect()
 }
 
-/// DI-5
 #[test]
 fn a_stale_version_has_failed_and_cannot_be_preferred() {
     let found = found();
@@ -60,7 +59,6 @@ fn a_stale_version_has_failed_and_cannot_be_preferred() {
     );
 }
 
-/// DI-5
 #[test]
 fn a_resource_without_a_kind_is_none_and_may_have_subresources() {
     let found = found();
@@ -80,7 +78,6 @@ fn a_resource_without_a_kind_is_none_and_may_have_subresources() {
     assert!(!list.resources[2].namespaced);
 }
 
-/// DI-7
 #[test]
 fn every_resource_is_preferred_once() {
     let found = found();
@@ -97,7 +94,6 @@ fn every_resource_is_preferred_once() {
     );
 }
 
-/// DI-2
 #[test]
 fn the_content_type_tells_aggregated_discovery() {
     for (content_type, is) in [

@@ -77,7 +77,7 @@ impl Form<PartialObjectMeta> for MetadataOnly {
     const LIST: &'static str =
         "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-    /// MD-1: a server that does not know how to leave the rest away sends whole objects. Their metadata will do, if they
+    /// A server that does not know how to leave the rest away sends whole objects. Their metadata will do, if they
     /// are objects at all.
     fn settle(mut object: PartialObjectMeta, _: Option<&ListHead>) -> Result<PartialObjectMeta> {
         let types = object.types.as_ref();
@@ -108,7 +108,6 @@ mod tests {
 
     use super::*;
 
-    /// MD-1
     #[test]
     fn whole_objects_will_do_for_metadata_and_other_things_will_not() {
         let settle = |json| {

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::{ObjectClient, form::Form};
 use crate::error::Result;
 
-/// How many items a page has unless the parameters say otherwise (PG-1).
+/// How many items a page has unless the parameters say otherwise.
 pub const PAGE_SIZE: u32 = 500;
 
 /// The pages of a list.
@@ -45,7 +45,6 @@ where
             match pages.next().await {
                 Ok(Some(page)) => whole.items.extend(page.items),
                 Ok(None) => break,
-                // PG-6
                 Err(error) if error.is_expired() => {
                     let mut at_once = params.clone();
                     at_once.limit = None;
@@ -75,7 +74,7 @@ where
         let token = page.metadata.continue_.as_deref().unwrap_or_default();
         if !token.is_empty() {
             let mut next = params.continue_token(token);
-            // PG-5: the token says which revision it is.
+            // The token says which revision it is.
             next.resource_version = None;
             next.version_match = None;
             self.params = Some(next);

@@ -93,7 +93,6 @@ where
 
     /// Server-side apply: makes the object of that name what this one says, and owns what it says.
     pub async fn apply(&self, params: &PatchParams, object: &T) -> Result<T> {
-        // DY-4
         if object
             .meta()
             .managed_fields

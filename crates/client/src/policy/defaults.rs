@@ -187,7 +187,6 @@ mod tests {
         }
     }
 
-    /// RE-18
     #[test]
     fn a_user_agent_names_program_and_platform() {
         let agent = user_agent("shop", "1.2");

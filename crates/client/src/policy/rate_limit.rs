@@ -1,6 +1,6 @@
 //! [`RateLimitLayer`]: every attempt has to pass a [`TokenBucket`].
 //!
-//! The first attempt of a watch takes no token (RE-2): watches are few and long, and a cache that starts should not queue
+//! The first attempt of a watch takes no token: watches are few and long, and a cache that starts should not queue
 //! behind what it is meant to replace.
 
 use std::{

@@ -1,6 +1,6 @@
 //! [`RetryLayer`]: tries again when the server asks for it, or when a read met a broken connection.
 //!
-//! Tried again (RE-3) is what was answered with 429 or 5xx *and* a `Retry-After` in seconds, after that time, whatever the
+//! Tried again is what was answered with 429 or 5xx *and* a `Retry-After` in seconds, after that time, whatever the
 //! verb: the server has not acted on it. A broken connection is tried again after one second, for GET only. A body that
 //! cannot be had twice is sent once.
 
@@ -23,7 +23,7 @@ pub(super) const DEFAULT_RETRIES: u32 = 10;
 /// How long to wait after a broken connection.
 const AFTER_A_BREAK: Duration = Duration::from_secs(1);
 
-/// An answer of at most this size is read to its end, so that the connection can be used again (RE-4).
+/// An answer of at most this size is read to its end, so that the connection can be used again.
 const DRAINED: usize = 2 << 10;
 
 /// Tries again, as often as it was told at most.

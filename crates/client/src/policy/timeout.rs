@@ -162,7 +162,6 @@ mod tests {
         Request::get(uri).body(()).unwrap()
     }
 
-    /// RE-7
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_does_not_come_is_given_up() {
         let silent =

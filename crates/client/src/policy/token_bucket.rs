@@ -119,7 +119,6 @@ mod tests {
 
     const TENTH: Duration = Duration::from_millis(100);
 
-    /// FC-1
     #[tokio::test(start_paused = true)]
     async fn the_burst_is_free_and_the_rest_waits_in_turn() {
         let bucket = TokenBucket::new(10.0, 3);
@@ -133,7 +132,6 @@ mod tests {
         assert_eq!(began.elapsed().as_millis(), 200);
     }
 
-    /// FC-1
     #[tokio::test(start_paused = true)]
     async fn a_token_after_the_deadline_is_refused_at_once() {
         let bucket = TokenBucket::new(1.0, 1);

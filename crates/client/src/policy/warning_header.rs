@@ -100,7 +100,6 @@ mod tests {
         (code, agent.to_owned(), text.to_owned())
     }
 
-    /// RE-10
     #[test]
     fn warnings_are_read_from_every_header() {
         assert_eq!(

@@ -163,7 +163,6 @@ fn is_for_people(warning: &Warning) -> bool {
 mod tests {
     use super::*;
 
-    /// RE-10
     #[test]
     fn the_same_warning_is_passed_on_once() {
         let heard = Arc::new(Mutex::new(Vec::new()));

@@ -112,7 +112,6 @@ pub(crate) async fn read(body: Body, bound: usize) -> Result<Bytes> {
 mod tests {
     use super::*;
 
-    /// RE-9
     #[test]
     fn a_failure_in_a_good_answer_is_a_failure() {
         let answer = |body: &'static str| Answer {

@@ -68,7 +68,6 @@ pub fn segment(what: &str, value: &str) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// DY-1
     #[test]
     fn a_resource_has_its_path() {
         let path = |group, namespace| {
@@ -82,7 +81,6 @@ mod tests {
         );
     }
 
-    /// DY-2
     #[test]
     fn names_that_would_climb_are_refused() {
         for name in [".", "..", "a/b", "a%2fb"] {

@@ -1,4 +1,4 @@
-//! Refusals: what is no answer, as a `Status` (RE-9).
+//! Refusals: what is no answer, as a `Status`.
 //!
 //! All requests of this crate pass [`send`], whether their answer is read at once or while it arrives.
 
@@ -68,7 +68,7 @@ pub(crate) async fn send(
     })
 }
 
-/// The `Status` of a refusal: the one in the body, or one made of the code and the text (RE-9).
+/// The `Status` of a refusal: the one in the body, or one made of the code and the text.
 fn refusal(method: &Method, code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
     let retry_after: u32 = text_of(headers, header::RETRY_AFTER).parse().unwrap_or(0);
     if let Some(mut status) = failure(body) {
@@ -203,7 +203,6 @@ mod tests {
         )
     }
 
-    /// RE-9
     #[test]
     fn a_refusal_without_a_status_gets_one() {
         let status = refused(Method::GET, 503, "text/plain", "upstream gone\n");
@@ -238,7 +237,6 @@ mod tests {
         );
     }
 
-    /// RE-9
     #[test]
     fn the_status_of_the_server_wins() {
         let body = r#"{"kind":"Status","status":"Failure","reason":"Odd","message":"because"}"#;

@@ -72,7 +72,7 @@ impl RestRequest {
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         let namespace = namespace.into();
         if namespace.is_empty() {
-            // RE-8: all namespaces can be listed and watched; nothing can be made or named there.
+            // All namespaces can be listed and watched; nothing can be made or named there.
             self.namespace = Some(namespace);
             return self;
         }
@@ -272,7 +272,6 @@ impl RestRequest {
         Ok(path)
     }
 
-    /// RE-8
     fn preflight(&self) -> Result<()> {
         if self.namespace.as_deref() != Some("") {
             return Ok(());

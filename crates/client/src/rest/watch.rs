@@ -35,7 +35,7 @@ impl<T> Stream for Watch<T> {
 
 /// Sends a watch. `settle` has the last word on every object.
 ///
-/// RE-6: a connection that breaks before the watch has begun is a watch that has ended: whoever watches goes on from where
+/// A connection that breaks before the watch has begun is a watch that has ended: whoever watches goes on from where
 /// they were.
 pub(crate) async fn open<T, F>(
     client: &kube::Client,

@@ -2,7 +2,7 @@
 //!
 //! It discovers when it is asked for the first time, and again whenever something is unknown: a CRD that was made a moment
 //! ago is found. Those who ask at the same time wait for the same discovery; what was unknown then stays unknown for
-//! [a while](DiscoveryRestMapper::forget_misses_after), so a kind that is not there does not keep the server busy (RM-5).
+//! [a while](DiscoveryRestMapper::forget_misses_after), so a kind that is not there does not keep the server busy.
 
 mod snapshot;
 
@@ -138,7 +138,7 @@ impl DiscoveryRestMapper {
         .await
     }
 
-    /// The resources of a category, such as `all` (RM-7).
+    /// The resources of a category, such as `all`.
     pub async fn category(&self, name: &str) -> Result<Vec<GroupResource>> {
         Ok(self.snapshot().await?.category(name).to_vec())
     }

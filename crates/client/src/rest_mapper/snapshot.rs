@@ -11,11 +11,11 @@ use kubewright_machinery::{
 use crate::{discovery::Discovered, error::Error};
 
 /// What discovery found. The order is that of preference: the core group, then the groups as the server orders them, of
-/// each the preferred version and then the others (RM-3).
+/// each the preferred version and then the others.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     mapper: StaticRestMapper,
-    /// Kinds that are not in discovery and are understood all the same (RM-1): in lower case, and those of lists.
+    /// Kinds that are not in discovery and are understood all the same: in lower case, and those of lists.
     other_kinds: StaticRestMapper,
     categories: BTreeMap<String, Vec<GroupResource>>,
     failures: BTreeMap<GroupVersion, Error>,
@@ -131,7 +131,7 @@ impl RestMapper for Snapshot {
         found.or_else(|error| self.other_kinds.mapping(kind, versions).map_err(|_| error))
     }
 
-    /// RM-6: a full name wins over short ones, and of short ones the first.
+    /// A full name wins over short ones, and of short ones the first.
     fn mappings_for(
         &self,
         partial: &GroupVersionResource,

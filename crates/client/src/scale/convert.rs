@@ -1,4 +1,4 @@
-//! `Scale` from version to version (SC-1).
+//! `Scale` from version to version.
 //!
 //! `autoscaling/v1` has its selector as text. The older ones, `extensions/v1beta1`, `apps/v1beta1` and `apps/v1beta2`, have
 //! it as text in `targetSelector` and, where it is that simple, as labels in `selector`.
@@ -101,7 +101,6 @@ mod tests {
         })
     }
 
-    /// SC-1
     #[test]
     fn older_versions_become_v1() {
         let selector = |status| to_v1(old(status)).unwrap().status.unwrap().selector;
@@ -112,7 +111,6 @@ mod tests {
         assert_eq!(selector(json!({"replicas": 1})), None);
     }
 
-    /// SC-1
     #[test]
     fn v1_becomes_what_the_server_has() {
         let scale = to_v1(old(json!({"replicas": 1, "targetSelector": "a=1"}))).unwrap();

@@ -186,7 +186,6 @@ mod tests {
 
     use super::*;
 
-    /// SC-1
     #[test]
     fn the_entry_says_which_scale_it_takes_or_its_parent_does() {
         let entry = |name: &str, group: Option<&str>, version: Option<&str>| APIResource {

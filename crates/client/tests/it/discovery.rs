@@ -36,7 +36,6 @@ fn versions(found: &Discovered) -> Vec<String> {
         .collect()
 }
 
-/// DI-2, DI-4
 #[tokio::test]
 async fn both_ways_of_asking_find_the_same() {
     let target = Target::start().await;
@@ -66,7 +65,6 @@ async fn a_server_tells_about_itself() {
             .await
             .unwrap()
     };
-    // DI-9
     assert!(enabled("apps", "v1", "deployments").await);
     assert!(!enabled("apps", "v1", "nothings").await);
     assert!(!enabled("nothing", "v1", "deployments").await);
@@ -83,7 +81,7 @@ async fn a_server_tells_about_itself() {
     target.clean_up().await;
 }
 
-/// DI-4: one pair of requests, where the server can.
+/// One pair of requests, where the server can.
 #[tokio::test]
 async fn aggregated_discovery_takes_two_requests() {
     let front = Front::start().await;
@@ -111,7 +109,7 @@ async fn aggregated_discovery_takes_two_requests() {
     );
 }
 
-/// DI-4: resources count only if both halves have them.
+/// Resources count only if both halves have them.
 #[tokio::test]
 async fn half_an_aggregated_answer_falls_back() {
     let front = Front::start().await;
@@ -134,7 +132,6 @@ async fn half_an_aggregated_answer_falls_back() {
     assert!(front.seen().contains(&"GET /apis/apps/v1".to_owned()));
 }
 
-/// DI-3
 #[tokio::test]
 async fn a_missing_core_group_is_fine_and_missing_groups_are_not() {
     let front = Front::start().await;
@@ -169,7 +166,7 @@ async fn a_missing_core_group_is_fine_and_missing_groups_are_not() {
     );
 }
 
-/// DI-5, DI-6: an aggregated API that is down is marked stale.
+/// An aggregated API that is down is marked stale.
 #[tokio::test]
 async fn a_broken_aggregated_api_is_named_and_the_rest_is_there() {
     let front = Front::start().await;
@@ -202,7 +199,7 @@ async fn a_broken_aggregated_api_is_named_and_the_rest_is_there() {
     );
 }
 
-/// DI-6: the same, asked version by version.
+/// The same, asked version by version.
 #[tokio::test]
 async fn a_version_that_does_not_answer_is_named_and_the_rest_is_there() {
     let front = Front::start().await;
@@ -231,7 +228,6 @@ async fn a_version_that_does_not_answer_is_named_and_the_rest_is_there() {
     assert_eq!(asked, 2);
 }
 
-/// DI-8
 #[tokio::test]
 async fn the_core_version_may_be_empty_and_no_version_is_a_mistake() {
     let front = Front::start().await;
@@ -252,7 +248,6 @@ async fn the_core_version_may_be_empty_and_no_version_is_a_mistake() {
     assert!(matches!(nothing, Err(Error::Request(_))));
 }
 
-/// DI-1
 #[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_answer_is_given_up() {
     let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
@@ -266,7 +261,7 @@ async fn a_server_that_does_not_answer_is_given_up() {
     );
 }
 
-/// DI-2: whatever a server sends, there is an answer.
+/// Whatever a server sends, there is an answer.
 #[tokio::test]
 async fn nonsense_is_an_error() {
     let front = Front::start().await;

@@ -1,4 +1,4 @@
-//! Discovery that outlives the process (DI-11).
+//! Discovery that outlives the process.
 
 use std::{
     fs,
@@ -64,7 +64,6 @@ fn cache(front: &Front, dir: &Dir) -> DiskCache<MemoryCache<DiscoveryClient>> {
     DiskCache::new(live, &dir.0, HOUR)
 }
 
-// DI-11, DI-13
 #[tokio::test]
 async fn another_process_needs_no_server() {
     let (front, dir) = (Front::start().await, Dir::new());
@@ -93,7 +92,6 @@ async fn another_process_needs_no_server() {
     assert_eq!(front.seen(), [""; 0]);
 }
 
-// DI-11
 #[tokio::test]
 async fn files_grow_old() {
     let (front, dir) = (Front::start().await, Dir::new());
@@ -149,7 +147,6 @@ async fn files_and_directories_are_for_owner_and_group() {
     }
 }
 
-// DI-11
 #[tokio::test]
 async fn nonsense_in_a_file_is_as_if_it_were_not_there() {
     let (front, dir) = (Front::start().await, Dir::new());
@@ -165,7 +162,6 @@ async fn nonsense_in_a_file_is_as_if_it_were_not_there() {
     }
 }
 
-// DI-11
 #[tokio::test]
 async fn failures_are_not_kept() {
     let (front, dir) = (Front::start().await, Dir::new());

@@ -94,7 +94,6 @@ async fn a_kind_is_found_through_the_mapper() {
     target.clean_up().await;
 }
 
-/// DY-2
 #[tokio::test]
 async fn names_are_checked_before_anything_is_sent() {
     let target = Target::start().await;

@@ -62,7 +62,6 @@ fn file(name: &str, content: &str) -> PathBuf {
     path
 }
 
-/// CC-1, CC-4
 #[test]
 fn a_missing_file_is_an_error_and_an_empty_one_is_not() {
     assert!(Kubeconfig::read_from("/nowhere/at/all").is_err());
@@ -71,7 +70,6 @@ fn a_missing_file_is_an_error_and_an_empty_one_is_not() {
     fs::remove_file(empty).unwrap();
 }
 
-/// CC-2
 #[test]
 fn the_first_file_wins_whole_entries_at_a_time() {
     let first = kubeconfig(&json!({"token": "one"}));
@@ -83,14 +81,12 @@ fn the_first_file_wins_whole_entries_at_a_time() {
     );
 }
 
-/// CC-4
 #[test]
 fn the_same_name_twice_is_no_error() {
     let twice = "users: [{name: u, user: {token: one}}, {name: u, user: {token: two}}]";
     assert!(Kubeconfig::from_yaml(twice).is_ok());
 }
 
-/// CC-5
 #[tokio::test]
 async fn a_user_that_is_not_there_is_nobody() {
     let options = KubeConfigOptions {
@@ -104,7 +100,6 @@ async fn a_user_that_is_not_there_is_nobody() {
     assert!(config.auth_info.token.is_none());
 }
 
-/// CC-7
 #[tokio::test]
 async fn credentials_go_to_any_server_and_the_password_wins() {
     let sent = sent_by(&json!({"token": "one", "username": "me", "password": "pw"})).await;
@@ -123,7 +118,6 @@ async fn credentials_go_to_any_server_and_the_password_wins() {
     );
 }
 
-/// RE-16
 #[tokio::test]
 async fn a_line_break_in_a_token_file_is_part_of_the_token() {
     let path = file("token", "one\n");
@@ -133,7 +127,6 @@ async fn a_line_break_in_a_token_file_is_part_of_the_token() {
     fs::remove_file(path).unwrap();
 }
 
-/// CC-8, EX-1
 #[cfg(unix)]
 #[tokio::test]
 async fn a_plugin_may_leave_out_its_version_and_answer_in_another() {

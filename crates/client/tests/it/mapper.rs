@@ -1,4 +1,4 @@
-//! From kinds to resources, on a server that changes (RM-5).
+//! From kinds to resources, on a server that changes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -76,7 +76,6 @@ async fn built_in_kinds_and_resources_are_found() {
     target.clean_up().await;
 }
 
-// RM-5
 #[tokio::test]
 async fn a_kind_that_appears_is_found() {
     let front = Front::start().await;
@@ -108,7 +107,6 @@ async fn a_kind_that_appears_is_found() {
     assert_eq!(mapping.kind.kind, "Cart");
 }
 
-// RM-5
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_is_not_there_does_not_keep_the_server_busy() {
     let front = Front::start().await;
@@ -127,7 +125,6 @@ async fn a_kind_that_is_not_there_does_not_keep_the_server_busy() {
     assert_eq!(front.seen().len(), 2);
 }
 
-// RM-5
 #[tokio::test]
 async fn those_who_ask_at_the_same_time_wait_for_one_discovery() {
     let front = Front::start().await;
@@ -156,7 +153,7 @@ async fn a_group_that_could_not_be_discovered_is_the_reason() {
         json
     });
     let mapper = mapper(front.client());
-    // RM-4: what is known is known.
+    // What is known is known.
     assert!(
         mapper
             .mapping(&GroupKind::new("apps", "Deployment"), &[])

@@ -1,4 +1,4 @@
-//! Discovery that is remembered (DI-10).
+//! Discovery that is remembered.
 
 use kubewright_client::{
     DiscoveryClient,
@@ -12,7 +12,6 @@ fn apps() -> GroupVersion {
     GroupVersion::new("apps", "v1")
 }
 
-// DI-10
 #[tokio::test]
 async fn the_server_is_asked_once() {
     let front = Front::start().await;
@@ -32,7 +31,6 @@ async fn the_server_is_asked_once() {
     assert_eq!(front.seen().len(), 2);
 }
 
-// DI-10
 #[tokio::test]
 async fn what_is_unknown_is_not_asked_for() {
     let front = Front::start().await;
@@ -44,7 +42,6 @@ async fn what_is_unknown_is_not_asked_for() {
     assert_eq!(front.seen(), [""; 0]);
 }
 
-// DI-10
 #[tokio::test]
 async fn what_failed_for_the_moment_is_asked_for_again() {
     let front = Front::start().await;
@@ -62,7 +59,6 @@ async fn what_failed_for_the_moment_is_asked_for_again() {
     assert_eq!(front.seen(), ["GET /apis/apps/v1"]);
 }
 
-// DI-10
 #[tokio::test]
 async fn what_failed_for_good_stays_failed() {
     let front = Front::start().await;

@@ -18,7 +18,6 @@ fn maps() -> GroupVersionResource {
     GroupVersionResource::new("", "v1", "configmaps")
 }
 
-/// MD-1
 #[tokio::test]
 async fn every_verb_answers_with_metadata() {
     let target = Target::start().await;
@@ -64,7 +63,6 @@ async fn every_verb_answers_with_metadata() {
     target.clean_up().await;
 }
 
-/// MD-1
 #[tokio::test]
 async fn a_server_that_sends_whole_objects_will_do() {
     let front = Front::start().await;

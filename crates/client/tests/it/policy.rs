@@ -37,7 +37,7 @@ fn unknown_field(name: &str) -> serde_json::Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "odd": 1})
 }
 
-/// RE-3: the server's 429 with its Retry-After, for a write.
+/// The server's 429 with its Retry-After, for a write.
 #[tokio::test(start_paused = true)]
 async fn a_busy_server_gets_the_time_it_asks_for() {
     let front = Front::start().await;
@@ -71,7 +71,7 @@ async fn without_retries_the_refusal_says_when() {
     assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
 }
 
-/// RE-7: one limit over all attempts.
+/// One limit over all attempts.
 #[tokio::test(start_paused = true)]
 async fn the_time_limit_covers_all_attempts() {
     let front = Front::start().await;
@@ -93,7 +93,6 @@ async fn the_time_limit_covers_all_attempts() {
     assert_eq!((began.elapsed().as_secs(), front.seen().len()), (20, 3));
 }
 
-/// RE-1, RE-2
 #[tokio::test(start_paused = true)]
 async fn a_rate_limit_is_off_until_asked_for_and_then_holds_for_the_client() {
     let front = Front::start().await;
@@ -117,7 +116,6 @@ async fn a_rate_limit_is_off_until_asked_for_and_then_holds_for_the_client() {
     );
 }
 
-/// RE-2
 #[tokio::test(start_paused = true)]
 async fn a_watch_begins_without_a_token_and_a_retry_takes_one() {
     let front = Front::start().await;
@@ -138,7 +136,7 @@ async fn a_watch_begins_without_a_token_and_a_retry_takes_one() {
     assert_eq!(began.elapsed().as_secs(), 11);
 }
 
-/// FC-1: no waiting for a token that comes after the end.
+/// No waiting for a token that comes after the end.
 #[tokio::test(start_paused = true)]
 async fn a_token_that_comes_too_late_is_not_waited_for() {
     let front = Front::start().await;
@@ -153,7 +151,6 @@ async fn a_token_that_comes_too_late_is_not_waited_for() {
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
 
-/// RE-10
 #[tokio::test]
 async fn warnings_reach_the_handler() {
     let target = Target::start().await;
@@ -179,7 +176,7 @@ async fn warnings_reach_the_handler() {
     target.clean_up().await;
 }
 
-/// RE-10: with refusals and with watches, too.
+/// With refusals and with watches, too.
 #[tokio::test(start_paused = true)]
 async fn every_final_answer_may_warn() {
     let front = Front::start().await;
@@ -256,7 +253,6 @@ async fn writes_say_who_and_how_strictly() {
     target.clean_up().await;
 }
 
-/// RE-18
 #[tokio::test]
 async fn requests_say_who_is_calling() {
     let front = Front::start().await;
@@ -285,7 +281,6 @@ async fn the_client_keeps_its_namespace() {
     );
 }
 
-/// RE-11
 #[tokio::test(start_paused = true)]
 async fn requests_are_measured_under_the_names_of_client_go() {
     let front = Front::start().await;
@@ -331,7 +326,7 @@ async fn requests_are_measured_under_the_names_of_client_go() {
     assert!(metrics.to_string().contains(counted));
 }
 
-/// RE-11: nobody answered.
+/// Nobody answered.
 #[tokio::test]
 async fn a_request_without_an_answer_is_counted_with_its_host() {
     let metrics = Arc::new(ClientMetrics::default());

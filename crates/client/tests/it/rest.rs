@@ -146,7 +146,6 @@ async fn an_answer_can_be_read_in_chunks() {
     target.clean_up().await;
 }
 
-/// RE-8, DY-2
 #[tokio::test]
 async fn what_makes_no_sense_is_not_sent() {
     let front = Front::start().await;
@@ -205,7 +204,6 @@ async fn what_makes_no_sense_is_not_sent() {
     assert_eq!(front.seen(), ["GET /api/v1/pods"]);
 }
 
-/// RE-7
 #[tokio::test(start_paused = true)]
 async fn a_time_limit_holds_and_the_server_is_told() {
     let front = Front::start().await;
@@ -237,7 +235,6 @@ async fn a_time_limit_holds_and_the_server_is_told() {
     );
 }
 
-/// RE-9
 #[tokio::test]
 async fn a_refusal_that_is_no_status_becomes_one() {
     let front = Front::start().await;
@@ -264,7 +261,6 @@ async fn a_refusal_that_is_no_status_becomes_one() {
     assert_eq!(error.code(), Some(302));
 }
 
-/// RE-6
 #[tokio::test]
 async fn a_connection_that_breaks_before_a_watch_is_a_watch_that_ended() {
     let broken = tower::service_fn(|_: http::Request<kube::client::Body>| async {

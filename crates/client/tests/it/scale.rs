@@ -7,7 +7,6 @@ use serde_json::json;
 
 use crate::target::Target;
 
-/// SC-1
 #[tokio::test]
 async fn replicas_are_read_set_and_patched() {
     let target = Target::start().await;

@@ -73,7 +73,6 @@ fn client(address: SocketAddr) -> RestClient {
     RestClient::new(ClientOptions::new().connect(config).unwrap())
 }
 
-/// RE-3
 #[tokio::test(start_paused = true)]
 async fn a_read_survives_connections_that_break() {
     let (address, count) = server(&[Fate::Close, Fate::Reset]).await;
@@ -82,7 +81,7 @@ async fn a_read_survives_connections_that_break() {
     assert_eq!(count.load(Ordering::Relaxed), 3);
 }
 
-/// RE-3: nobody knows what became of a write.
+/// Nobody knows what became of a write.
 #[tokio::test(start_paused = true)]
 async fn a_write_is_not_sent_twice() {
     for fate in [&[Fate::Close], &[Fate::Reset]] {
@@ -115,7 +114,7 @@ async fn half_an_answer_is_an_error() {
     assert_eq!(count.load(Ordering::Relaxed), 1);
 }
 
-/// RE-3: a refused connection is not a broken one.
+/// A refused connection is not a broken one.
 #[tokio::test(start_paused = true)]
 async fn nobody_listening_is_told_at_once() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

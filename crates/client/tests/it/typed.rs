@@ -124,8 +124,6 @@ async fn a_watch_goes_on_from_a_list() {
     target.clean_up().await;
 }
 
-// PG-7
-/// PG-1 to PG-5
 #[tokio::test]
 async fn a_long_list_comes_in_pages_and_item_by_item() {
     let target = Target::start().await;
@@ -217,8 +215,6 @@ async fn a_watch_that_ends_within_an_event_is_an_error() {
     );
 }
 
-// PG-7
-/// PG-6
 #[tokio::test]
 async fn pages_that_expire_end_in_one_whole_list() {
     let front = Front::start().await;
@@ -327,7 +323,6 @@ async fn the_status_is_written_by_itself() {
     target.clean_up().await;
 }
 
-/// FC-3
 #[tokio::test(start_paused = true)]
 async fn a_change_is_made_again_after_a_conflict() {
     let front = Front::start().await;
@@ -344,7 +339,6 @@ async fn a_change_is_made_again_after_a_conflict() {
     assert_eq!(front.cluster().faults().pending(), 0);
 }
 
-/// DY-4
 #[tokio::test]
 async fn what_was_read_cannot_be_applied() {
     let target = Target::start().await;

@@ -194,7 +194,7 @@ impl Writer {
         }
     }
 
-    /// Tries until it is written or given up (EV-8, EV-22). Says whether to go on.
+    /// Tries until it is written or given up. Says whether to go on.
     async fn persist(
         &self,
         write: &Write,

@@ -1,6 +1,6 @@
-//! The rules for core events: aggregate, count, limit, in this order (EV-3).
+//! The rules for core events: aggregate, count, limit, in this order.
 //!
-//! Pure: time is an argument. All three memories are bounded and forget what was not used for the longest time (EV-7).
+//! Pure: time is an argument. All three memories are bounded and forget what was not used for the longest time.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -52,7 +52,7 @@ pub(super) struct Correlator {
     counts: Lru<String, Counted>,
 }
 
-/// Budgets by source and object (EV-6).
+/// Budgets by source and object.
 pub(super) struct SpamFilter {
     limit: Option<SpamLimit>,
     budgets: Lru<String, Budget>,
@@ -118,7 +118,7 @@ impl Correlator {
         }
     }
 
-    /// From the tenth different message on, events of a group are one (EV-4). Gives the key by which it is counted.
+    /// From the tenth different message on, events of a group are one. Gives the key by which it is counted.
     fn aggregate(&mut self, event: &mut Event, occurrence: &Occurrence, now: Instant) -> String {
         let group_key = group_key(occurrence);
         let message = event.message.clone().unwrap_or_default();
@@ -146,7 +146,7 @@ impl Correlator {
         group_key
     }
 
-    /// Whether the event is known, and how often it happened (EV-5).
+    /// Whether the event is known, and how often it happened.
     fn count(&mut self, event: &mut Event, key: &String) -> bool {
         let known = self.counts.get_or_insert_with(key, Counted::default);
         let again = known.count > 0;

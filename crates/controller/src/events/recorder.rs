@@ -159,7 +159,7 @@ impl Occurrence {
     }
 }
 
-/// `<object>.<nanoseconds>`, or a uuid if that is no name (EV-1).
+/// `<object>.<nanoseconds>`, or a uuid if that is no name.
 pub(super) fn event_name(object: &str, at: Timestamp) -> String {
     let name = format!("{object}.{:x}", at.as_nanosecond());
     if is_dns1123_subdomain(&name).is_empty() {
@@ -189,7 +189,6 @@ impl fmt::Debug for Recorder {
 mod tests {
     use super::*;
 
-    /// EV-1
     #[test]
     fn an_event_is_named_after_its_object_if_that_gives_a_name() {
         let at = Timestamp::from_nanosecond(255).unwrap();

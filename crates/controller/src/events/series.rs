@@ -19,10 +19,10 @@ use super::{
     recorder::{Occurrence, truncate},
 };
 
-/// How often all series that go on are written (EV-21).
+/// How often all series that go on are written.
 pub const REFRESH: Duration = Duration::from_secs(30 * 60);
 
-/// After so long without another event a series is over, and looked for as often (EV-21).
+/// After so long without another event a series is over, and looked for as often.
 pub const FINISH: Duration = Duration::from_secs(6 * 60);
 
 /// The server's limits.
@@ -50,7 +50,7 @@ impl SeriesCache {
         Self(Lru::new(capacity))
     }
 
-    /// What a new event makes necessary (EV-20): the first is created, the second makes it a series.
+    /// What a new event makes necessary: the first is created, the second makes it a series.
     pub(super) fn observe(&mut self, occurrence: &Occurrence, now: Instant) -> Option<SeriesWrite> {
         let mut new = false;
         let entry = self.0.get_or_insert_with(&key(occurrence), || {
@@ -199,7 +199,6 @@ mod tests {
         }
     }
 
-    /// EV-20, EV-24
     #[tokio::test(start_paused = true)]
     async fn the_second_event_makes_a_series_and_further_ones_only_count() {
         let mut cache = SeriesCache::new(10);
@@ -241,7 +240,6 @@ mod tests {
         ));
     }
 
-    /// EV-21
     #[tokio::test(start_paused = true)]
     async fn what_is_quiet_for_six_minutes_is_over() {
         let mut cache = SeriesCache::new(10);

@@ -64,14 +64,14 @@ where
     {
         Ok(_) => Sent::Done,
         Err(kube::Error::Api(status)) if after_patch && status.code == 409 => {
-            // It was not there to patch and is there now: patch it next time (EV-22).
+            // It was not there to patch and is there now: patch it next time.
             Sent::Failed(kube::Error::Api(status))
         }
         Err(e) => judged(e),
     }
 }
 
-/// What is gone is created again (EV-8, EV-22).
+/// What is gone is created again.
 async fn patch<K>(client: &Client, event: &K, changes: &Value) -> Sent
 where
     K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,

@@ -136,12 +136,12 @@ impl ElectionConfig {
         Duration::from_secs(self.lease_duration.as_secs())
     }
 
-    /// How long one request may take (LE-2).
+    /// How long one request may take.
     pub(super) fn request_timeout(&self) -> Duration {
         (self.renew_deadline / 2).max(Duration::from_secs(1))
     }
 
-    /// How long a candidate waits before it tries again (LE-20).
+    /// How long a candidate waits before it tries again.
     pub(super) fn candidate_pause(&self) -> Duration {
         self.retry_period
             .mul_f64(1.0 + rand::random::<f64>() * JITTER_FACTOR)
@@ -207,7 +207,6 @@ mod tests {
         assert!(Uuid::parse_str(id).is_ok());
     }
 
-    /// LE-20
     #[test]
     fn candidates_spread_their_tries_over_two_to_four_seconds() {
         let config = ElectionConfig::new("a", "b");

@@ -89,7 +89,7 @@ impl LeaderElector {
         })
     }
 
-    /// Records changes of leadership as events about the Lease (LE-34).
+    /// Records changes of leadership as events about the Lease.
     #[must_use]
     pub fn recorder(mut self, recorder: Recorder) -> Self {
         self.recorder = Some(recorder);
@@ -116,7 +116,7 @@ impl LeaderElector {
         self.fence.clone()
     }
 
-    /// Who leads, and each change of it (LE-33).
+    /// Who leads, and each change of it.
     pub fn leadership(&self) -> watch::Receiver<Leadership> {
         self.leadership.subscribe()
     }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::{config::ElectionConfig, fence::Fence};
 use crate::health::{Check, CheckError};
 
-/// Unhealthy when this process leads, and its last renewal is longer ago than the lease and some tolerance (LE-35).
+/// Unhealthy when this process leads, and its last renewal is longer ago than the lease and some tolerance.
 /// Candidates are healthy. Cannot happen unless the elector is stuck.
 #[derive(Clone, Debug)]
 pub struct LeaderHealth {

@@ -69,7 +69,7 @@ impl LeaseLock {
     }
 
     /// Writes the record if the Lease is still the one that was read. What was read is left as it is, so that a failure
-    /// leaves no trace in it (LE-24).
+    /// leaves no trace in it.
     pub(super) async fn update(&self, read: &Lease, spec: LeaseSpec) -> Result<Lease, LockError> {
         let mut lease = read.clone();
         lease.spec = Some(spec);

@@ -21,7 +21,7 @@ impl Observed {
         Self { spec, seen: now }
     }
 
-    /// Sees the record again. Any change starts the time anew (LE-10). Says whether there was one.
+    /// Sees the record again. Any change starts the time anew. Says whether there was one.
     pub fn see(&mut self, spec: &LeaseSpec, now: Instant) -> bool {
         let changed = self.spec != *spec;
         if changed {
@@ -41,13 +41,13 @@ impl Observed {
         holder(&self.spec)
     }
 
-    /// When the lease may be taken if the record does not change: the duration is the record's own (LE-11).
+    /// When the lease may be taken if the record does not change: the duration is the record's own.
     pub fn expires(&self) -> Instant {
         let seconds = self.spec.lease_duration_seconds.unwrap_or(0);
         self.seen + Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
     }
 
-    /// Whether somebody holds the lease still (LE-10, LE-22).
+    /// Whether somebody holds the lease still.
     pub fn is_held(&self, now: Instant) -> bool {
         !self.holder().is_empty() && self.expires() > now
     }
@@ -58,7 +58,7 @@ pub fn holder(spec: &LeaseSpec) -> &str {
     spec.holder_identity.as_deref().unwrap_or("")
 }
 
-/// The record of a leader, following the one before (LE-21): who renews keeps the time of acquisition and the count of
+/// The record of a leader, following the one before: who renews keeps the time of acquisition and the count of
 /// transitions, who takes over begins anew and counts one more.
 pub fn held(
     before: Option<&LeaseSpec>,
@@ -91,7 +91,7 @@ pub fn held(
     spec
 }
 
-/// The record of a lease that was given back (LE-32).
+/// The record of a lease that was given back.
 pub fn released(before: &LeaseSpec, now: Timestamp) -> LeaseSpec {
     LeaseSpec {
         holder_identity: Some(String::new()),
@@ -158,7 +158,6 @@ mod tests {
         assert_eq!(free.acquire_time, Some(MicroTime(at(130))));
     }
 
-    /// LE-10
     #[tokio::test(start_paused = true)]
     async fn the_time_that_counts_is_since_the_record_changed_here() {
         // The holder's clock is years off: it does not matter.
@@ -174,7 +173,6 @@ mod tests {
         assert!(!observed.is_held(later + LEASE));
     }
 
-    /// LE-11, LE-22
     #[tokio::test(start_paused = true)]
     async fn the_duration_is_the_records_and_nobody_holds_an_empty_one() {
         let now = Instant::now();

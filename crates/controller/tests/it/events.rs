@@ -37,7 +37,6 @@ async fn events(cluster: &TestCluster) -> Vec<Event> {
     api.list(&ListParams::default()).await.unwrap().items
 }
 
-/// EV-1, EV-5, EV-6
 #[tokio::test(start_paused = true)]
 async fn core_events_are_counted_and_limited() {
     let cluster = TestCluster::start().await;
@@ -56,7 +55,6 @@ async fn core_events_are_counted_and_limited() {
     assert_eq!((stats.sent.get(), stats.throttled.get()), (25, 5));
 }
 
-/// EV-20, EV-21
 #[tokio::test(start_paused = true)]
 async fn a_series_is_written_twice_and_a_last_time_when_it_is_over() {
     let cluster = TestCluster::start().await;
@@ -87,7 +85,6 @@ async fn a_series_is_written_twice_and_a_last_time_when_it_is_over() {
     task.await.unwrap();
 }
 
-/// EV-8
 #[tokio::test(start_paused = true)]
 async fn what_the_server_cannot_take_now_is_tried_again_and_what_it_refuses_is_not() {
     let cluster = TestCluster::start().await;
@@ -148,7 +145,6 @@ async fn an_event_that_is_gone_is_made_again() {
     }
 }
 
-/// EV-2
 #[tokio::test(start_paused = true)]
 async fn recording_never_waits_and_what_does_not_fit_is_counted() {
     let cluster = TestCluster::start().await;

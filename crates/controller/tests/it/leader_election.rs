@@ -90,7 +90,7 @@ async fn the_first_candidate_leads_and_writes_the_record_of_client_go() {
     assert_eq!(a.stop().await, Outcome::Finished(()));
 }
 
-/// LE-32, and the watch: a hand-over takes no time.
+/// The Lease is watched, so a hand-over takes no time.
 #[tokio::test(start_paused = true)]
 async fn a_graceful_hand_over_takes_milliseconds() {
     let cluster = TestCluster::start().await;
@@ -113,7 +113,6 @@ async fn a_graceful_hand_over_takes_milliseconds() {
     assert_eq!(taken.lease_transitions, Some(1));
 }
 
-/// LE-32
 #[tokio::test(start_paused = true)]
 async fn a_released_record_is_empty_and_lasts_a_second() {
     let cluster = TestCluster::start().await;
@@ -149,7 +148,6 @@ async fn the_lease_is_kept_until_the_work_has_ended() {
     assert_eq!(stopped.await.unwrap(), Outcome::Finished(()));
 }
 
-/// LE-31
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_renew_stops_before_another_leads() {
     let cluster = TestCluster::start().await;
@@ -193,7 +191,7 @@ async fn a_leader_survives_refusals_shorter_than_its_deadline() {
     assert_eq!(a.stop().await, Outcome::Finished(()));
 }
 
-/// LE-10: times in the record are never compared with a clock.
+/// Times in the record are never compared with a clock.
 #[tokio::test(start_paused = true)]
 async fn clocks_that_jump_do_not_change_the_leader() {
     let cluster = TestCluster::start().await;
@@ -223,7 +221,6 @@ async fn clocks_that_jump_do_not_change_the_leader() {
     assert!(c.leading.try_recv().is_err());
 }
 
-/// LE-10, LE-11
 #[tokio::test(start_paused = true)]
 async fn a_foreign_record_is_honoured_for_its_own_duration_from_when_it_was_seen() {
     for watch in [true, false] {
@@ -269,7 +266,6 @@ async fn every_change_of_a_foreign_record_starts_the_time_anew() {
     assert_eq!(seen.elapsed().as_secs(), 15);
 }
 
-/// LE-22
 #[tokio::test(start_paused = true)]
 async fn what_a_go_holder_gives_back_is_taken_at_once() {
     let cluster = TestCluster::start().await;
@@ -381,7 +377,6 @@ async fn of_many_candidates_one_leads_at_a_time_and_each_gets_its_turn() {
     assert_eq!(spec(&cluster).await.lease_transitions, Some(9));
 }
 
-/// LE-34, LE-36
 #[tokio::test(start_paused = true)]
 async fn changes_of_leadership_are_events_and_metrics() {
     let cluster = TestCluster::start().await;

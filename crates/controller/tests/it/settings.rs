@@ -298,7 +298,6 @@ async fn a_shutdown_without_a_limit_waits_for_ever() {
     assert_eq!(ended.load(Ordering::SeqCst), 1);
 }
 
-/// LE-23
 #[tokio::test(start_paused = true)]
 async fn labels_are_put_on_the_lease_beside_those_it_has() {
     let cluster = TestCluster::start().await;

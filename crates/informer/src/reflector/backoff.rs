@@ -92,7 +92,6 @@ impl Backoff {
 mod tests {
     use super::*;
 
-    // RF-1
     #[tokio::test(start_paused = true)]
     async fn delays_double_up_to_a_bound_and_are_stretched() {
         let mut backoff = Backoff::new(BackoffSettings {
@@ -106,7 +105,6 @@ mod tests {
         }
     }
 
-    // RF-2
     #[tokio::test(start_paused = true)]
     async fn delays_begin_anew_only_after_a_quiet_time() {
         let mut backoff = Backoff::new(BackoffSettings {

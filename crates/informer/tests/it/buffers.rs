@@ -53,7 +53,7 @@ async fn wake(reader: &mut Subscription<DynamicObject>, history: &History, serve
     read
 }
 
-// SI-30, SI-61: everything waits, and one can see how much.
+// Everything waits, and one can see how much.
 #[tokio::test(start_paused = true)]
 async fn for_an_unbounded_reader_everything_waits() {
     let server = Server::new(3);

@@ -171,8 +171,7 @@ async fn the_cache_follows_the_server() {
     .await;
 }
 
-// LS-3
-// CO-2, LS-3: a write is read back as soon as the cache shows its revision.
+// A write is read back as soon as the cache shows its revision.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_reads_ones_own_writes() {
     servers("writes", async |client, namespace| {
@@ -206,7 +205,6 @@ async fn one_reads_ones_own_writes() {
             );
         }
         assert!(lister.get("none").unwrap().is_none());
-        // LS-2
         let red = LabelSelector::parse("team=red").unwrap();
         assert_eq!(lister.list(&red).len(), 1);
         assert!(
@@ -220,7 +218,6 @@ async fn one_reads_ones_own_writes() {
     .await;
 }
 
-// FA-1
 #[tokio::test(flavor = "multi_thread")]
 async fn typed_dynamic_and_metadata_users_share_one_watch() {
     servers("share", async |client, namespace| {
@@ -333,7 +330,6 @@ async fn several_namespaces_are_one_cache() {
     .await;
 }
 
-// FA-3, and the reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_resource_that_is_not_there_says_so() {
     servers("missing", async |client, _| {
@@ -361,7 +357,6 @@ async fn a_resource_that_is_not_there_says_so() {
         );
         drop(maps);
         factory.shutdown().await;
-        // FA-4
         factory.start();
         assert!(nothing.is_stopped());
     })

@@ -37,7 +37,7 @@ fn refused(code: u16, reason: &str, message: &str) -> Status {
     refusal
 }
 
-// FA-3: client-go says which types are not synced; here there is the reason too.
+// Client-go says which types are not synced; here there is the reason too.
 #[tokio::test(start_paused = true)]
 async fn a_missing_permission_says_so() {
     let message = "configmaps is forbidden: User \"u\" cannot list resource \"configmaps\"";
@@ -50,7 +50,6 @@ async fn a_missing_permission_says_so() {
     assert_eq!(synced, 1);
 }
 
-// FA-3
 #[tokio::test(start_paused = true)]
 async fn a_missing_resource_says_so() {
     let gone = refused(
@@ -65,7 +64,6 @@ async fn a_missing_resource_says_so() {
     );
 }
 
-// FA-3
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_cannot_be_decoded_says_so() {
     let (report, _) = report_of(Strike::Cut(Place::Byte(300), false)).await;
@@ -77,7 +75,7 @@ async fn an_answer_that_cannot_be_decoded_says_so() {
     assert!(report.contains("refused"), "{report}");
 }
 
-// FA-3: an informer that was not started is not waited for.
+// An informer that was not started is not waited for.
 #[tokio::test(start_paused = true)]
 async fn only_what_was_started_is_waited_for() {
     let (cluster, _) = cluster().await;
@@ -92,7 +90,6 @@ async fn only_what_was_started_is_waited_for() {
     );
 }
 
-// FA-2, LS-4
 #[tokio::test(start_paused = true)]
 async fn starting_twice_is_harmless_and_those_who_come_later_start_at_once() {
     let (cluster, maps) = cluster().await;
@@ -114,7 +111,7 @@ async fn starting_twice_is_harmless_and_those_who_come_later_start_at_once() {
     assert!(factory.informer::<ConfigMap>().is_stopped());
 }
 
-// FA-1, FA-5: as long as somebody uses it, whoever asked first may go.
+// As long as somebody uses it, whoever asked first may go.
 #[tokio::test(start_paused = true)]
 async fn the_last_user_of_any_kind_ends_the_watch() {
     let (cluster, maps) = cluster().await;
@@ -147,7 +144,7 @@ async fn the_last_user_of_any_kind_ends_the_watch() {
     assert_eq!(again.metrics().watches, 1);
 }
 
-// FA-1: another scope is another cache.
+// Another scope is another cache.
 #[tokio::test(start_paused = true)]
 async fn scopes_are_told_apart() {
     let (cluster, _) = cluster().await;
@@ -166,7 +163,7 @@ async fn scopes_are_told_apart() {
     assert_eq!(all.lister().len(), same.lister().len());
     assert_eq!(two.lister().len(), turned.lister().len());
     assert_eq!(labelled.lister().len(), 0);
-    // ST-12: the index by namespace is always there.
+    // The index by namespace is always there.
     let in_default = two.indexer().by_index("namespace", "default").unwrap();
     assert_eq!(in_default.len(), one.lister().len());
     assert!(one.lister().cached(&"default/m1".parse_key()).is_none());
@@ -184,7 +181,7 @@ impl ParseKey for str {
     }
 }
 
-// FA-7, RQ-12: client-go's names where it has one.
+// Client-go's names where it has one.
 #[tokio::test(start_paused = true)]
 async fn metrics_have_names() {
     let (cluster, _) = cluster().await;

@@ -25,8 +25,6 @@ async fn settle() {
     tokio::time::sleep(Duration::from_millis(10)).await;
 }
 
-//
-// SI-40, SI-41, Q-4
 #[tokio::test(start_paused = true)]
 async fn a_late_handler_is_shown_everything_once() {
     let server = filled(20);
@@ -50,7 +48,6 @@ async fn a_late_handler_is_shown_everything_once() {
     late.assert_consistent();
 }
 
-// SI-1
 #[tokio::test(start_paused = true)]
 async fn handlers_come_and_go_while_things_change() {
     let server = filled(30);
@@ -78,8 +75,6 @@ async fn handlers_come_and_go_while_things_change() {
     }
 }
 
-//
-// SI-50, Q-3
 #[tokio::test(start_paused = true)]
 async fn a_handler_has_synced_when_it_has_dealt_with_the_first_list() {
     for buffer in [Buffer::Unbounded, Buffer::Bounded(4), Buffer::Coalesce] {
@@ -103,8 +98,6 @@ async fn a_handler_has_synced_when_it_has_dealt_with_the_first_list() {
     }
 }
 
-//
-//
 #[tokio::test(start_paused = true)]
 async fn an_empty_list_syncs_too() {
     let server = filled(0);
@@ -116,7 +109,6 @@ async fn an_empty_list_syncs_too() {
     assert!(registration.synced().await);
 }
 
-// SI-51, SI-52
 #[tokio::test(start_paused = true)]
 async fn a_removed_handler_is_told_nothing_more() {
     let server = filled(3);
@@ -133,7 +125,6 @@ async fn a_removed_handler_is_told_nothing_more() {
     assert_eq!(informer.metrics().handlers.len(), 1);
 }
 
-// SI-31
 #[tokio::test(start_paused = true)]
 async fn a_panic_is_contained_and_reported() {
     let server = filled(5);
@@ -158,8 +149,6 @@ async fn a_panic_is_contained_and_reported() {
     assert_eq!(informer.metrics().handler_panics, 1);
 }
 
-// RF-49
-// SI-10, SI-13, 6.4, RF-49
 #[tokio::test(start_paused = true)]
 async fn a_resync_shows_everything_to_those_who_asked() {
     let server = filled(4);
@@ -184,7 +173,6 @@ async fn a_resync_shows_everything_to_those_who_asked() {
     assert_eq!(server.watches().len(), 1);
 }
 
-// SI-20
 #[tokio::test(start_paused = true)]
 async fn a_relist_tells_what_changed_and_shows_the_rest_to_those_who_resync() {
     let server = filled(4);
@@ -209,7 +197,6 @@ async fn a_relist_tells_what_changed_and_shows_the_rest_to_those_who_resync() {
     );
 }
 
-// K-5
 #[tokio::test(start_paused = true)]
 async fn another_uid_under_the_same_name_is_told_as_such() {
     let server = filled(1);
@@ -220,8 +207,7 @@ async fn another_uid_under_the_same_name_is_told_as_such() {
     assert!(history.told().last().unwrap().ends_with("Recreated"));
 }
 
-// ST-10, CT-2
-// SI-1, 6.1, ST-10, CT-2: the cache has changed when a handler is told.
+// The cache has changed before a handler is called.
 #[tokio::test(start_paused = true)]
 async fn the_cache_is_ahead_of_its_readers() {
     let server = filled(3);
@@ -251,7 +237,6 @@ async fn the_cache_is_ahead_of_its_readers() {
     assert!(wrong.lock().is_empty(), "{:?}", wrong.lock());
 }
 
-// CT-3
 #[test]
 fn a_filter_turns_updates_into_what_they_mean() {
     use kubewright_informer::Cached;
@@ -282,7 +267,6 @@ fn a_filter_turns_updates_into_what_they_mean() {
     assert!(update("out", "out").filtered(passes).is_none());
 }
 
-// SI-2, SI-3
 #[tokio::test(start_paused = true)]
 async fn a_stopped_informer_ends_its_readers_and_does_not_start_again() {
     let server = filled(2);
@@ -317,7 +301,7 @@ async fn the_last_user_ends_the_watch() {
     assert_eq!(server.watches().len(), watches);
 }
 
-// K-3, K-4, DF-4: the deletion that a list found out has the last state that was known, and says so.
+// The deletion that a list found out has the last state that was known, and says so.
 #[tokio::test(start_paused = true)]
 async fn a_deletion_that_a_list_found_out_says_so() {
     let server = filled(3);
@@ -350,7 +334,6 @@ async fn a_deletion_that_a_list_found_out_says_so() {
     );
 }
 
-// SI-53
 #[tokio::test(start_paused = true)]
 async fn the_same_handler_twice_is_told_twice() {
     let server = filled(3);
@@ -371,7 +354,7 @@ async fn the_same_handler_twice_is_told_twice() {
     assert_eq!(calls.load(Ordering::SeqCst), 7);
 }
 
-// SI-52: one that has not been told anything yet ends as well.
+// One that has not been told anything yet ends as well.
 #[tokio::test(start_paused = true)]
 async fn a_handler_ends_though_the_informer_never_started() {
     let server = filled(1);
@@ -387,7 +370,7 @@ async fn a_handler_ends_though_the_informer_never_started() {
     assert!(informer.metrics().handlers.is_empty());
 }
 
-// SI-31: the report names the object, be it of the replay, of a change, or one that waited merged.
+// The report names the object, be it of the replay, of a change, or one that waited merged.
 #[tokio::test(start_paused = true)]
 async fn a_panic_names_its_object() {
     let server = filled(2);

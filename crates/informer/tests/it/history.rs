@@ -99,7 +99,7 @@ impl History {
             Event::Deleted { last, exact } => {
                 let line = format!("- {key}@{} exact={exact}", last.resource_version());
                 state.model.remove(&key);
-                // A deletion that was found out shows the last state that was told. RQ-1: one that was seen may be of an
+                // A deletion that was found out shows the last state that was told. One that was seen may be of an
                 // object that nobody knew.
                 (line, *exact || known == Some(version(last)))
             }

@@ -36,7 +36,6 @@ fn keys(indexer: &Indexer, colour: &str) -> Vec<String> {
     keys.iter().map(|key| key.name().to_owned()).collect()
 }
 
-// ST-2
 #[test]
 fn adding_twice_is_updating_and_deleting_nothing_is_harmless() {
     let indexer = Indexer::new();
@@ -47,7 +46,6 @@ fn adding_twice_is_updating_and_deleting_nothing_is_harmless() {
     assert_eq!(indexer.len(), 1);
 }
 
-// ST-3
 #[test]
 fn an_object_is_found_under_all_its_values_and_no_others() {
     let indexer = coloured();
@@ -67,7 +65,7 @@ fn an_object_is_found_under_all_its_values_and_no_others() {
     assert_eq!(found[0].resource_version(), "3");
 }
 
-// ST-4: ours goes on.
+// Ours goes on.
 #[test]
 fn an_index_function_that_panics_finds_nothing_and_breaks_nothing() {
     let indexer = Indexer::new();
@@ -82,7 +80,6 @@ fn an_index_function_that_panics_finds_nothing_and_breaks_nothing() {
     assert_eq!(indexer.snapshot().index_values("name").unwrap(), ["good"]);
 }
 
-// ST-5
 #[test]
 fn replacing_rebuilds_every_index() {
     let indexer = coloured();
@@ -93,7 +90,6 @@ fn replacing_rebuilds_every_index() {
     assert_eq!(indexer.len(), 2);
 }
 
-// ST-6
 #[test]
 fn an_index_may_come_late_but_not_twice() {
     let indexer = Indexer::new();
@@ -106,7 +102,6 @@ fn an_index_may_come_late_but_not_twice() {
     assert_eq!(again, Err(IndexError::Exists("colour".to_owned())));
 }
 
-// ST-7
 #[test]
 fn an_unknown_index_is_an_error_and_sharing_is_by_any_value() {
     let indexer = coloured();
@@ -132,7 +127,6 @@ fn an_unknown_index_is_an_error_and_sharing_is_by_any_value() {
     assert!(state.by_index("colour", "none").unwrap().is_empty());
 }
 
-// ST-8
 #[test]
 fn the_cache_shows_the_revision_of_its_last_change() {
     let indexer = Indexer::new();
@@ -147,7 +141,6 @@ fn the_cache_shows_the_revision_of_its_last_change() {
     assert_eq!(indexer.resource_version().as_deref(), Some("10"));
 }
 
-// ST-1
 #[test]
 fn a_snapshot_does_not_change_and_readers_do_not_hold_up_the_writer() {
     let indexer = coloured();
@@ -161,7 +154,6 @@ fn a_snapshot_does_not_change_and_readers_do_not_hold_up_the_writer() {
     assert_eq!(keys(&indexer, "red"), ["b"]);
 }
 
-// CO-2, CO-4
 #[tokio::test(start_paused = true)]
 async fn one_can_wait_for_a_revision() {
     let indexer = Arc::new(Indexer::new());
@@ -178,7 +170,6 @@ async fn one_can_wait_for_a_revision() {
     assert_eq!(wrong, Err(VersionError::Incomparable("x".to_owned())));
 }
 
-// LS-1
 #[test]
 fn selectors_select_by_labels() {
     let indexer = Indexer::new();

@@ -149,8 +149,6 @@ fn what_cannot_be_decoded_is_reported_and_counted() {
     assert_eq!(object.kind().last_decode_failure(), Some(failure));
 }
 
-// K-6
-// RF-42, K-6
 #[test]
 fn what_is_no_object_is_rejected() {
     let ingest = pods(Compression::None);

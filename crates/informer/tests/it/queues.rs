@@ -60,7 +60,6 @@ fn deltas() -> Vec<Delta> {
     ]
 }
 
-// RQ-1, RQ-5, RQ-6, RQ-7
 #[tokio::test(start_paused = true)]
 async fn everything_keeps_its_order_and_a_relist_is_one_step() {
     let queue = DeltaQueue::new(100);
@@ -71,7 +70,6 @@ async fn everything_keeps_its_order_and_a_relist_is_one_step() {
     assert_eq!(all(&queue).await, expected);
 }
 
-// DF-1, DF-2
 #[tokio::test(start_paused = true)]
 async fn coalescing_keeps_the_newest_of_each_object_and_nothing_passes_a_relist() {
     let queue = DeltaQueue::coalescing(100);
@@ -95,7 +93,6 @@ async fn what_was_popped_is_not_merged_into() {
     assert_eq!(all(&queue).await, ["~a@3", "+b@4", "~b@5"]);
 }
 
-// RQ-10
 #[tokio::test(start_paused = true)]
 async fn a_full_queue_makes_its_writer_wait() {
     let queue = DeltaQueue::new(4);
@@ -113,7 +110,6 @@ async fn a_full_queue_makes_its_writer_wait() {
     writer.await.unwrap();
 }
 
-//
 #[tokio::test(start_paused = true)]
 async fn a_closed_queue_gives_what_it_has_and_then_nothing() {
     let queue = DeltaQueue::new(10);

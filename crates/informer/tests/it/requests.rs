@@ -27,7 +27,6 @@ fn noted() -> (kube::Client, Asked) {
     (kube::Client::new(service, "default"), asked)
 }
 
-// LW-1, LW-3
 #[tokio::test]
 async fn requests_say_what_was_asked_for() {
     let (client, asked) = noted();

@@ -52,7 +52,6 @@ fn worker(
 
 #[test]
 fn a_key_is_never_with_two_workers_and_none_is_lost() {
-    // WQ-4
     races(|| {
         let queue = WorkQueue::<usize>::new();
         let (running, runs) = (Arc::default(), Arc::default());
@@ -75,7 +74,6 @@ fn a_key_is_never_with_two_workers_and_none_is_lost() {
 
 #[test]
 fn an_add_while_a_key_is_handed_back_leads_to_one_run() {
-    // WQ-3, WQ-5
     races(|| {
         let queue = WorkQueue::new();
         queue.add(7);
@@ -94,7 +92,7 @@ fn an_add_while_a_key_is_handed_back_leads_to_one_run() {
 
 #[test]
 fn a_worker_never_sleeps_through_a_shutdown() {
-    // WQ-6; controller-runtime#3243, #3250, #3337
+    // As in controller-runtime#3243, #3250 and #3337.
     races(|| {
         let queue = WorkQueue::<u8>::new();
         let workers: Vec<_> = (0..3)
@@ -116,7 +114,6 @@ fn a_worker_never_sleeps_through_a_shutdown() {
 
 #[test]
 fn a_drain_ends_only_when_everything_was_worked_on() {
-    // WQ-7
     races(|| {
         let queue = WorkQueue::<usize>::new();
         let (running, runs) = (Arc::default(), Arc::default());
@@ -133,7 +130,6 @@ fn a_drain_ends_only_when_everything_was_worked_on() {
 
 #[test]
 fn what_is_to_run_again_runs_before_the_drain_ends() {
-    // WQ-7
     races(|| {
         let queue = WorkQueue::<usize>::new();
         let (running, runs) = (Arc::default(), Arc::default());
@@ -151,7 +147,6 @@ fn what_is_to_run_again_runs_before_the_drain_ends() {
 
 #[test]
 fn a_shutdown_always_ends_a_drain() {
-    // WQ-7
     races(|| {
         let queue = WorkQueue::new();
         queue.add(0);
@@ -223,7 +218,6 @@ fn two_adds_wake_two_workers() {
 
 #[test]
 fn a_delayed_key_comes_whoever_keeps_the_time() {
-    // WQ-11
     races(|| {
         let queue = WorkQueue::new();
         let workers: Vec<_> = (0..2)
@@ -308,7 +302,7 @@ fn an_earlier_delay_is_noticed_by_the_one_that_sleeps() {
 
 #[test]
 fn delayed_adds_and_a_shutdown_do_not_hold_each_other_up() {
-    // WQ-13; the deadlock of send and shutdown in controller-runtime
+    // The deadlock of send and shutdown in controller-runtime.
     races(|| {
         let queue = WorkQueue::new();
         let adding = thread::spawn({
@@ -334,7 +328,7 @@ fn delayed_adds_and_a_shutdown_do_not_hold_each_other_up() {
 
 #[test]
 fn metrics_add_up_in_every_order() {
-    // WQ-30; controller-runtime#3060
+    // As in controller-runtime#3060.
     races(|| {
         let queue = WorkQueue::builder().name("q").build();
         queue.add_after(5, Duration::from_secs(1));

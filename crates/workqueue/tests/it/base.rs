@@ -1,4 +1,4 @@
-//! Adding, getting and handing back: WQ-1 to WQ-5, WQ-8.
+//! Adding, getting and finishing keys.
 
 use kubewright_workqueue::{TryGetError, WorkQueue};
 
@@ -6,7 +6,6 @@ use crate::drained;
 
 #[test]
 fn keys_come_out_in_the_order_they_went_in() {
-    // WQ-4
     let queue = WorkQueue::new();
     for key in ["c", "a", "b"] {
         queue.add(key);
@@ -16,7 +15,6 @@ fn keys_come_out_in_the_order_they_went_in() {
 
 #[test]
 fn a_queued_key_is_queued_once_and_keeps_its_place() {
-    // WQ-1
     let queue = WorkQueue::new();
     for key in ["a", "b", "a"] {
         queue.add(key);
@@ -27,7 +25,6 @@ fn a_queued_key_is_queued_once_and_keeps_its_place() {
 
 #[test]
 fn a_key_added_while_processed_is_not_handed_out_before_it_is_done() {
-    // WQ-1, WQ-3
     let queue = WorkQueue::new();
     queue.add("a");
     let item = queue.try_get().expect("queued");
@@ -41,7 +38,6 @@ fn a_key_added_while_processed_is_not_handed_out_before_it_is_done() {
 
 #[test]
 fn many_adds_while_processed_lead_to_one_more_run() {
-    // WQ-4
     let queue = WorkQueue::new();
     queue.add("a");
     let item = queue.try_get().expect("queued");
@@ -55,7 +51,6 @@ fn many_adds_while_processed_lead_to_one_more_run() {
 
 #[test]
 fn a_key_that_runs_again_goes_behind_what_was_queued_meanwhile() {
-    // WQ-3
     let queue = WorkQueue::new();
     queue.add("a");
     let item = queue.try_get().expect("queued");
@@ -67,7 +62,7 @@ fn a_key_that_runs_again_goes_behind_what_was_queued_meanwhile() {
 
 #[test]
 fn a_key_handed_back_is_not_queued_twice() {
-    // WQ-5: there is no way to hand back what one does not have; and once handed back, an add makes one run.
+    // There is no way to hand back what one does not have; and once handed back, an add makes one run.
     let queue = WorkQueue::new();
     queue.add("a");
     drop(queue.try_get().expect("queued"));
@@ -78,7 +73,6 @@ fn a_key_handed_back_is_not_queued_twice() {
 
 #[test]
 fn the_length_counts_neither_processed_nor_delayed_keys() {
-    // WQ-8
     let queue = WorkQueue::new();
     for key in ["a", "b", "c"] {
         queue.add(key);

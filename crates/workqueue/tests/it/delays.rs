@@ -1,4 +1,4 @@
-//! Adds that are due later: WQ-10 to WQ-13.
+//! Delayed adds.
 
 use std::time::Duration;
 
@@ -17,7 +17,6 @@ fn with(policy: DelayPolicy, delay: Duration) -> AddOptions {
 
 #[tokio::test(start_paused = true)]
 async fn a_delayed_key_is_queued_when_its_time_has_come() {
-    // WQ-10
     let queue = WorkQueue::new();
     queue.add_after("a", ms(50));
     advance(ms(49)).await;
@@ -29,7 +28,6 @@ async fn a_delayed_key_is_queued_when_its_time_has_come() {
 
 #[tokio::test(start_paused = true)]
 async fn no_delay_is_an_add_now() {
-    // WQ-10
     let queue = WorkQueue::new();
     queue.add_after("a", Duration::ZERO);
     assert_eq!(drained(&queue), ["a"]);
@@ -100,7 +98,6 @@ async fn when_the_one_that_keeps_the_time_leaves_another_takes_over() {
 
 #[tokio::test(start_paused = true)]
 async fn the_earliest_of_two_delays_counts() {
-    // WQ-11
     for delays in [[ms(50), ms(500)], [ms(500), ms(50)]] {
         let queue = WorkQueue::new();
         for delay in delays {
@@ -171,7 +168,7 @@ async fn cancelling_leaves_a_queued_key_queued() {
 
 #[tokio::test(start_paused = true)]
 async fn a_delayed_add_leads_to_a_run_also_if_the_key_ran_meanwhile() {
-    // WQ-12, as client-go does
+    // As client-go does.
     let queue = WorkQueue::new();
     queue.add_after("a", ms(50));
     queue.add("a");
@@ -182,7 +179,7 @@ async fn a_delayed_add_leads_to_a_run_also_if_the_key_ran_meanwhile() {
 
 #[tokio::test(start_paused = true)]
 async fn one_run_answers_for_all_adds_where_delays_are_merged() {
-    // WQ-12, as controller-runtime does
+    // As controller-runtime does.
     let queue = WorkQueue::builder().merge_delayed().build();
     queue.add_with("a", AddOptions::new().after(ms(50)).priority(7));
     queue.add("a");
@@ -218,7 +215,6 @@ async fn what_became_due_goes_before_what_was_added_after() {
 
 #[tokio::test(start_paused = true)]
 async fn delayed_keys_are_dropped_by_a_shutdown() {
-    // WQ-13
     let queue = WorkQueue::new();
     queue.add_after("due", ms(10));
     queue.add_after("late", ms(100));

@@ -83,7 +83,7 @@ async fn a_million_keys_requeued_at_once_all_come_back_once() {
 
 #[test]
 fn many_threads_never_have_the_same_key_and_lose_none() {
-    // WQ-4, client-go's TestBasic
+    // client-go's TestBasic.
     const KEYS: usize = 50;
     const ADDS: usize = 4000;
     let queue = WorkQueue::<usize>::new();

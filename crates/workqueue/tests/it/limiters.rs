@@ -1,4 +1,4 @@
-//! How long keys wait: WQ-20 to WQ-26.
+//! Rate limiters.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,6 @@ fn ms(ms: u64) -> Duration {
 
 #[test]
 fn the_delay_doubles_with_each_failure_of_a_key() {
-    // WQ-21
     let limiter = ItemExponentialFailureRateLimiter::new(ms(1), Duration::from_secs(1));
     let delays: Vec<_> = (0..12).map(|_| limiter.when(&"one").as_millis()).collect();
     assert_eq!(delays, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 1000]);
@@ -31,7 +30,6 @@ fn the_delay_doubles_with_each_failure_of_a_key() {
 
 #[test]
 fn no_number_of_failures_overflows() {
-    // WQ-21
     let limiter = ItemExponentialFailureRateLimiter::new(ms(1), Duration::from_secs(1000));
     for _ in 0..5 {
         limiter.when(&"one");
@@ -49,7 +47,6 @@ fn no_number_of_failures_overflows() {
 
 #[test]
 fn the_default_for_items_begins_with_a_millisecond() {
-    // WQ-21
     let limiter = default_item_based_rate_limiter();
     assert_eq!(limiter.when(&0), ms(1));
     for _ in 0..30 {
@@ -60,7 +57,6 @@ fn the_default_for_items_begins_with_a_millisecond() {
 
 #[test]
 fn the_first_attempts_are_fast_and_the_others_slow() {
-    // WQ-22
     let limiter = ItemFastSlowRateLimiter::new(ms(5), ms(10_000), 3);
     let delays: Vec<_> = (0..5).map(|_| limiter.when(&"a").as_millis()).collect();
     assert_eq!(delays, [5, 5, 5, 10_000, 10_000]);
@@ -71,7 +67,6 @@ fn the_first_attempts_are_fast_and_the_others_slow() {
 
 #[tokio::test(start_paused = true)]
 async fn all_keys_share_the_tokens_of_a_bucket() {
-    // WQ-23
     let limiter = BucketRateLimiter::new(10.0, 3);
     let delays: Vec<_> = (0..6).map(|key| limiter.when(&key).as_millis()).collect();
     assert_eq!(delays, [0, 0, 0, 100, 200, 300]);
@@ -87,7 +82,7 @@ async fn all_keys_share_the_tokens_of_a_bucket() {
 
 #[tokio::test(start_paused = true)]
 async fn odd_buckets_wait_for_ever_or_not_at_all() {
-    // WQ-23: as golang.org/x/time/rate does
+    // As golang.org/x/time/rate does
     let never = Duration::from_nanos(i64::MAX as u64);
     assert_eq!(
         BucketRateLimiter::new(f64::INFINITY, 0).when(&0),
@@ -103,7 +98,6 @@ async fn odd_buckets_wait_for_ever_or_not_at_all() {
 
 #[test]
 fn of_several_limiters_the_strictest_counts_and_all_are_asked() {
-    // WQ-24
     let slow = Arc::new(ItemFastSlowRateLimiter::new(ms(5), ms(3000), 3));
     let limiter = MaxOfRateLimiter::new([
         Arc::new(ItemExponentialFailureRateLimiter::new(ms(1), ms(1000)))
@@ -124,7 +118,6 @@ fn of_several_limiters_the_strictest_counts_and_all_are_asked() {
 
 #[test]
 fn a_longest_wait_cuts_anothers_delay() {
-    // WQ-24
     let slow = ItemFastSlowRateLimiter::new(ms(5), ms(10_000), 1);
     let limiter = WithMaxWaitRateLimiter::new(slow, ms(200));
     assert_eq!([limiter.when(&"a"), limiter.when(&"a")], [ms(5), ms(200)]);
@@ -135,7 +128,6 @@ fn a_longest_wait_cuts_anothers_delay() {
 
 #[tokio::test(start_paused = true)]
 async fn the_default_of_controllers_doubles_from_5_ms_to_1000_s() {
-    // WQ-25
     let limiter = default_controller_rate_limiter();
     let mut expected = ms(5);
     for failure in 1..=25 {
@@ -152,7 +144,6 @@ async fn the_default_of_controllers_doubles_from_5_ms_to_1000_s() {
 
 #[tokio::test(start_paused = true)]
 async fn many_failures_at_once_share_ten_attempts_a_second() {
-    // WQ-26
     let limiter = default_controller_rate_limiter();
     let delays: Vec<_> = (0..120).map(|key| limiter.when(&key)).collect();
     assert!(delays[..100].iter().all(|delay| *delay == ms(5)));
@@ -162,7 +153,6 @@ async fn many_failures_at_once_share_ten_attempts_a_second() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_key_comes_back_after_the_limiters_delay() {
-    // WQ-20
     let queue = WorkQueue::builder()
         .rate_limiter(ItemExponentialFailureRateLimiter::new(ms(1), ms(1000)))
         .build();
@@ -181,7 +171,6 @@ async fn a_failed_key_comes_back_after_the_limiters_delay() {
 
 #[tokio::test(start_paused = true)]
 async fn forgetting_does_not_hand_back() {
-    // WQ-20
     let queue = WorkQueue::new();
     queue.add("a");
     let item = queue.try_get().expect("queued");

@@ -1,4 +1,4 @@
-//! Metrics: WQ-30 and the names.
+//! Metrics: their meaning and their names.
 
 use std::{
     sync::{Arc, Mutex},
@@ -19,7 +19,6 @@ fn ms(ms: u64) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn what_happens_is_counted_as_client_go_counts_it() {
-    // WQ-30
     let queue = WorkQueue::builder().name("test").build();
     let now = || queue.snapshot().expect("it has a name");
     queue.add("a");
@@ -54,7 +53,6 @@ async fn what_happens_is_counted_as_client_go_counts_it() {
 
 #[tokio::test(start_paused = true)]
 async fn retries_are_all_delayed_adds_also_of_zero() {
-    // WQ-10, WQ-30
     let queue = WorkQueue::builder().name("test").build();
     let now = || queue.snapshot().expect("it has a name");
     queue.add_after("a", ms(10));

@@ -1,4 +1,4 @@
-//! The end: WQ-6, WQ-7.
+//! Shutdown and drain.
 
 use kubewright_workqueue::{TryGetError, WorkQueue};
 
@@ -6,7 +6,6 @@ use crate::{drained, look};
 
 #[test]
 fn adds_after_a_shutdown_are_ignored() {
-    // WQ-1, WQ-6
     let queue = WorkQueue::new();
     queue.add("a");
     assert!(!queue.shutting_down());
@@ -19,7 +18,6 @@ fn adds_after_a_shutdown_are_ignored() {
 
 #[tokio::test(start_paused = true)]
 async fn all_waiting_workers_hear_of_a_shutdown() {
-    // WQ-6
     let queue = WorkQueue::<u8>::new();
     let workers: Vec<_> = (0..100)
         .map(|_| {
@@ -36,7 +34,6 @@ async fn all_waiting_workers_hear_of_a_shutdown() {
 
 #[test]
 fn a_drain_waits_for_what_is_processed() {
-    // WQ-7
     let queue = WorkQueue::new();
     queue.add("a");
     let item = queue.try_get().expect("queued");
@@ -48,7 +45,7 @@ fn a_drain_waits_for_what_is_processed() {
 
 #[test]
 fn a_drain_waits_for_what_is_queued_even_if_nothing_is_processed() {
-    // WQ-7: client-go's returns at once
+    // Client-go's returns at once
     let queue = WorkQueue::new();
     queue.add("a");
     let mut drain = queue.shut_down_with_drain();
@@ -61,7 +58,6 @@ fn a_drain_waits_for_what_is_queued_even_if_nothing_is_processed() {
 
 #[test]
 fn a_drain_waits_for_what_is_to_run_again_and_workers_get_it() {
-    // WQ-7
     let queue = WorkQueue::new();
     queue.add("a");
     let item = queue.try_get().expect("queued");
@@ -81,7 +77,6 @@ fn a_drain_waits_for_what_is_to_run_again_and_workers_get_it() {
 
 #[test]
 fn a_drain_of_an_idle_queue_is_over_at_once() {
-    // WQ-7
     let queue = WorkQueue::<u8>::new();
     assert!(look(queue.shut_down_with_drain()).is_some());
     assert!(queue.shutting_down());
@@ -89,7 +84,6 @@ fn a_drain_of_an_idle_queue_is_over_at_once() {
 
 #[test]
 fn a_shutdown_ends_a_drain() {
-    // WQ-7
     let queue = WorkQueue::new();
     queue.add("a");
     queue.add("b");
@@ -104,7 +98,6 @@ fn a_shutdown_ends_a_drain() {
 
 #[test]
 fn a_plain_shutdown_does_not_wait_for_what_is_to_run_again() {
-    // WQ-2
     let queue = WorkQueue::new();
     queue.add("a");
     let item = queue.try_get().expect("queued");

@@ -1,4 +1,4 @@
-//! Request metrics: what is sent, how long it takes, how it ends (RE-11).
+//! Request metrics: what is sent, how long it takes, how it ends.
 //!
 //! | metric | labels | what it is |
 //! |---|---|---|

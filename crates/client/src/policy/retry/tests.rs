@@ -73,7 +73,6 @@ fn get() -> Request<Body> {
     request(Method::GET, "/api/v1/pods")
 }
 
-/// RE-3
 #[tokio::test(start_paused = true)]
 async fn any_verb_is_tried_again_when_the_server_says_when() {
     for method in [
@@ -95,7 +94,6 @@ async fn any_verb_is_tried_again_when_the_server_says_when() {
     }
 }
 
-/// RE-3
 #[tokio::test(start_paused = true)]
 async fn without_a_number_of_seconds_there_is_no_retry() {
     for reply in [
@@ -113,7 +111,6 @@ async fn without_a_number_of_seconds_there_is_no_retry() {
     }
 }
 
-/// RE-3
 #[tokio::test(start_paused = true)]
 async fn after_ten_retries_the_answer_stands() {
     assert_eq!(
@@ -125,7 +122,6 @@ async fn after_ten_retries_the_answer_stands() {
     assert_eq!(send(few, &[Code(429, Some("1"))]).await, (Ok(429), 3, 2));
 }
 
-/// RE-3
 #[tokio::test(start_paused = true)]
 async fn only_a_read_survives_a_broken_connection() {
     let replies = [Break(io::ErrorKind::ConnectionReset), Code(200, None)];
@@ -138,7 +134,6 @@ async fn only_a_read_survives_a_broken_connection() {
     assert_eq!(send(streamed, &replies).await.1, 1);
 }
 
-/// RE-3
 #[tokio::test(start_paused = true)]
 async fn a_timeout_is_tried_again_for_watches_only() {
     let replies = [Break(io::ErrorKind::TimedOut), Code(200, None)];
@@ -149,7 +144,6 @@ async fn a_timeout_is_tried_again_for_watches_only() {
     assert_eq!(send(get(), &refused).await.1, 1);
 }
 
-/// RE-5
 #[tokio::test(start_paused = true)]
 async fn the_last_error_tells_of_the_one_before() {
     let replies = [

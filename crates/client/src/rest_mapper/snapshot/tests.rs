@@ -85,7 +85,6 @@ fn resource(group: &str, version: &str, name: &str) -> String {
     }
 }
 
-/// RM-3
 #[test]
 fn the_core_group_comes_first_and_then_the_preferred_version() {
     assert_eq!(resource("", "", "pods"), "/v1, Resource=pods");
@@ -116,7 +115,6 @@ fn the_core_group_comes_first_and_then_the_preferred_version() {
     );
 }
 
-/// RM-6
 #[test]
 fn a_full_name_wins_over_a_short_one_and_the_first_short_one_over_others() {
     // `svc` is the short name of a core resource, and the name of another.
@@ -132,7 +130,6 @@ fn a_full_name_wins_over_a_short_one_and_the_first_short_one_over_others() {
     );
 }
 
-/// RM-1, RM-2
 #[test]
 fn kinds_are_known_in_lower_case_and_as_lists() {
     let snapshot = snapshot();
@@ -151,7 +148,6 @@ fn kinds_are_known_in_lower_case_and_as_lists() {
     );
 }
 
-/// RM-1
 #[test]
 fn subresources_are_no_resources() {
     assert!(
@@ -162,7 +158,6 @@ fn subresources_are_no_resources() {
     );
 }
 
-/// RM-3
 #[test]
 fn what_preference_cannot_decide_is_ambiguous() {
     let mut found = Discovered::default();
@@ -180,7 +175,6 @@ fn what_preference_cannot_decide_is_ambiguous() {
     );
 }
 
-/// RM-7
 #[test]
 fn a_category_is_all_that_belong_to_it() {
     let snapshot = snapshot();

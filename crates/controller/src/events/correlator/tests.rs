@@ -49,7 +49,6 @@ fn patched(correlated: Correlated) -> Event {
     }
 }
 
-/// EV-1
 #[tokio::test(start_paused = true)]
 async fn the_first_event_is_created_beside_its_object() {
     let event = created(correlator(None).correlate(&about("Failed", "a", 16), Instant::now()));
@@ -60,7 +59,6 @@ async fn the_first_event_is_created_beside_its_object() {
     assert_eq!(event.source.unwrap().component.as_deref(), Some("test"));
 }
 
-/// EV-5
 #[tokio::test(start_paused = true)]
 async fn the_same_event_counts_up_beyond_the_limit_of_different_ones() {
     let mut correlator = correlator(None);
@@ -75,7 +73,6 @@ async fn the_same_event_counts_up_beyond_the_limit_of_different_ones() {
     }
 }
 
-/// EV-6
 #[tokio::test(start_paused = true)]
 async fn a_source_has_a_budget_for_each_object_whatever_the_reason() {
     let mut correlator = correlator(Some(SpamLimit::default()));
@@ -95,7 +92,6 @@ async fn a_source_has_a_budget_for_each_object_whatever_the_reason() {
     assert_eq!(correlator.correlate(&more, later), Correlated::Throttled);
 }
 
-/// EV-4
 #[tokio::test(start_paused = true)]
 async fn ten_different_messages_become_one_event() {
     let mut correlator = correlator(None);
@@ -120,7 +116,6 @@ async fn ten_different_messages_become_one_event() {
     assert_eq!(other.message.as_deref(), Some("m9"));
 }
 
-/// EV-4
 #[tokio::test(start_paused = true)]
 async fn a_group_that_was_quiet_for_ten_minutes_begins_anew() {
     let mut correlator = correlator(None);

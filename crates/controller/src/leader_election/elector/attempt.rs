@@ -27,7 +27,7 @@ impl LeaderElector {
         attempt
     }
 
-    /// One try (LE-21).
+    /// One try.
     async fn attempt(&mut self) -> Attempt {
         let now = Instant::now();
         let leading = self.fence.held().is_open();
@@ -77,7 +77,7 @@ impl LeaderElector {
         }
     }
 
-    /// Empties the record, if it is still ours (LE-32). What does not work within the deadline is left to expire.
+    /// Empties the record, if it is still ours. What does not work within the deadline is left to expire.
     pub(super) async fn release(&mut self) {
         let give_back = async {
             loop {

@@ -104,7 +104,6 @@ async fn same_name_with_a_new_uid() {
     .await;
 }
 
-// RF-47
 #[tokio::test(start_paused = true)]
 async fn bytes_that_make_no_sense() {
     for bytes in [

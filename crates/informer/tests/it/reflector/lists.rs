@@ -9,8 +9,6 @@ use kubewright_informer::{RelistCause, Replay};
 use super::{error, event, later, list_at, names, object, page, start, watch_at};
 use crate::simulated::{config, expired, status};
 
-// RF-11, LW-2, PG-3
-// RF-10, RF-12, RF-40, RF-45, RF-11, LW-2, PG-3
 #[tokio::test(start_paused = true)]
 async fn the_first_list_takes_anything_and_later_ones_nothing_older_than_was_seen() {
     let replay = Replay::new()
@@ -30,7 +28,6 @@ async fn the_first_list_takes_anything_and_later_ones_nothing_older_than_was_see
     assert_eq!(informer.metrics().relists(RelistCause::Expired), 1);
 }
 
-// RF-13, RF-15
 #[tokio::test(start_paused = true)]
 async fn a_list_at_a_revision_that_is_gone_is_made_at_the_newest_at_once() {
     for refusal in [expired(), status(410, "Gone"), too_large()] {
@@ -53,7 +50,6 @@ fn too_large() -> Status {
     serde_json::from_str(r#"{"status":"Failure","code":504,"reason":"Timeout","message":"Too large resource version: 10, current: 5","details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}],"retryAfterSeconds":1}}"#).unwrap()
 }
 
-// RF-14
 #[tokio::test(start_paused = true)]
 async fn too_large_is_known_by_cause_by_message_and_on_timeouts_only() {
     use kubewright_informer::ReflectorError;
@@ -69,7 +65,6 @@ async fn too_large_is_known_by_cause_by_message_and_on_timeouts_only() {
     assert!(!error(by_message).is_too_large_resource_version());
 }
 
-// PG-2, PG-4, PG-5, RF-17
 #[tokio::test(start_paused = true)]
 async fn pages_are_put_together_at_the_first_ones_revision() {
     let replay = Replay::new()
@@ -84,12 +79,11 @@ async fn pages_are_put_together_at_the_first_ones_revision() {
     assert_eq!(list_at(&asked[1]), Some(("", Some(500), "t1")));
     assert_eq!(list_at(&asked[2]), Some(("", Some(500), "t2")));
     assert_eq!(watch_at(&asked[3]), Some(("10", false)));
-    // RF-12: a server that pages a list of anything has no cache: pages then, too.
+    // A server that pages a list of anything has no cache: pages then, too.
     assert_eq!(list_at(&asked[4]), Some(("10", Some(500), "")));
     assert_eq!(names(&informer), ["d"]);
 }
 
-// PG-6
 #[tokio::test(start_paused = true)]
 async fn pages_that_expire_become_one_whole_list() {
     let replay = Replay::new()
@@ -104,7 +98,6 @@ async fn pages_that_expire_become_one_whole_list() {
     assert_eq!(names(&informer), ["a", "b"]);
 }
 
-// RF-12
 #[tokio::test(start_paused = true)]
 async fn a_given_page_size_is_always_used() {
     let mut config = config();
@@ -120,7 +113,6 @@ async fn a_given_page_size_is_always_used() {
     assert_eq!(list_at(&asked[2]), Some(("10", Some(7), "")));
 }
 
-// RF-16
 #[tokio::test(start_paused = true)]
 async fn a_table_is_no_list() {
     let table = r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"name":"x"}}],"metadata":{"resourceVersion":"1"}}"#;
@@ -133,8 +125,7 @@ async fn a_table_is_no_list() {
     assert_eq!(names(&informer), ["a"]);
 }
 
-// SI-60
-// SI-4, SI-60, and the reason that client-go does not give.
+// With the reason, which client-go does not give.
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_sync_is_told_what_is_in_the_way() {
     let mut replay = Replay::new().without_watch_list();
@@ -163,7 +154,6 @@ async fn who_waits_for_sync_is_told_what_is_in_the_way() {
     );
 }
 
-// RF-4
 #[tokio::test(start_paused = true)]
 async fn after_every_failed_cycle_there_is_a_pause_that_grows() {
     let mut replay = Replay::new().without_watch_list();
@@ -178,7 +168,7 @@ async fn after_every_failed_cycle_there_is_a_pause_that_grows() {
     assert!((least..2.0 * least).contains(&passed), "{passed}");
 }
 
-// RF-3: one curve for lists and watches: after watches have failed, a list does not begin with the shortest delay again.
+// One curve for lists and watches: after watches have failed, a list does not begin with the shortest delay again.
 #[tokio::test(start_paused = true)]
 async fn lists_and_watches_share_one_backoff() {
     let mut replay = Replay::new().without_watch_list().list(page(5, "", &["a"]));
@@ -196,7 +186,6 @@ async fn lists_and_watches_share_one_backoff() {
     assert!((12.8..25.6).contains(&passed), "{passed}");
 }
 
-// RF-18, CT-1
 #[tokio::test(start_paused = true)]
 async fn an_informer_is_stopped_in_the_middle_of_a_list() {
     let half = Answer::bytes("{\"items\":[").hangs();

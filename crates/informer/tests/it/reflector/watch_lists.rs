@@ -8,7 +8,6 @@ use kubewright_informer::lister_watcher::replay::Answer;
 use super::{bookmark, error, event, later, list_at, names, object, page, start, watch_at};
 use crate::simulated::{config, expired, status};
 
-// RF-20, RF-21, RF-22, RF-23, RF-24
 #[tokio::test(start_paused = true)]
 async fn a_watch_with_initial_events_fills_at_its_marker_and_goes_on() {
     let replay = Replay::new().watch(
@@ -41,7 +40,6 @@ async fn a_watch_with_initial_events_fills_at_its_marker_and_goes_on() {
     assert_eq!(watch_at(&asked[0]), Some(("", true)));
 }
 
-// RF-26
 #[tokio::test(start_paused = true)]
 async fn a_server_that_knows_no_initial_events_is_listed() {
     for refusal in [
@@ -61,7 +59,6 @@ async fn a_server_that_knows_no_initial_events_is_listed() {
     }
 }
 
-// RF-26, RF-27
 #[tokio::test(start_paused = true)]
 async fn too_many_requests_are_waited_for_and_an_expired_watch_list_is_not() {
     let busy = || Answer::refuse_for(status(429, "TooManyRequests"), Duration::from_secs(100));
@@ -83,7 +80,7 @@ async fn too_many_requests_are_waited_for_and_an_expired_watch_list_is_not() {
     assert!(asked.iter().all(|asked| list_at(asked).is_none()));
 }
 
-// RF-25: ours waits, and does not try for ever.
+// Ours waits, and does not try for ever.
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_ends_before_its_marker_twice_becomes_a_list() {
     let early = || Answer::bytes(event("ADDED", &object("a", 1)));
@@ -99,7 +96,7 @@ async fn a_stream_that_ends_before_its_marker_twice_becomes_a_list() {
     assert_eq!(names(&informer), ["a", "b"]);
 }
 
-// RF-28: ours falls back.
+// Ours falls back.
 #[tokio::test(start_paused = true)]
 async fn a_marker_that_never_comes_becomes_a_list() {
     // Silent, and busy with live events: neither is waited for without end.
@@ -129,7 +126,7 @@ async fn a_marker_that_never_comes_becomes_a_list() {
     }
 }
 
-// RF-29, RQ-3, DF-6: ours transforms every object once, and reports what cannot be transformed.
+// Ours transforms every object once, and reports what cannot be transformed.
 #[tokio::test(start_paused = true)]
 async fn an_object_is_transformed_once() {
     use std::sync::Arc;

@@ -8,7 +8,6 @@ use kubewright_informer::{RelistCause, Replay};
 use super::{bookmark, error, event, later, list_at, names, object, page, start, watch_at};
 use crate::simulated::{config, status};
 
-// RF-40
 #[tokio::test(start_paused = true)]
 async fn watches_last_between_five_and_ten_minutes() {
     let mut replay = Replay::new().without_watch_list().list(page(1, "", &[]));
@@ -27,7 +26,6 @@ async fn watches_last_between_five_and_ten_minutes() {
     assert!(seen.len() > 10);
 }
 
-// RF-41
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_cannot_be_opened_now_is_opened_later_without_a_list() {
     let replay = Replay::new()
@@ -48,7 +46,6 @@ async fn a_watch_that_cannot_be_opened_now_is_opened_later_without_a_list() {
     assert_eq!(informer.metrics().total_relists(), 0);
 }
 
-// RF-43
 #[tokio::test(start_paused = true)]
 async fn bookmarks_move_the_revision_of_the_next_watch_and_of_the_cache() {
     let replay = Replay::new()
@@ -61,7 +58,6 @@ async fn bookmarks_move_the_revision_of_the_next_watch_and_of_the_cache() {
     assert_eq!(informer.resource_version().as_deref(), Some("50"));
 }
 
-// RF-44
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_ends_is_resumed_and_one_that_ends_at_once_is_not() {
     let replay = Replay::new()
@@ -96,7 +92,6 @@ async fn short_watches_in_a_row_are_slowed_down() {
     );
 }
 
-// RF-45
 #[tokio::test(start_paused = true)]
 async fn too_many_requests_in_the_stream_cause_no_list() {
     let busy = error(&status(429, "TooManyRequests"));
@@ -110,7 +105,6 @@ async fn too_many_requests_in_the_stream_cause_no_list() {
     assert_eq!(informer.metrics().total_relists(), 0);
 }
 
-// RF-45, RF-46
 #[tokio::test(start_paused = true)]
 async fn internal_errors_cause_no_list_for_as_long_as_is_said() {
     let internal = || {
@@ -140,7 +134,6 @@ async fn internal_errors_cause_no_list_for_as_long_as_is_said() {
     }
 }
 
-// RF-48
 #[tokio::test(start_paused = true)]
 async fn an_object_that_the_server_cannot_read_disappears_by_a_list() {
     let replay = Replay::new()
@@ -153,7 +146,7 @@ async fn an_object_that_the_server_cannot_read_disappears_by_a_list() {
     assert_eq!(names(&informer), ["a"]);
 }
 
-// RF-42: an object that cannot be cached moves nothing.
+// An object that cannot be cached moves nothing.
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_cached_is_reported_and_does_not_move_the_revision() {
     let replay = Replay::new()
@@ -190,7 +183,7 @@ async fn a_silent_watch_is_begun_anew_where_it_ended() {
     assert_eq!(informer.metrics().silent_watches, 1);
 }
 
-// RF-43: a watch from no revision sends what is there, in no order; only then revisions count.
+// A watch from no revision sends what is there, in no order; only then revisions count.
 #[tokio::test(start_paused = true)]
 async fn what_is_there_at_no_revision_does_not_move_it() {
     let replay = Replay::new()
@@ -237,7 +230,7 @@ async fn a_bookmark_that_goes_backwards_lists_the_newest() {
     assert_eq!(informer.metrics().relists(RelistCause::Backwards), 1);
 }
 
-// SI-21: without a revision nobody can say that nothing has changed.
+// Without a revision nobody can say that nothing has changed.
 #[tokio::test(start_paused = true)]
 async fn an_object_without_a_revision_is_always_told() {
     use kubewright_informer::{Cause, Event, SubscribeOptions};
