@@ -48,9 +48,7 @@
 //! | [`garbage`] | the garbage collector |
 //! | `service_account`, `root_ca` | the publishers |
 //! | `resources` | what the server has, out of discovery |
-//! | `conflicts` | trying again when somebody else was quicker |
 
-mod conflicts;
 pub mod garbage;
 pub mod names;
 pub mod namespace;

@@ -9,14 +9,13 @@ use kube::{
         params::{Preconditions, PropagationPolicy},
     },
 };
-use kubewright_client::{Error, MetadataClient, MetadataResource, Result as ClientResult};
+use kubewright_client::{
+    Error, MetadataClient, MetadataResource, Result as ClientResult, retry_on_conflict,
+};
 use serde_json::{Value, json};
 
 use super::identity::{Identity, OwnerRef, Uid};
-use crate::{
-    conflicts::retried,
-    resources::{Place, Places},
-};
+use crate::resources::{Place, Places};
 
 /// The server, as one attempt sees it.
 #[derive(Clone)]
@@ -200,7 +199,7 @@ impl Server {
         finalizer: &str,
     ) -> Result<(), Trouble> {
         let objects = self.objects(identity)?;
-        let removed = retried(|| remove_finalizer(&objects, identity, finalizer)).await;
+        let removed = retry_on_conflict(|| remove_finalizer(&objects, identity, finalizer)).await;
         match removed {
             Err(error) if error.is_not_found() => Ok(()),
             removed => Ok(removed?),

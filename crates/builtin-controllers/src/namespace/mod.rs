@@ -20,7 +20,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Namespace, NamespaceSpec};
 use kube::{api::PostParams, core::Status};
-use kubewright_client::{ClientSet, Result as ClientResult, TypedClient};
+use kubewright_client::{ClientSet, Result as ClientResult, TypedClient, retry_on_conflict};
 use kubewright_controller::{
     Action, Context, Controller, Error, Handler, Manager, ManagerError, Predicate, Reconciler,
     Request, Source, Watch,
@@ -29,7 +29,7 @@ use kubewright_workqueue::{
     BucketRateLimiter, ItemExponentialFailureRateLimiter, MaxOfRateLimiter, RateLimiter,
 };
 
-use crate::{conflicts::retried, names::Name};
+use crate::names::Name;
 use content::Content;
 use remaining::Remaining;
 
@@ -147,7 +147,7 @@ async fn terminating(
     }
     let uid = namespace.metadata.uid.as_deref();
     let name = namespace.metadata.name.as_deref().unwrap_or_default();
-    match retried(|| set_phase(namespaces, name, uid)).await {
+    match retry_on_conflict(|| set_phase(namespaces, name, uid)).await {
         Err(error) if error.is_not_found() => Ok(None),
         written => Ok(written?),
     }
@@ -171,7 +171,7 @@ async fn set_phase(
 async fn finalize(namespaces: &TypedClient<Namespace>, namespace: &Namespace) -> Result<(), Error> {
     let uid = namespace.metadata.uid.as_deref();
     let name = namespace.metadata.name.as_deref().unwrap_or_default();
-    match retried(|| remove_finalizer(namespaces, name, uid)).await {
+    match retry_on_conflict(|| remove_finalizer(namespaces, name, uid)).await {
         Err(error) if error.is_not_found() => Ok(()),
         finalized => Ok(finalized?),
     }
