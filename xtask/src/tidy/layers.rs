@@ -6,10 +6,11 @@
 use super::Finding;
 use super::tree::{EXAMPLES, Tree};
 
-/// The layer of every crate, those to come included.
-const LAYERS: [(u8, &[&str]); 5] = [
+/// The layers with their titles and crates; a few crates are yet to come.
+pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
     (
         0,
+        "pure",
         &[
             "machinery",
             "catalog",
@@ -23,9 +24,10 @@ const LAYERS: [(u8, &[&str]); 5] = [
             "resource",
         ],
     ),
-    (1, &["store", "store-redb", "store-etcd", "client"]),
+    (1, "ports", &["store", "store-redb", "store-etcd", "client"]),
     (
         2,
+        "frameworks",
         &[
             "apiserver",
             "workqueue",
@@ -34,8 +36,8 @@ const LAYERS: [(u8, &[&str]); 5] = [
             "webhook",
         ],
     ),
-    (3, &["kube-apiserver", "builtin-controllers"]),
-    (4, &["testing", "cli", "scaffold", "kubewright"]),
+    (3, "the cluster", &["kube-apiserver", "builtin-controllers"]),
+    (4, "products", &["testing", "cli", "scaffold", "kubewright"]),
 ];
 
 /// What the crates of one layer may use of each other.
@@ -101,8 +103,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 fn layer(name: &str) -> Option<u8> {
     LAYERS
         .iter()
-        .find(|(_, names)| names.contains(&name))
-        .map(|(layer, _)| *layer)
+        .find(|(_, _, names)| names.contains(&name))
+        .map(|(layer, _, _)| *layer)
 }
 
 fn objection(user: &str, used: &str) -> Option<String> {

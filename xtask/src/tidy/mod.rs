@@ -6,6 +6,7 @@
 //! | `words` | what code may not say, where: I/O and clocks in layer 0, printing in libraries, leftovers anywhere |
 //! | `sizes` | files stay short |
 //! | `docs` | every file says what it is, every crate shows an example |
+//! | `maps` | the pages that describe the crates name all of them |
 //! | `manifests` | every crate takes edition, license and lints from the workspace |
 //! | `machine_paths` | nothing names a path on somebody's machine |
 //!
@@ -15,6 +16,7 @@ mod docs;
 mod layers;
 mod machine_paths;
 mod manifests;
+mod maps;
 mod rust_text;
 mod sizes;
 mod tree;
@@ -71,6 +73,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
         sizes::check(tree),
         docs::check(tree),
         manifests::check(tree),
+        maps::check(tree),
         machine_paths::check(tree),
     ]
     .concat();
