@@ -1,4 +1,4 @@
-//! Where a server is and how to get in: read from a kubeconfig.
+//! The address and the credentials of a server, read from a kubeconfig.
 //!
 //! Understood: a server by IP address or name, an authority as data or file (or none, where the kubeconfig says to skip
 //! verification), and a bearer token. Not understood: client certificates, exec plugins.
@@ -23,7 +23,7 @@ pub(crate) struct Endpoint {
     pub(crate) name: ServerName<'static>,
     /// The token to show it.
     pub(crate) token: String,
-    /// How to shake hands with it.
+    /// The TLS configuration of its clients.
     pub(crate) tls: Arc<ClientConfig>,
     /// Its processes.
     pub(crate) pids: Vec<u32>,

@@ -23,25 +23,25 @@ pub(crate) type Numbers = Rc<dyn Fn() -> Option<u64>>;
 pub(crate) struct Load<'a> {
     /// On what.
     pub(crate) endpoint: &'a Endpoint,
-    /// How many connections.
+    /// The number of connections.
     pub(crate) connections: usize,
-    /// What they send.
+    /// The request that they send.
     pub(crate) request: Template,
     /// The status that every answer must have.
     pub(crate) status: u16,
     /// The numbers they send it with.
     pub(crate) numbers: Numbers,
-    /// How long answers are not counted.
+    /// The time during which responses are not counted.
     pub(crate) warm_up: Duration,
-    /// How long answers are counted, unless the numbers end earlier.
+    /// The time during which responses are counted, unless the numbers end earlier.
     pub(crate) time: Duration,
 }
 
-/// What came of a load.
+/// The result of a load.
 pub(crate) struct Outcome {
     /// The time of each answer, shortest first.
     times: Vec<Duration>,
-    /// How long answers were counted.
+    /// The time during which responses were counted.
     elapsed: Duration,
     /// Processor time of the server meanwhile.
     processor: Duration,

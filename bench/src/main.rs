@@ -1,4 +1,4 @@
-//! How fast and how small, beside the peers: `cargo xtask bench`.
+//! Measures speed and memory beside the peers: `cargo xtask bench`.
 //!
 //! Each case does a piece of work with ours and with the peers in turn, and yields a section; the sections are kept between
 //! runs, and `BENCHMARKS.md` is written from them.

@@ -13,14 +13,14 @@ use anyhow::{Context, bail, ensure};
 
 use crate::contest::{Contestant, Sample};
 
-/// How long a peer may be built, with everything it has to download.
+/// The time within which a peer must be built, downloads included.
 const BUILD_LIMIT: Duration = Duration::from_secs(900);
 
 /// The programs of the peers, built when the first case asks for them. What cannot be built has a reason instead.
 pub(crate) struct Peers {
     /// `bench/peers`.
     sources: PathBuf,
-    /// Where they are built.
+    /// The directory in which they are built.
     target: PathBuf,
     go: OnceCell<Result<(), String>>,
     kube_rs: OnceCell<Result<(), String>>,
@@ -59,7 +59,7 @@ impl Peers {
         }
     }
 
-    /// What starts the program, or why there is none.
+    /// Returns a command that starts the program, or the reason why there is none.
     pub(crate) fn command(&self, peer: Peer) -> Result<impl Fn() -> Command + 'static, String> {
         let program = self.program(peer)?;
         Ok(move || {
@@ -122,7 +122,7 @@ fn build(what: &str, mut command: Command, folder: &Path) -> Result<(), String> 
         .map_err(|error| format!("cannot build it: {error:#}"))
 }
 
-/// What a program printed.
+/// The output of a program.
 struct Output {
     stdout: String,
 }

@@ -10,11 +10,11 @@ use crate::{
     rows::shown,
 };
 
-/// How the targets of all sections fared.
+/// The verdicts on the targets of all sections.
 #[derive(Default)]
 pub(crate) struct Verdicts {
     pub(crate) met: usize,
-    /// What was missed, in words.
+    /// The missed targets, in words.
     pub(crate) missed: Vec<String>,
     /// Targets beside a figure that is not there.
     pub(crate) open: usize,
@@ -92,7 +92,7 @@ pub(crate) fn section(section: &Section, results: &Results) -> String {
     out
 }
 
-/// How the targets of these sections fared.
+/// Returns the verdicts on the targets of these sections.
 pub(crate) fn verdicts(sections: &[&Section]) -> Verdicts {
     let mut found = Verdicts::default();
     for section in sections {

@@ -1,4 +1,4 @@
-//! What was found: a section for each case, kept as JSON between runs, so that a run of some cases leaves the others as
+//! The results: a section for each case, kept as JSON between runs, so that a run of some cases leaves the others as
 //! they are.
 
 use std::{collections::BTreeMap, fs, path::Path};
@@ -15,7 +15,7 @@ pub(crate) struct Results {
     pub(crate) sections: Vec<Section>,
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Section {
     /// The name of the case.
@@ -23,11 +23,11 @@ pub(crate) struct Section {
     /// Small sizes and one round: it shows that the case runs, not how fast.
     pub(crate) quick: bool,
     pub(crate) title: String,
-    /// What is done and how the figures are to be read.
+    /// A description of the work, and of how to read the figures.
     pub(crate) what: String,
     /// The day.
     pub(crate) taken: String,
-    /// How long the case took.
+    /// The duration of the case.
     pub(crate) seconds: f64,
     pub(crate) rounds: usize,
     pub(crate) machine: Machine,
@@ -36,15 +36,15 @@ pub(crate) struct Section {
     /// Ours first.
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) notes: Vec<String>,
-    /// Why the case as a whole broke off.
+    /// The reason why the case as a whole broke off.
     pub(crate) broken: Option<String>,
 }
 
-/// What one contestant did.
+/// The result of one contestant.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub(crate) name: String,
-    /// Why it has no figures.
+    /// The reason why it has no figures.
     pub(crate) absent: Option<String>,
     /// Every figure, by the key of its row.
     pub(crate) figures: BTreeMap<String, Vec<f64>>,

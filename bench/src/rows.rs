@@ -1,4 +1,4 @@
-//! What a row of a table is, and what its figures are to be.
+//! The rows of a table, and the targets of their figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,14 +13,14 @@ pub(crate) struct Row {
     pub(crate) unit: String,
     pub(crate) larger_is_better: bool,
     pub(crate) targets: Vec<Target>,
-    /// What cannot be beaten.
+    /// A bound that nobody can beat.
     pub(crate) limit: Option<f64>,
 }
 
-/// What a figure is to be.
+/// The target of a figure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Target {
-    /// Whose figure; ours unless said otherwise.
+    /// The contestant whose figure it is; defaults to ours.
     of: Option<String>,
     bound: Bound,
 }
@@ -101,7 +101,7 @@ impl Row {
         self
     }
 
-    /// How many times better the first of two figures is.
+    /// Returns how many times better the first of two figures is.
     pub(crate) fn ratio(&self, ours: f64, other: f64) -> Option<f64> {
         let ratio = if self.larger_is_better {
             ours / other
@@ -113,7 +113,7 @@ impl Row {
 }
 
 impl Target {
-    /// Whether it is met; `None` where a figure is missing.
+    /// Reports whether it is met; `None` if a figure is missing.
     pub(crate) fn met(&self, row: &Row, section: &Section) -> Option<bool> {
         let whose = match &self.of {
             Some(name) => section.outcome(name)?,

@@ -19,7 +19,7 @@ use anyhow::{Context, bail, ensure};
 
 use crate::{cases, endpoint::Endpoint, requests::Template};
 
-/// How long a server may take to become ready.
+/// The time within which a server must become ready.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks whether kube-apiserver is ready.
 const LOOK: Duration = Duration::from_millis(20);
@@ -36,7 +36,7 @@ pub(crate) struct Server {
     children: Vec<Child>,
     /// Its files.
     folder: PathBuf,
-    /// How to call it.
+    /// The address and credentials of the server.
     pub(crate) endpoint: Endpoint,
     /// From before the first process was made until the server was ready.
     pub(crate) ready_after: Duration,
@@ -147,7 +147,7 @@ impl Server {
 }
 
 impl Server {
-    /// How programs find ours. The peer has none: only loads call it.
+    /// Returns the path of our kubeconfig. The peer has none: only loads call it.
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
     }

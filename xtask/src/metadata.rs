@@ -42,7 +42,7 @@ pub(crate) struct Dependency {
     pub(crate) kind: Option<String>,
     /// The folder, for a dependency within the workspace.
     pub(crate) path: Option<String>,
-    /// Whether a feature turns it on.
+    /// Set if a feature turns it on.
     #[serde(default)]
     pub(crate) optional: bool,
 }

@@ -15,12 +15,12 @@ use tokio::sync::Notify;
 
 use crate::processor_time;
 
-/// What has been seen.
+/// The observations so far.
 #[derive(Default)]
 struct Seen {
     /// When each object says that it was changed last, in microseconds.
     stamps: HashMap<String, u64>,
-    /// How much later that was seen.
+    /// The delay after which each change was seen.
     times: Vec<Duration>,
     /// Processor time when the first was seen.
     before: Duration,

@@ -13,7 +13,7 @@ use kubewright_bench_operator::{Sample, Work, manager, median};
 use kubewright_controller::{ElectionConfig, Group, ManagerError};
 use tokio::{sync::oneshot, task::JoinHandle};
 
-/// Whether ever more than one leads.
+/// Records whether more than one manager ever led at a time.
 #[derive(Default)]
 struct Leading {
     now: AtomicU64,
@@ -22,7 +22,7 @@ struct Leading {
 
 /// A manager that runs.
 struct Candidate {
-    /// When it began to lead.
+    /// The time at which it began to lead.
     leads: oneshot::Receiver<Instant>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<Result<(), ManagerError>>,
@@ -86,7 +86,7 @@ pub(super) async fn measure(work: &Work) -> anyhow::Result<Sample> {
     Ok(sample)
 }
 
-/// What a manager in a task of its own ended with.
+/// The result of a manager's task.
 async fn ended(task: tokio::task::JoinHandle<Result<(), ManagerError>>) -> anyhow::Result<()> {
     task.await?.context("the manager failed")
 }

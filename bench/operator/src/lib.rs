@@ -1,4 +1,4 @@
-//! What the benchmarks ask of a program that runs controllers, and what it answers. Ours are beside it: `main.rs`, and the
+//! The contract between the benchmarks and a program that runs controllers. Ours are beside it: `main.rs`, and the
 //! smallest there is, `bin/kubewright-bench-hello.rs`; `bench/peers/go/controller` understands the same.
 //!
 //! They run on as many threads as there are processors, as programs do unless they say otherwise, and with the allocator that
@@ -13,36 +13,36 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kubewright_controller::{Manager, manager::ManagerBuilder};
 use serde::{Deserialize, Serialize};
 
-/// What the writer of a latency case is told when the controller is ready: the name of a ConfigMap.
+/// The name of the ConfigMap that signals that the controller of a latency case is ready.
 pub const READY: &str = "ready";
 
-/// What it tells the controller at the end: the name of a ConfigMap.
+/// The name of the ConfigMap that signals the end of a latency case to the controller.
 pub const END: &str = "end";
 
 /// One piece of work.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Work {
-    /// What is to be done.
+    /// The kind of work.
     pub mode: Mode,
     /// The path of a kubeconfig.
     pub kubeconfig: String,
-    /// Where the objects are.
+    /// The namespace of the objects.
     pub namespace: String,
-    /// How many objects there are.
+    /// The number of objects.
     pub objects: u64,
-    /// How many reconciles run at once.
+    /// The number of concurrent reconciles.
     pub workers: usize,
-    /// How often every object is reconciled without a write.
+    /// The number of times that every object is reconciled without a write.
     pub noops: u64,
-    /// How often its status is written.
+    /// The number of times that its status is written.
     pub writes: u64,
-    /// How often the lead changes hands.
+    /// The number of changes of the leader.
     pub hand_overs: u64,
-    /// How long it is looked at while it is idle.
+    /// The time to stay idle, in milliseconds.
     pub idle_millis: u64,
 }
 
-/// What is to be done.
+/// The kind of work.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -57,7 +57,7 @@ pub enum Mode {
     Leader,
 }
 
-/// What one turn found. Programs print it as one line of JSON.
+/// The result of one turn. Programs print it as one line of JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sample {
@@ -69,7 +69,7 @@ pub struct Sample {
     pub cpu_seconds: f64,
     /// The most resident memory.
     pub peak_bytes: f64,
-    /// What was measured, in which version.
+    /// The versions of what was measured.
     pub versions: BTreeMap<String, String>,
 }
 

@@ -19,7 +19,7 @@ const NOOP: u8 = 0;
 const READ: u8 = 1;
 const UPDATE: u8 = 2;
 
-/// What a reconcile is to do now, and how many have been done.
+/// The action of the next reconcile, and the number of reconciles so far.
 #[derive(Default)]
 struct Stage {
     phase: AtomicU8,

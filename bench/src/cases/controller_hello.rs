@@ -1,4 +1,4 @@
-//! What the smallest controller needs.
+//! The resources that the smallest controller needs.
 
 use super::{Bench, Case, controller_idle::idle};
 use crate::{results::Section, rows::Row};

@@ -1,4 +1,4 @@
-//! What a manager with a large cache uses when nothing happens.
+//! The resources that an idle manager with a large cache needs.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the cases of controllers share: ours and controller-runtime in turn, each a process of its own that does the same
+//! Shared parts of the controller cases: ours and controller-runtime in turn, each a process of its own that does the same
 //! work on a server of its own. The server is ours, and what it uses is not counted.
 
 use std::{process::Command, time::Duration};

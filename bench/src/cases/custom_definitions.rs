@@ -31,7 +31,7 @@ pub(crate) const CASE: Case = Case {
     run,
 };
 
-/// How long an object may be refused after its definition was created.
+/// The longest time for which an object may be rejected after its definition was created.
 const PATIENCE: Duration = Duration::from_secs(60);
 const WRITERS: usize = 4;
 

@@ -21,7 +21,7 @@ pub(crate) const CASE: Case = Case {
     run,
 };
 
-/// How many there are.
+/// The number of objects.
 const OBJECTS: u64 = 1000;
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {

@@ -36,7 +36,7 @@ pub(crate) const CASE: Case = Case {
     run,
 };
 
-/// What is measured, and the request.
+/// An operation and its request.
 #[derive(Clone, Copy)]
 pub(super) enum Operation {
     Create,
@@ -53,7 +53,7 @@ pub(super) const OPERATIONS: [Operation; 4] = [
 ];
 /// Objects on a page.
 pub(super) const PAGE: usize = 500;
-/// How much more an operation may cost than with the fewest objects.
+/// The allowed ratio between the cost of an operation and its cost with the fewest objects.
 const TOLERANCE: f64 = 2.0;
 const PATH: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -67,7 +67,7 @@ impl Operation {
         }
     }
 
-    /// How often it is done in one turn.
+    /// The number of repetitions in one turn.
     pub(super) fn count(self) -> u64 {
         match self {
             Self::Create | Self::Get | Self::Update => 400,

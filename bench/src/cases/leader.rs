@@ -1,4 +1,4 @@
-//! How long nobody leads when a leader ends gracefully.
+//! The time without a leader when one ends gracefully.
 
 use std::time::Duration;
 

@@ -49,7 +49,7 @@ struct Metadata {
     uid: String,
 }
 
-/// What the answer must be.
+/// The expected response.
 struct Listed {
     path: String,
     bytes: u64,

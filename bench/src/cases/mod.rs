@@ -52,15 +52,15 @@ use crate::{
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// What is done, and how to read the figures.
+    /// A description of the work, and of how to read the figures.
     pub(crate) what: &'static str,
     pub(crate) run: fn(&Bench, &mut Section) -> anyhow::Result<()>,
 }
 
-/// What all cases need to know.
+/// The settings that all cases share.
 pub(crate) struct Bench {
     pub(crate) quick: bool,
-    /// How many rounds, if the caller said so.
+    /// The number of rounds, if the caller set it.
     pub(crate) rounds: Option<usize>,
     /// Our `kubewright`.
     pub(crate) server: PathBuf,
@@ -101,7 +101,7 @@ pub(crate) const ALL: [Case; 24] = [
 const OURS: &str = "ours";
 
 impl Bench {
-    /// How many rounds, where a case has so many by itself.
+    /// Returns the number of rounds, given the default of a case.
     fn rounds(&self, by_itself: usize) -> usize {
         match self.rounds {
             Some(rounds) => rounds.max(1),

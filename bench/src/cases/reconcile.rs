@@ -1,4 +1,4 @@
-//! What a reconcile costs: one that does nothing, one that reads its object, one that writes its status.
+//! The cost of a reconcile: one that does nothing, one that reads its object, one that writes its status.
 
 use std::time::Duration;
 

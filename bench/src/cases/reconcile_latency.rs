@@ -1,4 +1,4 @@
-//! How long after a write the object is reconciled, while 5,000 are written each second.
+//! The time from a write until the object is reconciled, at 5,000 writes per second.
 
 use std::{
     collections::HashMap,
@@ -36,12 +36,12 @@ pub(crate) const CASE: Case = Case {
 };
 
 const CONNECTIONS: u64 = 4;
-/// How long the controller may take to become ready.
+/// The time within which the controller must become ready.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks whether it is.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What is written.
+/// The request that is sent.
 #[derive(Clone, Copy)]
 struct Writes {
     objects: u64,

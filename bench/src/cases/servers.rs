@@ -1,4 +1,4 @@
-//! What the cases of servers share: ours and kube-apiserver in turn, a namespace for the objects, and the check that none
+//! Shared parts of the server cases: ours and kube-apiserver in turn, a namespace for the objects, and the check that none
 //! is missing.
 
 use std::time::Duration;
@@ -27,10 +27,10 @@ pub(super) const WARM_UP: Duration = Duration::from_millis(300);
 /// The value of the ConfigMaps that are created and read.
 pub(super) const VALUE_BYTES: usize = 512;
 
-/// How long preparing, and each turn, may take.
+/// The time within which preparing, and each turn, must finish.
 const LIMIT: Duration = Duration::from_secs(150);
 
-/// How a case uses its servers.
+/// The number of servers that a case starts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Servers {
     /// One of each, for all rounds.
@@ -88,7 +88,7 @@ pub(super) fn contest<S>(
     hold(section, rounds, &Digests::new(), vec![ours, peer]);
 }
 
-/// What the program says of itself: `Kubernetes v1.36.3`, `etcd Version: 3.6.4`.
+/// Returns the version that a program prints: `Kubernetes v1.36.3`, `etcd Version: 3.6.4`.
 fn version(program: &std::path::Path) -> Option<(String, String)> {
     let line = says(program, "--version")?;
     let (name, version) = line.rsplit_once(' ')?;

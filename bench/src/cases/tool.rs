@@ -28,7 +28,7 @@ pub(crate) const CASE: Case = Case {
     run,
 };
 
-/// What is edited.
+/// The file that is edited.
 const CONTROLLER: &str = "src/controller/captain.rs";
 const MESSAGE: &str = "all is as the spec says";
 

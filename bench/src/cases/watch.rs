@@ -33,7 +33,7 @@ pub(crate) const CASE: Case = Case {
 };
 
 const WRITES: u64 = 10;
-/// How long an event may be on its way before the case is given up.
+/// The time after which the case gives up waiting for an event.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
@@ -53,14 +53,14 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where watchers report.
+/// The state that watchers report to.
 #[derive(Default)]
 struct Audience {
     waiting: Cell<usize>,
-    /// When the last of them had the event.
+    /// The time at which the last of them received the event.
     last: Cell<Option<Instant>>,
     all: Notify,
-    /// Why a watch ended; none should.
+    /// The reason why a watch ended; none should.
     ended: RefCell<Option<String>>,
 }
 

@@ -73,7 +73,7 @@ pub(super) fn pod(i: u64, version: u64, out: &mut String) {
     body(i, version, out);
 }
 
-/// What follows the opening bracket.
+/// The text after the opening bracket.
 fn body(i: u64, version: u64, out: &mut String) {
     let hash = hash(i);
     let (name, uid) = (name(i), uid(i));

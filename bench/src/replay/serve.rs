@@ -53,7 +53,7 @@ struct State {
     encoded: Encoded,
 }
 
-/// What a request asks for.
+/// A parsed request.
 struct Request {
     /// The part of the path that is the run's.
     run: String,
@@ -83,13 +83,13 @@ impl State {
         }
     }
 
-    /// Whether the first watch of a run has ended.
+    /// Reports whether the first watch of a run has ended.
     fn has_watched(&self, run: &str) -> bool {
         let relisted = self.relisted.lock().unwrap_or_else(PoisonError::into_inner);
         relisted.contains(run)
     }
 
-    /// Whether this is the first watch of a run.
+    /// Reports whether this is the first watch of a run.
     fn first_watch(&self, run: &str) -> bool {
         let mut relisted = self.relisted.lock().unwrap_or_else(PoisonError::into_inner);
         relisted.insert(run.to_owned())

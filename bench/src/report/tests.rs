@@ -1,4 +1,4 @@
-//! What the document says of results made up here.
+//! Tests of the document, on results made up here.
 
 use super::*;
 use crate::{machine::Machine, rows::Row};

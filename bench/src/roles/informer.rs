@@ -24,7 +24,7 @@ use crate::{
     replay::{LISTED, corpus::Digest},
 };
 
-/// How long a sync, or the changes, may take.
+/// The time within which a sync, or the changes, must finish.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// One piece of work.

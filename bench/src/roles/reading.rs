@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{ask, go};
 use crate::{contest::Sample, proc};
 
-/// What is read.
+/// The server to read from, and the size of the run.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Work {
     pub(crate) url: String,

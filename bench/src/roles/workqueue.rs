@@ -20,16 +20,16 @@ use crate::contest::Sample;
 const SHORT_ROUNDS: usize = 20;
 const WORKERS: usize = 1000;
 
-/// How many items.
+/// The numbers of items.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Work {
     /// In rounds where the size does not matter.
     pub(crate) short: u64,
-    /// Where it does.
+    /// In rounds where the size matters.
     pub(crate) many: u64,
 }
 
-/// What a round took, and the sum of what was taken from the queue.
+/// The duration of a round, and the sum of the items taken from the queue.
 type Found = (Duration, u64);
 
 pub(super) fn run(work: &str) -> anyhow::Result<Sample> {

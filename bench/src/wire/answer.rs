@@ -11,7 +11,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     /// Bytes of the body so far, without framing.
     pub(crate) body_bytes: u64,
-    /// What of the head has arrived.
+    /// The part of the head that has arrived.
     head: Vec<u8>,
     phase: Phase,
 }

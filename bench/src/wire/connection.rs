@@ -27,7 +27,7 @@ pub(crate) struct Connection {
     tcp: TcpStream,
     tls: UnbufferedClientConnection,
     incoming: Vec<u8>,
-    /// Where the ciphertext that has not been decrypted begins and ends.
+    /// The range of the ciphertext that has not been decrypted yet.
     pending: std::ops::Range<usize>,
     outgoing: Vec<u8>,
     closed: bool,

@@ -40,7 +40,7 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
     (4, "products", &["testing", "cli", "scaffold", "kubewright"]),
 ];
 
-/// What the crates of one layer may use of each other.
+/// The crates that a crate may use within its own layer.
 const WITHIN: [(&str, &[&str]); 9] = [
     ("catalog", &["machinery"]),
     ("cel", &["machinery"]),
@@ -56,7 +56,7 @@ const WITHIN: [(&str, &[&str]); 9] = [
 /// The crate that shows all others, those of its own layer too.
 const GATHERS_ALL: &str = "kubewright";
 
-/// Which crate shows which example.
+/// The examples that are used by a crate.
 const SHOWS: [(&str, &str); 1] = [("cli", "examples/ingress_manager")];
 
 /// Edges that go down and are wrong still, and why.

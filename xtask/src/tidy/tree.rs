@@ -14,7 +14,7 @@ const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 /// The endings of files that are looked at.
 const ENDINGS: [&str; 9] = ["rs", "toml", "md", "go", "sh", "py", "js", "yaml", "yml"];
 
-/// What the name of an example begins with.
+/// The prefix of the names of examples.
 pub(crate) const EXAMPLES: &str = "examples/";
 
 /// A workspace in memory.
@@ -76,13 +76,13 @@ pub(crate) fn crate_of(path: &str) -> Option<&str> {
         .map(|(name, _)| name)
 }
 
-/// Whether a file is part of what a crate ships: its sources without their tests.
+/// Reports whether a file is part of what a crate ships: its sources without their tests.
 pub(crate) fn is_shipped(path: &str) -> bool {
     let test = path.ends_with("/tests.rs") || path.contains("/tests/");
     path.starts_with("crates/") && path.contains("/src/") && !test
 }
 
-/// Whether a file is generated.
+/// Reports whether a file is generated.
 pub(crate) fn is_generated(path: &str) -> bool {
     path.contains("/src/generated/") || path.contains("/tests/it/generated/")
 }

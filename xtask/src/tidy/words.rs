@@ -1,4 +1,4 @@
-//! What code may not say: I/O and clocks in the lowest layer, the terminal and the environment in libraries, leftovers
+//! Words that code must not contain: I/O and clocks in the lowest layer, the terminal and the environment in libraries, leftovers
 //! and catch-all modules anywhere.
 
 use super::Finding;
@@ -6,7 +6,7 @@ use super::layers::is_lowest;
 use super::rust_text::{code, lines_with, lines_with_grouped_std, without_tests};
 use super::tree::{Tree, crate_of, is_shipped};
 
-/// What layer 0 goes without.
+/// Names that layer 0 must not use.
 const OUTSIDE_WORLD: [&str; 8] = [
     "tokio",
     "hyper",
@@ -18,7 +18,7 @@ const OUTSIDE_WORLD: [&str; 8] = [
     "Timestamp::now",
 ];
 
-/// What only a program may do.
+/// Names that only a program may use.
 const PROGRAMS_ONLY: [&str; 5] = [
     "println!",
     "eprintln!",
