@@ -14,18 +14,18 @@ use crate::{
     server::Server,
 };
 
-/// How a scenario file went.
+/// The result of a scenario file.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
     /// The name of the file.
     pub file: String,
-    /// What it is about.
+    /// A description of the file.
     pub about: String,
-    /// How many scenarios it has.
+    /// The number of its scenarios.
     pub scenarios: usize,
-    /// How many steps they have.
+    /// The number of their steps.
     pub steps: usize,
-    /// What differs.
+    /// The differences.
     pub differences: Vec<Difference>,
 }
 
@@ -40,7 +40,7 @@ pub struct Difference {
     pub title: String,
     /// Each field: where, what was recorded and what came.
     pub fields: Vec<String>,
-    /// Why that is as it should be.
+    /// The reason why the difference is accepted.
     pub reason: Option<String>,
 }
 
@@ -110,7 +110,7 @@ pub async fn run(server: Option<&Server>, scenario: &Scenario) -> Result<Vec<Out
 }
 
 impl Comparison {
-    /// What differs and should not.
+    /// Returns the differences that are not accepted.
     pub fn unexplained(&self) -> impl Iterator<Item = &Difference> {
         self.differences.iter().filter(|d| d.reason.is_none())
     }

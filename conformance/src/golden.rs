@@ -21,7 +21,7 @@ pub struct Golden {
 pub struct Recorded {
     /// The name of the scenario.
     pub scenario: String,
-    /// What came of each step.
+    /// The result of each step.
     pub steps: Vec<Outcome>,
 }
 

@@ -1,4 +1,4 @@
-//! What a real kube-apiserver answers, recorded, and the runner that asks another server the same.
+//! Recorded answers of a real kube-apiserver, and the runner that compares another server with them.
 //!
 //! | module | what it has |
 //! |---|---|

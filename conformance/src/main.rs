@@ -16,10 +16,10 @@ use kubewright_conformance::{
     server::Server,
 };
 
-/// How many scenarios run at once.
+/// The number of scenarios that run concurrently.
 const AT_ONCE: usize = 12;
 
-/// How often a scenario is asked again until it is answered as before.
+/// The number of attempts at a scenario until two recordings agree.
 const ATTEMPTS: usize = 4;
 
 /// Asks a server what the scenarios ask, and compares its answers with those of kube-apiserver.

@@ -1,4 +1,4 @@
-//! What differs from run to run, replaced by placeholders.
+//! Placeholders for values that differ from run to run.
 //!
 //! Times, uids and resource versions are numbered in the order in which a scenario sees them, so that one that should
 //! have stayed, or should have changed, is noticed. What the scenario itself says is left alone.
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// What a scenario has seen so far.
+/// The values that a scenario has seen so far.
 #[derive(Debug, Default)]
 pub struct Normal {
     namespace: String,
@@ -145,7 +145,7 @@ impl Normal {
         out
     }
 
-    /// What stands for the beginning of a text, and how much of it.
+    /// Returns the placeholder for the beginning of a text, and the length that it replaces.
     fn volatile(&mut self, text: &str) -> Option<(String, usize)> {
         if let Some(length) = time(text) {
             let time = text.get(..length)?;

@@ -18,10 +18,10 @@ use crate::{
     server::{Answer, Server},
 };
 
-/// What every request says of itself, unless a step says otherwise.
+/// The headers of every request, unless a step sets them.
 const USER_AGENT: &str = "conformance/1.0";
 
-/// What came of a step.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The request, as the scenario file has it.
@@ -59,7 +59,7 @@ struct Session<'a> {
     server: &'a Server,
     normal: Normal,
     saved: BTreeMap<String, String>,
-    /// What was stored, by path, when last looked.
+    /// The stored objects by path, as of the last look.
     stored: BTreeMap<String, Value>,
 }
 

@@ -34,7 +34,7 @@ const WORDS: [(&str, &str, &str); 8] = [
 pub struct ScenarioFile {
     /// The folder and the name without its ending: `apply/conflicts`.
     pub name: String,
-    /// What it is about, in a sentence.
+    /// A description of the file, in a sentence.
     pub about: String,
     /// Its scenarios, in order.
     pub scenarios: Vec<Scenario>,
@@ -43,7 +43,7 @@ pub struct ScenarioFile {
 /// A sequence of requests in a namespace of its own.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What it shows, as a sentence.
+    /// The behaviour that it shows, as a sentence.
     pub name: String,
     /// The requests.
     pub steps: Vec<Step>,
@@ -65,12 +65,12 @@ pub struct Step {
     /// More headers; they win over the usual ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// What to keep of the answer: names and dotted paths.
+    /// Variables to set from the response: names and dotted paths.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub save: BTreeMap<String, String>,
-    /// Whether to look at the stored object after a write.
+    /// Set to read the stored object after a write.
     pub look: bool,
-    /// Whether no time need pass before: a dry run of which the times are not compared.
+    /// Set if the clock need not advance before the step: a dry run whose times are not compared.
     #[serde(default)]
     pub quick: bool,
 }
@@ -96,7 +96,7 @@ impl Step {
     }
 }
 
-/// What is sent.
+/// The body to send.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Body {
     /// Sent as JSON.
@@ -162,7 +162,7 @@ fn read(name: &str, text: &str) -> Result<ScenarioFile> {
     })
 }
 
-/// What every file may use, and what this one defines.
+/// The variables that every file may use, and those that this one defines.
 fn abbreviations(given: &Value) -> Result<BTreeMap<String, Value>> {
     let mut all: BTreeMap<String, Value> = [
         ("core", "/api/v1/namespaces/<ns>"),

@@ -33,7 +33,7 @@ const RANDOM: u64 = 6;
 /// Larger objects are left out, to stay readable.
 const LARGEST: usize = 4000;
 
-/// What is asked of the objects of a definition.
+/// The requests for the objects of a definition.
 pub fn scenarios(definition: &Value) -> Result<Vec<Scenario>> {
     let name = definition["metadata"]["name"].as_str().context("no name")?;
     let stored = served(definition).find(|v| v["storage"] == true);
@@ -202,7 +202,7 @@ impl<'a> Asker<'a> {
         steps
     }
 
-    /// What is around spec: kind, version, metadata, duplicates, other encodings.
+    /// Adds cases around spec: kind, version, metadata, duplicates, other encodings.
     fn envelope(&self, minimal: &Value, create: &str) -> Vec<Step> {
         let with = |pointer: &str, value: Value| {
             let mut object = minimal.clone();

@@ -1,4 +1,4 @@
-//! What is done to a valid object at a place of its schema, so that it breaks there, or shows how it is kept.
+//! Changes to a valid object at a position of its schema that break it there, or show how it is stored.
 
 use kubewright_resource::generate::Place;
 use serde_json::{Value, json};

@@ -20,10 +20,10 @@ use crate::{
     server::{Answer, Server},
 };
 
-/// Where definitions are.
+/// The path of definitions.
 const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// How often a server is asked again, and the pause between.
+/// The number of attempts, and the pause between them.
 const ATTEMPTS: usize = 600;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -74,7 +74,7 @@ pub fn established<'a>(project: &'a Project, installed: &[Outcome]) -> Vec<&'a V
     established.map(|(definition, _)| definition).collect()
 }
 
-/// What discovery and OpenAPI say about definitions.
+/// Returns what discovery and OpenAPI report about definitions.
 pub async fn documents(server: &Server, definitions: &[&Value]) -> Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
     let mut versions: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
@@ -135,7 +135,7 @@ pub async fn documents(server: &Server, definitions: &[&Value]) -> Result<Vec<Ou
     Ok(outcomes)
 }
 
-/// What an OpenAPI v2 document has about a group.
+/// Returns the part of an OpenAPI v2 document that describes a group.
 fn of_group(document: &Value, group: &str) -> Value {
     let mut reversed: Vec<&str> = group.split('.').collect();
     reversed.reverse();

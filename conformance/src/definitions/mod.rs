@@ -38,10 +38,10 @@ use crate::{
 };
 use recorded::{Asked, Recording, in_order};
 
-/// What the names of projects begin with, among scenario files.
+/// The prefix of the names of projects among scenario files.
 pub const AREA: &str = "definitions";
 
-/// How many scenarios of a project run at once.
+/// The number of scenarios of a project that run concurrently.
 const AT_ONCE: usize = 8;
 
 /// A folder of definitions.

@@ -20,7 +20,7 @@ use crate::{run::Outcome, scenario::Step};
 /// Descriptions up to this length are kept.
 const SHORT: usize = 40;
 
-/// What is recorded of a project.
+/// The recording of a project.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recording {
     /// The release of the server that answered: `v1.36.3`.
@@ -29,14 +29,14 @@ pub struct Recording {
     pub definitions: Vec<Outcome>,
     /// Discovery and OpenAPI.
     pub documents: Vec<Outcome>,
-    /// What was asked of their objects.
+    /// The requests for their objects.
     pub asked: Vec<Asked>,
 }
 
-/// What was asked of objects, in a namespace of its own.
+/// Requests for objects, in a namespace of their own.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Asked {
-    /// What it is about.
+    /// A description of the requests.
     pub scenario: String,
     /// The requests.
     pub requests: Vec<Step>,
@@ -66,7 +66,7 @@ impl Recording {
         Ok(())
     }
 
-    /// What the project is, in a sentence.
+    /// A description of the project, in a sentence.
     pub fn about(&self, project: &Project) -> String {
         let steps: usize = self.asked.iter().map(|asked| asked.steps.len()).sum();
         let refused = self.asked.iter().flat_map(|asked| &asked.steps);

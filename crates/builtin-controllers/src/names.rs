@@ -42,7 +42,7 @@ impl Name {
         }
     }
 
-    /// What else it is called.
+    /// Returns its other names.
     pub fn aliases(self) -> &'static [&'static str] {
         match self {
             Self::Namespace => &["namespace"],

@@ -1,4 +1,4 @@
-//! What the server has, out of discovery: where the objects of a kind are, and which of them can be deleted.
+//! The resources of the server, from discovery: the paths of their objects, and which of them can be deleted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use kube::core::ApiResource;
 use kubewright_client::discovery::Discovered;
 use kubewright_machinery::gvk::{GroupResource, GroupVersion, GroupVersionResource};
 
-/// Where the objects of a kind are.
+/// The path of the objects of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) resource: GroupVersionResource,
@@ -67,7 +67,7 @@ impl Places {
         self.0.get(&(api_version.to_owned(), kind.to_owned()))
     }
 
-    /// Whether the server has a resource in any version.
+    /// Reports whether the server has a resource in any version.
     pub(crate) fn has(&self, resource: &GroupResource) -> bool {
         self.0
             .values()
@@ -75,7 +75,7 @@ impl Places {
     }
 }
 
-/// What can be deleted, listed and watched, each in the version that the server prefers.
+/// Returns the resources that can be deleted, listed and watched, each in the version that the server prefers.
 pub(crate) fn collectable(found: &Discovered) -> BTreeMap<GroupVersionResource, ApiResource> {
     let wanted = |resource: &APIResource| {
         ["delete", "list", "watch"]

@@ -17,7 +17,7 @@ const NAME: &str = "kube-root-ca.crt";
 /// Its one key.
 const KEY: &str = "ca.crt";
 
-/// What tells people what it is for, and what it tells.
+/// The annotation that describes the ConfigMap, and its text.
 const DESCRIPTION: (&str, &str) = (
     "kubernetes.io/description",
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.",

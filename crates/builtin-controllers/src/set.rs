@@ -11,7 +11,7 @@ use crate::{
     namespace, root_ca, service_account,
 };
 
-/// Who wrote what they write, as in a cluster where kube-controller-manager does.
+/// The field manager of their writes, as in a cluster where kube-controller-manager runs them.
 const FIELD_MANAGER: &str = "kube-controller-manager";
 
 /// A set of built-in controllers, to be added to a [`Manager`] or [run](Self::run) by itself.
@@ -82,7 +82,7 @@ impl Controllers {
         self
     }
 
-    /// How long to leave a namespace alone after it was deleted; not at all unless said. kube-controller-manager waits five
+    /// Sets the time to wait after a namespace was deleted (default: none). kube-controller-manager waits five
     /// seconds, until several API servers all know that nothing is to be created there any more.
     #[must_use]
     pub fn namespace_grace(mut self, grace: Duration) -> Self {
@@ -90,17 +90,17 @@ impl Controllers {
         self
     }
 
-    /// Which they are.
+    /// Returns the names of the controllers.
     pub fn names(&self) -> impl Iterator<Item = Name> {
         self.names.iter().copied()
     }
 
-    /// Whether this one is among them.
+    /// Reports whether this controller is among them.
     pub fn has(&self, name: Name) -> bool {
         self.names.contains(&name)
     }
 
-    /// Whether there are none.
+    /// Reports whether there are none.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }

@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tower::Service;
 
-/// What goes wrong.
+/// A fault to inject.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// 409: the object has been modified.
@@ -40,7 +40,7 @@ pub enum Fault {
     Refuse(Box<Status>),
     /// The watch breaks off after that many chunks.
     DropWatch {
-        /// How many chunks get through.
+        /// The number of chunks that get through.
         after: usize,
     },
     /// Every chunk of the watch is late.
@@ -50,7 +50,7 @@ pub enum Fault {
     },
 }
 
-/// Which requests a fault strikes. What is `None` fits all.
+/// Selects the requests that a fault applies to. A field that is `None` matches all.
 #[derive(Clone, Debug, Default)]
 pub struct Match {
     /// The verb.
@@ -117,7 +117,7 @@ impl Faults {
         self.0.planned.lock().push(Planned { fault, on, times });
     }
 
-    /// How often faults are still to strike.
+    /// Returns the number of times that faults are still to be injected.
     pub fn pending(&self) -> usize {
         let planned = self.0.planned.lock();
         planned.iter().map(|planned| planned.times).sum()

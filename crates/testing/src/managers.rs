@@ -14,7 +14,7 @@ use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 
 use crate::cluster::TestCluster;
 
-/// How long [`TestCluster::settled`] waits, by tokio's clock.
+/// The time that [`TestCluster::settled`] waits, by tokio's clock.
 pub const SETTLE: Duration = Duration::from_secs(60);
 
 /// A manager in a task of its own. Dropped, it is killed: nothing of it ends gracefully.

@@ -78,7 +78,7 @@ impl<'a> Time<'a> {
         self.0.clock().now()
     }
 
-    /// Whether tokio's clock is paused here.
+    /// Reports whether tokio's clock is paused here.
     pub fn is_virtual(&self) -> bool {
         let (before, real) = (Instant::now(), std::time::Instant::now());
         while real.elapsed() < Duration::from_micros(1) {

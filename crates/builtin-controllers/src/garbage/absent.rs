@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use super::identity::Identity;
 
-/// How many are remembered.
+/// The number of owners to remember.
 const CAPACITY: usize = 500;
 
 /// The owners that were looked for last and are not there.
 #[derive(Debug, Default)]
 pub(super) struct AbsentOwners {
-    /// When each was asked for last.
+    /// The owners, with the time of the last lookup of each.
     asked: HashMap<Identity, u64>,
     now: u64,
 }
@@ -28,7 +28,7 @@ impl AbsentOwners {
         self.asked.insert(owner, self.now);
     }
 
-    /// Whether it is known that there is none.
+    /// Reports whether an owner is known to be absent.
     pub(super) fn has(&mut self, owner: &Identity) -> bool {
         self.now += 1;
         match self.asked.get_mut(owner) {

@@ -57,12 +57,12 @@ impl Collector {
         }
     }
 
-    /// Where kinds are from now on.
+    /// Replaces the paths of kinds.
     pub(super) fn set_places(&self, places: Arc<Places>) {
         *self.places.lock() = places;
     }
 
-    /// Where kinds are.
+    /// Returns the paths of kinds.
     pub(super) fn places(&self) -> Arc<Places> {
         self.places.lock().clone()
     }
@@ -72,7 +72,7 @@ impl Collector {
         self.ready.send_replace(true);
     }
 
-    /// Whether the work has begun.
+    /// Reports whether the collector has started to work.
     pub(super) fn is_ready(&self) -> bool {
         *self.ready.borrow()
     }
@@ -114,7 +114,7 @@ impl Collector {
         });
     }
 
-    /// How many objects are known.
+    /// Returns the number of known objects.
     pub(super) fn len(&self) -> usize {
         self.graph.lock().len()
     }

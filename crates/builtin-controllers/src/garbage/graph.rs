@@ -18,7 +18,7 @@ pub(super) struct Graph {
     pub(super) absent: AbsentOwners,
 }
 
-/// What is known of an object.
+/// A node: the facts that are known about an object.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) identity: Identity,
@@ -33,14 +33,14 @@ pub(super) struct Node {
     pub(super) dependents: HashSet<Uid>,
 }
 
-/// What follows from a change.
+/// The consequences of a change.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Follows {
-    /// Who is to be looked at.
+    /// Objects to process now.
     pub(super) attempt: Vec<Uid>,
-    /// Who is to be looked at, but not at once.
+    /// Objects to process after a delay.
     pub(super) later: Vec<Uid>,
-    /// Who names an owner in another namespace: the dependent, and the owner as it is named.
+    /// References to an owner in another namespace: the dependent, and the owner as it is referenced.
     pub(super) invalid: Vec<(Identity, Identity)>,
 }
 
@@ -51,12 +51,12 @@ struct Parted {
 }
 
 impl Graph {
-    /// What is known of an object.
+    /// Returns the node of an object.
     pub(super) fn node(&self, uid: &str) -> Option<&Node> {
         self.nodes.get(uid)
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -269,7 +269,7 @@ impl Graph {
         self.leave_owners(uid, removed);
     }
 
-    /// What an object's deletion waits for, if it begins to.
+    /// Returns what the deletion of an object waits for, if it has started to wait.
     fn begin_deletion(
         &mut self,
         uid: &Uid,
@@ -332,7 +332,7 @@ impl Graph {
         parted
     }
 
-    /// What else dependents call an owner that is not there: the next after that in order, or the first.
+    /// Returns another identity by which dependents reference an absent owner: the next in order after that one, or the first.
     fn other_identity(&self, dependents: &[Uid], absent: &Identity) -> Option<Identity> {
         let mut first: Option<Identity> = None;
         let mut following: Option<Identity> = None;
@@ -377,7 +377,7 @@ impl Node {
 }
 
 impl Follows {
-    /// Whether nothing does.
+    /// Reports whether there are no consequences.
     pub(super) fn is_empty(&self) -> bool {
         self.attempt.is_empty() && self.later.is_empty() && self.invalid.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What the graph calls objects by: [`Uid`], [`Identity`], [`OwnerRef`].
+//! The identities of objects in the graph: [`Uid`], [`Identity`], [`OwnerRef`].
 
 use std::{fmt, sync::Arc};
 
@@ -30,14 +30,14 @@ pub(super) struct OwnerRef {
     pub(super) blocks: bool,
 }
 
-/// What the graph knows of an object's kind.
+/// The kind of an object, as the graph knows it.
 #[derive(Clone, Debug)]
 pub(super) struct ObjectKind {
     pub(super) api_version: Arc<str>,
     pub(super) kind: Arc<str>,
 }
 
-/// What an object's deletion waits for.
+/// The condition that the deletion of an object waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Deletion {
     pub(super) begun: bool,

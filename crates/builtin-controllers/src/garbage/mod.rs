@@ -41,13 +41,13 @@ use crate::names::Name;
 use collector::{Collector, Worker};
 use monitors::Monitors;
 
-/// How many objects are looked at at once.
+/// The number of workers.
 const WORKERS: usize = 20;
 
 /// The controller that keeps the watches.
 const RESOURCES: &str = "garbage-collector-resources";
 
-/// How long the first look at everything may take before the work begins all the same.
+/// The time to wait for the first sync of all monitors before the workers start anyway.
 const FIRST_LOOK: Duration = Duration::from_secs(30);
 
 pub(crate) fn add_to(manager: &Manager) -> Result<(), ManagerError> {

@@ -29,7 +29,7 @@ use tokio::time::Instant;
 use super::{collector::Collector, identity::ObjectKind};
 use crate::resources::{Places, collectable};
 
-/// When discovery is looked at again after something happened: a server may be a little late to serve what a definition
+/// The delay of another discovery after a change: a server may be a little late to serve what a definition
 /// says. The last goes on for ever, in case something changes without being announced.
 const LOOK_AGAIN: [Duration; 3] = [
     Duration::from_secs(1),
@@ -37,7 +37,7 @@ const LOOK_AGAIN: [Duration; 3] = [
     Duration::from_secs(300),
 ];
 
-/// How long to wait for discovery to agree with the definitions, in steps.
+/// The delays between attempts until discovery agrees with the definitions.
 const LAG: [Duration; 8] = [
     Duration::from_millis(2),
     Duration::from_millis(5),
@@ -49,18 +49,18 @@ const LAG: [Duration; 8] = [
     Duration::from_millis(400),
 ];
 
-/// How often the first look is looked after.
+/// The interval at which the first sync is checked.
 const PAUSE: Duration = Duration::from_millis(5);
 
 pub(super) struct Monitors {
     collector: Arc<Collector>,
     controller: Controller,
     definitions: SharedInformer<()>,
-    /// What was defined when discovery was asked last.
+    /// The definitions as of the last discovery.
     defined: Mutex<BTreeSet<GroupResource>>,
     first_look: Duration,
     watches: Mutex<BTreeMap<GroupVersionResource, Monitor>>,
-    /// How often nothing had happened in a row.
+    /// The number of consecutive checks without a change.
     quiet: AtomicUsize,
 }
 
@@ -89,7 +89,7 @@ impl Monitors {
         }
     }
 
-    /// What the server has, as soon as that agrees with the definitions.
+    /// Returns the resources of the server, once they agree with the definitions.
     async fn discover(&self, context: &Context) -> Result<Discovered, Error> {
         let discovery = DiscoveryClient::new(context.client().live());
         let mut found = discovery.discover().await?;
@@ -117,7 +117,7 @@ impl Monitors {
         now.iter().all(served) && !removed.any(|resource| places.has(resource))
     }
 
-    /// What is defined, and whether the definition stays.
+    /// Returns the definitions, each with whether it is there to stay.
     fn defined_now(&self) -> BTreeMap<GroupResource, bool> {
         let definitions = self.definitions.indexer().snapshot();
         let named = definitions.iter().filter_map(|definition| {

@@ -1,4 +1,4 @@
-//! What the collector asks of the server.
+//! The requests that the collector sends to the server.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) struct Server {
     places: Arc<Places>,
 }
 
-/// Why an attempt came to nothing.
+/// The reason why an attempt failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
     /// The server has no such kind, or it is not known yet.
@@ -57,7 +57,7 @@ impl Server {
         }
     }
 
-    /// Where the objects of a kind are.
+    /// Returns the path of the objects of a kind.
     pub(super) fn place(&self, api_version: &Arc<str>, kind: &Arc<str>) -> Result<&Place, Trouble> {
         self.places
             .of(api_version, kind)

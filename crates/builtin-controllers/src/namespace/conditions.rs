@@ -1,4 +1,4 @@
-//! What a pass over a namespace says in the namespace's conditions.
+//! The conditions that a pass over a namespace reports on it.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use k8s_openapi::{
 };
 use kubewright_machinery::gvk::GroupVersionResource;
 
-/// What a pass found.
+/// The findings of a pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Findings {
-    /// Why not everything was discovered.
+    /// The reason why discovery was incomplete.
     pub(super) discovery: Option<String>,
-    /// Why discovery was not understood.
+    /// The reason why the output of discovery could not be parsed.
     pub(super) parsing: Option<String>,
-    /// What could not be deleted, and why.
+    /// The resources that could not be deleted, with the reasons.
     pub(super) content: Vec<String>,
-    /// How many objects of which resource remain.
+    /// The number of remaining objects of each resource.
     pub(super) remaining: BTreeMap<GroupVersionResource, usize>,
-    /// How many objects have which finalizer.
+    /// The number of objects with each finalizer.
     pub(super) finalizers: BTreeMap<String, usize>,
 }
 

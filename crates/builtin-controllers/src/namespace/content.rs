@@ -18,7 +18,7 @@ use kubewright_machinery::gvk::GroupVersionResource;
 use super::conditions::Findings;
 use crate::resources::{Deletable, deletable_in_namespaces};
 
-/// How long finalizers are thought to take.
+/// The estimated time that finalizers take.
 const FINALIZERS_TAKE: Duration = Duration::from_secs(15);
 
 /// The content of a namespace.
@@ -28,20 +28,20 @@ pub(super) struct Content<'a> {
     deleted: Timestamp,
 }
 
-/// What a pass came to.
+/// The result of a pass.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
-    /// What the conditions are to say.
+    /// The findings for the conditions.
     pub(super) findings: Findings,
     /// The resources of which something remains.
     pub(super) remaining: Vec<ApiResource>,
-    /// How long the rest is thought to take. Zero says that nothing is waited for.
+    /// The estimated time until the rest is gone; zero if there is nothing to wait for.
     pub(super) estimate: Duration,
-    /// What went wrong.
+    /// The errors of the pass.
     pub(super) errors: Vec<String>,
 }
 
-/// What remains of one resource.
+/// The remaining objects of one resource.
 #[derive(Debug, Default)]
 struct Left {
     count: usize,
@@ -167,7 +167,7 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// How long the pods are given to end, as long as that time is not over; nothing for other resources.
+    /// Returns the time that the pods still have to terminate gracefully; zero for other resources.
     async fn grace(&self, resource: &Deletable) -> Result<Duration, Error> {
         if !(resource.resource.group.is_empty() && resource.resource.plural == "pods") {
             return Ok(Duration::ZERO);
@@ -190,7 +190,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Whether the server can do that. An error means that it can, and did not.
+/// Reports whether the server supports the verb. An error means that it does, and failed.
 async fn delete_collection(
     resource: &Deletable,
     objects: &MetadataResource,

@@ -33,7 +33,7 @@ use crate::names::Name;
 use content::Content;
 use remaining::Remaining;
 
-/// How many namespaces are emptied at once.
+/// The number of namespaces that are emptied concurrently.
 const WORKERS: usize = 10;
 
 /// The finalizer that this controller takes away.
@@ -66,7 +66,7 @@ pub(crate) fn add_to(manager: &Manager, grace: Duration) -> Result<(), ManagerEr
     Ok(())
 }
 
-/// Whether a request was refused since the namespace is being deleted.
+/// Reports whether a request was rejected because the namespace is being deleted.
 pub(crate) fn is_terminating_cause(status: &Status) -> bool {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     causes
@@ -129,7 +129,7 @@ impl Reconciler for Deleter {
     }
 }
 
-/// What is left of a time that began then; nothing if it is over.
+/// Returns the rest of a period that began at that time; zero if it is over.
 fn left_of(time: Duration, since: Timestamp) -> Option<Duration> {
     let passed = Timestamp::now().duration_since(since);
     let passed = Duration::try_from(passed).unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::{
     namespaces::{condition, delete, gone, until},
 };
 
-/// What an aggregated API server that does not answer does to discovery.
+/// The effect of an unavailable aggregated API server on discovery.
 const STALE: u8 = 1;
 
 /// A client of the cluster whose discovery can be made to lack something.

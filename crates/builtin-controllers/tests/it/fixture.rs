@@ -113,7 +113,7 @@ impl Fixture {
             .unwrap_or_else(|error| panic!("{name} stays: {error}\n{}", self.status()));
     }
 
-    /// What the controllers say of themselves.
+    /// The status of the controllers.
     fn status(&self) -> String {
         let manager = self._controllers.as_ref().map(RunningManager::manager);
         let controllers = manager

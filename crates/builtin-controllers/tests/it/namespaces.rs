@@ -1,4 +1,4 @@
-//! What becomes of a namespace that is deleted.
+//! Deletion of namespaces.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What becomes of objects when their owners go.
+//! Deletion of objects whose owners are deleted.
 
 use k8s_openapi::api::core::v1::Event;
 use kube::{

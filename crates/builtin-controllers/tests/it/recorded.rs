@@ -1,4 +1,4 @@
-//! What kube-controller-manager 1.36.3 did in the same situation: `tests/recorded/*.json` hold the steps of a story, and what
+//! Recordings of kube-controller-manager 1.36.3 in the same situation: `tests/recorded/*.json` hold the steps of a story, and what
 //! became of every ConfigMap and of the namespace meanwhile, as a watch told it.
 //!
 //! With `KUBEWRIGHT_TEST_CONTROLLER_MANAGER` naming the kubeconfig of a cluster where kube-controller-manager runs, the

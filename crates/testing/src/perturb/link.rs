@@ -35,7 +35,7 @@ pub(super) struct Wire {
     missed: Mutex<HashSet<String>>,
 }
 
-/// What gets through a wire.
+/// The traffic that a connection lets through.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Condition {
     /// Nothing: the program has crashed.
@@ -48,7 +48,7 @@ pub(super) struct Condition {
     pub(super) deposed: bool,
 }
 
-/// What happens at a write.
+/// The fate of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strike {
     Nothing,
@@ -192,7 +192,7 @@ fn is_write(verb: Verb) -> bool {
     )
 }
 
-/// Whether a watch is to go on from a revision.
+/// Reports whether a watch resumes from a revision.
 fn is_from_there(query: Option<&str>) -> bool {
     let mut pairs = query.unwrap_or_default().split('&');
     pairs.any(|pair| {
@@ -201,7 +201,7 @@ fn is_from_there(query: Option<&str>) -> bool {
     }) && !is_watch_list(query)
 }
 
-/// Whether a watch is to begin with the objects there are.
+/// Reports whether a watch begins with the existing objects.
 fn is_watch_list(query: Option<&str>) -> bool {
     let mut pairs = query.unwrap_or_default().split('&');
     pairs.any(|pair| pair == "sendInitialEvents=true")

@@ -88,10 +88,10 @@ use plan::Measures;
 use progress::Progress;
 use stage::Played;
 
-/// How long a run may take by the machine's clock without coming on before it counts as hanging.
+/// The time by the machine's clock after which a run without progress counts as hanging.
 const HANGS: Duration = Duration::from_secs(300);
 
-/// How many times as long, if it comes on.
+/// The factor by which that time is extended if there is progress.
 const PATIENCE: usize = 4;
 
 /// A program and a story, to be perturbed. Made by [`perturb`].
@@ -108,7 +108,7 @@ type Program = Arc<dyn Fn(ManagerBuilder) -> Result<Manager, ManagerError> + Sen
 type Story = Arc<dyn Fn(World) -> LocalBoxFuture<'static, ()> + Send + Sync>;
 type Invariant = Box<dyn Fn(&State) -> Result<(), String>>;
 
-/// What all runs have in common.
+/// The settings that all runs share.
 #[derive(Clone)]
 struct Script {
     program: Program,
@@ -184,7 +184,7 @@ impl Perturb {
         self
     }
 
-    /// What must be true at the end of every run, the undisturbed one too.
+    /// Adds a condition that must hold at the end of every run, the undisturbed one included.
     pub fn invariant(
         mut self,
         name: impl Into<String>,

@@ -1,8 +1,8 @@
-//! What can go wrong, and where.
+//! The perturbations, and the points at which they can be applied.
 
 use std::{fmt, ops::RangeInclusive};
 
-/// What goes wrong in a run.
+/// The perturbation of a run.
 ///
 /// Writes are counted from 1, over all clients of the program, without leases and events. Steps are what lies between the
 /// pauses of the story, counted from 0.
@@ -22,7 +22,7 @@ pub enum Perturbation {
     /// Watches are that many events behind. An event gets through when so many have followed it, or nothing else happens for
     /// seconds.
     StaleCache {
-        /// How many events are held back.
+        /// The number of events that are held back.
         events: usize,
     },
     /// The program does not see the state after that step: its watches are silent during that step and the next, and then
@@ -39,7 +39,7 @@ pub enum Perturbation {
     },
 }
 
-/// What an undisturbed run was like.
+/// The profile of an undisturbed run.
 pub(super) struct Measures {
     pub(super) writes: usize,
     pub(super) pauses: usize,

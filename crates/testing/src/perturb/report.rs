@@ -1,35 +1,35 @@
-//! What came of it.
+//! The report of the runs.
 
 use std::fmt;
 
 use super::Perturbation;
 
-/// What came of running a story under perturbations.
+/// The result of running a story under perturbations.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// How often the program wrote in the undisturbed run.
+    /// The number of writes by the program in the undisturbed run.
     pub writes: usize,
-    /// How many steps the story has.
+    /// The number of steps of the story.
     pub steps: usize,
-    /// What the program survived.
+    /// The perturbations that the program survived.
     pub survived: Vec<Perturbation>,
     /// Those of them that never came to strike: the run went another way before.
     pub missed: Vec<Perturbation>,
-    /// What it did not survive.
+    /// The perturbations that it did not survive.
     pub failures: Vec<Failure>,
 }
 
 /// A run that did not end as it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What went wrong; `None` if nothing did, and it failed all the same.
+    /// The perturbation; `None` if the undisturbed run failed.
     pub perturbation: Option<Perturbation>,
-    /// How the end differs from that of the undisturbed run, or why there was none.
+    /// The difference from the end of the undisturbed run, or the reason why the run did not end.
     pub reason: String,
 }
 
 impl Report {
-    /// Whether the program survived everything.
+    /// Reports whether the program survived all perturbations.
     pub fn is_success(&self) -> bool {
         self.failures.is_empty()
     }

@@ -17,20 +17,20 @@ use super::{
 };
 use crate::cluster::TestCluster;
 
-/// How long the program may take to come to rest, by the virtual clock.
+/// The time that the program may take to settle, by the virtual clock.
 const REST: Duration = Duration::from_secs(3600);
 
-/// How long the end is watched for what comes late, by the virtual clock.
+/// The time during which late changes are watched for at the end, by the virtual clock.
 const AFTERMATH: Duration = Duration::from_secs(120);
 
 /// Everything that can run has run when so much virtual time has passed.
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// What a story happens in. Cheap to clone.
+/// The environment of a story. Cheap to clone.
 #[derive(Clone)]
 pub struct World(Arc<Stage>);
 
-/// How a run went.
+/// The result of a run.
 pub(super) struct Played {
     pub(super) state: State,
     pub(super) writes: usize,
@@ -79,7 +79,7 @@ impl World {
         &self.0.cluster
     }
 
-    /// What goes wrong in this run.
+    /// The perturbation of this run.
     pub fn perturbation(&self) -> Option<Perturbation> {
         self.0.perturbation
     }
@@ -274,7 +274,7 @@ impl Stage {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
-    /// What goes wrong during that step begins.
+    /// Starts the perturbation of that step.
     fn step_begins(&self, step: usize) {
         match self.perturbation {
             Some(Perturbation::Down { step: down }) if down == step => {

@@ -11,17 +11,17 @@ use kube::{
 };
 use serde_json::Value;
 
-/// How many differences are told.
+/// The number of differences to print.
 const TOLD: usize = 10;
 
-/// What a cluster holds: everything but events and leases, by resource and name.
+/// The state of a cluster: everything but events and leases, by resource and name.
 ///
 /// Without what differs by nature: `uid`, `resourceVersion`, `generation`, `creationTimestamp`, `managedFields`, cluster IPs
 /// and node ports. Times are `<time>`, uids name their object, a generated name is its `generateName` and a star.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State(BTreeMap<String, Vec<Value>>);
 
-/// What is taken out of every object.
+/// Fields that are removed from every object.
 const BY_NATURE: [&str; 8] = [
     "/metadata/uid",
     "/metadata/resourceVersion",

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::link::Wire;
 use crate::faults::chunks;
 
-/// How long an event is held back at most: less than a read waits for the program's own writes.
+/// The longest time that an event is held back: less than a read waits for the program's own writes.
 const HELD: Duration = Duration::from_secs(5);
 
 /// The bookmark after the objects that were there at the beginning.

@@ -69,7 +69,7 @@ impl<'a> Facts<'a> {
         self.named(states.into())
     }
 
-    /// What was said in events.
+    /// The messages of events.
     pub(super) fn events(&self, events: &[Event]) -> Value {
         let said = |event: &Event| {
             let object = &event.involved_object;
@@ -97,7 +97,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Who owns fields, how, and of which subresource.
+/// The managers of fields, with operation and subresource.
 fn writers(object: &Value) -> Value {
     let entries = object["metadata"]["managedFields"].as_array();
     let mut writers: Vec<Value> = entries

@@ -22,10 +22,10 @@ use tokio::{sync::oneshot, task::JoinHandle};
 use super::facts::Facts;
 use crate::fixture::LONG;
 
-/// Who writes in the story.
+/// The user that writes in the story.
 const WRITER: &str = "story";
 
-/// How long a real cluster is given to do what it does not announce.
+/// The time that a real cluster gets for actions that it does not announce.
 const REAL_PAUSE: Duration = Duration::from_secs(2);
 
 pub(super) struct Story {
@@ -77,7 +77,7 @@ impl Story {
         story
     }
 
-    /// Whether it is told on somebody else's cluster.
+    /// Set if the story runs on an external cluster.
     pub(super) fn is_elsewhere(&self) -> bool {
         self.cluster.is_none()
     }
@@ -147,7 +147,7 @@ impl Story {
         }
     }
 
-    /// What happened between `watch` and `enough`, or the end.
+    /// The events between `watch` and `enough`, or the end.
     pub(super) async fn end(mut self) -> Value {
         if self.facts.is_none() {
             self.settle().await;
