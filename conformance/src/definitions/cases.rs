@@ -2,15 +2,15 @@
 //!
 //! A valid object with as little as possible is made; then, for every construct of the schema, places are chosen, the
 //! object gets a value there, and that is broken in the way the construct forbids, or left to show what the server makes
-//! of it. Rules are broken by trying: it is [`Judge`] that tells what breaks one. All of that is asked as a dry run.
+//! of it. Rules are broken by trying: it is the [`Validator`] that tells what breaks one. All of that is asked as a dry run.
 //! A second scenario stores an object, and goes through the other verbs, versions and subresources.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use kubewright_resource::{
-    Generator, Judge,
-    generate::{Place, Rng, mutate, place},
+    Validator,
+    generate::{self, Generator, Rng, SchemaPath, Size, mutate},
 };
 use serde_json::{Value, json};
 
@@ -40,8 +40,8 @@ pub fn scenarios(definition: &Value) -> Result<Vec<Scenario>> {
     let stored = stored.or_else(|| served(definition).last());
     let version = stored.context("nothing is served")?;
     let version_name = version["name"].as_str().context("no name of a version")?;
-    let judge = Judge::new(definition, version_name);
-    let asker = Asker::new(definition, version, &judge)?;
+    let validator = Validator::new(definition, version_name);
+    let asker = Asker::new(definition, version, &validator)?;
     Ok(vec![
         Scenario {
             name: format!("{name}: every construct"),
@@ -55,7 +55,7 @@ pub fn scenarios(definition: &Value) -> Result<Vec<Scenario>> {
 }
 
 struct Asker<'a> {
-    judge: &'a Judge,
+    validator: &'a Validator,
     generator: Generator<'a>,
     /// Group, version and plural.
     names: (String, String, String),
@@ -64,7 +64,7 @@ struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    fn new(definition: &Value, version: &Value, judge: &'a Judge) -> Result<Self> {
+    fn new(definition: &Value, version: &Value, validator: &'a Validator) -> Result<Self> {
         let spec = &definition["spec"];
         let text = |value: &Value| {
             value
@@ -79,8 +79,8 @@ impl<'a> Asker<'a> {
         );
         let kind = text(&spec["names"]["kind"])?;
         Ok(Self {
-            generator: Generator::new(judge, &format!("{}/{}", names.0, names.1), &kind),
-            judge,
+            generator: Generator::new(validator, &format!("{}/{}", names.0, names.1), &kind),
+            validator,
             names,
             namespaced: spec["scope"] == "Namespaced",
             subresources: version["subresources"].clone(),
@@ -111,15 +111,15 @@ impl<'a> Asker<'a> {
         minimal["metadata"]["name"] = json!("tried");
         let create = format!("{}?dryRun=All", self.path(&self.names.1));
         let mut steps = vec![step("valid", "POST", &create, &minimal)];
-        let places = self.generator.places();
-        let below = |place: &Place<'_>, part: &[&str]| match place.steps.first() {
-            Some(place::Step::Field(name)) => part.contains(&name.as_str()),
+        let places = self.generator.paths();
+        let below = |place: &SchemaPath<'_>, part: &[&str]| match place.steps.first() {
+            Some(generate::Step::Field(name)) => part.contains(&name.as_str()),
             _ => false,
         };
         let outside = ["apiVersion", "kind", "metadata", "status"];
-        let in_spec = |place: &&Place<'_>| !below(place, &outside);
-        let spec: Vec<&Place<'_>> = places.iter().filter(in_spec).collect();
-        let mut by_construct: BTreeMap<String, Vec<(&Place<'_>, Change)>> = BTreeMap::new();
+        let in_spec = |place: &&SchemaPath<'_>| !below(place, &outside);
+        let spec: Vec<&SchemaPath<'_>> = places.iter().filter(in_spec).collect();
+        let mut by_construct: BTreeMap<String, Vec<(&SchemaPath<'_>, Change)>> = BTreeMap::new();
         for place in &spec {
             for (what, change) in changes(place) {
                 by_construct.entry(what).or_default().push((place, change));
@@ -156,7 +156,7 @@ impl<'a> Asker<'a> {
     }
 
     /// The object with a value at a place, changed there.
-    fn changed(&self, minimal: &Value, place: &Place<'_>, change: &Change) -> Option<Value> {
+    fn changed(&self, minimal: &Value, place: &SchemaPath<'_>, change: &Change) -> Option<Value> {
         let mut object = minimal.clone();
         let pointer = self.generator.fill(&mut object, place, &mut Rng::new(2))?;
         let changed = change.apply(object.pointer_mut(&pointer)?);
@@ -164,10 +164,10 @@ impl<'a> Asker<'a> {
     }
 
     /// Objects that break rules or fit no alternative.
-    fn rules(&self, minimal: &Value, places: &[&Place<'_>], create: &str) -> Vec<Step> {
+    fn rules(&self, minimal: &Value, places: &[&SchemaPath<'_>], create: &str) -> Vec<Step> {
         let tried = ["x-kubernetes-validations", "anyOf", "oneOf", "allOf", "not"];
-        let ruled = |place: &&&Place<'_>| tried.iter().any(|key| !place.schema[key].is_null());
-        let ruled: Vec<&Place<'_>> = places.iter().filter(ruled).copied().collect();
+        let ruled = |place: &&&SchemaPath<'_>| tried.iter().any(|key| !place.schema[key].is_null());
+        let ruled: Vec<&SchemaPath<'_>> = places.iter().filter(ruled).copied().collect();
         let mut steps = Vec::new();
         for place in spread(&ruled, RULES) {
             let mut rng = Rng::new(3);
@@ -175,7 +175,9 @@ impl<'a> Asker<'a> {
             for attempt in 0..TRIES {
                 let mut object = minimal.clone();
                 let pointer = self.generator.fill(&mut object, place, &mut rng);
-                let value = self.generator.unruly(place, attempt % 2 == 1, &mut rng);
+                let value = self
+                    .generator
+                    .sample_ignoring_rules(place, size(attempt), &mut rng);
                 let (Some(pointer), Some(value)) = (pointer, value) else {
                     break;
                 };
@@ -190,7 +192,7 @@ impl<'a> Asker<'a> {
                 if object.to_string().len() > LARGEST {
                     continue;
                 }
-                let Err(status) = self.judge.create(&object) else {
+                let Err(status) = self.validator.create(&object) else {
                     continue;
                 };
                 if !messages.contains(&status.message) && messages.len() < 3 {
@@ -335,13 +337,13 @@ impl<'a> Asker<'a> {
 
     /// Changes of a stored object that rules about changes may refuse.
     fn transitions(&self, object: &Value, own: &str) -> Vec<Step> {
-        let places = self.generator.places();
-        let looks_back = |place: &&Place<'_>| {
+        let places = self.generator.paths();
+        let looks_back = |place: &&SchemaPath<'_>| {
             let rules = place.schema["x-kubernetes-validations"].as_array();
             let mut rules = rules.into_iter().flatten();
             rules.any(|r| r["rule"].as_str().is_some_and(|r| r.contains("oldSelf")))
         };
-        let found: Vec<&Place<'_>> = places.iter().filter(looks_back).collect();
+        let found: Vec<&SchemaPath<'_>> = places.iter().filter(looks_back).collect();
         let mut steps = Vec::new();
         for place in spread(&found, 4) {
             let mut rng = Rng::new(5);
@@ -349,7 +351,7 @@ impl<'a> Asker<'a> {
             let Some(pointer) = self.generator.fill(&mut before, place, &mut rng) else {
                 continue;
             };
-            if self.judge.create(&before).is_err() {
+            if self.validator.create(&before).is_err() {
                 continue;
             }
             let title = format!("a rule about changes, {place}");
@@ -360,14 +362,17 @@ impl<'a> Asker<'a> {
                 &before,
             ));
             for attempt in 0..TRIES {
-                let Some(value) = self.generator.unruly(place, attempt % 2 == 1, &mut rng) else {
+                let Some(value) =
+                    self.generator
+                        .sample_ignoring_rules(place, size(attempt), &mut rng)
+                else {
                     break;
                 };
                 let mut after = before.clone();
                 if let Some(there) = after.pointer_mut(&pointer) {
                     *there = value.clone();
                 }
-                let refused = self.judge.update(&after, &before).is_err();
+                let refused = self.validator.update(&after, &before).is_err();
                 if refused && !pointer.is_empty() && value.to_string().len() < LARGEST {
                     let patch = json!([{"op": "replace", "path": pointer, "value": value}]);
                     steps.push(quick(&title, "JSON", &format!("{own}?dryRun=All"), &patch));
@@ -390,9 +395,9 @@ impl<'a> Asker<'a> {
             return Ok(steps);
         }
         let path = format!("{own}/status");
-        let places = self.generator.places();
-        let of_status = |place: &&Place<'_>| matches!(place.steps.first(), Some(place::Step::Field(name)) if name == "status");
-        let of_status: Vec<&Place<'_>> = places.iter().filter(of_status).collect();
+        let places = self.generator.paths();
+        let of_status = |place: &&SchemaPath<'_>| matches!(place.steps.first(), Some(generate::Step::Field(name)) if name == "status");
+        let of_status: Vec<&SchemaPath<'_>> = places.iter().filter(of_status).collect();
         let mut rng = Rng::new(6);
         for place in spread(&of_status, 3) {
             let mut object = json!({});
@@ -427,6 +432,14 @@ impl<'a> Asker<'a> {
             &apply,
         ));
         Ok(steps)
+    }
+}
+
+/// Alternates between small and large values.
+fn size(attempt: usize) -> Size {
+    match attempt % 2 {
+        0 => Size::Minimal,
+        _ => Size::Any,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Changes to a valid object at a position of its schema that break it there, or show how it is stored.
 
-use kubewright_resource::generate::Place;
+use kubewright_resource::generate::SchemaPath;
 use serde_json::{Value, json};
 
 /// Longer texts and lists are not made, to stay readable.
@@ -49,7 +49,7 @@ impl Change {
 }
 
 /// Everything that can be done at a place: what it shows, and the change.
-pub(super) fn changes(place: &Place<'_>) -> Vec<(String, Change)> {
+pub(super) fn changes(place: &SchemaPath<'_>) -> Vec<(String, Change)> {
     let schema = place.schema;
     let mut out: Vec<(String, Change)> = Vec::new();
     let mut add = |what: &str, change: Change| out.push((what.to_owned(), change));

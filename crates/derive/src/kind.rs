@@ -1,6 +1,6 @@
-//! The code for a whole kind: of a type that also has `#[kube(...)]`.
+//! Generates the code for a whole kind: a type that also has `#[kube(...)]`.
 //!
-//! `#[kube(...)]` is read for what `kube::CustomResource` makes of it; `#[crd(...)]` has what it lacks.
+//! `#[kube(...)]` is read for the parts that matter here; `#[crd(...)]` adds what it lacks.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -14,7 +14,7 @@ use crate::{
     serde_attrs::{documentation, skip_value},
 };
 
-/// What `#[kube(...)]` says, as far as it matters here.
+/// The options of `#[kube(...)]` that matter here.
 #[derive(Default)]
 struct Kube {
     kind: Option<String>,
@@ -25,10 +25,10 @@ struct Kube {
     scale: Option<Path>,
 }
 
-/// The implementation of `CustomKind` for the type that `kube::CustomResource` makes, if it makes one.
+/// Generates the implementation of `CustomKind` for the type that `kube::CustomResource` generates, if there is one.
 pub(crate) fn implementation(input: &DeriveInput) -> syn::Result<TokenStream> {
     let kube = Kube::read(input)?;
-    let amendments = amendments(input, kube.as_ref())?;
+    let calls = builder_calls(input, kube.as_ref())?;
     let Some(kube) = kube else {
         return Ok(TokenStream::new());
     };
@@ -44,15 +44,15 @@ pub(crate) fn implementation(input: &DeriveInput) -> syn::Result<TokenStream> {
     Ok(quote! {
         #[automatically_derived]
         impl ::kubewright::__derive::CustomKind for #root {
-            fn amend(definition: &mut ::kubewright::__derive::Amended) {
+            fn extend_crd(crd: &mut ::kubewright::__derive::CrdBuilder) {
                 use ::kubewright::__derive::json;
-                #(definition.#amendments;)*
+                #(crd.#calls;)*
             }
 
-            fn judge() -> &'static ::kubewright::__derive::Judge {
-                static JUDGE: ::std::sync::OnceLock<::kubewright::__derive::Judge> =
+            fn validator() -> &'static ::kubewright::__derive::Validator {
+                static VALIDATOR: ::std::sync::OnceLock<::kubewright::__derive::Validator> =
                     ::std::sync::OnceLock::new();
-                JUDGE.get_or_init(::kubewright::__derive::Judge::of::<Self>)
+                VALIDATOR.get_or_init(::kubewright::__derive::Validator::of::<Self>)
             }
         }
     })
@@ -102,8 +102,8 @@ fn text(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<String>> {
     })
 }
 
-/// What `#[crd(...)]` adds: calls of the methods of `Amended`.
-fn amendments(input: &DeriveInput, kube: Option<&Kube>) -> syn::Result<Vec<TokenStream>> {
+/// Returns the calls of methods of `CrdBuilder` that set the schemas and the options of `#[crd(...)]`.
+fn builder_calls(input: &DeriveInput, kube: Option<&Kube>) -> syn::Result<Vec<TokenStream>> {
     let mut calls = Vec::new();
     if let Some(kube) = kube {
         let spec = &input.ident;
@@ -164,9 +164,9 @@ fn pair(meta: &ParseNestedMeta<'_>, method: &TokenStream) -> syn::Result<TokenSt
     }
 }
 
-/// A mark on the whole object.
+/// Parses an attribute that applies to the schema of the whole object.
 fn root_mark(meta: &ParseNestedMeta<'_>, attr: &syn::Attribute) -> syn::Result<TokenStream> {
-    // The same words as in `#[schema(...)]`, so the same reader.
+    // The syntax is that of `#[schema(...)]`, so its parser is used.
     let path = &meta.path;
     let rest: TokenStream = if meta.input.peek(Token![=]) {
         let value: Expr = meta.value()?.parse()?;
@@ -183,7 +183,7 @@ fn root_mark(meta: &ParseNestedMeta<'_>, attr: &syn::Attribute) -> syn::Result<T
     copy.meta = syn::parse_quote!(schema(#path #rest));
     let marks = Marks::read(&[copy])?;
     let node = marks.applied_to(&quote!(node));
-    Ok(quote!(mark(|node| #node)))
+    Ok(quote!(map_schema(|node| #node)))
 }
 
 fn unknown(name: &str) -> String {

@@ -1,46 +1,56 @@
 //! Everything needed to program Kubernetes in Rust.
 //!
-//! The facade: it re-exports the crates of the workspace by feature. Its only code of its own is the frame of an operator.
+//! This crate re-exports the crates of the workspace by feature. The default is what an operator needs.
 //!
-//! | feature | module | what it gives |
+//! | feature | modules | contents |
 //! |---|---|---|
-//! | always | [`machinery`] | names, selectors, quantities, validation, `Status` |
-//! | always | [`catalog`], [`builtins`] | facts, defaults and rules of the built-in kinds |
-//! | always | [`schema`], [`merge`], [`protobuf`] | decoding by type, patches and server-side apply, the wire form |
-//! | always | [`cel`] | expressions: parser, type checker, costs, evaluation |
-//! | `derive` (default) | `resource`, `Schema`, `CustomKind` | custom resources from Rust types: definitions, validation, versions |
-//! | `server` (default) | `apiserver`, `kube_apiserver`, `store` | API servers, the control plane, storage |
-//! | `controller` | `client`, `informer`, `workqueue`, `controller` | what controllers are made of |
-//! | `operator` | `operator` | a program of APIs and controllers that runs itself and describes itself |
-//! | `mimalloc` | | the program allocates with mimalloc, which takes less time than the system's allocator |
-//! | `testing` | `testing` | a cluster for tests |
+//! | `operator` (default) | `operator`, and those of `controller` and `derive` | an operator as a program: APIs, controllers, CRD installation, command line |
+//! | `controller` | `controller`, `informer`, `workqueue`, and those of `client` | the controller runtime and its parts |
+//! | `client` | `client`, `machinery` | clients on top of `kube::Client`; names, selectors, quantities, `Status` |
+//! | `derive` | `resource`, `Schema`, `CustomKind`, `machinery` | custom resources from Rust types: CRDs, validation, versions |
+//! | `testing` | `testing` | a cluster for tests, in the same process |
+//! | `server` | `apiserver`, `kube_apiserver`, `store`, `machinery` | API servers, the built-in kinds, storage |
+//! | `builtins` | `builtins`, `catalog` | facts, defaults and validation of the built-in kinds |
+//! | `schema` | `schema` | decoding by type, structural schemas |
+//! | `cel` | `cel` | CEL: parser, type checker, costs, evaluation |
+//! | `merge` | `merge` | patches, managed fields, server-side apply |
+//! | `protobuf` | `protobuf` | the protobuf encoding |
+//! | `mimalloc` | | makes mimalloc the global allocator of the program |
 //!
 //! ```
-//! use kubewright::machinery::quantity::Quantity;
+//! # #[cfg(feature = "operator")] {
+//! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+//! use kubewright::{
+//!     controller::{Action, Context, Controller, Error, Request},
+//!     operator::Operator,
+//! };
 //!
-//! let memory: Quantity = Quantity::parse("1536Mi").unwrap();
-//! assert_eq!(memory.to_string(), "1536Mi");
-//! assert_eq!(memory.value(), 1536 * 1024 * 1024);
+//! pub fn register(operator: &mut Operator) {
+//!     operator.controller(Controller::for_::<ConfigMap>().owns::<Secret>(), reconcile);
+//! }
+//!
+//! async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+//!     Ok(Action::done())
+//! }
+//!
+//! let model = Operator::new("keeper", register).model().unwrap();
+//! assert_eq!(model.controllers[0].owns[0].kind, "Secret");
+//! # }
 //! ```
-
-#[cfg(feature = "operator")]
-pub mod operator;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-pub use kubewright_builtins as builtins;
-pub use kubewright_catalog as catalog;
-pub use kubewright_cel as cel;
-pub use kubewright_machinery as machinery;
-pub use kubewright_merge as merge;
-pub use kubewright_protobuf as protobuf;
-pub use kubewright_schema as schema;
-
 #[cfg(feature = "server")]
 pub use kubewright_apiserver as apiserver;
-#[cfg(feature = "controller")]
+#[cfg(feature = "builtins")]
+pub use kubewright_builtins as builtins;
+#[cfg(feature = "builtins")]
+pub use kubewright_catalog as catalog;
+#[cfg(feature = "cel")]
+pub use kubewright_cel as cel;
+#[cfg(feature = "client")]
 pub use kubewright_client as client;
 #[cfg(feature = "controller")]
 pub use kubewright_controller as controller;
@@ -48,10 +58,20 @@ pub use kubewright_controller as controller;
 pub use kubewright_informer as informer;
 #[cfg(feature = "server")]
 pub use kubewright_kube_apiserver as kube_apiserver;
+#[cfg(any(feature = "client", feature = "derive", feature = "server"))]
+pub use kubewright_machinery as machinery;
+#[cfg(feature = "merge")]
+pub use kubewright_merge as merge;
+#[cfg(feature = "operator")]
+pub use kubewright_operator as operator;
+#[cfg(feature = "protobuf")]
+pub use kubewright_protobuf as protobuf;
 #[cfg(feature = "derive")]
 pub use kubewright_resource::{
     self as resource, __derive, CustomKind, Schema, custom_kind, round_trips,
 };
+#[cfg(feature = "schema")]
+pub use kubewright_schema as schema;
 #[cfg(feature = "server")]
 pub use kubewright_store as store;
 #[cfg(feature = "testing")]

@@ -1,8 +1,8 @@
-//! Custom resources from Rust types: a type is all that an author writes.
+//! Custom resources from Rust types.
 //!
-//! `kube::CustomResource` makes a kind of a struct. [`derive@Schema`] takes the place of `JsonSchema` or `KubeSchema` beside
-//! it and knows what controller-gen's markers know. Out of one definition come the CRD, a native
-//! [`validate`](CustomKind::validate) that says what the server would say, and objects for tests.
+//! `kube::CustomResource` turns a struct into a kind. [`derive@Schema`] replaces `JsonSchema` or `KubeSchema` next to it and
+//! supports what controller-gen's markers support. One type gives you the CustomResourceDefinition, a native
+//! [`validate`](CustomKind::validate) with the answers of the server, and generated objects for tests.
 //!
 //! ```
 //! # extern crate kubewright_resource as kubewright;
@@ -17,7 +17,7 @@
 //! #[kube(printcolumn(name = "Mates", type_ = "integer", json_path = ".spec.mates", priority = 1))]
 //! #[schema(rule("self.mates <= self.ships.size() * 10", message = "too many mates", field_path = ".mates"))]
 //! pub struct CaptainSpec {
-//!     /// What the captain is called.
+//!     /// The name of the captain.
 //!     #[schema(min_length = 1, max_length = 40, pattern = "^[A-Z]")]
 //!     name: String,
 //!     #[schema(default = 3, minimum = 0, maximum = 100)]
@@ -36,7 +36,7 @@
 //!     name: String,
 //! }
 //!
-//! /// One of these, and never two: one field each.
+//! /// Exactly one of these is set.
 //! #[derive(Schema, Clone, Debug, Serialize, Deserialize)]
 //! #[serde(rename_all = "camelCase")]
 //! pub enum Berth {
@@ -50,14 +50,15 @@
 //!     phase: Option<String>,
 //! }
 //!
-//! // The definition, to be written to a server or a file.
-//! let definition = Captain::definition();
-//! assert_eq!(definition.metadata.name.as_deref(), Some("captains.crew.example.com"));
-//! let spec = &Captain::manifest()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+//! // The CustomResourceDefinition, typed for a client and as JSON for a file.
+//! let crd = Captain::custom_resource_definition()?;
+//! assert_eq!(crd.metadata.name.as_deref(), Some("captains.crew.example.com"));
+//! let manifest = Captain::manifest()?;
+//! let spec = &manifest["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
 //! assert_eq!(spec["properties"]["mates"]["default"], 3);
 //! assert_eq!(spec["properties"]["ships"]["x-kubernetes-list-type"], "map");
 //!
-//! // The verdict of the server, without one.
+//! // Validation as on the server, without a server.
 //! let ships = vec![Ship { name: "Pequod".into() }];
 //! let spec = CaptainSpec { name: "Ahab".into(), mates: 3, colour: "white".into(), ships, berth: None };
 //! let ahab = Captain::new("ahab", spec);
@@ -70,68 +71,59 @@
 //!     "Captain.crew.example.com \"ahab\" is invalid: [spec.mates: Invalid value: too many mates, \
 //!      spec.colour: Invalid value: \"black\": field is immutable]",
 //! );
+//! # Ok::<(), kubewright::CrdError>(())
 //! ```
 //!
-//! # What can be written
+//! # Attributes
 //!
-//! On a type, a field or a variant, in `#[schema(...)]`:
+//! `#[schema(...)]` on a type, a field or a variant takes:
 //!
-//! | for | written |
+//! | for | attributes |
 //! |---|---|
 //! | numbers | `minimum = 1`, `maximum = 9`, `exclusive_minimum`, `exclusive_maximum`, `multiple_of = 5` |
-//! | texts | `min_length = 1`, `max_length = 9`, `pattern = "^a"`, `format = "uri"` |
-//! | lists | `min_items = 1`, `max_items = 9`, `list_type = "set"`, `list_map_keys("name")`, `items(...)` for what is in them |
-//! | maps, structs | `min_properties = 1`, `max_properties = 9`, `map_type = "atomic"`, `struct_type = "atomic"`, `values(...)` |
+//! | strings | `min_length = 1`, `max_length = 9`, `pattern = "^a"`, `format = "uri"` |
+//! | lists | `min_items = 1`, `max_items = 9`, `list_type = "set"`, `list_map_keys("name")`, `items(...)` for the schema of the items |
+//! | maps, structs | `min_properties = 1`, `max_properties = 9`, `map_type = "atomic"`, `struct_type = "atomic"`, `values(...)` for the schema of the values |
 //! | anything | `enum = [1, 2]`, `type = "string"`, `title = "..."`, `description = "..."`, `example = ...`, `external_docs(url = "...")`, `nullable`, `preserve_unknown_fields`, `int_or_string`, `embedded_resource`, `schemaless`, `as = "Type"` |
 //! | rules | `rule = "self > 1"`, `rule("...", message = "...", message_expression = "...", reason = "FieldValueForbidden", field_path = ".a", optional_old_self)` |
-//! | fields | `default = ...`, `default` for what serde takes, `required`, `optional`, `immutable` |
+//! | fields | `default = ...`, `default` for the default of serde, `required`, `optional`, `immutable` |
 //! | structs | `exactly_one_of("a", "b")`, `at_most_one_of(...)`, `at_least_one_of(...)` |
 //! | alternatives | `one_of = [{"required": ["a"]}, {"required": ["b"]}]`, `any_of = [...]`, `all_of = [...]`, `not = {...}` |
-//! | all else | `extend("x-example" = 1)`: keywords as the schema has them; `null` takes one away, as in `format = null` |
+//! | other keywords | `extend("x-example" = 1)`: any keyword by its name in the schema; `null` removes one, as in `format = null` |
 //!
 //! A field is required unless it is an `Option`, has a default, or is skipped by serde when it is empty. An `Option` is not
-//! `nullable`: the server drops nulls. `#[serde(default)]` alone is no default of the schema, as the server would write it
-//! into every object. A `BTreeSet` is a list of type `set`. An enum without data is a text out of a list; with data it is
-//! one field out of several, or with `#[serde(tag = "...")]` an object with a tag.
+//! `nullable`: the server drops nulls. `#[serde(default)]` alone does not set a default in the schema, since the server would
+//! then write it into every object. A `BTreeSet` is a list of type `set`. An enum without data is a string with a list of
+//! allowed values; with data it is an object of which exactly one field is set, or with `#[serde(tag = "...")]` an object with a
+//! tag field.
 //!
-//! Of the whole kind, `#[kube(...)]` has names, columns, selectable fields, subresources, deprecation and served versions;
-//! `#[crd(...)]` adds `annotation("key", "value")`, `label("key", "value")`, `list_kind = "..."`, `status_subresource = false`, and of the
-//! whole object `rule(...)`, `title = "..."`, `external_docs(...)`, `preserve_unknown_fields`, `metadata = {...}` and `extend(...)`.
-//! [`CustomKind::definition`] has all of it; `crd()` of kube alone lacks what kube has no word for.
-//!
-//! # Map
-//!
-//! | module | what it holds |
-//! |---|---|
-//! | [`definition`] | [`CustomKind`]: the CRD, validation |
-//! | [`judge`] | [`Judge`]: the verdict of the server, without one |
-//! | [`versions`] | [`Versions`]: several versions of a kind, conversion, round trips |
-//! | [`generate`] | [`Generator`]: objects out of a schema |
-//! | `node` | schemas while they are made |
+//! For the whole kind, `#[kube(...)]` sets names, columns, selectable fields, subresources, deprecation and served versions;
+//! `#[crd(...)]` adds `annotation("key", "value")`, `label("key", "value")`, `list_kind = "..."`, `status_subresource = false`, and for
+//! the schema of the whole object `rule(...)`, `title = "..."`, `external_docs(...)`, `preserve_unknown_fields`, `metadata = {...}` and
+//! `extend(...)`. [`CustomKind::custom_resource_definition`] has all of it; `crd()` of kube lacks what kube does not support.
 
-// What the derive writes begins with `::kubewright`; here that is this crate.
+// The derive refers to `::kubewright`; inside this crate that is the crate itself.
 extern crate self as kubewright;
 
-pub mod definition;
+mod crd;
+mod custom_kind;
 pub mod generate;
-pub mod judge;
 mod node;
-pub mod versions;
+mod validator;
+mod versions;
 
-pub use definition::CustomKind;
-pub use generate::Generator;
-pub use judge::Judge;
+pub use crd::CrdError;
+pub use custom_kind::CustomKind;
 pub use kubewright_derive::Schema;
-pub use versions::{SameAsHub, Versions, round_trip};
+pub use validator::Validator;
+pub use versions::{
+    ConversionError, Counterexample, SameAsHub, Versions, VersionsError, round_trip,
+};
 
-/// What the code that the derive writes calls. No part of the API.
+/// Used by the code that the derive generates. Not part of the public API.
 #[doc(hidden)]
 pub mod __derive {
-    pub use crate::{
-        definition::{Amended, CustomKind},
-        judge::Judge,
-        node::Node,
-    };
+    pub use crate::{crd::CrdBuilder, custom_kind::CustomKind, node::Node, validator::Validator};
     pub use schemars::{JsonSchema, Schema as JsonSchemaDocument, SchemaGenerator};
     pub use serde_json::json;
 }

@@ -30,7 +30,7 @@
 //! let plan = captain.plan(&Project::read(&directory)?)?;
 //! assert!(plan.diff().contains("+    operator.api::<api::crew::v1::Captain>();"));
 //! # std::fs::remove_dir_all(&directory).unwrap();
-//! # Ok::<(), kubewright_scaffold::Refusal>(())
+//! # Ok::<(), kubewright_scaffold::Error>(())
 //! ```
 //!
 //! | module | what it holds |
@@ -45,14 +45,18 @@
 //! | `templates`, `rust_text` | the texts of files, and places in Rust source |
 
 pub mod commands;
+mod error;
 pub mod generate;
 pub mod import_crd;
 pub mod import_kubebuilder;
 pub mod names;
 pub mod plan;
 pub mod project;
-mod refusal;
+
 mod rust_text;
 mod templates;
 
-pub use refusal::Refusal;
+pub use error::Error;
+
+#[doc(hidden)]
+pub use error::Error as Refusal;

@@ -6,7 +6,7 @@ use kubewright_machinery::validation::names::{
     is_dns1035_label, is_dns1123_label, is_dns1123_subdomain,
 };
 
-use crate::{Refusal, import_crd::words::singular};
+use crate::{Error, import_crd::words::singular};
 
 /// Types that generated code means when it says these names.
 const RUST_TYPES: [&str; 27] = [
@@ -55,13 +55,13 @@ pub struct Gvk {
 
 impl Gvk {
     /// Reads `group/version/Kind`, or `version/Kind` of the core.
-    pub fn parse(text: &str) -> Result<Gvk, Refusal> {
+    pub fn parse(text: &str) -> Result<Gvk, Error> {
         let parts: Vec<&str> = text.split('/').collect();
         let (group, version, kind) = match parts[..] {
             [group, version, kind] => (group, version, kind),
             [version, kind] => ("", version, kind),
             _ => {
-                return Err(Refusal::new(
+                return Err(Error::new(
                     format_args!("{text:?} does not name a kind"),
                     "write it as group/version/Kind, such as crew/v1/Captain",
                 ));
@@ -87,15 +87,15 @@ impl fmt::Display for Gvk {
 }
 
 /// A project: the name of a package, and of namespaces in a cluster.
-pub fn check_project(name: &str) -> Result<(), Refusal> {
+pub fn check_project(name: &str) -> Result<(), Error> {
     if !is_dns1123_label(name).is_empty() || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
-        return Err(Refusal::new(
+        return Err(Error::new(
             format_args!("{name:?} cannot be the name of a project"),
             "use small letters, digits and dashes, and begin with a letter",
         ));
     }
     if RUST_CRATES.contains(&name) {
-        return Err(Refusal::new(
+        return Err(Error::new(
             format_args!("{name:?} is the name of a crate that every project uses"),
             "choose another with --project-name",
         ));
@@ -104,10 +104,10 @@ pub fn check_project(name: &str) -> Result<(), Refusal> {
 }
 
 /// A domain: `example.com`.
-pub fn check_domain(domain: &str) -> Result<(), Refusal> {
+pub fn check_domain(domain: &str) -> Result<(), Error> {
     match is_dns1123_subdomain(domain).is_empty() {
         true => Ok(()),
-        false => Err(Refusal::new(
+        false => Err(Error::new(
             format_args!("{domain:?} is not a domain"),
             "use small letters, digits, dashes and dots, such as example.com",
         )),
@@ -115,12 +115,12 @@ pub fn check_domain(domain: &str) -> Result<(), Refusal> {
 }
 
 /// A group without its domain: `crew`.
-pub fn check_group(group: &str) -> Result<(), Refusal> {
+pub fn check_group(group: &str) -> Result<(), Error> {
     match is_dns1123_subdomain(group).is_empty()
         && group.starts_with(|c: char| c.is_ascii_lowercase())
     {
         true => Ok(()),
-        false => Err(Refusal::new(
+        false => Err(Error::new(
             format_args!("{group:?} cannot be a group"),
             "use small letters, digits and dashes, and begin with a letter, such as crew",
         )),
@@ -128,7 +128,7 @@ pub fn check_group(group: &str) -> Result<(), Refusal> {
 }
 
 /// A version: `v1`, `v1alpha1`, `v2beta3`.
-pub fn check_version(version: &str) -> Result<(), Refusal> {
+pub fn check_version(version: &str) -> Result<(), Error> {
     let number = |text: &str| {
         text.starts_with(|c: char| ('1'..='9').contains(&c))
             && text.chars().all(|c| c.is_ascii_digit())
@@ -144,7 +144,7 @@ pub fn check_version(version: &str) -> Result<(), Refusal> {
     });
     match good {
         true => Ok(()),
-        false => Err(Refusal::new(
+        false => Err(Error::new(
             format_args!("{version:?} is not a version"),
             "use one such as v1, v1alpha1 or v2beta3",
         )),
@@ -152,20 +152,20 @@ pub fn check_version(version: &str) -> Result<(), Refusal> {
 }
 
 /// A kind: `Captain`.
-pub fn check_kind(kind: &str) -> Result<(), Refusal> {
+pub fn check_kind(kind: &str) -> Result<(), Error> {
     let letters = kind.chars().all(|c| c.is_ascii_alphanumeric());
     let lower = kind.to_ascii_lowercase();
     if !kind.starts_with(|c: char| c.is_ascii_uppercase())
         || !letters
         || !is_dns1035_label(&lower).is_empty()
     {
-        return Err(Refusal::new(
+        return Err(Error::new(
             format_args!("{kind:?} cannot be a kind"),
             "begin with a capital, and use letters and digits only, 63 at most, such as Captain",
         ));
     }
     if RUST_TYPES.contains(&kind) {
-        return Err(Refusal::new(
+        return Err(Error::new(
             format_args!("the kind {kind:?} would hide another type of that name"),
             "choose another",
         ));
@@ -174,10 +174,10 @@ pub fn check_kind(kind: &str) -> Result<(), Refusal> {
 }
 
 /// A plural: `captains`.
-pub fn check_plural(plural: &str) -> Result<(), Refusal> {
+pub fn check_plural(plural: &str) -> Result<(), Error> {
     match is_dns1035_label(plural).is_empty() {
         true => Ok(()),
-        false => Err(Refusal::new(
+        false => Err(Error::new(
             format_args!("{plural:?} cannot be a plural"),
             "use small letters and digits, such as captains",
         )),
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn names_that_are_not_allowed_say_what_to_write() {
-        let sentence = |result: Result<(), Refusal>| result.unwrap_err().to_string();
+        let sentence = |result: Result<(), Error>| result.unwrap_err().to_string();
         assert_eq!(
             sentence(check_kind("captain")),
             "\"captain\" cannot be a kind; begin with a capital, and use letters and digits only, 63 at most, such as Captain"

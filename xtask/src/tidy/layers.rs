@@ -37,11 +37,15 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
         ],
     ),
     (3, "the cluster", &["kube-apiserver", "builtin-controllers"]),
-    (4, "products", &["testing", "cli", "scaffold", "kubewright"]),
+    (
+        4,
+        "products",
+        &["testing", "cli", "operator", "scaffold", "kubewright"],
+    ),
 ];
 
 /// The crates that a crate may use within its own layer.
-const WITHIN: [(&str, &[&str]); 9] = [
+const WITHIN: [(&str, &[&str]); 11] = [
     ("catalog", &["machinery"]),
     ("cel", &["machinery"]),
     ("schema", &["machinery", "catalog", "cel"]),
@@ -50,7 +54,9 @@ const WITHIN: [(&str, &[&str]); 9] = [
     ("protobuf", &["machinery", "catalog"]),
     ("resource", &["machinery", "cel", "schema", "derive"]),
     ("controller", &["informer", "workqueue"]),
-    ("cli", &["scaffold"]),
+    ("operator", &["testing"]),
+    ("scaffold", &["operator"]),
+    ("cli", &["operator", "scaffold"]),
 ];
 
 /// The crate that shows all others, those of its own layer too.

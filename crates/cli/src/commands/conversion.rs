@@ -19,7 +19,8 @@ use kube::{
     api::{Patch, PatchParams},
 };
 use kubewright_apiserver::serve::certs::SelfSigned;
-use kubewright_scaffold::{Refusal, generate::Model};
+use kubewright_operator::Model;
+use kubewright_scaffold::Refusal;
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -76,7 +77,7 @@ impl Endpoint {
                 },
             },
         });
-        for definition in &mut model.definitions {
+        for definition in &mut model.crds {
             let name = definition["metadata"]["name"].as_str();
             if name.is_some_and(|name| model.conversions.iter().any(|it| it == name)) {
                 definition["spec"]["conversion"] = conversion.clone();

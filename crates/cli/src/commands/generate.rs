@@ -1,9 +1,10 @@
 //! `kubewright generate`: files made from what the operator says of itself.
 
 use clap::{Args, ValueEnum};
+use kubewright_operator::Model;
 use kubewright_scaffold::{
     Refusal,
-    generate::{Model, Settings, Target, plan, render},
+    generate::{Settings, Target, plan, render},
     plan::Plan,
     project::Project,
 };

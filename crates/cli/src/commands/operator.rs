@@ -6,7 +6,8 @@ use anyhow::Context;
 use clap::Args;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Resource, core::DynamicObject};
-use kubewright_scaffold::{Refusal, generate::Model};
+use kubewright_operator::Model;
+use kubewright_scaffold::Refusal;
 use serde_json::Value;
 
 use super::{
@@ -47,7 +48,7 @@ impl OperatorFlags {
 
 /// The definitions, as objects to apply.
 pub(crate) fn definitions(model: &Model) -> anyhow::Result<Vec<DynamicObject>> {
-    model.definitions.iter().map(object).collect()
+    model.crds.iter().map(object).collect()
 }
 
 fn object(definition: &Value) -> anyhow::Result<DynamicObject> {

@@ -7,7 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use kubewright_scaffold::{Refusal, generate::Model, project::Project};
+use kubewright_operator::Model;
+use kubewright_scaffold::{Refusal, generate::read_model, project::Project};
 use serde_json::Value;
 
 use super::cluster::one_line;
@@ -190,7 +191,7 @@ impl Program {
 
     /// Asks what it is made of.
     pub(crate) fn describe(&self) -> Result<Model, Refusal> {
-        Model::read(&self.description()?)
+        read_model(&self.description()?)
     }
 
     /// What it says when it is asked what it is made of.

@@ -64,7 +64,7 @@ impl Run {
         if !self.install {
             // Only what says where the operator converts.
             let told = |definition: &Value| !definition["spec"]["conversion"].is_null();
-            described.definitions.retain(told);
+            described.crds.retain(told);
         }
         let report = Report::new(json);
         let outcomes = Applier::new(client, &described.name, PATIENCE, &report)

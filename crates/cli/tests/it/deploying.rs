@@ -32,7 +32,8 @@ fn definition() -> Value {
 
 /// A program in place of an operator: it describes itself, or says how it was called.
 fn operator(folder: &Folder) -> PathBuf {
-    let model = json!({"model": 1, "name": "crew", "definitions": [definition()], "controllers": [], "rules": []});
+    let model =
+        json!({"model": 2, "name": "crew", "crds": [definition()], "controllers": [], "rules": []});
     fs::write(folder.path().join("model.json"), model.to_string()).unwrap();
     let path = folder.path().join("operator");
     let text = "#!/bin/sh\ncase \"$1\" in describe) cat \"$(dirname \"$0\")/model.json\";; *) echo \"called with $*\"; exit 7;; esac\n";

@@ -27,7 +27,7 @@ pub(crate) fn script(place: &Place, name: &str, body: &str) -> String {
 }
 
 /// An operator with a kind.
-pub(crate) const MODEL: &str = r#"{"model": 1, "name": "crew-operator", "version": "0.1.0", "definitions": [
+pub(crate) const MODEL: &str = r#"{"model": 2, "name": "crew-operator", "version": "0.1.0", "crds": [
   {"metadata": {"name": "captains.crew.example.com"}, "spec": {
     "group": "crew.example.com", "scope": "Namespaced",
     "names": {"kind": "Captain", "plural": "captains", "singular": "captain", "listKind": "CaptainList"},

@@ -396,7 +396,7 @@ fn a_directory_that_may_not_be_written_is_left_alone() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("check who owns it and what you may do there"),
+        said.contains("check its owner and your permissions"),
         "{said}"
     );
     assert!(!place.path.join("src/api/port").exists());

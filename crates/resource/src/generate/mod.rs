@@ -1,125 +1,147 @@
-//! Objects out of a schema: for property tests, and for samples.
+//! Generates objects from a schema, for property tests and samples.
 //!
-//! [`Generator`] makes objects that the server takes. It knows types, bounds, patterns, formats, list types and defaults, and
-//! finds values for CEL rules and for `anyOf`, `oneOf` and `not` by trying, place by place. The same seed gives the same
-//! object.
-//!
-//! | module | what |
-//! |---|---|
-//! | [`place`] | where a value can stand |
-//! | [`rng`] | numbers from a seed |
-//! | `sampler` | values of one place of the schema |
-//! | `text` | texts of a pattern or a format |
-//! | [`mod@mutate`] | objects that are wrong somewhere |
+//! [`Generator`] generates objects that the server accepts. It knows types, bounds, patterns, formats, list types and
+//! defaults; for CEL rules and for `anyOf`, `oneOf` and `not` it tries values until one is accepted. The same seed gives the
+//! same object.
 
-pub mod mutate;
-pub mod place;
-pub mod rng;
+mod mutate;
+mod path;
+mod rng;
 mod sampler;
 mod text;
 
 use kubewright_machinery::Status;
 use serde_json::{Value, json};
 
-use crate::{definition::CustomKind, judge::Judge};
+use crate::{custom_kind::CustomKind, validator::Validator};
 pub use mutate::mutate;
-pub use place::Place;
+pub use path::{SchemaPath, Step};
 pub use rng::Rng;
-use sampler::{Effort, Sampler};
+use sampler::Sampler;
+pub use sampler::Size;
 
-/// How often a whole object is tried.
-const TRIES: usize = 200;
+/// The maximum number of objects tried.
+const MAX_TRIES: usize = 200;
 
-/// Makes objects of one kind.
+/// Generates valid objects of one kind.
+///
+/// ```
+/// # extern crate kubewright_resource as kubewright;
+/// use kube::CustomResource;
+/// use kubewright::{CustomKind, Schema, generate::{Generator, Rng}};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+/// #[kube(group = "crew.example.com", version = "v1", kind = "Captain", namespaced)]
+/// pub struct CaptainSpec {
+///     #[schema(minimum = 1, maximum = 9)]
+///     mates: i32,
+/// }
+///
+/// let object = Generator::of::<Captain>().object(&mut Rng::new(7)).unwrap();
+/// let captain: Captain = serde_json::from_value(object).unwrap();
+/// assert!((1..=9).contains(&captain.spec.mates));
+/// ```
 pub struct Generator<'a> {
-    judge: &'a Judge,
+    validator: &'a Validator,
     api_version: String,
     kind: String,
     sampler: Sampler,
 }
 
-/// No object was found that fits all rules.
+/// No generated object was accepted.
 #[derive(Debug, thiserror::Error)]
-#[error("no valid object was found in {TRIES} tries; the last one: {0}")]
+#[error("no valid object was found in {MAX_TRIES} tries; the last was rejected: {0}")]
 pub struct NotFound(Status);
 
 impl Generator<'static> {
-    /// A generator of objects of a type.
+    /// Creates a generator for objects of a type.
     pub fn of<K: CustomKind>() -> Self {
-        Self::new(K::judge(), &K::api_version(&()), &K::kind(&()))
+        Self::new(K::validator(), &K::api_version(&()), &K::kind(&()))
     }
 }
 
 impl<'a> Generator<'a> {
-    /// A generator of what a judge takes.
-    pub fn new(judge: &'a Judge, api_version: &str, kind: &str) -> Self {
+    /// Creates a generator for objects that a validator accepts.
+    pub fn new(validator: &'a Validator, api_version: &str, kind: &str) -> Self {
         Self {
-            judge,
+            validator,
             api_version: api_version.to_owned(),
             kind: kind.to_owned(),
-            sampler: Sampler::new(judge.document(), 0),
+            sampler: Sampler::new(validator.document(), 0),
         }
     }
 
-    /// An object that the server would take, with a status if the kind has one.
-    // The error holds the server's whole answer.
+    /// Generates an object that the server would accept, possibly with a status.
+    ///
+    /// # Errors
+    ///
+    /// Fails if none of the generated objects was accepted.
+    // The error holds the server's complete answer.
     #[allow(clippy::result_large_err)]
     pub fn object(&self, rng: &mut Rng) -> Result<Value, NotFound> {
-        self.find(rng, Effort::Any)
+        self.find(rng, Size::Any)
     }
 
-    /// An object with little more than it needs.
+    /// Generates an object with little more than the required fields.
+    ///
+    /// # Errors
+    ///
+    /// Fails if none of the generated objects was accepted.
     #[allow(clippy::result_large_err)]
     pub fn minimal(&self, rng: &mut Rng) -> Result<Value, NotFound> {
-        let small = self.find(rng, Effort::Least);
-        small.or_else(|_| self.find(rng, Effort::Any))
+        let small = self.find(rng, Size::Minimal);
+        small.or_else(|_| self.find(rng, Size::Any))
     }
 
-    /// Every place of the schema, the whole object first.
-    pub fn places(&self) -> Vec<Place<'_>> {
+    /// Returns every path of the schema, the whole object first.
+    pub fn paths(&self) -> Vec<SchemaPath<'_>> {
         let mut out = Vec::new();
-        place::collect(&self.sampler, &mut Vec::new(), &mut out);
+        path::collect(&self.sampler, &mut Vec::new(), &mut out);
         out
     }
 
-    /// Makes sure that an object has a value at a place, with as little as possible around it. The answer is where, as a
-    /// JSON pointer.
-    pub fn fill(&self, object: &mut Value, place: &Place<'_>, rng: &mut Rng) -> Option<String> {
-        place::fill(&self.sampler, object, &place.steps, rng)
+    /// Gives an object a value at a path if it has none, adding as little as possible. Returns the JSON pointer of the value.
+    pub fn fill(&self, object: &mut Value, path: &SchemaPath<'_>, rng: &mut Rng) -> Option<String> {
+        path::fill(&self.sampler, object, &path.steps, rng)
     }
 
-    /// A value of a place that fits its types and bounds, but its rules only by chance: little or much of it.
-    pub fn unruly(&self, place: &Place<'_>, much: bool, rng: &mut Rng) -> Option<Value> {
-        let effort = if much { Effort::Any } else { Effort::Least };
-        place::unruly(&self.sampler, &place.steps, rng, effort)
+    /// Generates a value for a path that fits its types and bounds. CEL rules and alternatives are ignored.
+    pub fn sample_ignoring_rules(
+        &self,
+        path: &SchemaPath<'_>,
+        size: Size,
+        rng: &mut Rng,
+    ) -> Option<Value> {
+        path::sample_ignoring_rules(&self.sampler, &path.steps, rng, size)
     }
 
     #[allow(clippy::result_large_err)]
-    fn find(&self, rng: &mut Rng, effort: Effort) -> Result<Value, NotFound> {
+    fn find(&self, rng: &mut Rng, size: Size) -> Result<Value, NotFound> {
         let mut tries = 0;
         loop {
-            let object = self.candidate(rng, effort);
+            let object = self.candidate(rng, size);
             tries += 1;
             match self.accepts(&object) {
                 Ok(()) => return Ok(object),
-                Err(status) if tries >= TRIES => return Err(NotFound(status)),
+                Err(status) if tries >= MAX_TRIES => return Err(NotFound(status)),
                 Err(_) => {}
             }
         }
     }
 
-    /// The status is judged too, by writing it to the object that was taken.
+    /// Validates the object, and its status as an update of the accepted object.
     #[allow(clippy::result_large_err)]
     fn accepts(&self, object: &Value) -> Result<(), Status> {
-        let stored = self.judge.create(object)?;
+        let stored = self.validator.create(object)?;
         match object.get("status") {
-            Some(_) => self.judge.update_status(object, &stored).map(drop),
+            Some(_) => self.validator.update_status(object, &stored).map(drop),
             None => Ok(()),
         }
     }
 
-    fn candidate(&self, rng: &mut Rng, effort: Effort) -> Value {
-        let mut object = self.sampler.sample(rng, effort);
+    fn candidate(&self, rng: &mut Rng, size: Size) -> Value {
+        let mut object = self.sampler.sample(rng, size);
         if !object.is_object() {
             object = json!({});
         }

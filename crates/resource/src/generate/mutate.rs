@@ -1,11 +1,12 @@
-//! Objects that are wrong somewhere: for tests of what refuses them.
+//! Mutates objects, to test validation.
 
 use serde_json::{Value, json};
 
 use super::rng::Rng;
 
-/// Changes one value somewhere in the spec or the status of an object: another value, another type, a field more or less.
-/// The outcome may be valid still.
+/// Changes one value in the spec or the status of an object: another value, another type, an added or removed field.
+///
+/// The object may still be valid afterwards.
 pub fn mutate(object: &mut Value, rng: &mut Rng) {
     let part = match object.get("status").is_some() && rng.one_in(3) {
         true => "status",

@@ -1,16 +1,16 @@
-//! Numbers that look random and are the same for the same seed.
+//! [`Rng`]: a seeded random number generator.
 
-/// A source of numbers (splitmix64).
+/// A random number generator that gives the same numbers for the same seed (splitmix64). Not for cryptography.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// A source that begins at a seed.
+    /// Creates a generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -19,7 +19,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`; 0 if that is 0.
+    /// Returns a number below `bound`, or 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         match u64::try_from(bound) {
             Ok(0) | Err(_) => 0,
@@ -27,7 +27,7 @@ impl Rng {
         }
     }
 
-    /// A number from `low` to `high`, both included; `low` if there is none.
+    /// Returns a number from `low` to `high`, both included, or `low` if the range is empty.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         let span = i128::from(high) - i128::from(low) + 1;
         if span <= 1 {
@@ -37,13 +37,13 @@ impl Rng {
         i64::try_from(i128::from(low) + step).unwrap_or(low)
     }
 
-    /// True once in `n` times.
+    /// Returns `true` with a probability of one in `n`.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    /// One of some things.
-    pub fn pick<'a, T>(&mut self, things: &'a [T]) -> Option<&'a T> {
-        things.get(self.below(things.len()))
+    /// Returns one of the items, or `None` if there are none.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        items.get(self.below(items.len()))
     }
 }

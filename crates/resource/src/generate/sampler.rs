@@ -1,7 +1,6 @@
-//! Values of one place of a schema.
+//! Generates values for one path of a schema.
 //!
-//! A place that has rules or alternatives is tried on its own, so that the tries of one place do not multiply with those of
-//! another.
+//! Values with rules or alternatives are retried on their own, so that the tries of different fields do not multiply.
 
 use std::collections::HashSet;
 
@@ -14,29 +13,29 @@ use serde_json::{Map, Value, json};
 
 use super::{rng::Rng, text};
 
-/// How often one place is tried.
-const TRIES: usize = 60;
+/// The maximum number of values tried for one path.
+const MAX_TRIES: usize = 60;
 
-/// Nothing but what is required below this depth.
+/// The depth below which only required fields are generated.
 const SHALLOW: usize = 8;
 
-/// Nothing at all below this depth.
+/// The depth below which nothing is generated.
 const MAX_DEPTH: usize = 100;
 
-/// How much is made.
+/// The size of generated values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effort {
-    /// What is required.
-    Least,
-    /// Whatever is allowed.
+pub enum Size {
+    /// Required fields and the minimum number of items only.
+    Minimal,
+    /// Any fields and numbers of items that are allowed.
     Any,
 }
 
-/// Makes values of one place.
+/// Generates values for one path.
 pub(super) struct Sampler {
     pub(super) schema: Value,
     depth: usize,
-    /// What a value must fulfil that is found by trying.
+    /// The rules and alternatives that values are tried against.
     trial: Option<Trial>,
     pub(super) properties: Vec<(String, Sampler, bool)>,
     pub(super) additional: Option<Box<Sampler>>,
@@ -66,7 +65,7 @@ impl Sampler {
             let sampler = deeper(schema);
             (name.clone(), sampler, is_required(name))
         });
-        // The whole object is judged by whoever asked for it.
+        // The whole object is validated by the caller.
         let tried = [
             "x-kubernetes-validations",
             "allOf",
@@ -91,26 +90,26 @@ impl Sampler {
         }
     }
 
-    pub(super) fn sample(&self, rng: &mut Rng, effort: Effort) -> Value {
-        let mut value = self.once(rng, effort);
+    pub(super) fn sample(&self, rng: &mut Rng, size: Size) -> Value {
+        let mut value = self.once(rng, size);
         if let Some(trial) = &self.trial {
-            for _ in 0..TRIES {
+            for _ in 0..MAX_TRIES {
                 if trial.accepts(&value) {
                     break;
                 }
-                value = self.once(rng, effort);
+                value = self.once(rng, size);
             }
         }
         value
     }
 
-    /// A value that need not stand the trial.
-    pub(super) fn once(&self, rng: &mut Rng, effort: Effort) -> Value {
+    /// Generates a value without trying it against rules and alternatives.
+    pub(super) fn once(&self, rng: &mut Rng, size: Size) -> Value {
         let schema = &self.schema;
         if let Some(values) = schema["enum"].as_array() {
             return rng.pick(values).cloned().unwrap_or_default();
         }
-        if schema["nullable"] == true && effort == Effort::Any && rng.one_in(6) {
+        if schema["nullable"] == true && size == Size::Any && rng.one_in(6) {
             return Value::Null;
         }
         if schema["x-kubernetes-int-or-string"] == true {
@@ -121,15 +120,15 @@ impl Sampler {
         }
         if schema["x-kubernetes-embedded-resource"] == true {
             let name = format!("embedded-{}", rng.below(100));
-            let mut object = self.object(rng, effort);
+            let mut object = self.object(rng, size);
             object.insert("apiVersion".into(), json!("v1"));
             object.insert("kind".into(), json!("ConfigMap"));
             object.insert("metadata".into(), json!({"name": name}));
             return Value::Object(object);
         }
         match schema["type"].as_str() {
-            Some("object") => Value::Object(self.object(rng, effort)),
-            Some("array") => Value::Array(self.list(rng, effort)),
+            Some("object") => Value::Object(self.object(rng, size)),
+            Some("array") => Value::Array(self.list(rng, size)),
             Some("string") => json!(self.text(rng)),
             Some("integer") => json!(self.integer(rng)),
             Some("number") => self.number(rng),
@@ -138,12 +137,12 @@ impl Sampler {
         }
     }
 
-    fn object(&self, rng: &mut Rng, effort: Effort) -> Map<String, Value> {
+    fn object(&self, rng: &mut Rng, size: Size) -> Map<String, Value> {
         let mut out = Map::new();
-        let sparse = effort == Effort::Least || self.depth > SHALLOW;
+        let sparse = size == Size::Minimal || self.depth > SHALLOW;
         for (name, sampler, required) in &self.properties {
             if *required || (!sparse && rng.one_in(2)) {
-                out.insert(name.clone(), sampler.sample(rng, effort));
+                out.insert(name.clone(), sampler.sample(rng, size));
             }
         }
         let least = self.count("minProperties").unwrap_or(0);
@@ -161,7 +160,7 @@ impl Sampler {
                     break;
                 }
                 let key = text::of_length(1, 12, rng);
-                out.insert(key, sampler.sample(rng, effort));
+                out.insert(key, sampler.sample(rng, size));
             }
         }
         for (name, sampler, _) in &self.properties {
@@ -169,16 +168,16 @@ impl Sampler {
                 break;
             }
             if !out.contains_key(name) {
-                out.insert(name.clone(), sampler.sample(rng, effort));
+                out.insert(name.clone(), sampler.sample(rng, size));
             }
         }
         out
     }
 
-    fn list(&self, rng: &mut Rng, effort: Effort) -> Vec<Value> {
+    fn list(&self, rng: &mut Rng, size: Size) -> Vec<Value> {
         let least = self.count("minItems").unwrap_or(0);
         let most = self.count("maxItems").unwrap_or(least.saturating_add(3));
-        let sparse = effort == Effort::Least || self.depth > SHALLOW;
+        let sparse = size == Size::Minimal || self.depth > SHALLOW;
         let wanted = if sparse {
             least
         } else {
@@ -203,7 +202,7 @@ impl Sampler {
             if i64::try_from(out.len()).unwrap_or(i64::MAX) >= wanted {
                 break;
             }
-            let item = sampler.sample(rng, effort);
+            let item = sampler.sample(rng, size);
             if !unique || seen.insert(identity(&item)) {
                 out.push(item);
             }
@@ -254,13 +253,13 @@ impl Sampler {
         json!(step.map_or(n, |step| (n / step).floor() * step))
     }
 
-    /// The least and the greatest number, exclusive bounds moved by one.
+    /// Returns the smallest and the largest number, exclusive bounds moved inwards.
     fn bounds(&self) -> (f64, f64) {
         let schema = &self.schema;
         let whole = schema["type"] == "integer";
         let (mut low, mut high) = match schema["format"].as_str() {
             Some("int32") => (f64::from(i32::MIN), f64::from(i32::MAX)),
-            // Within what a float holds exactly, as JSON numbers do.
+            // Integers that a float represents exactly, as JSON numbers do.
             _ => (-9e15, 9e15),
         };
         let past = |exclusive: &Value| match (exclusive == true, whole) {

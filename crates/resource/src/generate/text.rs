@@ -1,16 +1,16 @@
-//! Texts: of a pattern, of a format, of a length.
+//! Generates strings: by pattern, by format, by length.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::rng::Rng;
 
-/// Letters of texts without a pattern.
+/// The characters of strings without a pattern.
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789-";
 
-/// How often something without an upper bound is repeated at most, beyond what is asked.
+/// The maximum number of repetitions beyond the required ones.
 const MORE: u32 = 3;
 
-/// A text that the pattern finds something in. None if it cannot be read.
+/// Generates a string that matches a pattern, or `None` if the pattern cannot be parsed.
 pub(super) fn of_pattern(pattern: &str, rng: &mut Rng) -> Option<String> {
     let hir = regex_syntax::Parser::new().parse(pattern).ok()?;
     let mut out = String::new();
@@ -18,7 +18,7 @@ pub(super) fn of_pattern(pattern: &str, rng: &mut Rng) -> Option<String> {
     Some(out)
 }
 
-/// A text of a format. None if it has no form of its own.
+/// Generates a string of a format, or `None` if the format is not known.
 pub(super) fn of_format(format: &str, rng: &mut Rng) -> Option<String> {
     let n = |rng: &mut Rng, bound: usize| rng.below(bound);
     let (a, b, c) = (n(rng, 28) + 1, n(rng, 12) + 1, n(rng, 60));
@@ -53,7 +53,7 @@ pub(super) fn of_format(format: &str, rng: &mut Rng) -> Option<String> {
     })
 }
 
-/// A text with so many letters.
+/// Generates a string with a length in the given range.
 pub(super) fn of_length(least: i64, most: i64, rng: &mut Rng) -> String {
     let least = least.max(0);
     let length = rng.between(least, most.min(least.saturating_add(8)).max(least));
@@ -62,7 +62,7 @@ pub(super) fn of_length(least: i64, most: i64, rng: &mut Rng) -> String {
 }
 
 fn write(hir: &Hir, rng: &mut Rng, out: &mut String, depth: usize) {
-    // The parser bounds nesting; a bound on length keeps nested repetitions small.
+    // The parser bounds nesting; the limit on length keeps nested repetitions small.
     if out.len() > 4096 || depth > 250 {
         return;
     }
@@ -106,7 +106,7 @@ fn letter(class: &Class, rng: &mut Rng) -> Option<char> {
             .map(|range| (range.start().into(), range.end().into()))
             .collect(),
     };
-    // Letters that can be read, if there are any.
+    // Prefer printable ASCII characters.
     let plain: Vec<(u32, u32)> = ranges
         .iter()
         .map(|(low, high)| (*low.max(&0x20), *high.min(&0x7e)))
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_match_the_pattern_they_are_made_of() {
+    fn generated_strings_match_their_pattern() {
         let patterns = [
             r"^[a-z]([-a-z0-9]*[a-z0-9])?$",
             r"^(\d{1,3}\.){3}\d{1,3}$",
@@ -131,10 +131,10 @@ mod tests {
             r"b+",
         ];
         for pattern in patterns {
-            let regex = kubewright_cel::regex::compile(pattern).expect("a pattern");
+            let regex = kubewright_cel::regex::compile(pattern).expect("valid pattern");
             let mut rng = Rng::new(7);
             for _ in 0..100 {
-                let text = of_pattern(pattern, &mut rng).expect("readable");
+                let text = of_pattern(pattern, &mut rng).expect("valid pattern");
                 assert!(regex.is_match(&text), "{pattern}: {text:?}");
             }
         }

@@ -1,7 +1,7 @@
-//! A schema while it is made: what the code that `#[derive(Schema)]` writes calls.
+//! [`Node`]: a schema under construction, used by the code that `#[derive(Schema)]` generates.
 //!
-//! Nodes of types that have a schema of their own are brought into the form of Kubernetes first (`normal`), so that a
-//! finished node is structural whatever it was made of.
+//! Schemas of foreign types are normalized to the form of Kubernetes first (`normal`), so that a finished node is always
+//! structural.
 
 mod normal;
 
@@ -9,36 +9,36 @@ use kubewright_cel::escape;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-pub(crate) use normal::{normalise, structural};
+pub(crate) use normal::{normalize, structural};
 
-/// The text of quantities.
+/// The pattern of quantities.
 const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
 
-/// Says that a schema was made here: it is in the form of Kubernetes, and nothing in it is to be read otherwise.
+/// Marks a schema that was built here: it is already in the form of Kubernetes and must not be normalized again.
 pub(crate) const MADE: &str = "x-kubewright-made";
 
-/// The keywords that kube rewrites, because it takes them for Rust enums, and the names they have while it looks.
+/// The keywords that kube rewrites because it takes them for Rust enums, and the names that hide them from kube.
 pub(crate) const ALTERNATIVES: [(&str, &str); 2] = [
     ("anyOf", "x-kubewright-any-of"),
     ("oneOf", "x-kubewright-one-of"),
 ];
 
-/// A schema while it is made.
+/// A schema under construction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node(Map<String, Value>);
 
 impl Node {
-    /// A schema that says nothing.
+    /// Returns a schema without keywords.
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// The schema of an object without fields.
+    /// Returns the schema of an object without fields.
     pub fn object() -> Self {
         Self::empty().set("type", json!("object"))
     }
 
-    /// The schema of a type: one of ours as it is, a foreign one in the form of Kubernetes.
+    /// Returns the schema of a type; that of a foreign type is normalized.
     pub fn of<T: JsonSchema + ?Sized>(generator: &mut SchemaGenerator) -> Self {
         let mut schema = generator.subschema_for::<T>();
         if schema.get(MADE).is_none() {
@@ -47,8 +47,8 @@ impl Node {
         Self::from_value(schema.to_value())
     }
 
-    /// The schema of a type that is called as one that everybody knows: without a description, and changed, unless it is a type
-    /// of the author's.
+    /// Returns the schema of a type that has the name of a well-known one (`Quantity`, `Time`, ...): changed by `change` and
+    /// without its description, unless the type derives `Schema` itself.
     pub fn of_known<T: JsonSchema + ?Sized>(
         generator: &mut SchemaGenerator,
         change: impl FnOnce(Node) -> Node,
@@ -59,9 +59,9 @@ impl Node {
         change(Self::of::<T>(generator)).set("description", Value::Null)
     }
 
-    /// A schema that is there already.
+    /// Wraps an existing schema.
     pub fn from_value(mut value: Value) -> Self {
-        normalise(&mut value);
+        normalize(&mut value);
         match value {
             Value::Object(mut fields) => {
                 fields.remove(MADE);
@@ -71,19 +71,19 @@ impl Node {
         }
     }
 
-    /// A list.
+    /// Returns the schema of a list.
     pub fn list(items: Node) -> Self {
         Self::empty()
             .set("type", json!("array"))
             .set("items", Value::Object(items.0))
     }
 
-    /// A list without duplicates.
+    /// Returns the schema of a list without duplicates.
     pub fn set_of(items: Node) -> Self {
         Self::list(items).set("x-kubernetes-list-type", json!("set"))
     }
 
-    /// A map from texts.
+    /// Returns the schema of a map with string keys.
     pub fn map(values: Node) -> Self {
         let values = match values.0.is_empty() {
             true => json!(true),
@@ -92,7 +92,7 @@ impl Node {
         Self::object().set("additionalProperties", values)
     }
 
-    /// An internally tagged enum: its variants by name.
+    /// Returns the schema of an internally tagged enum, given its variants by name.
     pub fn tagged(tag: &str, variants: Vec<(&str, Node)>) -> Self {
         let names: Vec<&str> = variants.iter().map(|(name, _)| *name).collect();
         let mut object = Self::object();
@@ -119,7 +119,7 @@ impl Node {
         object
     }
 
-    /// Sets a keyword. `false` and `null` are left out.
+    /// Sets a keyword. `false` and `null` remove it.
     #[must_use]
     pub fn set(mut self, key: &str, value: Value) -> Self {
         match value {
@@ -129,7 +129,7 @@ impl Node {
         self
     }
 
-    /// Sets a keyword to any value. `null` takes it away.
+    /// Sets a keyword to any value. `null` removes it.
     #[must_use]
     pub fn extend(mut self, key: &str, value: Value) -> Self {
         match value {
@@ -139,7 +139,7 @@ impl Node {
         self
     }
 
-    /// Adds a rule.
+    /// Adds a CEL rule.
     #[must_use]
     pub fn rule(mut self, rule: Value) -> Self {
         let rules = self
@@ -152,7 +152,7 @@ impl Node {
         self
     }
 
-    /// A number or a text.
+    /// Makes this an int-or-string.
     #[must_use]
     pub fn int_or_string(mut self) -> Self {
         for key in ["type", "format", "oneOf"] {
@@ -161,32 +161,32 @@ impl Node {
         self.set("x-kubernetes-int-or-string", json!(true))
     }
 
-    /// A quantity, such as `1500m`.
+    /// Makes this a quantity, such as `1500m`.
     #[must_use]
     pub fn quantity(self) -> Self {
         self.int_or_string().set("pattern", json!(QUANTITY))
     }
 
-    /// Bytes, in base64.
+    /// Returns the schema of bytes in base64.
     pub fn bytes() -> Self {
         Self::empty()
             .set("type", json!("string"))
             .set("format", json!("byte"))
     }
 
-    /// A whole object of some kind.
+    /// Makes this an embedded object with its own apiVersion, kind and metadata.
     #[must_use]
     pub fn embedded_resource(self) -> Self {
         self.set("type", json!("object"))
             .set("x-kubernetes-embedded-resource", json!(true))
     }
 
-    /// The default. `null` is none.
+    /// Sets the default. `null` sets none.
     #[must_use]
     pub fn default_value(self, value: Value) -> Self {
         match value {
             Value::Null => self,
-            // `set` would take `false` for nothing.
+            // `set` would drop `false`.
             value => {
                 let mut this = self;
                 this.0.insert("default".into(), value);
@@ -195,7 +195,7 @@ impl Node {
         }
     }
 
-    /// A default that is null: to the server none, but for the keys of lists it must be there.
+    /// Sets the default to null: no default to the server, but keys of list maps must have one.
     #[must_use]
     pub fn null_default(mut self) -> Self {
         self.0.insert("default".into(), Value::Null);
@@ -214,19 +214,19 @@ impl Node {
         self.below("additionalProperties", change)
     }
 
-    /// Exactly one of these fields is there.
+    /// Adds the rule that exactly one of these fields is set.
     #[must_use]
     pub fn exactly_one_of(self, names: &[&str]) -> Self {
         self.count(names, "== 1", "exactly one", "must")
     }
 
-    /// At most one of these fields is there.
+    /// Adds the rule that at most one of these fields is set.
     #[must_use]
     pub fn at_most_one_of(self, names: &[&str]) -> Self {
         self.count(names, "<= 1", "at most one", "may")
     }
 
-    /// At least one of these fields is there.
+    /// Adds the rule that at least one of these fields is set.
     #[must_use]
     pub fn at_least_one_of(self, names: &[&str]) -> Self {
         self.count(names, ">= 1", "at least one", "must")
@@ -238,7 +238,7 @@ impl Node {
             node = node.rule(json!({"rule": "self == oldSelf", "message": "field is immutable"}));
         }
         if node.0.contains_key("x-kubernetes-int-or-string") {
-            // kube would make it nullable otherwise; the finished definition goes without.
+            // kube would make it nullable otherwise; the finished CRD drops the keyword.
             node.0.entry("nullable").or_insert(json!(false));
         }
         self.add_fields([(name.to_owned(), Value::Object(node.0))]);
@@ -248,14 +248,14 @@ impl Node {
         let Some(ident) = escape(name).filter(|_| immutable && !required) else {
             return;
         };
-        // A field that may be absent could be taken away and be set anew.
+        // Otherwise an optional field could be removed and then set to another value.
         *self = std::mem::take(self).rule(json!({
             "rule": format!("!has(oldSelf.{ident}) || has(self.{ident})"),
             "message": format!("field {name} is immutable once set"),
         }));
     }
 
-    /// Adds the fields of another object. `optional`: none of them need be there.
+    /// Adds the fields of another object. With `optional` none of them is required.
     pub fn flatten(&mut self, node: Node, optional: bool) {
         let Node(mut other) = node;
         if let Some(Value::Object(fields)) = other.remove("properties") {
@@ -280,18 +280,18 @@ impl Node {
         }
     }
 
-    /// The finished schema.
+    /// Returns the finished schema.
     pub fn into_schema(mut self) -> Schema {
         self.0.insert(MADE.to_owned(), json!(true));
         Schema::from(self.0)
     }
 
-    /// The finished schema, as a value.
+    /// Returns the finished schema as JSON.
     pub fn into_value(self) -> Value {
         Value::Object(self.0)
     }
 
-    /// Alternatives are kept where kube does not look for them; where it would leave them alone, also in their place.
+    /// Hides alternatives from kube, and keeps them under their real name only if kube would not rewrite them.
     fn insert(&mut self, key: &str, value: Value) {
         let hidden = ALTERNATIVES.iter().find(|(name, _)| *name == key);
         if let Some((_, hidden)) = hidden {
@@ -347,7 +347,7 @@ impl Node {
     }
 }
 
-/// Whether kube keeps alternatives as they are: those that neither have types nor name fields.
+/// Reports whether kube leaves alternatives unchanged, because they have neither types nor fields.
 fn kube_leaves_alone(branches: &Value) -> bool {
     const REWRITTEN: [&str; 6] = [
         "properties",
@@ -370,12 +370,12 @@ fn kube_leaves_alone(branches: &Value) -> bool {
         .all(|branch| !REWRITTEN.iter().any(|key| branch.get(key).is_some()) && below(branch))
 }
 
-/// Whether a field is there, in CEL.
+/// Returns the CEL expression that tests whether a field is set.
 fn has(field: &str) -> Option<String> {
     escape(field).map(|ident| format!("has(self.{ident})"))
 }
 
-/// A text in CEL.
+/// Returns a CEL string literal.
 fn cel_text(text: &str) -> String {
     let escaped = text.replace('\\', r"\\").replace('\'', r"\'");
     format!("'{escaped}'")
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flattened_map_lets_any_field_through() {
+    fn a_flattened_map_allows_any_field() {
         let mut outer = Node::object();
         outer.property("a", Node::empty(), false, false);
         let map = Node::object().set("additionalProperties", json!({"type": "string"}));

@@ -1,11 +1,11 @@
-//! From what schemars says of a type to what Kubernetes takes.
+//! Normalizes schemas of schemars to the form of Kubernetes.
 //!
 //! | schemars | Kubernetes |
 //! |---|---|
-//! | formats of numbers that Kubernetes does not know | `int32`, `int64`, or bounds |
-//! | `uniqueItems`, of a set | `x-kubernetes-list-type: set` |
-//! | `null` beside a type, of an `Option` | nothing: an absent field is no `null`; in lists and maps `nullable` |
-//! | int-or-string with a type | without; `definition` adds the two types, which kube would take for something else |
+//! | number formats that Kubernetes does not know | `int32`, `int64`, or bounds |
+//! | `uniqueItems` of a set | `x-kubernetes-list-type: set` |
+//! | `null` next to the type of an `Option` | dropped for fields, since an absent field is not `null`; `nullable` in lists and maps |
+//! | int-or-string with a type | without one; `crd` adds the two types at the end, since kube would rewrite them |
 
 use kube_core::schema::{OptionalEnum, StructuralSchemaRewriter};
 use kubewright_machinery::limits::VALUE_DEPTH;
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::MADE;
 
-/// Does to the schema of a foreign type what kube does: enums become objects with one field out of several.
+/// Applies the transformations of kube to the schema of a foreign type: enums become objects with one of several fields.
 pub(crate) fn structural(schema: &mut Schema) {
     for transform in &mut SchemaSettings::openapi3().transforms {
         transform.transform(schema);
@@ -28,8 +28,8 @@ pub(crate) fn structural(schema: &mut Schema) {
     OptionalEnum.transform(schema);
 }
 
-/// Brings a schema into the form of Kubernetes. The outermost `null` goes.
-pub(crate) fn normalise(schema: &mut Value) {
+/// Normalizes a schema to the form of Kubernetes. The outermost `null` is dropped.
+pub(crate) fn normalize(schema: &mut Value) {
     let made = schema.get(MADE).is_some();
     walk(schema, 0);
     if let Value::Object(fields) = schema
@@ -44,7 +44,7 @@ fn walk(schema: &mut Value, depth: usize) {
         return;
     }
     let Value::Object(fields) = schema else {
-        // `true`: anything.
+        // `true` allows anything.
         *schema = json!({});
         return;
     };
@@ -81,7 +81,7 @@ fn walk(schema: &mut Value, depth: usize) {
     }
 }
 
-/// `null` beside other types becomes `nullable`.
+/// Turns `null` next to other types into `nullable`.
 fn take_null(fields: &mut Map<String, Value>) {
     let mut nullable = false;
     if let Some(Value::Array(types)) = fields.get_mut("type") {
@@ -126,7 +126,7 @@ fn is_null(schema: &Value) -> bool {
         || schema.get("const") == Some(&Value::Null)
 }
 
-/// Kubernetes knows the formats `int32` and `int64`; other types of numbers have bounds.
+/// Replaces number formats: Kubernetes knows only `int32` and `int64`, so other types get bounds.
 fn number_format(fields: &mut Map<String, Value>) {
     let bounds: (Option<&str>, Option<i64>, Option<i64>) = match fields.get("format") {
         Some(Value::String(format)) => match format.as_str() {
@@ -167,7 +167,7 @@ mod tests {
         let mut settings = SchemaSettings::openapi3();
         settings.inline_subschemas = true;
         let mut schema = settings.into_generator().subschema_for::<T>().to_value();
-        normalise(&mut schema);
+        normalize(&mut schema);
         schema
     }
 
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_is_no_null_but_in_a_list_it_is() {
+    fn an_option_is_nullable_only_in_a_list() {
         assert_eq!(normal::<Option<String>>(), json!({"type": "string"}));
         assert_eq!(
             normal::<Vec<Option<String>>>(),

@@ -1,58 +1,63 @@
-//! What is wrong with versions, and with conversions between them.
+//! The errors of versions and of conversions between them.
 
 use serde_json::Value;
 
-/// Versions that do not make one definition.
+use crate::crd::CrdError;
+
+/// Versions that cannot be merged into one CustomResourceDefinition.
 #[derive(Debug, thiserror::Error)]
 pub enum VersionsError {
-    /// Two have the same name.
-    #[error("there are two versions {0}")]
-    Twice(String),
-    /// The version that is to be stored is not there.
-    #[error("there is no version {0} to be stored")]
-    NotStored(String),
+    /// Two versions have the same name.
+    #[error("there are two versions named {0}")]
+    Duplicate(String),
+    /// The storage version does not exist.
+    #[error("the storage version {0} does not exist")]
+    NoStorageVersion(String),
     /// No version is served.
     #[error("no version is served: at least one must be")]
     NoneServed,
-    /// Something differs that belongs to the whole kind.
-    #[error("version {version} has another {what} than the hub: {theirs} instead of {ours}")]
+    /// A property of the whole kind differs between versions.
+    #[error("{field} of version {version} is {theirs}, but {ours} in the hub: make them equal")]
     Differs {
         /// The version.
         version: String,
-        /// What differs.
-        what: String,
-        /// What the hub has.
+        /// The field of the CRD that differs.
+        field: String,
+        /// The value of the hub.
         ours: Value,
-        /// What the version has.
+        /// The value of the version.
         theirs: Value,
     },
-    /// What was made is no definition.
-    #[error("the definition cannot be read: {0}")]
-    Malformed(String),
+    /// The CustomResourceDefinition of a version is not valid.
+    #[error(transparent)]
+    Crd(#[from] CrdError),
+    /// The merged CustomResourceDefinition cannot be read.
+    #[error("the merged CustomResourceDefinition is not valid: {0}")]
+    Malformed(#[source] serde_json::Error),
 }
 
-/// An object that was not converted.
+/// An object that cannot be converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversionError {
-    /// The object is of another kind, or is to become one.
+    /// The object is of another kind, or should be converted to another kind.
     #[error("{given} cannot be converted to {to}: another kind")]
     Foreign {
-        /// What the object is.
+        /// The apiVersion and kind of the object.
         given: String,
-        /// What it should become.
+        /// The apiVersion it should be converted to.
         to: String,
     },
-    /// There is no such version.
+    /// The version does not exist.
     #[error("version {0} is not known")]
     UnknownVersion(String),
-    /// The types do not convert.
+    /// The conversion of the types failed.
     #[error("converting from {from} to {to}: {why}")]
     Failed {
         /// The version of the object.
         from: String,
-        /// The version it should have.
+        /// The version to convert to.
         to: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
 }

@@ -1,57 +1,4 @@
-//! Several versions of one kind: one definition, conversion through a hub, round trips.
-//!
-//! One version is the hub. Every other is a spoke, with `From` or `TryFrom` to the hub and back, or is the hub under
-//! another name. [`Versions`] makes one definition of them all and converts between any two.
-//!
-//! ```
-//! # extern crate kubewright_resource as kubewright;
-//! # mod v1 {
-//! #     use kube::CustomResource;
-//! #     use serde::{Deserialize, Serialize};
-//! #     #[derive(CustomResource, kubewright::Schema, Clone, Debug, Serialize, Deserialize)]
-//! #     #[kube(group = "crew.example.com", version = "v1", kind = "Ship", namespaced)]
-//! #     pub struct ShipSpec { pub masts: i32 }
-//! # }
-//! # mod v1beta1 {
-//! #     use kube::CustomResource;
-//! #     use serde::{Deserialize, Serialize};
-//! #     #[derive(CustomResource, kubewright::Schema, Clone, Debug, Serialize, Deserialize)]
-//! #     #[kube(group = "crew.example.com", version = "v1beta1", kind = "Ship", namespaced)]
-//! #     pub struct ShipSpec { pub poles: i32 }
-//! # }
-//! use kubewright::{SameAsHub, Versions};
-//! use serde_json::json;
-//!
-//! impl From<v1beta1::Ship> for v1::Ship {
-//!     fn from(old: v1beta1::Ship) -> Self {
-//!         let spec = v1::ShipSpec { masts: old.spec.poles };
-//!         v1::Ship { metadata: old.metadata, spec }
-//!     }
-//! }
-//! # impl From<v1::Ship> for v1beta1::Ship {
-//! #     fn from(new: v1::Ship) -> Self {
-//! #         let spec = v1beta1::ShipSpec { poles: new.spec.masts };
-//! #         v1beta1::Ship { metadata: new.metadata, spec }
-//! #     }
-//! # }
-//! // ... and the same the other way.
-//!
-//! let ships = Versions::<v1::Ship>::hub()
-//!     .spoke::<v1beta1::Ship>()
-//!     .same_as_hub(SameAsHub::new("v1alpha1").unserved());
-//! assert_eq!(ships.manifest()?["spec"]["versions"][0]["storage"], true);
-//!
-//! let old = json!({
-//!     "apiVersion": "crew.example.com/v1beta1", "kind": "Ship",
-//!     "metadata": {"name": "pequod"}, "spec": {"poles": 3},
-//! });
-//! let new = ships.convert(&old, "crew.example.com/v1")?;
-//! assert_eq!(new["spec"]["masts"], 3);
-//!
-//! // Objects are made up from the schemas: nothing else is to be written.
-//! ships.check_round_trips(100)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! Several versions of one kind: one CustomResourceDefinition, conversion through a hub, round-trip tests.
 
 mod error;
 mod round_trip;
@@ -62,11 +9,64 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use crate::definition::CustomKind;
+use crate::{crd::CrdError, custom_kind::CustomKind};
 pub use error::{ConversionError, VersionsError};
 pub use round_trip::{Counterexample, round_trip};
 
-/// The versions of a kind, with the type of the hub.
+/// The versions of a kind: one hub and its spokes.
+///
+/// One version is the hub. Every other version is a spoke, with `From` or `TryFrom` to the hub and back, or identical to the
+/// hub except for its name. `Versions` merges them into one CustomResourceDefinition and converts between any two.
+///
+/// ```
+/// # extern crate kubewright_resource as kubewright;
+/// # mod v1 {
+/// #     use kube::CustomResource;
+/// #     use serde::{Deserialize, Serialize};
+/// #     #[derive(CustomResource, kubewright::Schema, Clone, Debug, Serialize, Deserialize)]
+/// #     #[kube(group = "crew.example.com", version = "v1", kind = "Ship", namespaced)]
+/// #     pub struct ShipSpec { pub masts: i32 }
+/// # }
+/// # mod v1beta1 {
+/// #     use kube::CustomResource;
+/// #     use serde::{Deserialize, Serialize};
+/// #     #[derive(CustomResource, kubewright::Schema, Clone, Debug, Serialize, Deserialize)]
+/// #     #[kube(group = "crew.example.com", version = "v1beta1", kind = "Ship", namespaced)]
+/// #     pub struct ShipSpec { pub poles: i32 }
+/// # }
+/// use kubewright::{SameAsHub, Versions};
+/// use serde_json::json;
+///
+/// impl From<v1beta1::Ship> for v1::Ship {
+///     fn from(old: v1beta1::Ship) -> Self {
+///         let spec = v1::ShipSpec { masts: old.spec.poles };
+///         v1::Ship { metadata: old.metadata, spec }
+///     }
+/// }
+/// # impl From<v1::Ship> for v1beta1::Ship {
+/// #     fn from(new: v1::Ship) -> Self {
+/// #         let spec = v1beta1::ShipSpec { poles: new.spec.masts };
+/// #         v1beta1::Ship { metadata: new.metadata, spec }
+/// #     }
+/// # }
+/// // ... and the same the other way.
+///
+/// let ships = Versions::<v1::Ship>::hub()
+///     .spoke::<v1beta1::Ship>()
+///     .same_as_hub(SameAsHub::new("v1alpha1").unserved());
+/// assert_eq!(ships.manifest()?["spec"]["versions"][0]["storage"], true);
+///
+/// let old = json!({
+///     "apiVersion": "crew.example.com/v1beta1", "kind": "Ship",
+///     "metadata": {"name": "pequod"}, "spec": {"poles": 3},
+/// });
+/// let new = ships.convert(&old, "crew.example.com/v1")?;
+/// assert_eq!(new["spec"]["masts"], 3);
+///
+/// // The objects are generated from the schemas.
+/// ships.check_round_trips(100)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Versions<H> {
     versions: Vec<Version>,
     storage: Option<String>,
@@ -74,22 +74,22 @@ pub struct Versions<H> {
     hub: PhantomData<fn() -> H>,
 }
 
-/// A version that is the hub under another name.
+/// A version that is identical to the hub except for its name.
 #[derive(Clone, Debug)]
 pub struct SameAsHub {
     name: String,
     served: bool,
-    /// Deprecated, perhaps with a warning.
+    /// Set if the version is deprecated, with the warning if there is one.
     deprecated: Option<Option<String>>,
 }
 
-/// Converts an object. The error says why not.
+/// Converts an object, or returns the reason why it cannot.
 type Convert = fn(&Value) -> Result<Value, String>;
 
 struct Version {
     name: String,
-    manifest: Value,
-    /// It is the hub in all but its name.
+    manifest: Result<Value, CrdError>,
+    /// Whether the version is identical to the hub except for its name.
     is_hub: bool,
     to_hub: Convert,
     from_hub: Convert,
@@ -97,7 +97,7 @@ struct Version {
 }
 
 impl SameAsHub {
-    /// A version of this name.
+    /// Creates a version with this name, served and not deprecated.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -106,21 +106,21 @@ impl SameAsHub {
         }
     }
 
-    /// It is not served.
+    /// Stops serving the version.
     #[must_use]
     pub fn unserved(mut self) -> Self {
         self.served = false;
         self
     }
 
-    /// Who uses it is warned, in the server's words.
+    /// Deprecates the version, with the default warning of the server.
     #[must_use]
     pub fn deprecated(mut self) -> Self {
         self.deprecated = Some(None);
         self
     }
 
-    /// Who uses it is warned.
+    /// Deprecates the version, with this warning.
     #[must_use]
     pub fn deprecated_with(mut self, warning: impl Into<String>) -> Self {
         self.deprecated = Some(Some(warning.into()));
@@ -129,7 +129,7 @@ impl SameAsHub {
 }
 
 impl<H: CustomKind> Versions<H> {
-    /// Versions with this hub, which is stored unless another is named.
+    /// Starts with the hub, which is the storage version unless [`stored_as`](Self::stored_as) names another.
     pub fn hub() -> Self {
         Self {
             versions: vec![Version {
@@ -146,7 +146,7 @@ impl<H: CustomKind> Versions<H> {
         }
     }
 
-    /// Adds a version that has a type of its own. It is served and deprecated as `#[kube(...)]` says.
+    /// Adds a version with its own type. `#[kube(...)]` decides whether it is served and deprecated.
     #[must_use]
     pub fn spoke<S>(mut self) -> Self
     where
@@ -167,23 +167,25 @@ impl<H: CustomKind> Versions<H> {
         self
     }
 
-    /// Adds a version that is the hub under another name.
+    /// Adds a version that is identical to the hub except for its name.
     #[must_use]
     pub fn same_as_hub(mut self, version: SameAsHub) -> Self {
-        let mut manifest = H::manifest();
-        let own = &mut manifest["spec"]["versions"][0];
-        own["name"] = json!(version.name);
-        own["served"] = json!(version.served);
-        if let Some(fields) = own.as_object_mut() {
-            fields.remove("deprecated");
-            fields.remove("deprecationWarning");
-        }
-        if let Some(warning) = version.deprecated {
-            own["deprecated"] = json!(true);
-            if let Some(warning) = warning {
-                own["deprecationWarning"] = json!(warning);
+        let manifest = H::manifest().map(|mut manifest| {
+            let own = &mut manifest["spec"]["versions"][0];
+            own["name"] = json!(version.name);
+            own["served"] = json!(version.served);
+            if let Some(fields) = own.as_object_mut() {
+                fields.remove("deprecated");
+                fields.remove("deprecationWarning");
             }
-        }
+            if let Some(warning) = &version.deprecated {
+                own["deprecated"] = json!(true);
+                if let Some(warning) = warning {
+                    own["deprecationWarning"] = json!(warning);
+                }
+            }
+            manifest
+        });
         self.versions.push(Version {
             name: version.name,
             manifest,
@@ -195,41 +197,46 @@ impl<H: CustomKind> Versions<H> {
         self
     }
 
-    /// Names the version that is stored.
+    /// Sets the storage version.
     #[must_use]
     pub fn stored_as(mut self, version: impl Into<String>) -> Self {
         self.storage = Some(version.into());
         self
     }
 
-    /// Lets a webhook convert. `client_config` is the `clientConfig` of the definition: `{"url": ...}` or
-    /// `{"service": {...}}`, with a `caBundle`. Without one, only `apiVersion` changes when objects are converted.
+    /// Sets the conversion webhook. `client_config` is the `clientConfig` of the CRD: `{"url": ...}` or
+    /// `{"service": {...}}`, with a `caBundle`. Without a webhook the server changes only `apiVersion`.
     #[must_use]
     pub fn webhook(mut self, client_config: Value) -> Self {
         self.webhook = Some(client_config);
         self
     }
 
-    /// One definition with all versions, in the order of their names, as JSON.
+    /// Returns one CustomResourceDefinition with all versions, sorted by name, as JSON.
+    ///
+    /// # Errors
+    ///
+    /// Fails if versions contradict each other, or if the CRD of one is not valid.
     pub fn manifest(&self) -> Result<Value, VersionsError> {
         let Some(hub) = self.versions.first() else {
             return Err(VersionsError::NoneServed);
         };
         let storage = self.storage.as_deref().unwrap_or(&hub.name);
-        let mut manifest = hub.manifest.clone();
+        let mut manifest = hub.manifest.clone()?;
         let mut merged = Vec::new();
         let mut names = BTreeSet::new();
         for version in &self.versions {
-            agree(&manifest, version)?;
+            let theirs = version.manifest.as_ref().map_err(Clone::clone)?;
+            check_agreement(&manifest, theirs, &version.name)?;
             if !names.insert(version.name.as_str()) {
-                return Err(VersionsError::Twice(version.name.clone()));
+                return Err(VersionsError::Duplicate(version.name.clone()));
             }
-            let mut own = version.manifest["spec"]["versions"][0].clone();
+            let mut own = theirs["spec"]["versions"][0].clone();
             own["storage"] = json!(version.name == storage);
             merged.push(own);
         }
         if !names.contains(storage) {
-            return Err(VersionsError::NotStored(storage.to_owned()));
+            return Err(VersionsError::NoStorageVersion(storage.to_owned()));
         }
         if !merged.iter().any(|version| version["served"] == true) {
             return Err(VersionsError::NoneServed);
@@ -248,13 +255,20 @@ impl<H: CustomKind> Versions<H> {
         Ok(manifest)
     }
 
-    /// One definition with all versions.
-    pub fn definition(&self) -> Result<CustomResourceDefinition, VersionsError> {
-        serde_json::from_value(self.manifest()?)
-            .map_err(|e| VersionsError::Malformed(e.to_string()))
+    /// Returns one CustomResourceDefinition with all versions.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`manifest`](Self::manifest) does.
+    pub fn custom_resource_definition(&self) -> Result<CustomResourceDefinition, VersionsError> {
+        serde_json::from_value(self.manifest()?).map_err(VersionsError::Malformed)
     }
 
-    /// Converts an object to another version, through the hub. Only labels and annotations of the metadata may change.
+    /// Converts an object to another version, through the hub. Of the metadata only labels and annotations can change.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the object is of another kind, if a version is not known, or if a conversion fails.
     pub fn convert(&self, object: &Value, to: &str) -> Result<Value, ConversionError> {
         let given = object["apiVersion"].as_str().unwrap_or_default();
         let (group, from) = given.split_once('/').unwrap_or(("", given));
@@ -291,8 +305,12 @@ impl<H: CustomKind> Versions<H> {
         Ok(out)
     }
 
-    /// Whether every spoke keeps what it has on its way to the hub and back, and the hub on its way through every spoke:
-    /// tried with so many objects each.
+    /// Checks with `cases` generated objects each that no spoke loses anything on the way to the hub and back, and that the
+    /// hub loses nothing on the way through a spoke.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first object that is changed by a round trip, reduced to a small one.
     pub fn check_round_trips(&self, cases: u64) -> Result<(), Box<Counterexample>> {
         self.versions
             .iter()
@@ -315,7 +333,7 @@ where
     serde_json::to_value(&to).map_err(|e| e.to_string())
 }
 
-/// An object of a version that is the hub in all but its name is one of the hub.
+/// Gives an object of a version that is identical to the hub the apiVersion of the hub.
 fn relabel(object: &Value, group: &str, hub: &str, is_hub: bool) -> Value {
     let mut object = object.clone();
     if is_hub {
@@ -324,7 +342,7 @@ fn relabel(object: &Value, group: &str, hub: &str, is_hub: bool) -> Value {
     object
 }
 
-/// All metadata but labels and annotations is the server's, and stays as it was.
+/// Keeps the metadata of the original except for labels and annotations: the rest belongs to the server.
 fn keep_metadata(converted: &mut Value, original: &Value) {
     let mut metadata = original["metadata"].clone();
     if let Some(fields) = metadata.as_object_mut() {
@@ -338,14 +356,14 @@ fn keep_metadata(converted: &mut Value, original: &Value) {
     converted["metadata"] = metadata;
 }
 
-/// What must be the same in all versions.
-fn agree(hub: &Value, version: &Version) -> Result<(), VersionsError> {
+/// Checks the properties that must be the same in all versions.
+fn check_agreement(hub: &Value, version: &Value, name: &str) -> Result<(), VersionsError> {
     for pointer in ["/spec/group", "/spec/scope", "/spec/names"] {
-        let (ours, theirs) = (hub.pointer(pointer), version.manifest.pointer(pointer));
+        let (ours, theirs) = (hub.pointer(pointer), version.pointer(pointer));
         if ours != theirs {
             return Err(VersionsError::Differs {
-                version: version.name.clone(),
-                what: pointer.trim_start_matches('/').replace('/', "."),
+                version: name.to_owned(),
+                field: pointer.trim_start_matches('/').replace('/', "."),
                 ours: ours.cloned().unwrap_or_default(),
                 theirs: theirs.cloned().unwrap_or_default(),
             });

@@ -1,4 +1,4 @@
-//! There and back: conversion must lose nothing.
+//! Round trips: checks that conversion to another version and back loses nothing.
 
 use std::fmt;
 
@@ -6,34 +6,40 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    definition::CustomKind,
+    custom_kind::CustomKind,
     generate::{Generator, Rng},
 };
 
-/// An object that is not the same after its way to another version and back. `unwrap` and `expect` show it as it is displayed.
+/// An object that differs after conversion to another version and back.
+///
+/// `Debug` prints the same text as `Display`, so that `unwrap` and `expect` show it readably.
 pub struct Counterexample {
-    /// The version where the way began, and the one it led to.
+    /// The version of the object, and the version it was converted to.
     pub versions: (String, String),
-    /// The number to make the object again: `Rng::new(seed)`.
+    /// The seed that generates the object again: `Rng::new(seed)`.
     pub seed: u64,
-    /// The object.
+    /// The original object.
     pub before: Value,
-    /// What it became, if it got so far.
+    /// The object in the other version; `null` if the first conversion failed.
     pub between: Value,
-    /// What it was in the end, if it got so far.
+    /// The object after the way back; `null` if a conversion failed.
     pub after: Value,
-    /// What is wrong.
-    pub why: String,
+    /// The difference, or the error of the conversion.
+    pub reason: String,
 }
 
-/// How often a counterexample is tried to be made smaller.
-const SHRINKS: usize = 2000;
+/// The maximum number of attempts to reduce a counterexample.
+const MAX_SHRINKS: usize = 2000;
 
-/// Converts so many generated, valid objects of `A` to `B` and back, and compares. The first few are small.
+/// Converts `cases` generated, valid objects of `A` to `B` and back, and compares. The first few objects are minimal.
 ///
-/// One line in a test, `round_trip::<v1::Captain, v2::Captain>(256).unwrap()`, and another for the way from `v2`;
-/// [`Versions::check_round_trips`](super::Versions::check_round_trips) for all versions at once; or
-/// [`round_trips!`](crate::round_trips) for the whole test. What is found is made as small as it can be and still be wrong.
+/// In a test, write `round_trip::<v1::Captain, v2::Captain>(256).unwrap()` and another line for the way from `v2`. To check
+/// all versions at once use [`Versions::check_round_trips`](super::Versions::check_round_trips), or let
+/// [`round_trips!`](crate::round_trips) write the whole test.
+///
+/// # Errors
+///
+/// Returns the first object that differs, reduced to a small one that still differs.
 pub fn round_trip<A, B>(cases: u64) -> Result<(), Box<Counterexample>>
 where
     A: CustomKind + DeserializeOwned + TryFrom<B, Error: fmt::Display>,
@@ -55,14 +61,14 @@ where
             before: Value::Null,
             between: Value::Null,
             after: Value::Null,
-            why: String::new(),
+            reason: String::new(),
         });
-        if let Err(why) = object.map_err(|e| e.to_string()).and_then(|object| {
-            // As the server would give it: a type may count on defaults.
-            case.before = A::judge().with_defaults(&object);
-            there_and_back::<A, B>(&mut case)
+        if let Err(reason) = object.map_err(|e| e.to_string()).and_then(|object| {
+            // The server applies defaults, and types may rely on them.
+            case.before = A::validator().with_defaults(&object);
+            check_round_trip::<A, B>(&mut case)
         }) {
-            case.why = why;
+            case.reason = reason;
             shrink::<A, B>(&mut case);
             return Err(case);
         }
@@ -70,7 +76,7 @@ where
     Ok(())
 }
 
-/// Takes away what the object need not have to be valid and to be wrong on its way, one thing after the other.
+/// Removes values one by one as long as the object stays valid and its round trip still fails.
 fn shrink<A, B>(case: &mut Counterexample)
 where
     A: CustomKind + DeserializeOwned + TryFrom<B, Error: fmt::Display>,
@@ -82,26 +88,26 @@ where
         smaller = false;
         for pointer in pointers(&case.before) {
             tries += 1;
-            if tries > SHRINKS {
+            if tries > MAX_SHRINKS {
                 return;
             }
             let mut before = case.before.clone();
-            if !remove(&mut before, &pointer) || A::judge().create(&before).is_err() {
+            if !remove(&mut before, &pointer) || A::validator().create(&before).is_err() {
                 continue;
             }
             let mut less = Counterexample {
                 versions: case.versions.clone(),
                 seed: case.seed,
-                before: A::judge().with_defaults(&before),
+                before: A::validator().with_defaults(&before),
                 between: Value::Null,
                 after: Value::Null,
-                why: String::new(),
+                reason: String::new(),
             };
             if less.before == case.before {
                 continue;
             }
-            if let Err(why) = there_and_back::<A, B>(&mut less) {
-                less.why = why;
+            if let Err(reason) = check_round_trip::<A, B>(&mut less) {
+                less.reason = reason;
                 *case = less;
                 smaller = true;
                 break;
@@ -110,7 +116,7 @@ where
     }
 }
 
-/// Where something stands in the spec or the status, the outer before the inner.
+/// Returns the JSON pointers of all values in spec and status, outer values first.
 fn pointers(object: &Value) -> Vec<String> {
     let mut out = Vec::new();
     let mut open = vec![String::from("/status"), String::from("/spec")];
@@ -153,21 +159,23 @@ fn remove(object: &mut Value, pointer: &str) -> bool {
     }
 }
 
-fn there_and_back<A, B>(case: &mut Counterexample) -> Result<(), String>
+fn check_round_trip<A, B>(case: &mut Counterexample) -> Result<(), String>
 where
     A: CustomKind + DeserializeOwned + TryFrom<B, Error: fmt::Display>,
     B: CustomKind + TryFrom<A, Error: fmt::Display>,
 {
     let read = |value: &Value| -> Result<A, String> {
         let read = serde_json::from_value(value.clone());
-        read.map_err(|e| format!("the server takes this object, and the type cannot hold it: {e}"))
+        read.map_err(|e| {
+            format!("the server accepts this object, but the type cannot represent it: {e}")
+        })
     };
     let write = |e: serde_json::Error| e.to_string();
-    // What the type does not hold is not lost by a conversion.
+    // Fields that the type does not have are not lost by the conversion.
     case.before = serde_json::to_value(read(&case.before)?).map_err(write)?;
-    let there = B::try_from(read(&case.before)?).map_err(|e| format!("there: {e}"))?;
+    let there = B::try_from(read(&case.before)?).map_err(|e| format!("conversion failed: {e}"))?;
     case.between = serde_json::to_value(&there).map_err(write)?;
-    let back = A::try_from(there).map_err(|e| format!("back: {e}"))?;
+    let back = A::try_from(there).map_err(|e| format!("conversion back failed: {e}"))?;
     case.after = serde_json::to_value(&back).map_err(write)?;
     match difference(&case.before, &case.after, String::new()) {
         None => Ok(()),
@@ -175,7 +183,7 @@ where
     }
 }
 
-/// The first place where two values differ.
+/// Describes the first difference between two values.
 fn difference(before: &Value, after: &Value, path: String) -> Option<String> {
     match (before, after) {
         (Value::Object(a), Value::Object(b)) => {
@@ -186,8 +194,8 @@ fn difference(before: &Value, after: &Value, path: String) -> Option<String> {
                 let inner = format!("{path}.{key}");
                 match (a.get(key), b.get(key)) {
                     (Some(a), Some(b)) => difference(a, b, inner),
-                    (Some(a), None) => Some(format!("{inner} was {a} and is lost")),
-                    (None, Some(b)) => Some(format!("{inner} was not there and is {b}")),
+                    (Some(a), None) => Some(format!("{inner} was {a} and is missing")),
+                    (None, Some(b)) => Some(format!("{inner} was missing and is {b}")),
                     (None, None) => None,
                 }
             })
@@ -204,14 +212,14 @@ fn difference(before: &Value, after: &Value, path: String) -> Option<String> {
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (from, to) = &self.versions;
-        writeln!(f, "{from} to {to} and back: {}", self.why)?;
+        writeln!(f, "{from} to {to} and back: {}", self.reason)?;
         writeln!(f, "  before:  {}", self.before)?;
         writeln!(f, "  between: {}", self.between)?;
         writeln!(f, "  after:   {}", self.after)?;
         writeln!(f, "  seed {}", self.seed)?;
         write!(
             f,
-            "what {to} has no place for can be kept in an annotation, and taken from there on the way back"
+            "store what {to} cannot represent in an annotation, and restore it on the way back"
         )
     }
 }
@@ -224,8 +232,8 @@ impl fmt::Debug for Counterexample {
 
 impl std::error::Error for Counterexample {}
 
-/// A test, in one line: that conversion between versions loses nothing. The first type is the hub, the others convert to it and
-/// back, by `From` or `TryFrom`.
+/// Defines a test that conversion between versions loses nothing. The first type is the hub; the others convert to it and back
+/// by `From` or `TryFrom`.
 ///
 /// ```
 /// # extern crate kubewright_resource as kubewright;

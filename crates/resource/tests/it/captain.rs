@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::CustomResource;
-use kubewright::{CustomKind, Generator, Schema, generate::Rng};
+use kubewright::{
+    CustomKind, Schema,
+    generate::{Generator, Rng},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -162,7 +165,7 @@ fn what_must_not_change_is_compared_with_the_old() {
 }
 
 #[test]
-fn the_status_is_judged_on_its_own() {
+fn the_status_is_validated_on_its_own() {
     let old = captain("ahab");
     let mut new = old.clone();
     new.status = Some(CaptainStatus {
@@ -180,12 +183,12 @@ fn the_status_is_judged_on_its_own() {
 }
 
 #[test]
-fn the_judge_fills_in_defaults() {
+fn the_validator_applies_defaults() {
     let object = json!({
         "apiVersion": "crew.example.com/v1", "kind": "Captain", "metadata": {"name": "a"},
         "spec": {"name": "A", "colour": "red", "unknown": 1, "ships": [{"name": "x"}]},
     });
-    let stored = Captain::judge().create(&object).expect("valid");
+    let stored = Captain::validator().create(&object).expect("valid");
     assert_eq!(
         stored["spec"],
         json!({"name": "A", "colour": "red", "mates": 3, "ships": [{"name": "x", "masts": 1}]})
@@ -198,7 +201,7 @@ fn an_internally_tagged_enum_needs_the_fields_of_its_variant() {
         "apiVersion": "crew.example.com/v1", "kind": "Captain", "metadata": {"name": "a"},
         "spec": {"name": "A", "colour": "red", "vessel": {"type": "Steam", "fuel": "coal"}},
     });
-    let refused = Captain::judge().create(&object).expect_err("no power");
+    let refused = Captain::validator().create(&object).expect_err("no power");
     assert!(
         refused.message.contains("type Steam needs power"),
         "{}",
@@ -213,7 +216,7 @@ fn generated_objects_fit_the_type() {
         let object = generator
             .object(&mut Rng::new(seed))
             .expect("there are valid ones");
-        let object = Captain::judge().with_defaults(&object);
+        let object = Captain::validator().with_defaults(&object);
         let typed: Captain = serde_json::from_value(object).expect("the type holds it");
         typed.validate(None).expect("valid");
     }
@@ -283,7 +286,7 @@ fn a_type_of_ones_own_keeps_its_description_whatever_its_name() {
 }
 
 #[test]
-fn alternatives_and_other_keywords_come_into_the_definition() {
+fn alternatives_and_other_keywords_are_part_of_the_crd() {
     mod odd {
         use kube::CustomResource;
         use kubewright::Schema;
@@ -315,7 +318,7 @@ fn alternatives_and_other_keywords_come_into_the_definition() {
             pub(super) ratio: f64,
         }
     }
-    let manifest = odd::Odd::manifest();
+    let manifest = odd::Odd::manifest().unwrap();
     let version = &manifest["spec"]["versions"][0];
     assert!(version.get("subresources").is_none());
     let root = &version["schema"]["openAPIV3Schema"];
@@ -353,12 +356,12 @@ fn alternatives_and_other_keywords_come_into_the_definition() {
         let spec = json!({"b": b});
         json!({"apiVersion": "crew.example.com/v1", "kind": "Odd", "metadata": {"name": "a"}, "spec": spec})
     };
-    assert!(odd::Odd::judge().create(&object("bb")).is_ok());
-    assert!(odd::Odd::judge().create(&object("b")).is_err());
+    assert!(odd::Odd::validator().create(&object("bb")).is_ok());
+    assert!(odd::Odd::validator().create(&object("b")).is_err());
 }
 
 #[test]
-fn types_of_kube_alone_are_judged_too() {
+fn types_with_a_schema_of_kube_are_validated_too() {
     mod plain {
         use kube::{CustomResource, KubeSchema};
         use serde::{Deserialize, Serialize};
@@ -381,5 +384,49 @@ fn types_of_kube_alone_are_judged_too() {
         refused.message.contains("say something"),
         "{}",
         refused.message
+    );
+}
+
+#[test]
+fn a_keyword_of_the_wrong_type_is_an_error_that_names_the_field() {
+    mod wrong {
+        use kube::CustomResource;
+        use kubewright::Schema;
+        use serde::{Deserialize, Serialize};
+
+        #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+        #[kube(group = "crew.example.com", version = "v1", kind = "Wrong")]
+        pub(super) struct WrongSpec {
+            #[schema(extend("maximum" = "many"))]
+            pub(super) mates: i32,
+        }
+
+        // Alternatives are hidden from kube, whose own CRD lacks them without complaint.
+        #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+        #[kube(group = "crew.example.com", version = "v1", kind = "Hidden")]
+        pub(super) struct HiddenSpec {
+            #[schema(any_of = [{"type": "integer", "minimum": "few"}], rule = "self < 9")]
+            pub(super) mates: i32,
+        }
+    }
+    let error = wrong::Wrong::custom_resource_definition().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the schema of Wrong is not valid: maximum of .spec.mates: invalid type: string \"many\", expected f64; \
+         correct its #[schema(...)]"
+    );
+    let error = wrong::Hidden::custom_resource_definition().unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("minimum of .spec.mates: invalid type: string \"few\""),
+        "{error}"
+    );
+    let object = wrong::Hidden::new("a", wrong::HiddenSpec { mates: 1 });
+    let rejected = object.validate(None).unwrap_err();
+    assert!(
+        rejected.message.contains(".spec.mates"),
+        "{}",
+        rejected.message
     );
 }

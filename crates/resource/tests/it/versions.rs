@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kubewright::{CustomKind, SameAsHub, Versions, round_trip, versions::VersionsError};
+use kubewright::{CustomKind, SameAsHub, Versions, VersionsError, round_trip};
 use serde_json::json;
 
 mod v1 {
@@ -196,8 +196,8 @@ impl From<forgetful::Sailor> for v1::Sailor {
 #[test]
 fn what_is_lost_is_found() {
     let lost = round_trip::<v1::Sailor, forgetful::Sailor>(200).expect_err("the age is lost");
-    assert!(lost.why.starts_with(".spec.age was "), "{lost}");
-    assert!(lost.why.ends_with(" and is lost"), "{lost}");
+    assert!(lost.reason.starts_with(".spec.age was "), "{lost}");
+    assert!(lost.reason.ends_with(" and is missing"), "{lost}");
 }
 
 kubewright::round_trips!(sailors_lose_nothing: v1::Sailor, v1beta1::Sailor);
@@ -217,7 +217,10 @@ fn what_is_lost_is_shown_as_small_as_it_can_be() {
         first.starts_with("crew.example.com/v1 to crew.example.com/v2 and back: .spec.age was "),
         "{shown}"
     );
-    assert!(shown.contains("can be kept in an annotation"), "{shown}");
+    assert!(
+        shown.contains("cannot represent in an annotation"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -276,9 +279,9 @@ fn lists_are_shrunk_too() {
 #[test]
 fn versions_that_do_not_belong_together_are_refused() {
     let twice = sailors().same_as_hub(SameAsHub::new("v1"));
-    assert!(matches!(twice.manifest(), Err(VersionsError::Twice(v)) if v == "v1"));
+    assert!(matches!(twice.manifest(), Err(VersionsError::Duplicate(v)) if v == "v1"));
     let nowhere = sailors().stored_as("v7");
-    assert!(matches!(nowhere.manifest(), Err(VersionsError::NotStored(v)) if v == "v7"));
+    assert!(matches!(nowhere.manifest(), Err(VersionsError::NoStorageVersion(v)) if v == "v7"));
 }
 
 #[test]
@@ -296,6 +299,6 @@ fn a_webhook_and_the_stored_version_are_part_of_the_definition() {
     let names: Vec<_> = versions.iter().map(|v| v["name"].as_str()).collect();
     assert_eq!(names, [Some("v1"), Some("v1alpha1"), Some("v1beta1")]);
     assert_eq!(versions[1]["deprecationWarning"], "too old");
-    let hub = v1::Sailor::manifest();
+    let hub = v1::Sailor::manifest().unwrap();
     assert_eq!(versions[1]["schema"], hub["spec"]["versions"][0]["schema"]);
 }

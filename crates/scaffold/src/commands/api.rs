@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Refusal,
+    Error,
     commands::{controller, registration, targets},
     names::{self, Gvk},
     plan::Plan,
@@ -30,11 +30,11 @@ pub struct AddApi {
 
 impl AddApi {
     /// What is to be done to the project.
-    pub fn plan(&self, project: &Project) -> Result<Plan, Refusal> {
+    pub fn plan(&self, project: &Project) -> Result<Plan, Error> {
         let mut plan = Plan::new(project.root());
         if !self.resource {
             if !self.controller {
-                return Err(Refusal::new(
+                return Err(Error::new(
                     "there is nothing to make without a resource and without a controller",
                     "leave out one of --resource=false and --controller=false",
                 ));
@@ -68,7 +68,7 @@ impl AddApi {
     }
 
     /// The kind, if it may be made.
-    fn checked(&self, project: &Project) -> Result<Resource, Refusal> {
+    fn checked(&self, project: &Project) -> Result<Resource, Error> {
         let Gvk {
             group,
             version,
@@ -81,7 +81,7 @@ impl AddApi {
         names::check_plural(&plural)?;
         let there = project.matching(group, version, kind);
         if !self.force && !there.is_empty() {
-            return Err(Refusal::new(
+            return Err(Error::new(
                 format_args!("{} exists already", self.gvk),
                 "choose another name, or replace it with --force",
             ));
@@ -92,13 +92,13 @@ impl AddApi {
             .filter(|other| other.api && other.group == *group);
         for other in same_group {
             if other.kind != *kind && other.plural == plural {
-                return Err(Refusal::new(
+                return Err(Error::new(
                     format_args!("the plural {plural:?} belongs to {} already", other.kind),
                     "choose another with --plural",
                 ));
             }
             if other.kind == *kind && other.version != *version {
-                return Err(Refusal::new(
+                return Err(Error::new(
                     format_args!("{group}/{}/{kind} exists already", other.version),
                     format_args!(
                         "make another version of it with `kubewright add version {version} --from {}`",
@@ -112,13 +112,13 @@ impl AddApi {
             other.kind != *kind && (names::module(&other.kind) == module) && other.group == *group
         };
         if let Some(other) = project.resources.iter().find(clash) {
-            return Err(Refusal::new(
+            return Err(Error::new(
                 format_args!("{kind} would have the same file as {}", other.kind),
                 "choose another kind",
             ));
         }
         if targets::is_built_in(&self.gvk) {
-            return Err(Refusal::new(
+            return Err(Error::new(
                 format_args!("{} is built into Kubernetes", self.gvk),
                 "make a controller for it with --resource=false",
             ));
@@ -142,7 +142,7 @@ fn types(
     project: &Project,
     resource: &Resource,
     force: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), Error> {
     plan.create(
         &resource.types_path(),
         kind_source(project, resource),
@@ -157,7 +157,7 @@ pub(super) fn modules(
     plan: &mut Plan,
     project: &Project,
     resource: &Resource,
-) -> Result<(), Refusal> {
+) -> Result<(), Error> {
     let full = project.full_group(&resource.group);
     modules_of(plan, &full, resource, &reexport_line(resource))
 }
@@ -168,7 +168,7 @@ pub(crate) fn modules_of(
     full_group: &str,
     resource: &Resource,
     reexport: &str,
-) -> Result<(), Refusal> {
+) -> Result<(), Error> {
     let values = Values::default()
         .with("full_group", full_group)
         .with("version", &resource.version);

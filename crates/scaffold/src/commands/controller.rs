@@ -1,7 +1,7 @@
 //! `add controller`: a controller for a kind of the project, or for a built-in one.
 
 use crate::{
-    Refusal,
+    Error,
     commands::{
         api, registration,
         targets::{self, Target},
@@ -27,13 +27,13 @@ pub struct AddController {
 
 impl AddController {
     /// What is to be done to the project.
-    pub fn plan(&self, project: &Project) -> Result<Plan, Refusal> {
+    pub fn plan(&self, project: &Project) -> Result<Plan, Error> {
         let target = targets::find(project, &self.target)?;
         let owned = self
             .owns
             .iter()
             .map(|gvk| targets::find(project, gvk))
-            .collect::<Result<Vec<Target>, Refusal>>()?;
+            .collect::<Result<Vec<Target>, Error>>()?;
         let name = match &self.name {
             Some(name) => name.replace('-', "_"),
             None => plain(&target.resource.kind_module()).to_owned(),
@@ -44,7 +44,7 @@ impl AddController {
             .iter()
             .flat_map(|resource| &resource.controllers);
         if !self.force && taken.into_iter().any(|other| *other == name) {
-            return Err(Refusal::new(
+            return Err(Error::new(
                 format_args!("there is a controller {name:?} already"),
                 "choose another name with --name, or replace it with --force",
             ));
@@ -83,17 +83,17 @@ pub(super) fn write(
     target: &Target,
     owned: &[Target],
     force: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), Error> {
     write_source(plan, name, source(name, target, owned), force)
 }
 
 /// A controller that only looks, whatever the kind is: for types that were not scaffolded.
-pub(crate) fn write_plain(plan: &mut Plan, name: &str, target: &Target) -> Result<(), Refusal> {
+pub(crate) fn write_plain(plan: &mut Plan, name: &str, target: &Target) -> Result<(), Error> {
     let source = filled(name, target, &[], templates::PLAIN_CONTROLLER);
     write_source(plan, name, source, false)
 }
 
-fn write_source(plan: &mut Plan, name: &str, source: String, force: bool) -> Result<(), Refusal> {
+fn write_source(plan: &mut Plan, name: &str, source: String, force: bool) -> Result<(), Error> {
     plan.create(&controller_path(name), source, force)?;
     let module = names::module(name);
     registration::declare(
@@ -169,7 +169,7 @@ pub(super) fn test(project: &Project, resource: &Resource) -> String {
     api::values(project, resource).fill(templates::TEST)
 }
 
-pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
+pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     let good = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name
             .chars()
@@ -177,7 +177,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
         && name != "mod";
     match good {
         true => Ok(()),
-        false => Err(Refusal::new(
+        false => Err(Error::new(
             format_args!("{name:?} cannot be the name of a controller"),
             "use small letters, digits and dashes, and begin with a letter",
         )),

@@ -1,7 +1,7 @@
 //! `edit`: settings of a project.
 
 use crate::{
-    Refusal, names,
+    Error, names,
     plan::Plan,
     project::{PROJECT_FILE, Project},
 };
@@ -17,7 +17,7 @@ pub struct Edit {
 
 impl Edit {
     /// What is to be done to the project.
-    pub fn plan(&self, project: &Project) -> Result<Plan, Refusal> {
+    pub fn plan(&self, project: &Project) -> Result<Plan, Error> {
         let mut plan = Plan::new(project.root());
         let mut file = project.file().clone();
         if let Some(domain) = &self.domain {
@@ -27,7 +27,7 @@ impl Edit {
                 .iter()
                 .find(|one| one.api && *domain != project.domain)
             {
-                return Err(Refusal::new(
+                return Err(Error::new(
                     format_args!(
                         "{} is in the group {} already",
                         kind.kind,

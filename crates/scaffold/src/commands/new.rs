@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    Refusal, names,
+    Error, names,
     plan::Plan,
     project::{File, PROJECT_FILE},
     templates::{self, Values},
@@ -33,11 +33,11 @@ pub struct NewProject {
 
 impl NewProject {
     /// The project in a directory, which must not have one.
-    pub fn plan(&self, root: &Path) -> Result<Plan, Refusal> {
+    pub fn plan(&self, root: &Path) -> Result<Plan, Error> {
         names::check_project(&self.name)?;
         names::check_domain(&self.domain)?;
         if root.join(PROJECT_FILE).exists() {
-            return Err(Refusal::new(
+            return Err(Error::new(
                 format_args!("{} is a project already", root.display()),
                 "add to it with `kubewright create api`",
             ));
@@ -46,7 +46,7 @@ impl NewProject {
             .into_iter()
             .find(|name| root.join(name).exists())
         {
-            return Err(Refusal::new(
+            return Err(Error::new(
                 format_args!("{} exists already", root.join(there).display()),
                 "choose an empty directory",
             ));

@@ -1,11 +1,11 @@
 //! The places where a project names its parts: modules, and the body of `register`.
 
-use crate::{Refusal, plan::Plan, rust_text};
+use crate::{Error, plan::Plan, rust_text};
 
 const LIB: &str = "src/lib.rs";
 
 /// Registers something: a line at the end of `register` in `lib.rs`. If the function is gone, the user gets the line.
-pub(crate) fn register(plan: &mut Plan, line: &str) -> Result<(), Refusal> {
+pub(crate) fn register(plan: &mut Plan, line: &str) -> Result<(), Error> {
     let source = plan.read(LIB)?.unwrap_or_default();
     if source.lines().any(|existing| existing.trim() == line) {
         return Ok(());
@@ -21,7 +21,7 @@ pub(crate) fn register(plan: &mut Plan, line: &str) -> Result<(), Refusal> {
 }
 
 /// Takes a registration back. If the line is gone, there is nothing to do.
-pub(super) fn unregister(plan: &mut Plan, line: &str) -> Result<(), Refusal> {
+pub(super) fn unregister(plan: &mut Plan, line: &str) -> Result<(), Error> {
     remove_lines(plan, LIB, &[line])
 }
 
@@ -31,13 +31,13 @@ pub(crate) fn declare(
     path: &str,
     module: &str,
     otherwise: &str,
-) -> Result<(), Refusal> {
+) -> Result<(), Error> {
     let source = plan.read(path)?.unwrap_or_else(|| otherwise.to_owned());
     plan.set(path, Some(rust_text::declare_module(&source, module)))
 }
 
 /// Has a file re-export a kind's types.
-pub(super) fn reexport(plan: &mut Plan, path: &str, line: &str) -> Result<(), Refusal> {
+pub(super) fn reexport(plan: &mut Plan, path: &str, line: &str) -> Result<(), Error> {
     let source = plan.read(path)?.unwrap_or_default();
     if source.lines().any(|existing| existing.trim() == line) {
         return Ok(());
@@ -53,7 +53,7 @@ pub(super) fn reexport(plan: &mut Plan, path: &str, line: &str) -> Result<(), Re
 }
 
 /// Removes lines from a file, those that are there.
-pub(super) fn remove_lines(plan: &mut Plan, path: &str, lines: &[&str]) -> Result<(), Refusal> {
+pub(super) fn remove_lines(plan: &mut Plan, path: &str, lines: &[&str]) -> Result<(), Error> {
     let Some(mut source) = plan.read(path)? else {
         return Ok(());
     };

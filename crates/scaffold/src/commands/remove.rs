@@ -3,7 +3,7 @@
 //! Files that are as they were scaffolded go. Files with work in them go only by force.
 
 use crate::{
-    Refusal,
+    Error,
     commands::{api, controller, conversion::Conversion, registration, targets},
     generate::stamp::{Mark, mark},
     names::{self, Gvk},
@@ -39,7 +39,7 @@ pub enum Remove {
 
 impl Remove {
     /// What is to be done to the project. `force`: files with work in them go too.
-    pub fn plan(&self, project: &Project, force: bool) -> Result<Plan, Refusal> {
+    pub fn plan(&self, project: &Project, force: bool) -> Result<Plan, Error> {
         let mut removal = Removal {
             project,
             plan: Plan::new(project.root()),
@@ -51,13 +51,13 @@ impl Remove {
                 let all = project.matching(group, "", kind);
                 let first = all.first().map(|one| one.group.as_str());
                 if first.is_none() || kind.is_empty() {
-                    return Err(Refusal::new(
+                    return Err(Error::new(
                         format_args!("the project has no {kind}"),
                         "look at what it has with `kubewright list`",
                     ));
                 }
                 if all.iter().any(|one| Some(one.group.as_str()) != first) {
-                    return Err(Refusal::new(
+                    return Err(Error::new(
                         format_args!("more than one group has a {kind}"),
                         "say which with --group",
                     ));
@@ -77,13 +77,13 @@ impl Remove {
             } => {
                 let resource = project.one(group, version, kind)?;
                 if project.matching(&resource.group, "", &resource.kind).len() == 1 {
-                    return Err(Refusal::new(
+                    return Err(Error::new(
                         format_args!("{version} is the only version of {}", resource.kind),
                         "remove the whole kind with `kubewright remove api`",
                     ));
                 }
                 if let Some(name) = resource.controllers.first() {
-                    return Err(Refusal::new(
+                    return Err(Error::new(
                         format_args!("the controller {name:?} is for {version}"),
                         "have it use another version, or remove it with `kubewright remove controller`",
                     ));
@@ -97,7 +97,7 @@ impl Remove {
                     .iter()
                     .find(|one| one.controllers.contains(name));
                 let resource = owner.ok_or_else(|| {
-                    Refusal::new(
+                    Error::new(
                         format_args!("there is no controller {name:?}"),
                         "look at what there is with `kubewright list`",
                     )
@@ -124,7 +124,7 @@ struct Removal<'a> {
 }
 
 impl Removal<'_> {
-    fn controller(&mut self, name: &str, resource: &Resource) -> Result<(), Refusal> {
+    fn controller(&mut self, name: &str, resource: &Resource) -> Result<(), Error> {
         let gvk = Gvk {
             group: resource.group.clone(),
             version: resource.version.clone(),
@@ -144,7 +144,7 @@ impl Removal<'_> {
         registration::unregister(&mut self.plan, &controller::register_line(name))
     }
 
-    fn types(&mut self, resource: &Resource) -> Result<(), Refusal> {
+    fn types(&mut self, resource: &Resource) -> Result<(), Error> {
         let path = resource.types_path();
         let now = self.plan.read(&path)?.unwrap_or_default();
         let expected = match api::is_scaffolded(self.project, resource, &now) {
@@ -181,7 +181,7 @@ impl Removal<'_> {
     }
 
     /// The conversion of a version from another goes.
-    fn conversion(&mut self, to: &Resource, from: &str) -> Result<(), Refusal> {
+    fn conversion(&mut self, to: &Resource, from: &str) -> Result<(), Error> {
         let conversion = Conversion::new(self.project, to, from);
         let path = conversion.path();
         self.file(&conversion.test_path(), &conversion.test())?;
@@ -195,13 +195,13 @@ impl Removal<'_> {
     }
 
     /// A file goes, if it is as it was scaffolded.
-    fn file(&mut self, path: &str, scaffolded: &str) -> Result<(), Refusal> {
+    fn file(&mut self, path: &str, scaffolded: &str) -> Result<(), Error> {
         match self.plan.read(path)? {
             None => Ok(()),
             Some(text) if text == scaffolded || self.force || mark(&text) == Mark::Untouched => {
                 self.plan.set(path, None)
             }
-            Some(_) => Err(Refusal::new(
+            Some(_) => Err(Error::new(
                 format_args!("{path} has work in it"),
                 "save what you need, then remove it with --force",
             )),
@@ -209,7 +209,7 @@ impl Removal<'_> {
     }
 
     /// Lines go from a file; if nothing but comments is left, the file goes.
-    fn without(&mut self, path: &str, lines: &[&str]) -> Result<(), Refusal> {
+    fn without(&mut self, path: &str, lines: &[&str]) -> Result<(), Error> {
         registration::remove_lines(&mut self.plan, path, lines)?;
         let left = self.plan.read(path)?.unwrap_or_default();
         let empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with("//");

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    Refusal,
+    Error,
     commands::{api, controller, conversion::Conversion, targets},
     generate::stamp::{Mark, mark},
     names::Gvk,
@@ -37,7 +37,7 @@ pub enum State {
 }
 
 /// What became of everything that the project file records.
-pub fn status(project: &Project) -> Result<Vec<PartStatus>, Refusal> {
+pub fn status(project: &Project) -> Result<Vec<PartStatus>, Error> {
     let plan = Plan::new(project.root());
     let library = plan.read("src/lib.rs")?.unwrap_or_default();
     let registered = |line: &str| library.lines().any(|existing| existing.trim() == line);
@@ -60,7 +60,7 @@ pub fn status(project: &Project) -> Result<Vec<PartStatus>, Refusal> {
                 path,
                 state,
             });
-            Ok::<(), Refusal>(())
+            Ok::<(), Error>(())
         };
         if resource.api {
             let path = resource.types_path();

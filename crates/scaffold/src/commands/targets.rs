@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kubewright_catalog::{by_kind, groups};
 
 use crate::{
-    Refusal,
+    Error,
     names::Gvk,
     project::{Project, Resource},
 };
@@ -29,7 +29,7 @@ impl Target {
 }
 
 /// Finds a kind.
-pub(super) fn find(project: &Project, wanted: &Gvk) -> Result<Target, Refusal> {
+pub(super) fn find(project: &Project, wanted: &Gvk) -> Result<Target, Error> {
     let own = project.matching(&wanted.group, &wanted.version, &wanted.kind);
     if let Some(resource) = own
         .into_iter()
@@ -38,7 +38,7 @@ pub(super) fn find(project: &Project, wanted: &Gvk) -> Result<Target, Refusal> {
         return Ok(Target::own(resource));
     }
     built_in(wanted).ok_or_else(|| {
-        Refusal::new(
+        Error::new(
             format_args!("{wanted} is neither a kind of this project nor a built-in one"),
             "make it with `kubewright create api`, or check its group, version and kind",
         )
@@ -50,7 +50,7 @@ pub(super) fn owned(
     project: &Project,
     resource: &Resource,
     name: &str,
-) -> Result<Vec<Target>, Refusal> {
+) -> Result<Vec<Target>, Error> {
     let kinds = resource.owns.get(name).into_iter().flatten();
     kinds.map(|kind| find(project, kind)).collect()
 }

@@ -4,7 +4,7 @@
 //! and seen through both. How one becomes the other is said in a file of its own; a test watches that nothing is lost.
 
 use crate::{
-    Refusal,
+    Error,
     commands::{api, conversion::Conversion, registration},
     names,
     plan::Plan,
@@ -26,12 +26,12 @@ pub struct AddVersion {
 
 impl AddVersion {
     /// What is to be done to the project.
-    pub fn plan(&self, project: &Project) -> Result<Plan, Refusal> {
+    pub fn plan(&self, project: &Project) -> Result<Plan, Error> {
         names::check_version(&self.version)?;
         names::check_version(&self.from)?;
         let old = project.one(&self.group, &self.from, &self.kind)?;
         if !old.api {
-            return Err(Refusal::new(
+            return Err(Error::new(
                 format_args!("{} is built into Kubernetes", old.kind),
                 "name a kind of the project",
             ));
@@ -40,7 +40,7 @@ impl AddVersion {
             .matching(&old.group, &self.version, &old.kind)
             .is_empty()
         {
-            return Err(Refusal::new(
+            return Err(Error::new(
                 format_args!("{}/{}/{} exists already", old.group, self.version, old.kind),
                 "choose another version",
             ));
@@ -50,7 +50,7 @@ impl AddVersion {
         new.controllers.clear();
         let mut plan = Plan::new(project.root());
         let source = plan.read(&old.types_path())?.ok_or_else(|| {
-            Refusal::new(
+            Error::new(
                 format_args!("{} is not there", old.types_path()),
                 "put the types there, or make them anew with `kubewright create api --force`",
             )
@@ -70,10 +70,10 @@ impl AddVersion {
     }
 
     /// The types with the new version, which is not stored.
-    fn copied(&self, source: &str) -> Result<String, Refusal> {
+    fn copied(&self, source: &str) -> Result<String, Error> {
         let old = format!("version = \"{}\"", self.from);
         if source.matches(&old).count() != 1 {
-            return Err(Refusal::new(
+            return Err(Error::new(
                 format_args!("the types of {} do not say {old} once", self.from),
                 "write it in #[kube(...)], on a line of its own",
             ));

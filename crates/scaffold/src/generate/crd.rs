@@ -1,13 +1,14 @@
-//! Definitions as controller-gen writes them.
+//! Writes CustomResourceDefinitions as controller-gen does.
 //!
-//! The operator describes a definition as the server takes it; controller-gen says a little more: what `apiVersion` and `kind`
-//! are for. The order of keys is that of the printer.
+//! The operator describes a CRD as the server accepts it; controller-gen also adds the descriptions of `apiVersion` and
+//! `kind`. The YAML printer determines the order of keys.
 
+use kubewright_operator::Model;
 use serde_json::{Value, json};
 
-use super::model::{Model, text};
+use super::model::text;
 
-/// What controller-gen says of the fields that every object has.
+/// The descriptions that controller-gen gives to the fields of every object.
 const EVERY_OBJECT: [(&str, &str); 2] = [
     (
         "apiVersion",
@@ -26,30 +27,30 @@ const EVERY_OBJECT: [(&str, &str); 2] = [
     ),
 ];
 
-/// The definitions, by the names of their files.
-pub(super) fn definitions(model: &Model) -> Vec<(String, Value)> {
+/// Returns the CRDs with the names of their files.
+pub(super) fn crds(model: &Model) -> Vec<(String, Value)> {
     model
-        .definitions
+        .crds
         .iter()
-        .map(|definition| (file_name(definition), written(definition)))
+        .map(|crd| (file_name(crd), written(crd)))
         .collect()
 }
 
 /// `crew.example.com_captains.yaml`
-fn file_name(definition: &Value) -> String {
-    let spec = &definition["spec"];
+fn file_name(crd: &Value) -> String {
+    let spec = &crd["spec"];
     let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
     format!("{group}_{plural}.yaml")
 }
 
-fn written(definition: &Value) -> Value {
-    let mut definition = definition.clone();
-    definition["apiVersion"] = json!("apiextensions.k8s.io/v1");
-    definition["kind"] = json!("CustomResourceDefinition");
-    if let Some(fields) = definition.as_object_mut() {
+fn written(crd: &Value) -> Value {
+    let mut crd = crd.clone();
+    crd["apiVersion"] = json!("apiextensions.k8s.io/v1");
+    crd["kind"] = json!("CustomResourceDefinition");
+    if let Some(fields) = crd.as_object_mut() {
         fields.remove("status");
     }
-    let versions = definition["spec"]["versions"].as_array_mut();
+    let versions = crd["spec"]["versions"].as_array_mut();
     for version in versions.into_iter().flatten() {
         let schema = version.pointer_mut("/schema/openAPIV3Schema/properties");
         let Some(properties) = schema.filter(|found| found.is_object()) else {
@@ -67,12 +68,12 @@ fn written(definition: &Value) -> Value {
             properties["metadata"] = json!({"type": "object"});
         }
     }
-    drop_empty(&mut definition);
-    definition
+    drop_empty(&mut crd);
+    crd
 }
 
-/// Lists of names and columns without anything in them are not written, nor are `null`s.
-fn drop_empty(definition: &mut Value) {
+/// Removes empty lists of names and columns, and `null`s.
+fn drop_empty(crd: &mut Value) {
     let empty = |value: &Value| match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),
@@ -85,17 +86,17 @@ fn drop_empty(definition: &mut Value) {
         }
     };
     clean(
-        definition.get_mut("metadata"),
+        crd.get_mut("metadata"),
         &["annotations", "labels", "creationTimestamp"],
     );
     clean(
-        definition.pointer_mut("/spec/names"),
+        crd.pointer_mut("/spec/names"),
         &["shortNames", "categories", "singular"],
     );
-    clean(definition.get_mut("spec"), &["conversion"]);
-    let versions = definition["spec"]["versions"].as_array_mut();
+    clean(crd.get_mut("spec"), &["conversion"]);
+    let versions = crd["spec"]["versions"].as_array_mut();
     for version in versions.into_iter().flatten() {
-        // An empty `status` of the subresources says that there is one.
+        // An empty `status` inside `subresources` is meaningful and kept.
         clean(
             Some(version),
             &[

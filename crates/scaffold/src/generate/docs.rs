@@ -1,12 +1,13 @@
 //! `docs/api.md`: a reference of the kinds, for people.
 
+use kubewright_operator::Model;
 use std::fmt::Write;
 
 use serde_json::Value;
 
 use super::{
     File,
-    model::{Kind, Model, text},
+    model::{Kind, kinds, text},
     stamp::Language,
 };
 
@@ -17,8 +18,8 @@ const DEEPEST: usize = 40;
 pub(super) fn files(model: &Model) -> Vec<File> {
     let mut out = format!("# API of {}\n", model.name);
     out += "\n| kind | group and version | scope | |\n|---|---|---|---|\n";
-    for kind in model.kinds() {
-        let scope = text(&kind.definition["spec"]["scope"]);
+    for kind in kinds(model) {
+        let scope = text(&kind.crd["spec"]["scope"]);
         let version = kind.version;
         let mut said = Vec::new();
         if version["storage"] == true {
@@ -39,7 +40,7 @@ pub(super) fn files(model: &Model) -> Vec<File> {
             said.join(", ")
         );
     }
-    for kind in model.kinds() {
+    for kind in kinds(model) {
         of_kind(&mut out, &kind);
     }
     vec![File::marked("docs/api.md", Language::Markdown, &out)]

@@ -3,11 +3,12 @@
 //! Editors know more of JSON Schema than of OpenAPI, so what OpenAPI says in its own words is translated. Unknown fields are
 //! wrong, as the server would prune them. CEL rules cannot be said.
 
+use kubewright_operator::Model;
 use serde_json::{Map, Value, json};
 
 use super::{
     File,
-    model::{Kind, Model},
+    model::{Kind, kinds},
     stamp::Language,
 };
 
@@ -34,7 +35,7 @@ const SAME: [&str; 17] = [
 
 /// The schemas.
 pub(super) fn files(model: &Model) -> Vec<File> {
-    model.kinds().map(|kind| file(&kind)).collect()
+    kinds(model).map(|kind| file(&kind)).collect()
 }
 
 fn file(kind: &Kind<'_>) -> File {

@@ -2,22 +2,23 @@
 //!
 //! Names in the tree are short: `config/default` puts the project's name before them. `config/overlays` is the user's.
 
+use kubewright_operator::Model;
 use serde_json::{Value, json};
 
 use super::{
     File, Settings, crd, manager,
-    model::{Model, text},
+    model::{kinds, text},
     naming::Naming,
     rbac, yaml,
 };
-use crate::Refusal;
+use crate::Error;
 
 /// The file of the tree that stands among the samples.
 pub(super) const SAMPLES: &str = "config/samples/kustomization.yaml";
 
 /// `config/crd/bases`: the definitions.
-pub(super) fn definitions(model: &Model) -> Result<Vec<File>, Refusal> {
-    crd::definitions(model)
+pub(super) fn crds(model: &Model) -> Result<Vec<File>, Error> {
+    crd::crds(model)
         .iter()
         .map(|(name, definition)| {
             Ok(File::yaml(
@@ -29,7 +30,7 @@ pub(super) fn definitions(model: &Model) -> Result<Vec<File>, Refusal> {
 }
 
 /// `config/rbac`: the roles.
-pub(super) fn roles(model: &Model, settings: &Settings) -> Result<Vec<File>, Refusal> {
+pub(super) fn roles(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
     let naming = settings.kustomize_naming();
     let mut resources = Vec::new();
     let mut files = Vec::new();
@@ -51,10 +52,10 @@ pub(super) fn roles(model: &Model, settings: &Settings) -> Result<Vec<File>, Ref
 }
 
 /// The rest of the tree.
-pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Refusal> {
+pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
     let naming = settings.kustomize_naming();
     let project = &settings.name;
-    let bases: Vec<String> = crd::definitions(model)
+    let bases: Vec<String> = crd::crds(model)
         .iter()
         .map(|(name, _)| format!("bases/{name}"))
         .collect();
@@ -63,8 +64,7 @@ pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Refu
     if !bases.is_empty() {
         parts.insert(0, "../crd");
         files.push(kustomization("config/crd", json!({"resources": bases}))?);
-        let samples: Vec<String> = model
-            .kinds()
+        let samples: Vec<String> = kinds(model)
             .filter(|kind| kind.served())
             .map(|kind| settings.sample_name(&kind))
             .collect();
@@ -105,7 +105,7 @@ pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Refu
 }
 
 /// `dist/install.yaml`: what `kustomize build config/default` gives, in the order in which it can be applied.
-pub(super) fn installer(model: &Model, settings: &Settings) -> Result<Vec<File>, Refusal> {
+pub(super) fn installer(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
     let objects = installed(model, settings);
     Ok(vec![File::yaml(
         "dist/install.yaml",
@@ -117,7 +117,7 @@ pub(super) fn installer(model: &Model, settings: &Settings) -> Result<Vec<File>,
 fn installed(model: &Model, settings: &Settings) -> Vec<Value> {
     let naming = Naming::whole(&settings.name, settings.namespaced);
     let mut objects = vec![manager::namespace(&naming)];
-    objects.extend(crd::definitions(model).into_iter().map(|(_, it)| it));
+    objects.extend(crd::crds(model).into_iter().map(|(_, it)| it));
     let (bindings, rest): (Vec<Value>, Vec<Value>) = role_files(model, &naming)
         .into_iter()
         .flat_map(|(_, objects)| objects)
@@ -158,7 +158,7 @@ pub(super) fn role_files(model: &Model, naming: &Naming) -> Vec<(String, Vec<Val
     files
 }
 
-fn kustomization(directory: &str, fields: Value) -> Result<File, Refusal> {
+fn kustomization(directory: &str, fields: Value) -> Result<File, Error> {
     let mut document = json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",

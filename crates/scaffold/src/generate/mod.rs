@@ -1,22 +1,9 @@
-//! Files made from what an operator says of itself: definitions, roles, manifests, a chart, samples, a reference.
+//! Generates files from the description of an operator: CRDs, roles, manifests, a Helm chart, samples, API reference.
 //!
 //! Everything comes from one [`Model`], which the operator's program prints. [`render`] is a pure function from it to
-//! [`File`]s; [`plan()`] compares them with what is there. A generated file carries a mark with a digest, so an edit is seen
-//! and never overwritten; a file that only begins as generated (a sample, an overlay, the chart's values) belongs to the
-//! user from the first edit on.
-//!
-//! | module | what it holds |
-//! |---|---|
-//! | `model` | [`Model`]: what is read |
-//! | `crd` | definitions, as controller-gen writes them |
-//! | `rbac` | roles and who has them |
-//! | `manager` | the Deployment and what is around it |
-//! | `kustomize` | the `config/` tree, and all of it as one installer |
-//! | `helm` | the chart |
-//! | `samples` | objects to try |
-//! | `docs`, `json_schema` | a reference for people, schemas for editors |
-//! | `naming`, `yaml`, `stamp` | names by place, the printer, the mark |
-//! | `output` | [`plan()`]: what has to change |
+//! [`File`]s; [`plan()`] compares them with the files on disk. A generated file carries a header with a digest, so that an
+//! edited file is recognized and never overwritten. Files that only start as generated (samples, overlays, the values of the
+//! chart) belong to the user from the first edit on.
 
 mod crd;
 mod docs;
@@ -24,7 +11,7 @@ mod helm;
 mod json_schema;
 mod kustomize;
 mod manager;
-pub mod model;
+mod model;
 mod naming;
 mod output;
 mod rbac;
@@ -34,7 +21,8 @@ mod yaml;
 
 use std::fmt;
 
-pub use model::{Model, Rule};
+use kubewright_operator::Model;
+pub use model::read_model;
 pub use output::plan;
 
 use self::{
@@ -42,24 +30,24 @@ use self::{
     naming::Naming,
     stamp::{Language, stamp},
 };
-use crate::{Refusal, project::Project};
+use crate::{Error, project::Project};
 
-/// What to generate.
+/// A set of files to generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
-    /// `config/crd/bases`: definitions.
+    /// `config/crd/bases`: CustomResourceDefinitions.
     Crd,
     /// `config/rbac`: roles.
     Rbac,
-    /// `config/`: the whole tree, definitions and roles included.
+    /// `config/`: the whole kustomize tree, including CRDs, roles and samples.
     Kustomize,
     /// `dist/install.yaml`: everything in one file.
     Yaml,
     /// `dist/chart`: a Helm chart.
     Helm,
-    /// `config/samples`: objects to try.
+    /// `config/samples`: sample objects.
     Samples,
-    /// `docs/api.md`: a reference of the kinds.
+    /// `docs/api.md`: the API reference.
     Docs,
     /// `config/schema`: JSON schemas for editors.
     Schema,
@@ -78,7 +66,7 @@ impl Target {
         Target::Schema,
     ];
 
-    /// Its name on the command line and in `operator.toml`.
+    /// Returns the name used on the command line and in `operator.toml`.
     pub fn name(self) -> &'static str {
         match self {
             Target::Crd => "crd",
@@ -92,13 +80,13 @@ impl Target {
         }
     }
 
-    /// Whether it makes the files of another: the tree of kustomize has definitions, roles and samples in it.
+    /// Reports whether this target generates the files of another: the kustomize tree includes CRDs, roles and samples.
     fn includes(self, other: Target) -> bool {
         let in_tree = [Target::Crd, Target::Rbac, Target::Samples];
         self == other || (self == Target::Kustomize && in_tree.contains(&other))
     }
 
-    /// The directories of its own files: those that it does not make any more are removed from them.
+    /// Returns the directories of its own files, from which outdated generated files are removed.
     fn directories(self) -> &'static [&'static str] {
         match self {
             Target::Crd => &["config/crd/bases"],
@@ -118,21 +106,21 @@ impl fmt::Display for Target {
     }
 }
 
-/// What the project adds to the model.
+/// The settings of the project that the model does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The name of the project: of its namespace, and before the names of its objects.
+    /// The name of the project: part of its namespace and prefix of the names of its objects.
     pub name: String,
-    /// The domain of its groups.
+    /// The domain of its API groups.
     pub domain: String,
-    /// Whether the operator works in its own namespace only.
+    /// Restricts the operator to its own namespace.
     pub namespaced: bool,
-    /// The image that the Deployment runs.
+    /// The image of the Deployment.
     pub image: String,
 }
 
 impl Settings {
-    /// The settings of a project.
+    /// Returns the settings of a project.
     pub fn of(project: &Project, model: &Model) -> Settings {
         let version = model.version.as_deref().unwrap_or("latest");
         let image = project.image.clone();
@@ -148,7 +136,7 @@ impl Settings {
         Naming::kustomize(&self.name, self.namespaced)
     }
 
-    /// The file name of a sample: `crew_v1_captain.yaml`, with the group as the project says it.
+    /// Returns the file name of a sample, such as `crew_v1_captain.yaml`, with the group without the domain.
     fn sample_name(&self, kind: &Kind<'_>) -> String {
         let group = kind.group();
         let short = group.strip_suffix(&format!(".{}", self.domain));
@@ -161,25 +149,25 @@ impl Settings {
     }
 }
 
-/// A file to be.
+/// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// The file, within the project.
+    /// The path within the project.
     pub path: String,
-    /// What it says, with its mark if it has one.
+    /// The content, including the header if it has one.
     pub text: String,
-    /// Whose it is.
+    /// The owner of the file.
     pub owner: Owner,
 }
 
-/// Whose a file is.
+/// The owner of a file: decides whether it may be overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// The tool's: an edit is refused.
+    /// The tool: an edited file is reported as an error.
     Tool,
-    /// The user's from the first edit on: until then it follows the model.
+    /// The user from the first edit on; until then the file follows the model.
     FirstEditor,
-    /// The user's: it is made once.
+    /// The user: the file is created once and never changed.
     User,
 }
 
@@ -213,12 +201,12 @@ impl File {
     }
 }
 
-/// The files of some targets, sorted.
-pub fn render(
-    model: &Model,
-    settings: &Settings,
-    targets: &[Target],
-) -> Result<Vec<File>, Refusal> {
+/// Returns the files of some targets, sorted by path.
+///
+/// # Errors
+///
+/// Fails if an object cannot be written as YAML.
+pub fn render(model: &Model, settings: &Settings, targets: &[Target]) -> Result<Vec<File>, Error> {
     let mut files = Vec::new();
     for part in Target::ALL {
         if targets.iter().any(|target| target.includes(part)) {
@@ -229,10 +217,10 @@ pub fn render(
     Ok(files)
 }
 
-/// The files that one target makes and no other.
-fn own_files(model: &Model, settings: &Settings, target: Target) -> Result<Vec<File>, Refusal> {
+/// Returns the files that only this target generates.
+fn own_files(model: &Model, settings: &Settings, target: Target) -> Result<Vec<File>, Error> {
     match target {
-        Target::Crd => kustomize::definitions(model),
+        Target::Crd => kustomize::crds(model),
         Target::Rbac => kustomize::roles(model, settings),
         Target::Kustomize => kustomize::tree(model, settings),
         Target::Yaml => kustomize::installer(model, settings),

@@ -1,12 +1,13 @@
 //! What has to change so that the files are what the model says.
 
+use kubewright_operator::Model;
 use std::{collections::BTreeSet, fs, io};
 
 use super::{
-    File, Model, Owner, Settings, Target, kustomize, render,
+    File, Owner, Settings, Target, kustomize, render,
     stamp::{Mark, is_free, mark},
 };
-use crate::{Refusal, commands::api, plan::Plan, project::Project};
+use crate::{Error, commands::api, plan::Plan, project::Project};
 
 /// Compares what is there with what should be. A generated file that was edited is refused, unless `force` discards the edit.
 pub fn plan(
@@ -14,13 +15,13 @@ pub fn plan(
     model: &Model,
     targets: &[Target],
     force: bool,
-) -> Result<Plan, Refusal> {
+) -> Result<Plan, Error> {
     let settings = Settings::of(project, model);
     let mut plan = Plan::new(project.root());
     let files = render(model, &settings, targets)?;
     let mut wanted: BTreeSet<String> = files.iter().map(|file| file.path.clone()).collect();
     // The tree of kustomize has this file among the samples.
-    if !model.definitions.is_empty() {
+    if !model.crds.is_empty() {
         wanted.insert(kustomize::SAMPLES.to_owned());
     }
     for file in files {
@@ -42,7 +43,7 @@ pub fn plan(
     Ok(plan)
 }
 
-fn put(plan: &mut Plan, project: &Project, file: File, force: bool) -> Result<(), Refusal> {
+fn put(plan: &mut Plan, project: &Project, file: File, force: bool) -> Result<(), Error> {
     let Some(there) = plan.read(&file.path)? else {
         return plan.set(&file.path, Some(file.text));
     };
@@ -57,14 +58,14 @@ fn put(plan: &mut Plan, project: &Project, file: File, force: bool) -> Result<()
         (Owner::Tool, Mark::Untouched) => plan.set(&file.path, Some(file.text)),
         (Owner::Tool, _) if force => plan.set(&file.path, Some(file.text)),
         (Owner::Tool, Mark::Edited) => Err(edited(&file.path)),
-        (Owner::Tool, Mark::Absent) => Err(Refusal::new(
+        (Owner::Tool, Mark::Absent) => Err(Error::new(
             format_args!("{} is there and was not generated", file.path),
             "move it away, or replace it with --force",
         )),
     }
 }
 
-fn drop_stale(plan: &mut Plan, path: &str, force: bool) -> Result<(), Refusal> {
+fn drop_stale(plan: &mut Plan, path: &str, force: bool) -> Result<(), Error> {
     let there = plan.read(path)?.unwrap_or_default();
     match mark(&there) {
         Mark::Absent => Ok(()),
@@ -74,8 +75,8 @@ fn drop_stale(plan: &mut Plan, path: &str, force: bool) -> Result<(), Refusal> {
     }
 }
 
-fn edited(path: &str) -> Refusal {
-    Refusal::new(
+fn edited(path: &str) -> Error {
+    Error::new(
         format_args!("{path} was generated and then edited"),
         "move the change to the types, to operator.toml or to config/overlays, then discard it here with --force",
     )
@@ -91,16 +92,16 @@ fn is_scaffolded(project: &Project, path: &str, text: &str) -> bool {
 }
 
 /// The files of a directory.
-fn listed(project: &Project, directory: &str) -> Result<Vec<String>, Refusal> {
+fn listed(project: &Project, directory: &str) -> Result<Vec<String>, Error> {
     let full = project.root().join(directory);
     let entries = match fs::read_dir(&full) {
         Ok(entries) => entries,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Refusal::io("read", &full, &e)),
+        Err(e) => return Err(Error::io("read", &full, &e)),
     };
     let mut names = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(|e| Refusal::io("read", &full, &e))?;
+        let entry = entry.map_err(|e| Error::io("read", &full, &e))?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let readable = [".yaml", ".json", ".tpl", ".txt"];
         if entry.path().is_file() && readable.iter().any(|end| name.ends_with(end)) {

@@ -1,14 +1,12 @@
-//! Objects as YAML, in the form that Go's tools write: keys sorted, `---` before each document.
+//! Writes objects as YAML like Go tools do: keys sorted, `---` before each document.
 
 use kubewright_apiserver::respond::yaml::try_to_yaml;
 use serde_json::Value;
 
-use crate::Refusal;
+use crate::Error;
 
-/// Objects, each as a document.
-pub(super) fn documents<'a>(
-    objects: impl IntoIterator<Item = &'a Value>,
-) -> Result<String, Refusal> {
+/// Returns the objects as YAML documents.
+pub(super) fn documents<'a>(objects: impl IntoIterator<Item = &'a Value>) -> Result<String, Error> {
     let mut out = String::new();
     for object in objects {
         out += "---\n";
@@ -17,11 +15,11 @@ pub(super) fn documents<'a>(
     Ok(out)
 }
 
-/// One object, without the line before it.
-pub(super) fn printed(object: &Value) -> Result<String, Refusal> {
+/// Returns one object as YAML, without a leading `---`.
+pub(super) fn printed(object: &Value) -> Result<String, Error> {
     try_to_yaml(object).map_err(|e| {
         let name = super::model::text(&object["metadata"]["name"]);
-        Refusal::new(
+        Error::new(
             format_args!("{name:?} cannot be written as YAML: {e}"),
             "remove the character from its description",
         )

@@ -1,11 +1,13 @@
 //! `+kubebuilder:rbac` in Go source: permissions as comments.
 
-use crate::{Refusal, generate::model::Rule};
+use kubewright_operator::PolicyRule;
+
+use crate::Error;
 
 const MARKER: &str = "+kubebuilder:rbac:";
 
 /// The permissions that a Go file asks for. `path` names it in an error.
-pub fn rules(path: &str, source: &str) -> Result<Vec<Rule>, Refusal> {
+pub fn rules(path: &str, source: &str) -> Result<Vec<PolicyRule>, Error> {
     let mut rules = Vec::new();
     for (at, line) in source.lines().enumerate() {
         let comment = line.trim_start().strip_prefix("//").map(str::trim_start);
@@ -13,7 +15,7 @@ pub fn rules(path: &str, source: &str) -> Result<Vec<Rule>, Refusal> {
             continue;
         };
         let wrong = |what: String| {
-            Refusal::new(
+            Error::new(
                 format_args!("{path}, line {}: {what}", at + 1),
                 "correct the marker",
             )
@@ -23,8 +25,8 @@ pub fn rules(path: &str, source: &str) -> Result<Vec<Rule>, Refusal> {
     Ok(rules)
 }
 
-fn rule(fields: &str) -> Result<Rule, String> {
-    let mut rule = Rule::default();
+fn rule(fields: &str) -> Result<PolicyRule, String> {
+    let mut rule = PolicyRule::default();
     for field in split(fields, ',')? {
         let (key, value) = field
             .split_once('=')
@@ -114,9 +116,9 @@ mod tests {
             ("verbs=\"get", "a quote in \"verbs=\\\"get\" is not closed"),
             ("verbs", "\"verbs\" has no value"),
         ] {
-            let refusal = rules("x.go", &format!("\n// {MARKER}{fields}\n")).unwrap_err();
+            let error = rules("x.go", &format!("\n// {MARKER}{fields}\n")).unwrap_err();
             assert_eq!(
-                refusal.to_string(),
+                error.to_string(),
                 format!("x.go, line 2: {what}; correct the marker")
             );
         }

@@ -20,14 +20,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use kubewright_operator::PolicyRule;
+
 use crate::{
-    Refusal,
+    Error,
     commands::{
         api, controller,
         new::{Dependency, NewProject},
         registration, targets,
     },
-    generate::model::Rule,
     import_crd::{Module, import},
     names::{self, Gvk},
     plan::Plan,
@@ -60,7 +61,7 @@ pub struct Imported {
 
 impl ImportProject {
     /// The project in a directory, which must not have one. `format` makes Rust source pretty.
-    pub fn plan(&self, root: &Path, format: impl Fn(&str) -> String) -> Result<Imported, Refusal> {
+    pub fn plan(&self, root: &Path, format: impl Fn(&str) -> String) -> Result<Imported, Error> {
         let go = GoProject::read(&self.read("PROJECT")?)?;
         let name = match &self.name {
             Some(name) => name.clone(),
@@ -96,18 +97,18 @@ impl ImportProject {
         })
     }
 
-    fn read(&self, path: &str) -> Result<String, Refusal> {
+    fn read(&self, path: &str) -> Result<String, Error> {
         let path = self.from.join(path);
-        fs::read_to_string(&path).map_err(|e| Refusal::io("read", &path, &e))
+        fs::read_to_string(&path).map_err(|e| Error::io("read", &path, &e))
     }
 
     /// The types of all definitions.
-    fn definitions(&self) -> Result<Vec<Module>, Refusal> {
+    fn definitions(&self) -> Result<Vec<Module>, Error> {
         let mut modules = Vec::new();
         for path in walk(&self.from.join("config/crd/bases"), "yaml", DEEPEST)? {
-            let text = fs::read_to_string(&path).map_err(|e| Refusal::io("read", &path, &e))?;
+            let text = fs::read_to_string(&path).map_err(|e| Error::io("read", &path, &e))?;
             modules.extend(import(&text).map_err(|e| {
-                Refusal::new(
+                Error::new(
                     format_args!("{}: {e}", path.display()),
                     "correct the definition",
                 )
@@ -117,10 +118,10 @@ impl ImportProject {
     }
 
     /// The permissions: those of the markers, or those of the role if there are none.
-    fn rules(&self) -> Result<Vec<Rule>, Refusal> {
+    fn rules(&self) -> Result<Vec<PolicyRule>, Error> {
         let mut rules = Vec::new();
         for path in walk(&self.from, "go", 0)? {
-            let text = fs::read_to_string(&path).map_err(|e| Refusal::io("read", &path, &e))?;
+            let text = fs::read_to_string(&path).map_err(|e| Error::io("read", &path, &e))?;
             let shown = path.strip_prefix(&self.from).unwrap_or(&path);
             rules.extend(markers::rules(&shown.display().to_string(), &text)?);
         }
@@ -142,11 +143,7 @@ struct Import {
 }
 
 impl Import {
-    fn resource(
-        &mut self,
-        go: &GoResource,
-        format: &impl Fn(&str) -> String,
-    ) -> Result<(), Refusal> {
+    fn resource(&mut self, go: &GoResource, format: &impl Fn(&str) -> String) -> Result<(), Error> {
         let gvk = Gvk {
             group: go.group.clone(),
             version: go.version.clone(),
@@ -199,13 +196,13 @@ impl Import {
         go: &GoResource,
         gvk: &Gvk,
         format: &impl Fn(&str) -> String,
-    ) -> Result<Option<Resource>, Refusal> {
+    ) -> Result<Option<Resource>, Error> {
         let full = go.full_group();
         let same = |module: &&Module| {
             module.group == full && module.version == go.version && module.kind == go.kind
         };
         let Some(module) = self.modules.iter().find(same).cloned() else {
-            return Err(Refusal::new(
+            return Err(Error::new(
                 format_args!("config/crd/bases has no definition of {gvk}"),
                 "run `make manifests` in the Go project first",
             ));
@@ -245,17 +242,15 @@ impl Import {
 }
 
 /// The files of a kind under a directory, sorted; nothing if there is no directory. Hidden and vendored ones are passed over.
-fn walk(directory: &Path, extension: &str, depth: usize) -> Result<Vec<PathBuf>, Refusal> {
+fn walk(directory: &Path, extension: &str, depth: usize) -> Result<Vec<PathBuf>, Error> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Refusal::io("read", directory, &e)),
+        Err(e) => return Err(Error::io("read", directory, &e)),
     };
     let mut found = Vec::new();
     for entry in entries {
-        let path = entry
-            .map_err(|e| Refusal::io("read", directory, &e))?
-            .path();
+        let path = entry.map_err(|e| Error::io("read", directory, &e))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.starts_with('.') || matches!(name.as_ref(), "vendor" | "bin" | "testdata") {
             continue;

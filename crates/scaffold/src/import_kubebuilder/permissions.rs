@@ -1,17 +1,19 @@
-//! The permissions of a Go project, as a Rust module.
+//! Converts the permissions of a Go project to a Rust module.
 
 use kubewright_schema::yaml::parse_yaml;
 use serde_json::Value;
 
-use crate::{Refusal, generate::model::Rule};
+use kubewright_operator::PolicyRule;
+
+use crate::Error;
 
 /// The file of the permissions.
 pub(super) const PATH: &str = "src/permissions.rs";
 
-/// The rules of the roles in a YAML text: what controller-gen wrote.
-pub(super) fn of_roles(path: &str, text: &str) -> Result<Vec<Rule>, Refusal> {
+/// Reads the rules of the roles in a YAML file that controller-gen wrote.
+pub(super) fn of_roles(path: &str, text: &str) -> Result<Vec<PolicyRule>, Error> {
     let wrong = |e: &dyn std::fmt::Display| {
-        Refusal::new(format_args!("{path} cannot be read: {e}"), "correct it")
+        Error::new(format_args!("{path} cannot be read: {e}"), "correct it")
     };
     let mut rules = Vec::new();
     for part in text.split("\n---") {
@@ -25,7 +27,8 @@ pub(super) fn of_roles(path: &str, text: &str) -> Result<Vec<Rule>, Refusal> {
         let metadata = &role["metadata"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         for rule in role["rules"].as_array().into_iter().flatten() {
-            let mut rule: Rule = serde_json::from_value(rule.clone()).map_err(|e| wrong(&e))?;
+            let mut rule: PolicyRule =
+                serde_json::from_value(rule.clone()).map_err(|e| wrong(&e))?;
             rule.role = own(&text(&metadata["name"]));
             rule.namespace = metadata["namespace"].as_str().map(str::to_owned);
             rules.push(rule);
@@ -34,12 +37,12 @@ pub(super) fn of_roles(path: &str, text: &str) -> Result<Vec<Rule>, Refusal> {
     Ok(rules)
 }
 
-/// The module: a line for each rule.
-pub(super) fn module(rules: &[Rule]) -> String {
+/// Returns the module, with a line for each rule.
+pub(super) fn module(rules: &[PolicyRule]) -> String {
     let mut out = String::from(
-        "//! What the operator may do. It began as the permissions of a Go project.\n\n\
-         use kubewright::operator::{Operator, RuleModel};\n\n\
-         /// Registers what does not follow from what the controllers watch and own, and what does.\n\
+        "//! The permissions of the operator, imported from a Go project.\n\n\
+         use kubewright::operator::{Operator, PolicyRule};\n\n\
+         /// Registers the permissions of the operator.\n\
          pub fn register(operator: &mut Operator) {\n",
     );
     for rule in rules {
@@ -50,33 +53,33 @@ pub(super) fn module(rules: &[Rule]) -> String {
     out + "}\n"
 }
 
-/// The rule, once for each group; rules that differ in the group only become one again when roles are made.
-fn lines(rule: &Rule) -> Vec<String> {
+/// Returns a line for each group of the rule; `generate` merges rules that differ only in the group again.
+fn lines(rule: &PolicyRule) -> Vec<String> {
     let list = |texts: &[String]| {
         let quoted: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
         format!("&[{}]", quoted.join(", "))
     };
     let mut tail = String::new();
     if !rule.resource_names.is_empty() {
-        tail += &format!(".named({})", list(&rule.resource_names));
+        tail += &format!(".resource_names({})", list(&rule.resource_names));
     }
     if let Some(namespace) = &rule.namespace {
-        tail += &format!(".within({namespace:?})");
+        tail += &format!(".namespace({namespace:?})");
     }
     if let Some(role) = &rule.role {
-        tail += &format!(".in_role({role:?})");
+        tail += &format!(".role({role:?})");
     }
     let verbs = list(&rule.verbs);
     let mut lines = Vec::new();
     if !rule.urls.is_empty() {
         let urls = list(&rule.urls);
-        lines.push(format!("RuleModel::urls({urls}, {verbs}){tail}"));
+        lines.push(format!("PolicyRule::urls({urls}, {verbs}){tail}"));
     }
     for group in &rule.api_groups {
         let group = if group == "core" { "" } else { group };
         let resources = list(&rule.resources);
         lines.push(format!(
-            "RuleModel::new({group:?}, {resources}, {verbs}){tail}"
+            "PolicyRule::new({group:?}, {resources}, {verbs}){tail}"
         ));
     }
     lines
@@ -87,14 +90,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_of_roles_are_lines_of_rust() {
+    fn rules_of_roles_become_lines_of_rust() {
         let text = "---\nkind: ClusterRole\nmetadata:\n  name: manager-role\nrules:\n- apiGroups: [\"\", apps]\n  resources: [a]\n  verbs: [get]\n---\nkind: Role\nmetadata:\n  name: reader\n  namespace: vault\nrules:\n- nonResourceURLs: [/x]\n  verbs: [get]\n";
         let rules = of_roles("role.yaml", text).unwrap();
         let source = module(&rules);
         let wanted = [
-            "    operator.permit(RuleModel::new(\"\", &[\"a\"], &[\"get\"]));\n",
-            "    operator.permit(RuleModel::new(\"apps\", &[\"a\"], &[\"get\"]));\n",
-            "    operator.permit(RuleModel::urls(&[\"/x\"], &[\"get\"]).within(\"vault\").in_role(\"reader\"));\n",
+            "    operator.permit(PolicyRule::new(\"\", &[\"a\"], &[\"get\"]));\n",
+            "    operator.permit(PolicyRule::new(\"apps\", &[\"a\"], &[\"get\"]));\n",
+            "    operator.permit(PolicyRule::urls(&[\"/x\"], &[\"get\"]).namespace(\"vault\").role(\"reader\"));\n",
         ];
         assert!(source.contains(&wanted.concat()), "{source}");
     }

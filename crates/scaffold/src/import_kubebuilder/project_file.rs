@@ -3,7 +3,7 @@
 use kubewright_schema::yaml::parse_yaml;
 use serde::Deserialize;
 
-use crate::Refusal;
+use crate::Error;
 
 /// The parts of the file that matter here.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -52,9 +52,9 @@ struct GoController {
 }
 
 impl GoProject {
-    pub(super) fn read(text: &str) -> Result<GoProject, Refusal> {
+    pub(super) fn read(text: &str) -> Result<GoProject, Error> {
         let wrong = |e: &dyn std::fmt::Display| {
-            Refusal::new(
+            Error::new(
                 format_args!("PROJECT cannot be read: {e}"),
                 "give the directory of a project that kubebuilder made",
             )
@@ -64,7 +64,7 @@ impl GoProject {
         let project: GoProject = serde_json::from_value(value).map_err(|e| wrong(&e))?;
         match project.version.as_str() {
             "3" => Ok(project),
-            other => Err(Refusal::new(
+            other => Err(Error::new(
                 format_args!("PROJECT is of version {other:?}"),
                 "bring it to version 3 with kubebuilder first",
             )),

@@ -18,7 +18,7 @@ use std::{
 
 pub use write::finish_interrupted;
 
-use crate::Refusal;
+use crate::Error;
 
 /// What a command will do to the files of a project.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ impl Plan {
     }
 
     /// What a file says if the plan is carried out. `None`: there is none.
-    pub fn read(&self, path: &str) -> Result<Option<String>, Refusal> {
+    pub fn read(&self, path: &str) -> Result<Option<String>, Error> {
         if let Some(change) = self.changes.iter().find(|change| change.path == path) {
             return Ok(change.after.clone());
         }
@@ -84,14 +84,14 @@ impl Plan {
         match fs::read_to_string(&full) {
             Ok(text) => Ok(Some(text)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(Refusal::io("read", &full, &e)),
+            Err(e) => Err(Error::io("read", &full, &e)),
         }
     }
 
     /// Writes a file that must not be there, unless `force` allows to replace it.
-    pub fn create(&mut self, path: &str, text: String, force: bool) -> Result<(), Refusal> {
+    pub fn create(&mut self, path: &str, text: String, force: bool) -> Result<(), Error> {
         match self.read(path)? {
-            Some(there) if there != text && !force => Err(Refusal::new(
+            Some(there) if there != text && !force => Err(Error::new(
                 format_args!("{path} exists already"),
                 "move it away, or replace it with --force",
             )),
@@ -100,7 +100,7 @@ impl Plan {
     }
 
     /// Gives a file another text, or removes it.
-    pub fn set(&mut self, path: &str, after: Option<String>) -> Result<(), Refusal> {
+    pub fn set(&mut self, path: &str, after: Option<String>) -> Result<(), Error> {
         let current = self.read(path)?;
         if let Some(change) = self.changes.iter_mut().find(|change| change.path == path) {
             change.after = after;

@@ -14,7 +14,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{Change, Plan};
-use crate::Refusal;
+use crate::Error;
 
 /// The journal, in the project.
 const JOURNAL: &str = ".kubewright-journal.json";
@@ -33,16 +33,16 @@ struct Journal {
 
 impl Plan {
     /// Carries the plan out. If it cannot be, nothing changes.
-    pub fn write(&self) -> Result<(), Refusal> {
+    pub fn write(&self) -> Result<(), Error> {
         if self.changes.is_empty() {
             return Ok(());
         }
         let _lock = lock(&self.root);
         self.check_unchanged()?;
         let mut journal = self.journal();
-        if let Err(refusal) = self.stage(&mut journal) {
+        if let Err(error) = self.stage(&mut journal) {
             take_back(&self.root, &journal);
-            return Err(refusal);
+            return Err(error);
         }
         finish(&self.root, &journal)
     }
@@ -65,16 +65,16 @@ impl Plan {
     }
 
     /// Files must still say what they said when the plan was made.
-    fn check_unchanged(&self) -> Result<(), Refusal> {
+    fn check_unchanged(&self) -> Result<(), Error> {
         for change in &self.changes {
             let path = self.root.join(&change.path);
             let now = match fs::read_to_string(&path) {
                 Ok(text) => Some(text),
                 Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-                Err(e) => return Err(Refusal::io("read", &path, &e)),
+                Err(e) => return Err(Error::io("read", &path, &e)),
             };
             if now != change.before {
-                return Err(Refusal::new(
+                return Err(Error::new(
                     format_args!("{} has just been changed by somebody else", change.path),
                     "run the command again",
                 ));
@@ -83,19 +83,19 @@ impl Plan {
         Ok(())
     }
 
-    fn stage(&self, journal: &mut Journal) -> Result<(), Refusal> {
+    fn stage(&self, journal: &mut Journal) -> Result<(), Error> {
         if !self.root.exists() {
             // A journal needs a place.
-            fs::create_dir_all(&self.root).map_err(|e| Refusal::io("create", &self.root, &e))?;
+            fs::create_dir_all(&self.root).map_err(|e| Error::io("create", &self.root, &e))?;
         }
         journal.write(&self.root)?;
         let texts = self.changes.iter().filter_map(|it| it.after.as_ref());
         for ((temporary, _), text) in journal.renames.iter().zip(texts) {
             let path = self.root.join(temporary);
             if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent).map_err(|e| Refusal::io("create", parent, &e))?;
+                fs::create_dir_all(parent).map_err(|e| Error::io("create", parent, &e))?;
             }
-            fs::write(&path, text).map_err(|e| Refusal::io("write", &path, &e))?;
+            fs::write(&path, text).map_err(|e| Error::io("write", &path, &e))?;
         }
         journal.unfinished = false;
         journal.write(&self.root)
@@ -103,12 +103,12 @@ impl Plan {
 }
 
 impl Journal {
-    fn write(&self, root: &Path) -> Result<(), Refusal> {
+    fn write(&self, root: &Path) -> Result<(), Error> {
         let path = root.join(JOURNAL);
         let text = serde_json::to_string(self).unwrap_or_default();
         let temporary = path.with_extension("tmp");
         let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path));
-        written.map_err(|e| Refusal::io("write", &path, &e))
+        written.map_err(|e| Error::io("write", &path, &e))
     }
 
     /// Removes directories that were emptied, or made for nothing.
@@ -145,7 +145,7 @@ fn take_back(root: &Path, journal: &Journal) {
 
 /// Finishes what an interrupted command had begun to put into place, or takes back what it had prepared. Says whether there
 /// was anything.
-pub fn finish_interrupted(root: &Path) -> Result<bool, Refusal> {
+pub fn finish_interrupted(root: &Path) -> Result<bool, Error> {
     let path = root.join(JOURNAL);
     let half = path.with_extension("tmp");
     if !path.exists() && !half.exists() {
@@ -158,10 +158,10 @@ pub fn finish_interrupted(root: &Path) -> Result<bool, Refusal> {
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(e) => return Err(Refusal::io("read", &path, &e)),
+        Err(e) => return Err(Error::io("read", &path, &e)),
     };
     let journal: Journal = serde_json::from_str(&text).map_err(|e| {
-        Refusal::new(
+        Error::new(
             format_args!("{} cannot be read: {e}", path.display()),
             "remove it if no command is running",
         )
@@ -177,7 +177,7 @@ pub fn finish_interrupted(root: &Path) -> Result<bool, Refusal> {
         .flat_map(|(from, to)| [from, to])
         .chain(&journal.removals);
     if !paths.all(inside) {
-        return Err(Refusal::new(
+        return Err(Error::new(
             format_args!("{} names files outside the project", path.display()),
             "remove it",
         ));
@@ -190,12 +190,12 @@ pub fn finish_interrupted(root: &Path) -> Result<bool, Refusal> {
 }
 
 /// Renames and removes; what is done already is passed over.
-fn finish(root: &Path, journal: &Journal) -> Result<(), Refusal> {
+fn finish(root: &Path, journal: &Journal) -> Result<(), Error> {
     for (from, to) in &journal.renames {
         let (from, to) = (root.join(from), root.join(to));
         match fs::rename(&from, &to) {
             Err(e) if e.kind() == io::ErrorKind::NotFound && to.exists() => {}
-            Err(e) => return Err(Refusal::io("write", &to, &e)),
+            Err(e) => return Err(Error::io("write", &to, &e)),
             Ok(()) => {}
         }
     }
@@ -203,7 +203,7 @@ fn finish(root: &Path, journal: &Journal) -> Result<(), Refusal> {
         let path = root.join(path);
         match fs::remove_file(&path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                return Err(Refusal::io("remove", &path, &e));
+                return Err(Error::io("remove", &path, &e));
             }
             _ => {}
         }
@@ -211,7 +211,7 @@ fn finish(root: &Path, journal: &Journal) -> Result<(), Refusal> {
     journal.remove_empty_directories(root);
     let path = root.join(JOURNAL);
     match fs::remove_file(&path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Refusal::io("remove", &path, &e)),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", &path, &e)),
         _ => Ok(()),
     }
 }

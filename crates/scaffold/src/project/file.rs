@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, value};
 
 use super::{PROJECT_FILE, Resource};
-use crate::{Refusal, names::Gvk};
+use crate::{Error, names::Gvk};
 
 /// The parsed file. What is not changed keeps its form.
 #[derive(Clone, Debug)]
@@ -25,13 +25,13 @@ impl File {
         File(document)
     }
 
-    pub(crate) fn parse(text: &str) -> Result<File, Refusal> {
+    pub(crate) fn parse(text: &str) -> Result<File, Error> {
         let parsed = text.parse::<DocumentMut>().map_err(|e| {
             let message = e.message().lines().next().unwrap_or_default().to_owned();
             let line = e.span().map_or(1, |span| {
                 text[..span.start.min(text.len())].matches('\n').count() + 1
             });
-            Refusal::new(
+            Error::new(
                 format_args!("{PROJECT_FILE} is not TOML: line {line}: {message}"),
                 "correct it",
             )
@@ -43,10 +43,10 @@ impl File {
         self.0.to_string()
     }
 
-    pub(crate) fn text(&self, key: &str) -> Result<String, Refusal> {
+    pub(crate) fn text(&self, key: &str) -> Result<String, Error> {
         let text = self.0.get(key).and_then(Item::as_str);
         text.map(str::to_owned).ok_or_else(|| {
-            Refusal::new(
+            Error::new(
                 format_args!("{PROJECT_FILE} has no {key:?}"),
                 format_args!("add a line such as {key} = \"example\""),
             )
@@ -59,7 +59,7 @@ impl File {
     }
 
     /// A list of texts that may be absent.
-    pub(crate) fn some_texts(&self, key: &str) -> Result<Option<Vec<String>>, Refusal> {
+    pub(crate) fn some_texts(&self, key: &str) -> Result<Option<Vec<String>>, Error> {
         let Some(item) = self.0.get(key) else {
             return Ok(None);
         };
@@ -68,7 +68,7 @@ impl File {
             texts.collect()
         });
         texts.map(Some).ok_or_else(|| {
-            Refusal::new(
+            Error::new(
                 format_args!("{key:?} in {PROJECT_FILE} is not a list of texts"),
                 format_args!("write it as {key} = [\"crd\", \"rbac\"]"),
             )
@@ -87,12 +87,12 @@ impl File {
         self.0[key] = value(on);
     }
 
-    pub(crate) fn resources(&self) -> Result<Vec<Resource>, Refusal> {
+    pub(crate) fn resources(&self) -> Result<Vec<Resource>, Error> {
         let Some(item) = self.0.get("resources") else {
             return Ok(Vec::new());
         };
         let tables = item.as_array_of_tables().ok_or_else(|| {
-            Refusal::new(
+            Error::new(
                 format_args!("\"resources\" in {PROJECT_FILE} is not a list of tables"),
                 "write each as [[resources]]",
             )
@@ -168,11 +168,11 @@ fn is_of(table: &Table, resource: &Resource) -> bool {
         && has("kind", &resource.kind)
 }
 
-fn resource(table: &Table) -> Result<Resource, Refusal> {
+fn resource(table: &Table) -> Result<Resource, Error> {
     let text = |key: &str| {
         let text = table.get(key).and_then(Item::as_str).map(str::to_owned);
         text.ok_or_else(|| {
-            Refusal::new(
+            Error::new(
                 format_args!("an entry of \"resources\" in {PROJECT_FILE} has no {key:?}"),
                 "add it",
             )
@@ -204,7 +204,7 @@ fn resource(table: &Table) -> Result<Resource, Refusal> {
 }
 
 /// What the controllers own.
-fn owns(table: &Table) -> Result<BTreeMap<String, Vec<Gvk>>, Refusal> {
+fn owns(table: &Table) -> Result<BTreeMap<String, Vec<Gvk>>, Error> {
     let entries = table.get("owns").and_then(Item::as_table_like);
     let mut owns = BTreeMap::new();
     for (name, kinds) in entries.into_iter().flat_map(|table| table.iter()) {
@@ -256,12 +256,12 @@ mod tests {
 
     #[test]
     fn a_file_that_is_wrong_says_where() {
-        let refusal = File::parse("name = \"a\"\ndomain = \n")
+        let error = File::parse("name = \"a\"\ndomain = \n")
             .unwrap_err()
             .to_string();
         assert!(
-            refusal.starts_with("operator.toml is not TOML: line 2: "),
-            "{refusal}"
+            error.starts_with("operator.toml is not TOML: line 2: "),
+            "{error}"
         );
         let entry = "[[resources]]\ngroup = \"crew\"\nversion = \"../..\"\nkind = \"Captain\"\nplural = \"x\"\n";
         assert!(File::parse(entry).unwrap().resources().is_err());

@@ -13,7 +13,7 @@ use std::{
 pub(crate) use file::File;
 
 use crate::{
-    Refusal,
+    Error,
     names::{self, Gvk},
 };
 
@@ -62,12 +62,12 @@ pub struct Resource {
 
 impl Project {
     /// The project in a directory, or in one above it.
-    pub fn find(start: &Path) -> Result<Project, Refusal> {
+    pub fn find(start: &Path) -> Result<Project, Error> {
         let root = start
             .ancestors()
             .find(|directory| directory.join(PROJECT_FILE).is_file())
             .ok_or_else(|| {
-                Refusal::new(
+                Error::new(
                     format_args!("there is no {PROJECT_FILE} here or above"),
                     "go to a project, or make one with `kubewright new`",
                 )
@@ -77,9 +77,9 @@ impl Project {
     }
 
     /// The project in a directory.
-    pub fn read(root: &Path) -> Result<Project, Refusal> {
+    pub fn read(root: &Path) -> Result<Project, Error> {
         let path = root.join(PROJECT_FILE);
-        let text = std::fs::read_to_string(&path).map_err(|e| Refusal::io("read", &path, &e))?;
+        let text = std::fs::read_to_string(&path).map_err(|e| Error::io("read", &path, &e))?;
         let file = File::parse(&text)?;
         Ok(Project {
             root: root.to_owned(),
@@ -127,16 +127,16 @@ impl Project {
     }
 
     /// The only one of them.
-    pub fn one(&self, group: &str, version: &str, kind: &str) -> Result<&Resource, Refusal> {
+    pub fn one(&self, group: &str, version: &str, kind: &str) -> Result<&Resource, Error> {
         let mut wanted = vec![group, version, kind];
         wanted.retain(|part| !part.is_empty());
         match self.matching(group, version, kind)[..] {
             [one] => Ok(one),
-            [] => Err(Refusal::new(
+            [] => Err(Error::new(
                 format_args!("the project has no {}", wanted.join("/")),
                 "look at what it has with `kubewright list`",
             )),
-            _ => Err(Refusal::new(
+            _ => Err(Error::new(
                 format_args!("the project has more than one {}", wanted.join("/")),
                 "say which with --group and --version",
             )),

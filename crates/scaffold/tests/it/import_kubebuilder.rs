@@ -57,7 +57,9 @@ fn kinds_controllers_and_permissions_come_over() {
     assert!(types.contains("pub struct GuestbookSpec {"), "{types}");
     let permissions = directory.read("src/permissions.rs");
     assert!(
-        permissions.contains("RuleModel::new(\"\", &[\"secrets\"], &[\"get\"]).named(&[\"ink\"])"),
+        permissions.contains(
+            "PolicyRule::new(\"\", &[\"secrets\"], &[\"get\"]).resource_names(&[\"ink\"])"
+        ),
         "{permissions}"
     );
     let library = directory.read("src/lib.rs");
@@ -91,7 +93,10 @@ fn without_markers_the_role_says_what_is_allowed() {
     fs::write(from.path("PROJECT"), format!("{head}version: \"3\"\n")).unwrap();
     import(&from.path(""), &to).unwrap().plan.write().unwrap();
     let permissions = to.read("src/permissions.rs");
-    assert!(permissions.contains(".named(&[\"ink\"])"), "{permissions}");
+    assert!(
+        permissions.contains(".resource_names(&[\"ink\"])"),
+        "{permissions}"
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use kubewright_scaffold::{
-    Refusal,
+    Error,
     commands::{
         api::AddApi,
         controller::AddController,
@@ -58,7 +58,7 @@ impl Directory {
         self.0.join(path)
     }
 
-    fn write(&self, plan: Result<Plan, Refusal>) {
+    fn write(&self, plan: Result<Plan, Error>) {
         plan.unwrap().write().unwrap();
     }
 
@@ -124,12 +124,12 @@ fn v2() -> AddVersion {
     }
 }
 
-/// The refusal, after a look that nothing has changed.
-fn refused(directory: &Directory, plan: impl FnOnce(&Project) -> Result<Plan, Refusal>) -> String {
+/// The error, after a look that nothing has changed.
+fn refused(directory: &Directory, plan: impl FnOnce(&Project) -> Result<Plan, Error>) -> String {
     let before = directory.everything();
-    let refusal = plan(&directory.open()).unwrap_err().to_string();
+    let error = plan(&directory.open()).unwrap_err().to_string();
     assert_eq!(directory.everything(), before);
-    refusal
+    error
 }
 
 #[test]
@@ -421,8 +421,8 @@ fn a_write_that_cannot_be_done_changes_nothing() {
     // A file where a directory has to be.
     fs::write(directory.0.join("tests"), "").unwrap();
     let before = directory.everything();
-    let refusal = plan.write().unwrap_err().to_string();
-    assert!(refusal.contains("tests"), "{refusal}");
+    let error = plan.write().unwrap_err().to_string();
+    assert!(error.contains("tests"), "{error}");
     assert_eq!(directory.everything(), before);
 }
 
@@ -457,11 +457,8 @@ fn a_journal_cannot_reach_out_of_the_project() {
     let directory = Directory::project();
     let journal = r#"{"renames": [], "removals": ["../../outside"]}"#;
     fs::write(directory.0.join(".kubewright-journal.json"), journal).unwrap();
-    let refusal = finish_interrupted(&directory.0).unwrap_err().to_string();
-    assert!(
-        refusal.contains("names files outside the project"),
-        "{refusal}"
-    );
+    let error = finish_interrupted(&directory.0).unwrap_err().to_string();
+    assert!(error.contains("names files outside the project"), "{error}");
 }
 
 #[test]

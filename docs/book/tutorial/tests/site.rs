@@ -26,7 +26,7 @@ fn site(title: &str) -> Site {
 #[tokio::test]
 async fn site_has_a_page_that_follows_it_and_comes_back() {
     let cluster = TestCluster::start().await;
-    let operator = Operator::of("test", register);
+    let operator = Operator::new("test", register);
     operator.install_on(&cluster).await.unwrap();
     let manager = Manager::new(cluster.client());
     operator.add_to(&manager).unwrap();
@@ -63,7 +63,7 @@ async fn site_has_a_page_that_follows_it_and_comes_back() {
 #[tokio::test]
 async fn site_without_a_title_is_refused() {
     let cluster = TestCluster::start().await;
-    let operator = Operator::of("test", register);
+    let operator = Operator::new("test", register);
     operator.install_on(&cluster).await.unwrap();
 
     let sites: Api<Site> = Api::default_namespaced(cluster.client());

@@ -172,7 +172,7 @@ impl Cycle<'_> {
             // What the user says comes last.
             arguments.splice(0..0, endpoint.flags());
         }
-        if described.definitions != self.definitions {
+        if described.crds != self.definitions {
             let objects = definitions(&described)
                 .map_err(|e| Refusal::new(e, "look at the types of the operator's kinds"))?;
             let report = Report::silent();
@@ -183,7 +183,7 @@ impl Cycle<'_> {
                     self.applied(format!("{kind}/{}", outcome.name), outcome.action);
                 }
             }
-            self.definitions = described.definitions;
+            self.definitions = described.crds;
         }
         if let Some(child) = self.child.take() {
             child.stop().await;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use kube::core::DynamicObject;
 use kubewright_resource::{
+    Validator,
     generate::{Generator, Rng},
-    judge::Judge,
 };
 use kubewright_scaffold::Refusal;
 use serde_json::{Value, json};
@@ -48,10 +48,10 @@ fn made(definition: &Value) -> Result<DynamicObject, String> {
     let version = versions.find(|version| version["storage"] == true);
     let version = text(version.ok_or("no version is stored")?, "/name");
     let kind = text(definition, "/spec/names/kind");
-    let judge = Judge::new(definition, version);
+    let validator = Validator::new(definition, version);
     let api_version = format!("{}/{version}", text(definition, "/spec/group"));
     // Always the same seed, so always the same object.
-    let mut object = Generator::new(&judge, &api_version, kind)
+    let mut object = Generator::new(&validator, &api_version, kind)
         .minimal(&mut Rng::new(1))
         .map_err(|e| e.to_string())?;
     object["metadata"] = json!({"name": format!("{}-sample", kind.to_lowercase())});

@@ -9,7 +9,7 @@ use k8s_openapi::{
 };
 use kube::{Api, Client, ResourceExt, api::PostParams};
 use kubewright_controller::apply::Apply;
-use kubewright_scaffold::generate::{Model, Rule};
+use kubewright_operator::{Model, PolicyRule};
 use serde_json::Value;
 
 use super::Finding;
@@ -31,7 +31,7 @@ pub(super) async fn findings(flags: &Cluster, described: Option<&Model>) -> Vec<
     let version = version.map_or_else(|_| String::new(), |info| info.git_version);
     let mut findings = vec![Finding::good("cluster", format!("it answers, {version}"))];
     if let Some(described) = described {
-        for definition in &described.definitions {
+        for definition in &described.crds {
             findings.push(up_to_date(&client, &described.name, definition).await);
         }
         findings.push(permissions(&client, described).await);
@@ -110,7 +110,7 @@ struct Asked {
 
 impl Asked {
     /// All that a rule is about; URLs and single objects are not asked for.
-    fn of(rule: &Rule) -> Vec<Self> {
+    fn of(rule: &PolicyRule) -> Vec<Self> {
         let mut all = Vec::new();
         for group in &rule.api_groups {
             for resource in &rule.resources {

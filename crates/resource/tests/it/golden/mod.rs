@@ -99,7 +99,7 @@ macro_rules! goldens {
         #[test]
         fn $test() {
             let golden = include_str!(concat!("../../golden/golden.example.com_", $file, ".yaml"));
-            assert_golden(<$kind>::manifest(), golden);
+            assert_golden(<$kind>::manifest().unwrap(), golden);
         }
     )+};
 }
@@ -128,13 +128,13 @@ fn several_versions() {
 
 #[test]
 fn a_definition_has_the_type_of_kube() {
-    let typed = Names::definition();
+    let typed = Names::custom_resource_definition().unwrap();
     assert_eq!(
         typed.metadata.name.as_deref(),
         Some("caps.golden.example.com")
     );
     let mut value = serde_json::to_value(&typed).expect("JSON");
-    let mut manifest = Names::manifest();
+    let mut manifest = Names::manifest().unwrap();
     whole(&mut value);
     whole(&mut manifest);
     assert_eq!(value, manifest);

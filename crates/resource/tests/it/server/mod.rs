@@ -1,8 +1,8 @@
-//! The native verdict is that of the server: for generated objects, right, wrong and unruly, new ones and changed ones, and for
-//! objects that were stored when their definition asked for less.
+//! The validator gives the same answers as the server: for generated objects, valid and invalid, new and changed, and for
+//! objects that were stored under a less strict schema.
 //!
-//! Compared are the verdict, the message, and every cause with its field, reason and message; of what is taken, how it is stored.
-//! With `KUBEWRIGHT_TEST_KUBECONFIG`, a real server is asked too.
+//! The comparison covers the decision, the message, every cause with its field, reason and message, and the stored form of
+//! accepted objects. With `KUBEWRIGHT_TEST_KUBECONFIG` a real server is compared too.
 
 mod place;
 
@@ -10,8 +10,8 @@ use std::rc::Rc;
 
 use http::Method;
 use kubewright::{
-    CustomKind, Generator,
-    generate::{Rng, mutate},
+    CustomKind,
+    generate::{Generator, Rng, Size, mutate},
 };
 use kubewright_machinery::Status;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ use crate::{
 };
 use place::Place;
 
-/// Objects that are tried of every kind, each in several ways: so many, or as many as `KUBEWRIGHT_TEST_CASES` says.
+/// Returns the number of objects tried per kind: 40, or `KUBEWRIGHT_TEST_CASES`.
 fn cases() -> u64 {
     let wanted = std::env::var("KUBEWRIGHT_TEST_CASES").ok();
     wanted.and_then(|n| n.parse().ok()).unwrap_or(40)
@@ -69,7 +69,7 @@ impl Tally {
                 }
             }
             (Ok(_), Err(theirs)) => panic!("only the server refuses: {}: {case}", theirs.message),
-            (Err(ours), Ok(_)) => panic!("only the judge refuses: {}: {case}", ours.message),
+            (Err(ours), Ok(_)) => panic!("only the validator rejects: {}: {case}", ours.message),
         }
     }
 }
@@ -112,7 +112,7 @@ fn lax(definition: &Value) -> Value {
 }
 
 /// An object that fits its types and bounds, but its rules only by chance: somewhere, where there are rules.
-fn unruly(generator: &Generator<'_>, object: &Value, rng: &mut Rng) -> Option<Value> {
+fn breaking_rules(generator: &Generator<'_>, object: &Value, rng: &mut Rng) -> Option<Value> {
     let ruled = [
         "x-kubernetes-validations",
         "anyOf",
@@ -121,24 +121,25 @@ fn unruly(generator: &Generator<'_>, object: &Value, rng: &mut Rng) -> Option<Va
         "pattern",
         "format",
     ];
-    let places: Vec<_> = generator
-        .places()
+    let paths: Vec<_> = generator
+        .paths()
         .into_iter()
-        .filter(|place| !place.steps.is_empty())
-        .filter(|place| ruled.iter().any(|key| place.schema.get(key).is_some()))
+        .filter(|path| !path.steps.is_empty())
+        .filter(|path| ruled.iter().any(|key| path.schema.get(key).is_some()))
         .collect();
-    let place = rng.pick(&places)?;
+    let path = rng.pick(&paths)?;
     let mut object = object.clone();
-    let pointer = generator.fill(&mut object, place, rng)?;
-    *object.pointer_mut(&pointer)? = generator.unruly(place, true, rng)?;
+    let pointer = generator.fill(&mut object, path, rng)?;
+    *object.pointer_mut(&pointer)? = generator.sample_ignoring_rules(path, Size::Any, rng)?;
     Some(object)
 }
 
-/// Asks a server and the judge about new and changed objects.
+/// Compares the answers of a server and of the validator for new and changed objects.
 async fn agrees<K: CustomKind>(place: &Place, tally: &mut Tally) {
-    let judge = K::judge();
+    let validator = K::validator();
     let generator = Generator::of::<K>();
-    let has_status = !K::manifest()["spec"]["versions"][0]["subresources"]["status"].is_null();
+    let has_status =
+        !K::manifest().unwrap()["spec"]["versions"][0]["subresources"]["status"].is_null();
     let create = format!("{}?dryRun=All", place.path);
     for seed in 0..cases() {
         let mut rng = Rng::new(seed);
@@ -150,12 +151,12 @@ async fn agrees<K: CustomKind>(place: &Place, tally: &mut Tally) {
         for _ in 0..=rng.below(3) {
             mutate(&mut wrong, &mut rng);
         }
-        for new in [Some(wrong), unruly(&generator, &object, &mut rng)]
+        for new in [Some(wrong), breaking_rules(&generator, &object, &mut rng)]
             .into_iter()
             .flatten()
         {
             let theirs = place.send(Method::POST, &create, &new).await;
-            let ours = judge.create(&new);
+            let ours = validator.create(&new);
             tally.compare(
                 place,
                 &ours,
@@ -167,7 +168,7 @@ async fn agrees<K: CustomKind>(place: &Place, tally: &mut Tally) {
         let stored = place.send(Method::POST, &place.path, &object).await;
         tally.compare(
             place,
-            &judge.create(&object),
+            &validator.create(&object),
             &stored,
             format_args!("valid, seed {seed}: {object}"),
         );
@@ -183,12 +184,12 @@ async fn agrees<K: CustomKind>(place: &Place, tally: &mut Tally) {
             Some(other),
             Some(mutated),
             Some(both),
-            unruly(&generator, &stored, &mut rng),
+            breaking_rules(&generator, &stored, &mut rng),
         ];
         for mut changed in changes.into_iter().flatten() {
             changed["metadata"] = stored["metadata"].clone();
             let theirs = place.send(Method::PUT, &update, &changed).await;
-            let ours = judge.update(&changed, &stored);
+            let ours = validator.update(&changed, &stored);
             tally.compare(
                 place,
                 &ours,
@@ -202,7 +203,7 @@ async fn agrees<K: CustomKind>(place: &Place, tally: &mut Tally) {
             mutate(&mut changed, &mut rng);
             let update = format!("{own}/status?dryRun=All");
             let theirs = place.send(Method::PUT, &update, &changed).await;
-            let ours = judge.update_status(&changed, &stored);
+            let ours = validator.update_status(&changed, &stored);
             tally.compare(
                 place,
                 &ours,
@@ -215,7 +216,7 @@ async fn agrees<K: CustomKind>(place: &Place, tally: &mut Tally) {
 
 /// Stores objects that are wrong while the definition asks for nothing, and changes them when it does.
 async fn forgives<K: CustomKind>(place: &Place, tally: &mut Tally) {
-    let judge = K::judge();
+    let validator = K::validator();
     let generator = Generator::of::<K>();
     let mut names = Vec::new();
     let mut probe = None;
@@ -225,12 +226,14 @@ async fn forgives<K: CustomKind>(place: &Place, tally: &mut Tally) {
         for _ in 0..=rng.below(3) {
             mutate(&mut object, &mut rng);
         }
-        if let Some(mut unruly) = unruly(&generator, &object, &mut rng).filter(|_| rng.one_in(2)) {
-            std::mem::swap(&mut object, &mut unruly);
+        if let Some(mut other) =
+            breaking_rules(&generator, &object, &mut rng).filter(|_| rng.one_in(2))
+        {
+            std::mem::swap(&mut object, &mut other);
         }
         let name = format!("old-{seed}");
         object["metadata"]["name"] = json!(name);
-        if judge.create(&object).is_ok() {
+        if validator.create(&object).is_ok() {
             continue;
         }
         // Whatever is no object at all is refused by any definition.
@@ -241,7 +244,7 @@ async fn forgives<K: CustomKind>(place: &Place, tally: &mut Tally) {
         }
     }
     let probe = probe.expect("some are wrong, and were taken");
-    place.redefine(&K::manifest(), &probe).await;
+    place.redefine(&K::manifest().unwrap(), &probe).await;
     for (name, seed) in names {
         let mut rng = Rng::new(seed.wrapping_add(2000));
         let own = format!("{}/{name}", place.path);
@@ -261,7 +264,7 @@ async fn forgives<K: CustomKind>(place: &Place, tally: &mut Tally) {
             let theirs = place
                 .send(Method::PUT, &format!("{own}?dryRun=All"), &changed)
                 .await;
-            let ours = judge.update(&changed, &stored);
+            let ours = validator.update(&changed, &stored);
             tally.compare(
                 place,
                 &ours,
@@ -269,15 +272,15 @@ async fn forgives<K: CustomKind>(place: &Place, tally: &mut Tally) {
                 format_args!("ratchet {n}, seed {seed}: {changed} for {stored}"),
             );
             changed["metadata"] = json!({"name": name});
-            let forgiven = theirs.is_ok() && judge.create(&changed).is_err();
+            let forgiven = theirs.is_ok() && validator.create(&changed).is_err();
             tally.forgiven += usize::from(forgiven);
         }
     }
 }
 
-/// The judge and the servers agree on a kind.
+/// Compares the validator with the servers for one kind.
 async fn compared<K: CustomKind>() {
-    let (strict, lax) = (K::manifest(), lax(&K::manifest()));
+    let (strict, lax) = (K::manifest().unwrap(), lax(&K::manifest().unwrap()));
     let mut tally = Tally::default();
     agrees::<K>(&Place::embedded::<K>(&strict).await, &mut tally).await;
     forgives::<K>(&Place::embedded::<K>(&lax).await, &mut tally).await;
@@ -321,15 +324,15 @@ macro_rules! agreements {
 }
 
 agreements! {
-    captains_are_judged_as_by_the_server: Captain;
-    numbers_are_judged_as_by_the_server: Numbers;
-    texts_are_judged_as_by_the_server: Texts;
-    lists_are_judged_as_by_the_server: Lists;
-    defaults_are_judged_as_by_the_server: Defaults;
-    rules_are_judged_as_by_the_server: Rules;
-    choices_are_judged_as_by_the_server: Choices;
-    objects_are_judged_as_by_the_server: Objects;
-    scaled_kinds_are_judged_as_by_the_server: Names;
-    marks_at_all_places_are_judged_as_by_the_server: Places;
-    merged_things_are_judged_as_by_the_server: Merges;
+    captains_are_validated_as_by_the_server: Captain;
+    numbers_are_validated_as_by_the_server: Numbers;
+    texts_are_validated_as_by_the_server: Texts;
+    lists_are_validated_as_by_the_server: Lists;
+    defaults_are_validated_as_by_the_server: Defaults;
+    rules_are_validated_as_by_the_server: Rules;
+    choices_are_validated_as_by_the_server: Choices;
+    objects_are_validated_as_by_the_server: Objects;
+    scaled_kinds_are_validated_as_by_the_server: Names;
+    attributes_on_all_types_are_validated_as_by_the_server: Places;
+    merged_things_are_validated_as_by_the_server: Merges;
 }

@@ -8,17 +8,18 @@
 //! | `templates/rbac.yaml`, `templates/crd/` | the model, with names that Helm fills in |
 //! | all others | texts in `templates/chart` of this crate |
 
+use kubewright_operator::Model;
 use serde_json::Value;
 
 use super::{
     File, Settings, crd, kustomize,
     manager::{HEALTH_PORT, METRICS_PORT},
-    model::{Model, text},
+    model::text,
     naming::{CHART_LABELS, Naming},
     stamp::Language,
     yaml,
 };
-use crate::{Refusal, templates::Values};
+use crate::{Error, templates::Values};
 
 const CHART: &str = include_str!("../../../templates/chart/Chart.yaml.tmpl");
 const VALUES: &str = include_str!("../../../templates/chart/values.yaml.tmpl");
@@ -31,7 +32,7 @@ const IGNORED: &str = include_str!("../../../templates/chart/helmignore.tmpl");
 const KEEP: &str = "{{- if .Values.crd.keep }}\n    helm.sh/resource-policy: keep\n    {{- end }}";
 
 /// The chart.
-pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Refusal> {
+pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
     let version = model.version.as_deref().unwrap_or("0.1.0");
     let (repository, tag) = image_parts(&settings.image);
     let namespace_argument = match settings.namespaced {
@@ -59,17 +60,14 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Ref
         template("NOTES.txt", NOTES),
         template("rbac.yaml", &roles(model, settings)?),
     ];
-    for (name, definition) in crd::definitions(model) {
-        files.push(template(
-            &format!("crd/{name}"),
-            &definition_template(&definition)?,
-        ));
+    for (name, crd) in crd::crds(model) {
+        files.push(template(&format!("crd/{name}"), &crd_template(&crd)?));
     }
     Ok(files)
 }
 
 /// The roles, each within the condition that it is wanted.
-fn roles(model: &Model, settings: &Settings) -> Result<String, Refusal> {
+fn roles(model: &Model, settings: &Settings) -> Result<String, Error> {
     let naming = Naming::chart(settings.namespaced);
     let mut out = String::new();
     for (file, objects) in kustomize::role_files(model, &naming) {
@@ -96,7 +94,7 @@ fn roles(model: &Model, settings: &Settings) -> Result<String, Refusal> {
 }
 
 /// The object with what Helm fills in: its labels are lines of their own.
-fn filled_in(object: &Value) -> Result<String, Refusal> {
+fn filled_in(object: &Value) -> Result<String, Error> {
     let printed = yaml::printed(object)?;
     let lines = "labels:\n    {{- include \"operator.labels\" . | nindent 4 }}";
     let quoted = format!("labels: '{CHART_LABELS}'");
@@ -109,7 +107,7 @@ fn filled_in(object: &Value) -> Result<String, Refusal> {
 }
 
 /// A definition as a template: its braces are text, and whether it stays is a value.
-fn definition_template(definition: &Value) -> Result<String, Refusal> {
+fn crd_template(definition: &Value) -> Result<String, Error> {
     let mut definition = definition.clone();
     // A place to put the policy at, which the printer keeps.
     definition["metadata"]["annotations"]["helm.sh/resource-policy"] = "keep".into();

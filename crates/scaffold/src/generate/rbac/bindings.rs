@@ -1,4 +1,4 @@
-//! Who has the roles: the account that the operator runs as.
+//! Generates the ServiceAccount of the operator and its role bindings.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{
     API,
 };
 
-/// The account that the operator runs as.
+/// Returns the ServiceAccount of the operator.
 pub(in super::super) fn service_account(naming: &Naming) -> Value {
     json!({
         "apiVersion": "v1",
@@ -20,7 +20,7 @@ pub(in super::super) fn service_account(naming: &Naming) -> Value {
     })
 }
 
-/// The account has the roles.
+/// Returns a binding of the ServiceAccount for each role.
 pub(in super::super) fn bindings(roles: &[Value], naming: &Naming) -> Vec<Value> {
     roles.iter().map(|role| binding(role, naming)).collect()
 }

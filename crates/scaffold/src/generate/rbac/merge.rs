@@ -1,14 +1,14 @@
-//! Permissions made few: the rules by which controller-gen merges its markers.
+//! Merges permissions into few rules, as controller-gen merges its markers.
 //!
-//! Every rule is split to one resource. Then those that differ in one thing only become one: in their verbs, in their
-//! resources, in their groups, in their URLs, in this order. One difference is chosen: where controller-gen merges groups to
-//! a pair of rules that differ in nothing but verbs, it keeps either of them by chance; here both stay.
+//! Every rule is split into one per resource. Rules that differ in only one respect are then merged: first in verbs, then in
+//! resources, groups and URLs. There is one deliberate difference: where merging by group yields two rules that differ only
+//! in verbs, controller-gen keeps one of them at random; here both are kept.
 
-use super::super::model::Rule;
+use kubewright_operator::PolicyRule;
 
-/// The same permissions in few rules, sorted.
-pub(super) fn merged(rules: &[Rule]) -> Vec<Rule> {
-    let mut all: Vec<Rule> = rules.iter().flat_map(split).collect();
+/// Returns the same permissions in few rules, sorted.
+pub(super) fn merged(rules: &[PolicyRule]) -> Vec<PolicyRule> {
+    let mut all: Vec<PolicyRule> = rules.iter().flat_map(split).collect();
     all = joined(
         all,
         |r| [&r.api_groups, &r.resources, &r.resource_names, &r.urls],
@@ -38,8 +38,8 @@ pub(super) fn merged(rules: &[Rule]) -> Vec<Rule> {
     all
 }
 
-/// One resource each, sorted lists, and the core group by its real name.
-fn split(rule: &Rule) -> Vec<Rule> {
+/// Splits a rule into one per resource, with sorted lists and an empty name for the core group.
+fn split(rule: &PolicyRule) -> Vec<PolicyRule> {
     let mut rule = rule.clone();
     for group in &mut rule.api_groups {
         if group == "core" {
@@ -56,7 +56,7 @@ fn split(rule: &Rule) -> Vec<Rule> {
         list.sort();
         list.dedup();
     }
-    let one = |resource: &String| Rule {
+    let one = |resource: &String| PolicyRule {
         resources: vec![resource.clone()],
         ..rule.clone()
     };
@@ -66,13 +66,13 @@ fn split(rule: &Rule) -> Vec<Rule> {
     }
 }
 
-/// Rules that are the same in some parts become one, with the other part of them all.
+/// Merges rules that are equal in `same`, concatenating their `other`.
 fn joined(
-    rules: Vec<Rule>,
-    same: fn(&Rule) -> [&Vec<String>; 4],
-    other: fn(&mut Rule) -> &mut Vec<String>,
-) -> Vec<Rule> {
-    let mut out: Vec<Rule> = Vec::new();
+    rules: Vec<PolicyRule>,
+    same: fn(&PolicyRule) -> [&Vec<String>; 4],
+    other: fn(&mut PolicyRule) -> &mut Vec<String>,
+) -> Vec<PolicyRule> {
+    let mut out: Vec<PolicyRule> = Vec::new();
     for mut rule in rules {
         match out.iter_mut().find(|known| same(known) == same(&rule)) {
             Some(known) => {
@@ -87,8 +87,8 @@ fn joined(
     out
 }
 
-/// What rules are sorted by.
-fn key(rule: &Rule) -> String {
+/// Returns the sort key of a rule.
+fn key(rule: &PolicyRule) -> String {
     [
         &rule.api_groups,
         &rule.resources,

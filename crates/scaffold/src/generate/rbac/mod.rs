@@ -1,34 +1,27 @@
-//! Who may do what: the roles of the operator, of its leader, of who reads its metrics, and of people who use its kinds.
-//!
-//! | module | what it holds |
-//! |---|---|
-//! | `merge` | many permissions in few rules |
-//! | `bindings` | who has the roles |
+//! Generates roles: for the operator, leader election, reading metrics, and users of the kinds.
 
 mod bindings;
 mod merge;
 #[cfg(test)]
 mod tests;
 
+use kubewright_operator::{Model, PolicyRule};
 use serde_json::{Map, Value, json};
 
 pub(super) use bindings::{bindings, service_account};
 
-use super::{
-    model::{Model, Rule, text},
-    naming::Naming,
-};
+use super::{model::text, naming::Naming};
 
-/// The role of the operator, unless a rule names another.
+/// The role of the operator, for rules that do not name another.
 pub(super) const MANAGER_ROLE: &str = "manager-role";
 
 const API: &str = "rbac.authorization.k8s.io/v1";
 
-/// The roles that the operator needs: one for the whole cluster, and one for each namespace or name that a rule asks for.
+/// Returns the roles of the operator: one for the whole cluster, and one for each namespace or role name of a rule.
 pub(super) fn manager_roles(model: &Model, naming: &Naming) -> Vec<Value> {
-    let default = |rule: &Rule| {
+    let default = |rule: &PolicyRule| {
         let everywhere = rule.namespace.is_none() && naming.namespaced;
-        // Only cluster roles can name URLs.
+        // Only cluster roles can have non-resource URLs.
         match everywhere && rule.urls.is_empty() {
             true => naming.namespace.clone(),
             false => rule.namespace.clone().unwrap_or_default(),
@@ -43,15 +36,15 @@ pub(super) fn manager_roles(model: &Model, naming: &Naming) -> Vec<Value> {
     keys.dedup();
     keys.into_iter()
         .map(|(namespace, name)| {
-            let of = |rule: &&Rule| default(rule) == namespace && role_name(rule) == name;
-            let rules: Vec<Rule> = model.rules.iter().filter(of).cloned().collect();
+            let of = |rule: &&PolicyRule| default(rule) == namespace && role_name(rule) == name;
+            let rules: Vec<PolicyRule> = model.rules.iter().filter(of).cloned().collect();
             let rules: Vec<Value> = merge::merged(&rules).iter().map(policy).collect();
             role(&naming.name(&name), &namespace, None, &rules)
         })
         .collect()
 }
 
-/// The role of the leader: leases, in the namespace of the operator.
+/// Returns the role for leader election: leases in the namespace of the operator.
 pub(super) fn leader_election_role(naming: &Naming) -> Value {
     let rule = json!({
         "apiGroups": ["coordination.k8s.io"],
@@ -62,24 +55,21 @@ pub(super) fn leader_election_role(naming: &Naming) -> Value {
     role(&name, &naming.namespace, Some(naming.labels()), &[rule])
 }
 
-/// The role of who reads metrics.
+/// Returns the role for reading metrics.
 pub(super) fn metrics_reader_role(naming: &Naming) -> Value {
     let rule = json!({"nonResourceURLs": ["/metrics"], "verbs": ["get"]});
     let name = naming.name("metrics-reader");
     role(&name, "", None, &[rule])
 }
 
-/// Roles for people, three for each kind: file name and role.
+/// Returns the admin, editor and viewer roles of each kind, with their file names.
 pub(super) fn kind_roles(model: &Model, naming: &Naming) -> Vec<(String, Value)> {
-    let group_of = |definition: &Value| text(&definition["spec"]["group"]).to_owned();
-    let first = model.definitions.first().map(group_of);
-    let many = model
-        .definitions
-        .iter()
-        .any(|definition| Some(group_of(definition)) != first);
+    let group_of = |crd: &Value| text(&crd["spec"]["group"]).to_owned();
+    let first = model.crds.first().map(group_of);
+    let many = model.crds.iter().any(|crd| Some(group_of(crd)) != first);
     let mut roles = Vec::new();
-    for definition in &model.definitions {
-        let spec = &definition["spec"];
+    for crd in &model.crds {
+        let spec = &crd["spec"];
         let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
         let kind = text(&spec["names"]["kind"]).to_ascii_lowercase();
         let word = match many {
@@ -108,7 +98,7 @@ pub(super) fn kind_roles(model: &Model, naming: &Naming) -> Vec<(String, Value)>
     roles
 }
 
-fn role_name(rule: &Rule) -> &str {
+fn role_name(rule: &PolicyRule) -> &str {
     rule.role.as_deref().unwrap_or(MANAGER_ROLE)
 }
 
@@ -127,7 +117,7 @@ fn role(name: &str, namespace: &str, labels: Option<Value>, rules: &[Value]) -> 
     json!({"apiVersion": API, "kind": kind, "metadata": metadata, "rules": rules})
 }
 
-fn policy(rule: &Rule) -> Value {
+fn policy(rule: &PolicyRule) -> Value {
     let lists = [
         ("apiGroups", &rule.api_groups),
         ("resources", &rule.resources),

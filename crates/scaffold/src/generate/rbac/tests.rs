@@ -1,14 +1,15 @@
-//! Permissions, merged. That the result is controller-gen's is shown from outside.
+//! Merging of permissions. Equality with controller-gen is covered by the integration tests.
 
-use super::{super::model::Rule, merge::merged};
+use super::merge::merged;
+use kubewright_operator::PolicyRule;
 
-fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Rule {
+fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> PolicyRule {
     let all = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
-    Rule {
+    PolicyRule {
         api_groups: all(groups),
         resources: all(resources),
         verbs: all(verbs),
-        ..Rule::default()
+        ..PolicyRule::default()
     }
 }
 

@@ -1,16 +1,13 @@
-//! `config/samples`: an object of each served version of each kind, made from its schema, that the server takes.
+//! Generates `config/samples`: a valid object of each served version of each kind.
 //!
-//! A sample is to be read: all fields that can be shown with plain values are tried first, then only those that are
-//! needed, then what the generator of random objects finds. Each try is judged as the server would.
-//!
-//! | module | what it holds |
-//! |---|---|
-//! | `plain` | plain values for places of a schema |
+//! Samples are for people to read: first all fields with plain values are tried, then only the required ones, then a generated
+//! random object. Each candidate is validated as the server would.
 
 mod plain;
 
+use kubewright_operator::Model;
 use kubewright_resource::{
-    Judge,
+    Validator,
     generate::{Generator, Rng},
 };
 use serde_json::{Value, json};
@@ -18,15 +15,14 @@ use serde_json::{Value, json};
 use self::plain::Extent;
 use super::{
     File, Settings,
-    model::{Kind, Model},
+    model::{Kind, kinds},
     yaml,
 };
-use crate::Refusal;
+use crate::Error;
 
-/// The samples.
-pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Refusal> {
-    model
-        .kinds()
+/// Returns the sample files.
+pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
+    kinds(model)
         .filter(|kind| kind.served())
         .map(|kind| {
             let path = format!("config/samples/{}", settings.sample_name(&kind));
@@ -35,15 +31,15 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Ref
         .collect()
 }
 
-/// The first object that the server would take; the first one of all if there is none.
+/// Returns the first candidate that the server would accept, or the one with the required fields if there is none.
 fn sample(kind: &Kind<'_>) -> Value {
-    let judge = Judge::new(kind.definition, kind.version());
+    let validator = Validator::new(kind.crd, kind.version());
     let tried = [Extent::All, Extent::Needed].map(|extent| object(kind, extent));
-    let taken = |object: &&Value| judge.create(object).is_ok();
-    if let Some(found) = tried.iter().find(taken) {
+    let accepted = |object: &&Value| validator.create(object).is_ok();
+    if let Some(found) = tried.iter().find(accepted) {
         return found.clone();
     }
-    let generator = Generator::new(&judge, &kind.api_version(), kind.kind());
+    let generator = Generator::new(&validator, &kind.api_version(), kind.kind());
     match generator.minimal(&mut Rng::new(1)) {
         Ok(mut found) => {
             found["metadata"] = metadata(kind);

@@ -2,7 +2,8 @@
 
 use std::{fs, io::Write, process::Command};
 
-use kubewright_scaffold::generate::{Model, Owner, Settings, Target, plan, render};
+use kubewright_operator::Model;
+use kubewright_scaffold::generate::{Owner, Settings, Target, plan, render};
 use serde_json::{Value, json};
 
 use super::{golden_definitions, model, parsed, rendered, settings};
@@ -256,7 +257,7 @@ fn whole_project() -> Directory {
     let directory = Directory::with_captain();
     let definitions = golden_definitions().into_iter().map(|(_, it)| it);
     let mut all = crew();
-    all.definitions.extend(definitions);
+    all.crds.extend(definitions);
     // kustomize would move a role of another namespace into the project's.
     all.rules.retain(|rule| rule.namespace.is_none());
     write(&directory, &all, false);

@@ -5,10 +5,8 @@
 
 use std::{fs, path::Path};
 
-use kubewright_scaffold::{
-    generate::{Target, model::Rule},
-    import_kubebuilder::markers,
-};
+use kubewright_operator::PolicyRule;
+use kubewright_scaffold::{generate::Target, import_kubebuilder::markers};
 use serde_json::{Value, json};
 
 use super::{golden_definitions, model, rendered, unmarked};
@@ -60,7 +58,7 @@ fn roles_are_what_controller_gen_writes() {
 }
 
 /// A rule as an operator describes it.
-fn described(rule: &Rule) -> Value {
+fn described(rule: &PolicyRule) -> Value {
     json!({
         "apiGroups": rule.api_groups,
         "resources": rule.resources,

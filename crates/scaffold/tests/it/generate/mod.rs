@@ -6,20 +6,21 @@ mod goldens;
 mod kinds;
 mod server;
 
-use kubewright_scaffold::generate::{File, Model, Settings, Target, render};
+use kubewright_operator::Model;
+use kubewright_scaffold::generate::{File, Settings, Target, read_model, render};
 use serde_json::{Value, json};
 
 /// A model as an operator prints it.
-fn model(definitions: Vec<Value>, rules: Value) -> Model {
+fn model(crds: Vec<Value>, rules: Value) -> Model {
     let text = json!({
-        "model": 1,
+        "model": 2,
         "name": "crew-operator",
         "version": "0.3.0",
-        "definitions": definitions,
+        "crds": crds,
         "controllers": [],
         "rules": rules,
     });
-    Model::read(&text.to_string()).unwrap()
+    read_model(&text.to_string()).unwrap()
 }
 
 fn settings() -> Settings {
@@ -57,7 +58,7 @@ fn golden_definitions() -> Vec<(&'static str, Value)> {
     use kubewright::{CustomKind, SameAsHub, Versions};
     // As an operator describes them.
     fn of<K: CustomKind>() -> Value {
-        serde_json::to_value(K::definition()).unwrap()
+        K::manifest().unwrap()
     }
     let officers = Versions::<kinds::officers::v1::Officer>::hub()
         .spoke::<kinds::officers::v1beta1::Officer>()

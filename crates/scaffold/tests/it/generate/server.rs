@@ -32,7 +32,7 @@ async fn samples_are_taken_by_the_server() {
         let (group, version) = types.api_version.split_once('/').unwrap();
         let gvk = GroupVersionKind::gvk(group, version, &types.kind);
         let definition = model
-            .definitions
+            .crds
             .iter()
             .find(|it| it["spec"]["names"]["kind"] == types.kind)
             .unwrap();

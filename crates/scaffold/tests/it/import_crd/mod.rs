@@ -52,7 +52,7 @@ fn keep(name: &str, source: &str) {
 #[track_caller]
 fn comes_back<K: CustomKind>(file: &str) {
     let document = parse_yaml(text(file).as_bytes()).unwrap().node;
-    let differences = differences(&document.into_value().unwrap(), &K::manifest());
+    let differences = differences(&document.into_value().unwrap(), &K::manifest().unwrap());
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 

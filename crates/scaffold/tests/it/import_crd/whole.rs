@@ -81,7 +81,7 @@ fn write_program(project: &Project, directory: &Path) -> usize {
         _ = writeln!(main, "mod {name};");
         _ = writeln!(
             body,
-            "    println!(\"{{}}\", {name}::{}::manifest());",
+            "    println!(\"{{}}\", {name}::{}::manifest().unwrap());",
             module.kind
         );
     }

@@ -1,9 +1,9 @@
 //! The program around an operator: flags, logs, health, metrics, leader election, signals.
 //!
-//! Without a command it runs, until a signal tells it to stop; with the hidden flag `--until-stdin-closes` also until its
-//! standard input ends, so that it never outlives the program that started it. With `--webhook-cert-path` it also converts
-//! objects for the cluster. `describe` prints the [`Model`](super::Model) as JSON and needs no cluster; `install` brings the
-//! definitions to a cluster.
+//! Without a command it runs until it receives SIGINT or SIGTERM. The hidden flag `--until-stdin-closes` also stops it when
+//! its standard input is closed, so that it never outlives the process that started it. With `--webhook-cert-path` it serves
+//! the conversion webhook. `describe` prints the [`Model`](crate::Model) as JSON and needs no cluster; `install` installs the
+//! CustomResourceDefinitions.
 
 use std::{
     error::Error,
@@ -22,33 +22,47 @@ use kubewright_controller::{
 use tokio::{net::TcpListener, task::JoinSet};
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-use super::{ConversionWebhook, Converter, Operator};
+use crate::{ConversionWebhook, Converter, Operator};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Where pods find the namespace they run in.
-const OWN_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+/// The file that holds the namespace a pod runs in.
+const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/// The flag of programs that start this one.
+/// The hidden flag for programs that start this one.
 const UNTIL_STDIN_CLOSES: &str = "until-stdin-closes";
 
-/// Where conversion is served.
+/// The flag for the address of the conversion webhook.
 const WEBHOOK_BIND_ADDRESS: &str = "webhook-bind-address";
 
-/// Where the certificate for it is.
+/// The flag for the directory of its certificate.
 const WEBHOOK_CERT_PATH: &str = "webhook-cert-path";
 
-/// The whole program: reads the arguments, and runs until it is told to stop.
+/// Runs an operator as a program: parses the command line and runs until a signal stops it.
+///
+/// ```no_run
+/// use std::process::ExitCode;
+/// use kubewright_operator::Operator;
+///
+/// fn register(operator: &mut Operator) {
+///     operator.version(env!("CARGO_PKG_VERSION"));
+/// }
+///
+/// fn main() -> ExitCode {
+///     kubewright_operator::main(env!("CARGO_PKG_NAME"), register)
+/// }
+/// ```
 pub fn main(name: &'static str, register: fn(&mut Operator)) -> ExitCode {
     let matches = command(name).get_matches();
     let flags = ManagerFlags::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
-    let operator = Operator::of(name, register);
+    let operator = Operator::new(name, register);
     let ended = match matches.subcommand_name() {
         Some("describe") => describe(&operator),
         Some("install") => in_runtime(async { Ok(operator.install(client(&flags).await?).await?) }),
         _ => {
-            let bound = matches.get_flag(UNTIL_STDIN_CLOSES);
-            in_runtime(run(operator, flags, Endpoint::of(&matches), bound))
+            let until_stdin_closes = matches.get_flag(UNTIL_STDIN_CLOSES);
+            let webhook = WebhookFlags::from_matches(&matches);
+            in_runtime(run(operator, flags, webhook, until_stdin_closes))
         }
     };
     match ended {
@@ -74,33 +88,33 @@ fn command(name: &'static str) -> Command {
                 .long(WEBHOOK_BIND_ADDRESS)
                 .value_name("ADDRESS")
                 .default_value(":9443")
-                .help("The address that the cluster calls to have objects converted. \"0\" turns it off"),
+                .help("The address the conversion webhook binds to. \"0\" disables it"),
         )
         .arg(
             Arg::new(WEBHOOK_CERT_PATH)
                 .long(WEBHOOK_CERT_PATH)
                 .value_name("DIRECTORY")
                 .value_parser(value_parser!(PathBuf))
-                .help("The directory of tls.crt and tls.key for that address. Without it nothing is served there"),
+                .help("The directory with tls.crt and tls.key of the conversion webhook. Without it the webhook is disabled"),
         )
         .subcommand(
-            Command::new("install").about("Brings the definitions of the APIs to the cluster"),
+            Command::new("install").about("Installs the CustomResourceDefinitions into the cluster"),
         )
         .subcommand(
             Command::new("describe")
-                .about("Prints what the operator is made of")
+                .about("Prints the description of the operator as JSON")
                 .hide(true),
         )
 }
 
-/// Where objects are converted for the cluster.
-struct Endpoint {
+/// The flags of the conversion webhook.
+struct WebhookFlags {
     address: String,
     certificates: Option<PathBuf>,
 }
 
-impl Endpoint {
-    fn of(matches: &ArgMatches) -> Self {
+impl WebhookFlags {
+    fn from_matches(matches: &ArgMatches) -> Self {
         let address = matches.get_one::<String>(WEBHOOK_BIND_ADDRESS);
         Self {
             address: address.cloned().unwrap_or_default(),
@@ -108,19 +122,17 @@ impl Endpoint {
         }
     }
 
-    /// Serves, if there is something to convert and a certificate to do it with. It ends with what is returned.
+    /// Starts the webhook if there are conversions and a certificate. It stops when the returned set is dropped.
     async fn serve(self, converter: Converter) -> Result<JoinSet<()>, BoxError> {
         let mut serving = JoinSet::new();
         let address = bind_address(&self.address);
         match (address, self.certificates) {
-            _ if converter.definitions().is_empty() => {}
+            _ if converter.crds().is_empty() => {}
             (Some(address), Some(directory)) => {
                 let webhook = ConversionWebhook::new(converter, &directory)?;
                 serving.spawn(webhook.serve(listen(&address).await?));
             }
-            _ => tracing::info!(
-                "objects are not converted here: there is no certificate to serve with"
-            ),
+            _ => tracing::info!("conversion webhook disabled: no certificate or address given"),
         }
         Ok(serving)
     }
@@ -128,7 +140,7 @@ impl Endpoint {
 
 async fn listen(address: &str) -> Result<TcpListener, BoxError> {
     let listener = TcpListener::bind(address).await.map_err(|e| {
-        format!("cannot listen on {address}: {e}; choose another address, or \"0\" for none")
+        format!("cannot listen on {address}: {e}; choose another address, or \"0\" to disable it")
     })?;
     Ok(listener)
 }
@@ -155,15 +167,15 @@ async fn client(flags: &ManagerFlags) -> Result<Client, BoxError> {
 async fn run(
     operator: Operator,
     flags: ManagerFlags,
-    endpoint: Endpoint,
-    bound: bool,
+    webhook: WebhookFlags,
+    until_stdin_closes: bool,
 ) -> Result<(), BoxError> {
-    log(&flags)?;
-    let signal = told_to_stop()?;
+    init_logging(&flags)?;
+    let signal = shutdown_signal()?;
     let stop = async move {
         tokio::select! {
             () = signal => {}
-            () = input_ends(), if bound => {}
+            () = stdin_closed(), if until_stdin_closes => {}
         }
     };
     let mut builder = Manager::builder(client(&flags).await?);
@@ -171,16 +183,16 @@ async fn run(
         let id = flags.leader_election_id.clone();
         let lease = id.unwrap_or_else(|| operator.name().to_owned());
         let namespace = flags.leader_election_namespace.clone();
-        let namespace = namespace.unwrap_or_else(own_namespace);
+        let namespace = namespace.unwrap_or_else(pod_namespace);
         builder = builder.leader_election(ElectionConfig::new(lease, namespace));
     }
-    // No namespace means all of them, not none.
+    // Without the flag the manager watches all namespaces.
     if let Some(namespace) = &flags.namespace {
         builder = builder.namespaces([namespace]);
     }
     let manager = builder.build()?;
-    // The caches may hold versions that only this program can make.
-    let serving = endpoint.serve(operator.converter()).await?;
+    // The webhook starts first: to fill the caches, the server may need conversions that only this program serves.
+    let serving = webhook.serve(operator.converter()).await?;
     operator.add_to(&manager)?;
     for address in [
         flags.health_probe_bind_address(),
@@ -196,12 +208,12 @@ async fn run(
     Ok(ended?)
 }
 
-/// Sends what is traced to standard error, in the form the flags ask for.
-fn log(flags: &ManagerFlags) -> Result<(), BoxError> {
+/// Writes log lines to standard error in the format the flags choose.
+fn init_logging(flags: &ManagerFlags) -> Result<(), BoxError> {
     let filter: Targets = flags
         .log_level
         .parse()
-        .map_err(|e| format!("--log-level {:?} is not a level: {e}", flags.log_level))?;
+        .map_err(|e| format!("--log-level {:?} is not valid: {e}", flags.log_level))?;
     let registry = tracing_subscriber::registry().with(filter);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     match flags.log_format {
@@ -211,16 +223,16 @@ fn log(flags: &ManagerFlags) -> Result<(), BoxError> {
     Ok(())
 }
 
-fn own_namespace() -> String {
-    match std::fs::read_to_string(OWN_NAMESPACE) {
+fn pod_namespace() -> String {
+    match std::fs::read_to_string(NAMESPACE_FILE) {
         Ok(name) => name.trim().to_owned(),
         Err(_) => "default".to_owned(),
     }
 }
 
-/// Ready when the process is told to stop. It listens from now on.
+/// Completes on SIGINT or SIGTERM. The handlers are installed by the call, not by the first poll.
 #[cfg(unix)]
-fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -232,22 +244,22 @@ fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Ready when the process is told to stop.
+/// Completes on Ctrl-C.
 #[cfg(not(unix))]
-fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
     Ok(async { drop(tokio::signal::ctrl_c().await) })
 }
 
-/// Ready when standard input has ended. What comes before is passed over.
-async fn input_ends() {
-    let (tell, told) = tokio::sync::oneshot::channel::<()>();
-    // Reading blocks, and cannot be called off: the thread ends with the program.
+/// Completes when standard input is closed. Its content is ignored.
+async fn stdin_closed() {
+    let (sender, closed) = tokio::sync::oneshot::channel::<()>();
+    // A blocking read cannot be cancelled, so the thread lives until the process ends.
     std::thread::spawn(move || {
-        let mut passed_over = [0; 1024];
+        let mut ignored = [0; 1024];
         let mut input = std::io::stdin().lock();
-        while matches!(input.read(&mut passed_over), Ok(1..)) {}
-        drop(tell);
+        while matches!(input.read(&mut ignored), Ok(1..)) {}
+        drop(sender);
     });
-    // Nobody sends: the other end is dropped.
-    _ = told.await;
+    // Nothing is ever sent: dropping the sender wakes the receiver.
+    _ = closed.await;
 }

@@ -1,21 +1,18 @@
-//! What an operator says of itself.
+//! The model and the CRDs of an operator.
 
-use k8s_openapi::{
-    api::core::v1::{ConfigMap, Secret, Service},
-    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
-};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use kubewright_controller::{Action, Context, Controller, Error, Request};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::*;
+use crate::*;
 
 async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
     Ok(Action::done())
 }
 
-/// A version of a kind, as a type would define it.
-fn version(name: &str, storage: bool) -> CustomResourceDefinition {
-    serde_json::from_value(json!({
+/// Returns the CRD of one version, as a type would define it.
+fn version(name: &str, storage: bool) -> Value {
+    json!({
         "metadata": {"name": "captains.crew.example.com"},
         "spec": {
             "group": "crew.example.com",
@@ -23,20 +20,19 @@ fn version(name: &str, storage: bool) -> CustomResourceDefinition {
             "scope": "Namespaced",
             "versions": [{"name": name, "served": true, "storage": storage}],
         },
-    }))
-    .unwrap()
+    })
 }
 
 fn with_versions(versions: [(&str, bool); 2]) -> Operator {
-    Operator::of("crew", |operator| {
+    Operator::new("crew", |operator| {
         let versions = versions.map(|(name, storage)| version(name, storage));
-        operator.definitions.extend(versions);
+        operator.apis.extend(versions.map(Ok));
     })
 }
 
 #[test]
-fn a_controller_tells_what_it_owns_and_watches() {
-    let operator = Operator::of("keeper", |operator| {
+fn a_controller_is_described_with_the_kinds_it_owns_and_watches() {
+    let operator = Operator::new("keeper", |operator| {
         let builder = Controller::for_::<ConfigMap>().owns::<Secret>();
         operator.controller(builder.watches(|_: &Service| Vec::new()), reconcile);
     });
@@ -46,18 +42,18 @@ fn a_controller_tells_what_it_owns_and_watches() {
     assert_eq!(controller.owns[0].plural, "secrets");
     assert_eq!(controller.watches.len(), 1);
     assert_eq!(controller.watches[0].plural, "services");
-    let read_services = RuleModel::new("", &["services"], &["get", "list", "watch"]);
+    let read_services = PolicyRule::new("", &["services"], &["get", "list", "watch"]);
     assert!(model.rules.contains(&read_services));
     let text = serde_json::to_string(&model).unwrap();
     assert_eq!(serde_json::from_str::<Model>(&text).unwrap(), model);
 }
 
 #[test]
-fn versions_of_a_kind_are_one_definition() {
+fn versions_of_a_kind_are_merged_into_one_crd() {
     let operator = with_versions([("v2", true), ("v1", false)]);
-    let definitions = operator.definitions().unwrap();
-    let versions = &definitions[0].spec.versions;
-    assert_eq!(definitions.len(), 1);
+    let crds = operator.crds().unwrap();
+    let versions = &crds[0].spec.versions;
+    assert_eq!(crds.len(), 1);
     assert_eq!(
         (versions[0].name.as_str(), versions[0].storage),
         ("v1", false)
@@ -69,19 +65,19 @@ fn versions_of_a_kind_are_one_definition() {
 }
 
 #[test]
-fn two_stored_versions_are_refused_with_what_to_write() {
+fn two_storage_versions_are_rejected() {
     let operator = with_versions([("v1", true), ("v2", true)]);
     assert_eq!(
-        operator.definitions().unwrap_err().to_string(),
+        operator.crds().unwrap_err().to_string(),
         "2 of 2 versions of captains.crew.example.com are stored: write `storage = false` in #[kube(...)] of all but one"
     );
 }
 
 #[test]
-fn permissions_that_do_not_follow_can_be_added() {
-    let operator = Operator::of("crew", |operator| {
+fn further_permissions_can_be_added() {
+    let operator = Operator::new("crew", |operator| {
         operator.rule("", &["nodes"], &["get"]);
     });
     let rules = operator.model().unwrap().rules;
-    assert_eq!(rules, [RuleModel::new("", &["nodes"], &["get"])]);
+    assert_eq!(rules, [PolicyRule::new("", &["nodes"], &["get"])]);
 }

@@ -1,4 +1,4 @@
-//! Three versions of a kind, two conversions: by the operator itself, in a cluster of the same process, and over TLS.
+//! Three versions of a kind and two conversions: in the process, in a test cluster, and over TLS.
 
 use std::{fs, time::SystemTime};
 
@@ -8,11 +8,9 @@ use kube::{
     Api,
     api::{Patch, PatchParams, PostParams},
 };
-use kubewright::{
-    apiserver::serve::certs::SelfSigned,
-    operator::{ConversionWebhook, Operator, OperatorError},
-    testing::TestCluster,
-};
+use kubewright_apiserver::serve::certs::SelfSigned;
+use kubewright_operator::{ConversionWebhook, Operator, OperatorError};
+use kubewright_testing::TestCluster;
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -115,7 +113,7 @@ impl TryFrom<v3::Captain> for v2::Captain {
                 metadata: new.metadata,
                 spec: v2::CaptainSpec { vessel },
             }),
-            _ => Err("v2 has a place for one vessel"),
+            _ => Err("v2 holds only one vessel"),
         }
     }
 }
@@ -128,8 +126,8 @@ fn register(operator: &mut Operator) {
     operator.conversion::<v2::Captain, v3::Captain>();
 }
 
-/// Writes an object in the stored version and reads it in others, and the other way.
-async fn seen_through_all_versions(cluster: &TestCluster) {
+/// Writes an object in the storage version and reads it in another, and the reverse.
+async fn assert_converted_both_ways(cluster: &TestCluster) {
     let old: Api<v1::Captain> = Api::default_namespaced(cluster.client());
     let newest: Api<v3::Captain> = Api::default_namespaced(cluster.client());
     let spec = v1::CaptainSpec {
@@ -151,26 +149,26 @@ async fn seen_through_all_versions(cluster: &TestCluster) {
     assert_eq!(listed.items[0].spec.vessels, ["nautilus"]);
 
     let too_many = Patch::Merge(json!({"spec": {"vessels": ["a", "b"]}}));
-    let refused = newest
+    let error = newest
         .patch("ahab", &PatchParams::default(), &too_many)
         .await
         .unwrap_err();
-    let said = refused.to_string();
+    let message = error.to_string();
     assert!(
-        said.contains("conversion webhook for crew.example.com/v3, Kind=Captain failed: "),
-        "{said}"
+        message.contains("conversion webhook for crew.example.com/v3, Kind=Captain failed: "),
+        "{message}"
     );
     assert!(
-        said.contains("converting from v3 to v2: v2 has a place for one vessel"),
-        "{said}"
+        message.contains("converting from v3 to v2: v2 holds only one vessel"),
+        "{message}"
     );
     assert_eq!(old.get("ahab").await.unwrap().spec.ship, "nautilus");
 }
 
 #[test]
-fn objects_go_through_the_version_in_the_middle() {
-    let converter = Operator::of("crew", register).converter();
-    assert_eq!(converter.definitions(), ["captains.crew.example.com"]);
+fn conversions_are_chained_through_a_shared_version() {
+    let converter = Operator::new("crew", register).converter();
+    assert_eq!(converter.crds(), ["captains.crew.example.com"]);
     let object = |version: &str, spec: serde_json::Value| {
         json!({"apiVersion": format!("crew.example.com/{version}"), "kind": "Captain",
             "metadata": {"name": "ahab", "uid": "1"}, "spec": spec})
@@ -200,7 +198,7 @@ fn objects_go_through_the_version_in_the_middle() {
 }
 
 #[test]
-fn types_of_different_kinds_do_not_convert() {
+fn types_of_different_kinds_are_rejected() {
     mod other {
         use kube::CustomResource;
         use kubewright::Schema;
@@ -232,7 +230,7 @@ fn types_of_different_kinds_do_not_convert() {
             )
         }
     }
-    let operator = Operator::of("crew", |operator| {
+    let operator = Operator::new("crew", |operator| {
         operator.conversion::<v1::Captain, other::Mate>();
     });
     let error = operator.model().unwrap_err();
@@ -240,22 +238,22 @@ fn types_of_different_kinds_do_not_convert() {
 }
 
 #[tokio::test]
-async fn a_cluster_of_a_test_has_its_objects_converted() {
+async fn a_test_cluster_converts_objects() {
     let cluster = TestCluster::start().await;
-    Operator::of("crew", register)
+    Operator::new("crew", register)
         .install_on(&cluster)
         .await
         .unwrap();
-    seen_through_all_versions(&cluster).await;
+    assert_converted_both_ways(&cluster).await;
     let fork = cluster.fork().await;
     let newest: Api<v3::Captain> = Api::default_namespaced(fork.client());
     assert_eq!(newest.get("ahab").await.unwrap().spec.vessels, ["nautilus"]);
 }
 
 #[tokio::test]
-async fn a_cluster_calls_the_operator_over_tls() {
+async fn a_cluster_calls_the_webhook_over_tls() {
     let directory = std::env::temp_dir().join(format!("kubewright-convert-{}", std::process::id()));
-    let operator = Operator::of("crew", register);
+    let operator = Operator::new("crew", register);
     let missing = ConversionWebhook::new(operator.converter(), &directory)
         .err()
         .unwrap();
@@ -277,21 +275,23 @@ async fn a_cluster_calls_the_operator_over_tls() {
 
     let cluster = TestCluster::start().await;
     operator.install(cluster.client()).await.unwrap();
-    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
-    let told = json!({"spec": {"conversion": {"strategy": "Webhook", "webhook": {
+    let crds: Api<CustomResourceDefinition> = Api::all(cluster.client());
+    let webhook_config = json!({"spec": {"conversion": {"strategy": "Webhook", "webhook": {
         "conversionReviewVersions": ["v1"],
         "clientConfig": {"url": url, "caBundle": STANDARD.encode(&made.ca_pem)},
     }}}});
     let name = "captains.crew.example.com";
-    definitions
-        .patch(name, &PatchParams::default(), &Patch::Merge(told))
+    crds.patch(name, &PatchParams::default(), &Patch::Merge(webhook_config))
         .await
         .unwrap();
-    seen_through_all_versions(&cluster).await;
+    assert_converted_both_ways(&cluster).await;
 
     serving.abort();
     _ = serving.await;
     let newest: Api<v3::Captain> = Api::default_namespaced(cluster.client());
-    let said = newest.get("ahab").await.unwrap_err().to_string();
-    assert!(said.contains("failed: Post \"https://127.0.0.1:"), "{said}");
+    let message = newest.get("ahab").await.unwrap_err().to_string();
+    assert!(
+        message.contains("failed: Post \"https://127.0.0.1:"),
+        "{message}"
+    );
 }

@@ -1,10 +1,10 @@
-//! The verdict of the server on an object, without one.
+//! [`Validator`]: validates custom objects as the server does, without a server.
 //!
-//! It is the code of the server that judges (`kubewright_schema::structural::object`), after the same preparation: unknown
-//! fields gone, defaults filled in. What depends on more than the object is not judged: who asks, quotas, webhooks, whether
-//! the name is taken.
+//! It runs the code of the server (`kubewright_schema::structural::object`) after the same preparation: unknown fields are
+//! pruned and defaults applied. Checks that need more than the object are left out: authorization, quotas, webhooks, and
+//! whether the name is taken.
 
-use kubewright_cel::Validator;
+use kubewright_cel::Validator as Rules;
 use kubewright_machinery::{
     Status,
     gvk::{GroupKind, GroupVersionKind},
@@ -25,9 +25,9 @@ use kubewright_schema::{
 };
 use serde_json::{Value, json};
 
-use crate::definition::CustomKind;
+use crate::{crd::CrdError, custom_kind::CustomKind};
 
-/// What the server fills in, and a writer need not know.
+/// The metadata that the server sets, and that a writer may omit.
 const SYSTEM_FIELDS: [&str; 8] = [
     "uid",
     "creationTimestamp",
@@ -39,21 +39,48 @@ const SYSTEM_FIELDS: [&str; 8] = [
     "namespace",
 ];
 
-/// The version of an old object that does not come from a server: an update must name one.
+/// The resourceVersion given to an old object that does not come from a server, since an update must have one.
 const NOT_STORED: &str = "1";
 
-/// Judges objects of one version of a kind.
+/// Validates objects of one version of a kind.
+///
+/// ```
+/// use kubewright_resource::Validator;
+/// use serde_json::json;
+///
+/// let crd = json!({"spec": {
+///     "group": "crew.example.com", "scope": "Namespaced", "names": {"kind": "Captain", "plural": "captains"},
+///     "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+///         "type": "object",
+///         "properties": {"spec": {"type": "object", "properties": {"mates": {"type": "integer", "default": 3}}}},
+///     }}}],
+/// }});
+/// let validator = Validator::new(&crd, "v1");
+/// let captain = json!({
+///     "apiVersion": "crew.example.com/v1", "kind": "Captain", "metadata": {"name": "ahab"}, "spec": {},
+/// });
+/// assert_eq!(validator.create(&captain).unwrap()["spec"]["mates"], 3);
+/// ```
 #[derive(Debug)]
-pub struct Judge(Result<Judged, CompileError>);
+pub struct Validator(Result<Compiled, InvalidSchema>);
+
+/// A schema that cannot be compiled.
+#[derive(Debug, thiserror::Error)]
+enum InvalidSchema {
+    #[error(transparent)]
+    Crd(#[from] CrdError),
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+}
 
 #[derive(Debug)]
-struct Judged {
+struct Compiled {
     kind: GroupVersionKind,
     namespaced: bool,
     has_status: bool,
     scale: Option<Scale>,
     schema: Structural,
-    rules: Option<Validator>,
+    rules: Option<Rules>,
     document: Value,
 }
 
@@ -64,30 +91,34 @@ struct Scale {
     selector: Option<String>,
 }
 
-impl Judge {
-    /// The judge of a type.
+impl Validator {
+    /// Creates the validator of a type. If its CRD is not valid, every object is rejected with that error.
     pub fn of<K: CustomKind>() -> Self {
-        Self::new(&K::manifest(), &K::version(&()))
+        Self(
+            K::manifest()
+                .map_err(InvalidSchema::from)
+                .and_then(|crd| Ok(Compiled::new(&crd, &K::version(&()))?)),
+        )
     }
 
-    /// The judge of one version of a definition.
-    pub fn new(manifest: &Value, version: &str) -> Self {
-        Self(Judged::read(manifest, version))
+    /// Creates the validator of one version of a CRD. If its schema is not valid, every object is rejected with that error.
+    pub fn new(crd: &Value, version: &str) -> Self {
+        Self(Compiled::new(crd, version).map_err(InvalidSchema::from))
     }
 
-    /// The schema, as it stands in the definition. `null` if there is none that can be used.
+    /// Returns the schema as written in the CRD, or `null` if it is not valid.
     pub fn document(&self) -> &Value {
         self.0
             .as_ref()
-            .map_or(&Value::Null, |judged| &judged.document)
+            .map_or(&Value::Null, |compiled| &compiled.document)
     }
 
-    /// The schema, compiled, if it can be.
+    /// Returns the compiled schema, or `None` if it is not valid.
     pub fn schema(&self) -> Option<&Structural> {
-        self.0.as_ref().ok().map(|judged| &judged.schema)
+        self.0.as_ref().ok().map(|compiled| &compiled.schema)
     }
 
-    /// The object with the defaults of the schema.
+    /// Returns the object with the defaults of the schema applied.
     pub fn with_defaults(&self, object: &Value) -> Value {
         let mut object = object.clone();
         if let Some(schema) = self.schema() {
@@ -96,50 +127,62 @@ impl Judge {
         object
     }
 
-    /// Judges a new object. The answer is the object as it would be stored, without what only a server can give.
+    /// Validates a new object. Returns it as it would be stored, without the metadata that only a server can set.
+    ///
+    /// # Errors
+    ///
+    /// Returns the `Status` with which the server would reject the object.
     #[allow(clippy::result_large_err)]
     pub fn create(&self, object: &Value) -> Result<Value, Status> {
-        let judged = self.judged()?;
-        let mut object = judged.arrive(object)?;
-        prepare_for_create(&mut object, judged.has_status);
-        let errors = judged.rules().judge_create(&object);
-        default_status(&mut object, &judged.schema);
-        judged.answer(object, &errors)
+        let compiled = self.compiled()?;
+        let mut object = compiled.decode(object)?;
+        prepare_for_create(&mut object, compiled.has_status);
+        let errors = compiled.rules().judge_create(&object);
+        default_status(&mut object, &compiled.schema);
+        compiled.answer(object, &errors)
     }
 
-    /// Judges an object that replaces another.
+    /// Validates an object that replaces `old`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the `Status` with which the server would reject the update.
     #[allow(clippy::result_large_err)]
     pub fn update(&self, object: &Value, old: &Value) -> Result<Value, Status> {
-        let judged = self.judged()?;
-        let old = judged.stored(old);
-        let mut object = judged.arrive(object)?;
+        let compiled = self.compiled()?;
+        let old = compiled.stored(old);
+        let mut object = compiled.decode(object)?;
         keep_system_fields(&mut object, &old);
-        prepare_for_update(&mut object, &old, judged.has_status);
-        let errors = judged.rules().judge_update(&object, &old).errors;
-        judged.answer(object, &errors)
+        prepare_for_update(&mut object, &old, compiled.has_status);
+        let errors = compiled.rules().judge_update(&object, &old).errors;
+        compiled.answer(object, &errors)
     }
 
-    /// Judges an object of which the status replaces that of another.
+    /// Validates an object whose status replaces that of `old`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the `Status` with which the server would reject the update.
     #[allow(clippy::result_large_err)]
     pub fn update_status(&self, object: &Value, old: &Value) -> Result<Value, Status> {
-        let judged = self.judged()?;
-        let old = judged.stored(old);
-        let mut object = judged.arrive(object)?;
+        let compiled = self.compiled()?;
+        let old = compiled.stored(old);
+        let mut object = compiled.decode(object)?;
         keep_system_fields(&mut object, &old);
         prepare_for_status_update(&mut object, &old);
-        let errors = judged.rules().judge_status_update(&object, &old).errors;
-        judged.answer(object, &errors)
+        let errors = compiled.rules().judge_status_update(&object, &old).errors;
+        compiled.answer(object, &errors)
     }
 
     #[allow(clippy::result_large_err)]
-    fn judged(&self) -> Result<&Judged, Status> {
+    fn compiled(&self) -> Result<&Compiled, Status> {
         self.0.as_ref().map_err(status::internal)
     }
 }
 
-impl Judged {
-    fn read(manifest: &Value, version: &str) -> Result<Self, CompileError> {
-        let spec = &manifest["spec"];
+impl Compiled {
+    fn new(crd: &Value, version: &str) -> Result<Self, CompileError> {
+        let spec = &crd["spec"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let versions = spec["versions"].as_array().into_iter().flatten();
         let found = versions.into_iter().find(|v| v["name"] == version);
@@ -180,9 +223,9 @@ impl Judged {
         }
     }
 
-    /// An object on its way in: numbers as Go has them, in the shape of the schema, with defaults.
+    /// Decodes an object as the server does: Go's numbers, pruned to the schema, defaults applied.
     #[allow(clippy::result_large_err)]
-    fn arrive(&self, object: &Value) -> Result<Value, Status> {
+    fn decode(&self, object: &Value) -> Result<Value, Status> {
         let bad = |e: TypeError| status::bad_request(e.to_string());
         let node = Node::from_value(object.clone()).map_err(bad)?;
         let (mut object, _) = decode_untyped(node).map_err(bad)?;
@@ -202,7 +245,7 @@ impl Judged {
         Ok(object)
     }
 
-    /// An object as it comes out of storage.
+    /// Returns an object as it is read from storage.
     fn stored(&self, object: &Value) -> Value {
         let mut object = object.clone();
         normalize_untyped(&mut object);
@@ -240,7 +283,7 @@ impl Judged {
     }
 }
 
-/// A writer may leave out what only the server writes.
+/// Copies the metadata that only the server writes from the old object.
 fn keep_system_fields(object: &mut Value, old: &Value) {
     for key in SYSTEM_FIELDS {
         let kept = &old["metadata"][key];

@@ -1,25 +1,24 @@
-//! [`Converter`]: objects from one version of a kind to another, step by step along the pairs of versions that convert into
-//! each other.
+//! [`Converter`]: converts objects between the versions of a kind, along the registered pairs of versions.
 
 use std::{collections::VecDeque, fmt::Display, sync::Arc};
 
-use kubewright_resource::{CustomKind, Versions, versions::ConversionError};
+use kubewright_resource::{ConversionError, CustomKind, Versions};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::Operator;
+use crate::Operator;
 
-/// What converts the objects of an operator's kinds. Clones share it.
+/// Converts the objects of an operator's kinds between versions. Clones are cheap and share the conversions.
 #[derive(Clone, Default)]
 pub struct Converter(Vec<Arc<Pair>>);
 
-/// An object, and the version it is wanted in.
+/// Converts an object to the given `apiVersion`.
 type Convert = Box<dyn Fn(&Value, &str) -> Result<Value, ConversionError> + Send + Sync>;
 
 /// Two versions of a kind that convert into each other.
-pub(super) struct Pair {
-    /// The definitions that the versions belong to: the same, if all is well.
-    pub(super) definitions: [String; 2],
+pub(crate) struct Pair {
+    /// The names of the CRDs that the two types belong to; equal unless the registration is wrong.
+    pub(crate) crds: [String; 2],
     group: String,
     kind: String,
     versions: [String; 2],
@@ -27,8 +26,9 @@ pub(super) struct Pair {
 }
 
 impl Operator {
-    /// Objects of these versions of a kind convert into each other. Of three versions, two pairs are enough: objects go
-    /// through the one in the middle.
+    /// Adds the conversion between two versions of a kind.
+    ///
+    /// Pairs are chained: for three versions two pairs are enough, and objects are converted through the version they share.
     pub fn conversion<A, B>(&mut self) -> &mut Self
     where
         A: CustomKind + DeserializeOwned + TryFrom<B, Error: Display>,
@@ -36,7 +36,7 @@ impl Operator {
     {
         let versions = Versions::<A>::hub().spoke::<B>();
         self.converter.0.push(Arc::new(Pair {
-            definitions: [name::<A>(), name::<B>()],
+            crds: [name::<A>(), name::<B>()],
             group: A::group(&()).into_owned(),
             kind: A::kind(&()).into_owned(),
             versions: [A::version(&()).into_owned(), B::version(&()).into_owned()],
@@ -45,26 +45,30 @@ impl Operator {
         self
     }
 
-    /// What converts the objects of its kinds.
+    /// Returns the converter for the objects of the operator's kinds.
     pub fn converter(&self) -> Converter {
         self.converter.clone()
     }
 }
 
 impl Converter {
-    pub(super) fn pairs(&self) -> impl Iterator<Item = &Pair> {
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = &Pair> {
         self.0.iter().map(|pair| &**pair)
     }
 
-    /// The definitions whose objects it converts, sorted.
-    pub fn definitions(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.pairs().map(|it| it.definitions[0].clone()).collect();
+    /// Returns the names of the CRDs whose objects it converts, sorted.
+    pub fn crds(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.pairs().map(|pair| pair.crds[0].clone()).collect();
         names.sort();
         names.dedup();
         names
     }
 
-    /// An object in another version, named as `crew.example.com/v2`.
+    /// Converts an object to another `apiVersion`, such as `crew.example.com/v2`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the kind or the version has no registered conversion, or if a conversion fails.
     pub fn convert(&self, object: &Value, to: &str) -> Result<Value, ConversionError> {
         let given = object["apiVersion"].as_str().unwrap_or_default();
         let kind = object["kind"].as_str().unwrap_or_default();
@@ -81,7 +85,7 @@ impl Converter {
             });
         }
         let mut converted = object.clone();
-        for step in way(&pairs().collect::<Vec<_>>(), from, wanted)? {
+        for step in shortest_path(&pairs().collect::<Vec<_>>(), from, wanted)? {
             let version = &step.pair.versions[step.end];
             converted = (step.pair.convert)(&converted, &format!("{group}/{version}"))?;
         }
@@ -93,38 +97,42 @@ fn name<K: CustomKind>() -> String {
     format!("{}.{}", K::plural(&()), K::group(&()))
 }
 
-/// A step from a version of a pair to the other.
+/// A conversion from one version of a pair to the other.
 #[derive(Clone, Copy)]
 struct Step<'a> {
     pair: &'a Pair,
-    /// Which of the versions it leads to.
+    /// The index of the target version in the pair.
     end: usize,
 }
 
-/// The fewest steps from a version to another.
-fn way<'a>(pairs: &[&'a Pair], from: &str, to: &str) -> Result<Vec<Step<'a>>, ConversionError> {
+/// Returns the fewest steps from one version to another.
+fn shortest_path<'a>(
+    pairs: &[&'a Pair],
+    from: &str,
+    to: &str,
+) -> Result<Vec<Step<'a>>, ConversionError> {
     for version in [from, to] {
         if !pairs
             .iter()
-            .any(|it| it.versions.iter().any(|v| v == version))
+            .any(|pair| pair.versions.iter().any(|v| v == version))
         {
             return Err(ConversionError::UnknownVersion(version.to_owned()));
         }
     }
-    let mut ways = VecDeque::from([(from, Vec::new())]);
+    let mut paths = VecDeque::from([(from, Vec::new())]);
     let mut seen = vec![from];
-    while let Some((at, way)) = ways.pop_front() {
+    while let Some((at, path)) = paths.pop_front() {
         if at == to {
-            return Ok(way);
+            return Ok(path);
         }
         for pair in pairs {
             for end in [0, 1] {
                 let next = pair.versions[end].as_str();
                 if pair.versions[1 - end] == at && !seen.contains(&next) {
                     seen.push(next);
-                    let mut longer: Vec<Step<'a>> = way.clone();
+                    let mut longer: Vec<Step<'a>> = path.clone();
                     longer.push(Step { pair, end });
-                    ways.push_back((next, longer));
+                    paths.push_back((next, longer));
                 }
             }
         }
@@ -132,6 +140,6 @@ fn way<'a>(pairs: &[&'a Pair], from: &str, to: &str) -> Result<Vec<Step<'a>>, Co
     Err(ConversionError::Failed {
         from: from.to_owned(),
         to: to.to_owned(),
-        why: "no conversions lead from one to the other".to_owned(),
+        why: "no registered conversions connect the two versions".to_owned(),
     })
 }

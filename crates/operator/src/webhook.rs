@@ -1,7 +1,7 @@
-//! [`ConversionWebhook`]: the endpoint that a cluster calls to have objects converted: `POST /convert`, over TLS.
+//! [`ConversionWebhook`]: the HTTPS endpoint `POST /convert` that a cluster calls to convert objects.
 //!
-//! It takes a listener and a certificate; who made the certificate, and how the cluster learns of both, is not decided here.
-//! Bodies, connections and times have bounds.
+//! It takes a listener and a certificate; issuing the certificate and configuring the CRD are left to the caller. Body size,
+//! number of connections and request time are bounded.
 
 use std::{convert::Infallible, fs, path::Path, sync::Arc, time::Duration};
 
@@ -23,37 +23,42 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::{Converter, OperatorError};
+use crate::{Converter, OperatorError};
 
-/// How many connections are served at once. Further ones wait.
+/// The maximum number of concurrent connections. Further ones wait.
 const MAX_CONNECTIONS: usize = 256;
 
-/// How long a handshake, the head of a request, and its body may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit for each of the TLS handshake, the request head and the request body.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How large a request may be: a list of many objects.
-const LARGEST: usize = 64 << 20;
+/// The maximum size of a request body, which holds a list of objects.
+const MAX_BODY: usize = 64 << 20;
 
-/// A pause after the system could not accept a connection.
+/// The pause after a failed accept, for example when no file descriptors are left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Answers a cluster that wants objects in other versions.
+/// Serves conversion reviews: converts the objects of a request to the version the cluster asks for.
 pub struct ConversionWebhook {
     converter: Converter,
     tls: Arc<ServerConfig>,
 }
 
 impl ConversionWebhook {
-    /// With the certificate and the key of a directory: `tls.crt` and `tls.key`, as a Secret has them.
+    /// Creates a webhook with the certificate `tls.crt` and the key `tls.key` of a directory, the file names of a mounted
+    /// TLS Secret.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be read or does not hold a usable certificate or key.
     pub fn new(converter: Converter, directory: &Path) -> Result<Self, OperatorError> {
-        let tls = certificate(directory).map_err(|why| OperatorError::Certificate {
+        let tls = certificate(directory).map_err(|reason| OperatorError::Certificate {
             directory: directory.display().to_string(),
-            why,
+            reason,
         })?;
         Ok(Self { converter, tls })
     }
 
-    /// Serves until it is dropped, and all connections with it.
+    /// Accepts and serves connections until the future is dropped, which closes all of them.
     pub async fn serve(self, listener: TcpListener) {
         let acceptor = TlsAcceptor::from(self.tls);
         let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
@@ -70,13 +75,13 @@ impl ConversionWebhook {
                     let (acceptor, converter) = (acceptor.clone(), self.converter.clone());
                     connections.spawn(async move {
                         if let Err(e) = connection(stream, acceptor, converter).await {
-                            tracing::debug!("a connection ended: {e}");
+                            tracing::debug!(error = %e, "connection closed");
                         }
                         drop(slot);
                     });
                 }
                 Err(e) => {
-                    tracing::warn!("cannot accept a connection: {e}");
+                    tracing::warn!(error = %e, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -106,21 +111,21 @@ async fn connection(
     acceptor: TlsAcceptor,
     converter: Converter,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let stream = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await??;
+    let stream = tokio::time::timeout(READ_TIMEOUT, acceptor.accept(stream)).await??;
     let service = service_fn(move |request: Request<Incoming>| {
         let converter = converter.clone();
         async move { Ok::<_, Infallible>(answer(request, &converter).await) }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
+        .header_read_timeout(READ_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service);
     Ok(served.await?)
 }
 
 async fn answer(request: Request<Incoming>, converter: &Converter) -> Response<Full<Bytes>> {
-    let plain = |status: StatusCode, words: &'static str| {
-        let mut response = Response::new(Full::from(words));
+    let plain = |status: StatusCode, text: &'static str| {
+        let mut response = Response::new(Full::from(text));
         *response.status_mut() = status;
         response
     };
@@ -130,24 +135,39 @@ async fn answer(request: Request<Incoming>, converter: &Converter) -> Response<F
     if request.method() != Method::POST {
         return plain(StatusCode::METHOD_NOT_ALLOWED, "405 method not allowed\n");
     }
-    let body = Limited::new(request.into_body(), LARGEST).collect();
-    let body = match tokio::time::timeout(PATIENCE, body).await {
+    let body = Limited::new(request.into_body(), MAX_BODY).collect();
+    let body = match tokio::time::timeout(READ_TIMEOUT, body).await {
         Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(_)) => return plain(StatusCode::PAYLOAD_TOO_LARGE, "the body cannot be read\n"),
-        Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the body took too long\n"),
+        Ok(Err(_)) => {
+            return plain(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "cannot read the request body\n",
+            );
+        }
+        Err(_) => {
+            return plain(
+                StatusCode::REQUEST_TIMEOUT,
+                "timed out reading the request body\n",
+            );
+        }
     };
     let review = match serde_json::from_slice::<Value>(&body) {
         Ok(review) if review["request"].is_object() => review,
-        _ => return plain(StatusCode::BAD_REQUEST, "this is no ConversionReview\n"),
+        _ => {
+            return plain(
+                StatusCode::BAD_REQUEST,
+                "the request body is not a ConversionReview\n",
+            );
+        }
     };
-    let mut response = Response::new(Full::from(reviewed(&review, converter).to_string()));
+    let mut response = Response::new(Full::from(respond(&review, converter).to_string()));
     let json = header::HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
     response
 }
 
-/// The answer to a review: all objects, or why there are none.
-fn reviewed(review: &Value, converter: &Converter) -> Value {
+/// Returns the response to a review: all objects converted, or the reason why not.
+fn respond(review: &Value, converter: &Converter) -> Value {
     let request = &review["request"];
     let wanted = request["desiredAPIVersion"].as_str().unwrap_or_default();
     let objects = request["objects"].as_array().into_iter().flatten();
@@ -157,7 +177,7 @@ fn reviewed(review: &Value, converter: &Converter) -> Value {
     let (converted, result) = match converted {
         Ok(converted) => (converted, json!({"status": "Success"})),
         Err(error) => {
-            tracing::warn!("an object was not converted: {error}");
+            tracing::warn!(%error, "cannot convert an object");
             let result = json!({"status": "Failure", "message": error.to_string()});
             (Vec::new(), result)
         }

@@ -1,36 +1,36 @@
-//! The places of a schema: where a value can stand, and objects that have one there.
+//! [`SchemaPath`]: the paths of a schema, and values at them.
 
 use serde_json::Value;
 
 use super::{
     rng::Rng,
-    sampler::{Effort, Sampler},
+    sampler::{Sampler, Size},
 };
 
-/// A step on the way to a place.
+/// A step of a [`SchemaPath`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Into a field.
+    /// A field of an object.
     Field(String),
-    /// Into the items of a list.
+    /// The items of a list.
     Item,
-    /// Into the values of a map.
+    /// The values of a map.
     Entry,
 }
 
-/// A place of a schema.
+/// A path of a schema, with the schema there.
 #[derive(Clone, Debug)]
-pub struct Place<'a> {
-    /// The way from the whole object.
+pub struct SchemaPath<'a> {
+    /// The steps from the whole object.
     pub steps: Vec<Step>,
-    /// What the schema says there.
+    /// The schema at the path.
     pub schema: &'a Value,
 }
 
-/// The key under which a value is put into a map that has none.
+/// The key for a value that is added to an empty map.
 const KEY: &str = "key";
 
-impl std::fmt::Display for Place<'_> {
+impl std::fmt::Display for SchemaPath<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (i, step) in self.steps.iter().enumerate() {
             match step {
@@ -44,9 +44,13 @@ impl std::fmt::Display for Place<'_> {
     }
 }
 
-/// All places below a sampler, the way to it first.
-pub(super) fn collect<'a>(sampler: &'a Sampler, steps: &mut Vec<Step>, out: &mut Vec<Place<'a>>) {
-    out.push(Place {
+/// Collects the path of a sampler and all paths below it.
+pub(super) fn collect<'a>(
+    sampler: &'a Sampler,
+    steps: &mut Vec<Step>,
+    out: &mut Vec<SchemaPath<'a>>,
+) {
+    out.push(SchemaPath {
         steps: steps.clone(),
         schema: &sampler.schema,
     });
@@ -66,7 +70,7 @@ pub(super) fn collect<'a>(sampler: &'a Sampler, steps: &mut Vec<Step>, out: &mut
     }
 }
 
-/// Makes sure that an object has a value at a place, and says where, as a JSON pointer.
+/// Gives an object a value at a path if it has none. Returns the JSON pointer of the value.
 pub(super) fn fill(
     sampler: &Sampler,
     object: &mut Value,
@@ -85,17 +89,17 @@ pub(super) fn fill(
         };
         if *step == Step::Item {
             if value.as_array().is_none_or(Vec::is_empty) {
-                *value = Value::Array(vec![inner.sample(rng, Effort::Least)]);
+                *value = Value::Array(vec![inner.sample(rng, Size::Minimal)]);
             }
             value = value.get_mut(0)?;
         } else {
             if !value.is_object() {
-                *value = sampler.sample(rng, Effort::Least);
+                *value = sampler.sample(rng, Size::Minimal);
             }
             let fields = value.as_object_mut()?;
             value = fields
                 .entry(key)
-                .or_insert_with(|| inner.sample(rng, Effort::Least));
+                .or_insert_with(|| inner.sample(rng, Size::Minimal));
         }
         pointer.push('/');
         pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
@@ -104,12 +108,12 @@ pub(super) fn fill(
     Some(pointer)
 }
 
-/// A value of a place that fits the types and bounds there, but not the rules, unless by chance.
-pub(super) fn unruly(
+/// Generates a value for a path that fits its types and bounds. Rules and alternatives are ignored.
+pub(super) fn sample_ignoring_rules(
     sampler: &Sampler,
     steps: &[Step],
     rng: &mut Rng,
-    effort: Effort,
+    size: Size,
 ) -> Option<Value> {
     let mut sampler = sampler;
     for step in steps {
@@ -119,5 +123,5 @@ pub(super) fn unruly(
             Step::Entry => sampler.additional.as_ref()?,
         };
     }
-    Some(sampler.once(rng, effort))
+    Some(sampler.once(rng, size))
 }

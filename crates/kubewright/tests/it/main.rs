@@ -1,3 +1,0 @@
-//! An operator from outside: how it converts.
-
-mod conversion;

@@ -1,0 +1,142 @@
+//! The CustomResourceDefinitions of an operator: versions merged into one CRD each, and their installation.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Api, Client, ResourceExt};
+use kubewright_controller::{apply::apply, wait::object::wait_for};
+use serde_json::Value;
+
+use crate::{Operator, OperatorError};
+
+/// The time limit for a CRD to become established.
+const ESTABLISH_TIMEOUT: Duration = Duration::from_secs(60);
+
+impl Operator {
+    /// Returns one CustomResourceDefinition for each kind, with all its versions, sorted by name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a CustomResourceDefinition is not valid, or if versions or conversions contradict each other.
+    pub fn crds(&self) -> Result<Vec<CustomResourceDefinition>, OperatorError> {
+        let parse = |manifest: Value| {
+            let name = text(&manifest["metadata"]["name"]).to_owned();
+            serde_json::from_value(manifest)
+                .map_err(|source| OperatorError::Malformed { name, source })
+        };
+        self.crd_manifests()?.into_iter().map(parse).collect()
+    }
+
+    /// Returns the CustomResourceDefinitions as JSON.
+    pub(crate) fn crd_manifests(&self) -> Result<Vec<Value>, OperatorError> {
+        for pair in self.converter.pairs() {
+            let [a, b] = &pair.crds;
+            if a != b {
+                return Err(OperatorError::Conversion(a.clone(), b.clone()));
+            }
+        }
+        let mut merged: BTreeMap<String, Value> = BTreeMap::new();
+        for api in &self.apis {
+            let next = api.as_ref().map_err(Clone::clone)?;
+            let name = text(&next["metadata"]["name"]);
+            match merged.get_mut(name) {
+                Some(known) => add_versions(name, known, next)?,
+                None => drop(merged.insert(name.to_owned(), next.clone())),
+            }
+        }
+        for (name, crd) in &mut merged {
+            let Some(versions) = crd["spec"]["versions"].as_array_mut() else {
+                continue;
+            };
+            versions.sort_by(|a, b| text(&a["name"]).cmp(text(&b["name"])));
+            let stored = versions.iter().filter(|version| version["storage"] == true);
+            let stored = stored.count();
+            if stored != 1 {
+                return Err(OperatorError::Storage {
+                    name: name.clone(),
+                    versions: versions.len(),
+                    stored,
+                });
+            }
+        }
+        Ok(merged.into_values().collect())
+    }
+
+    /// Installs the CustomResourceDefinitions by server-side apply, and waits until they are established.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`crds`](Self::crds) does, if the cluster rejects a CRD, or if one is not established within a minute.
+    pub async fn install(&self, client: Client) -> Result<(), OperatorError> {
+        let api: Api<CustomResourceDefinition> = Api::all(client);
+        for crd in self.crds()? {
+            let name = crd.name_any();
+            apply(&api, &self.name, &crd)
+                .await
+                .map_err(|source| OperatorError::Install {
+                    name: name.clone(),
+                    source,
+                })?;
+            wait_for(&api, &name, ESTABLISH_TIMEOUT, |crd| {
+                crd.is_some_and(is_established)
+            })
+            .await
+            .map_err(|source| OperatorError::Establish { name, source })?;
+        }
+        Ok(())
+    }
+
+    /// Installs the CustomResourceDefinitions on a test cluster, which then converts objects with this operator's
+    /// conversions.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`install`](Self::install) does.
+    #[cfg(feature = "testing")]
+    pub async fn install_on(
+        &self,
+        cluster: &kubewright_testing::TestCluster,
+    ) -> Result<(), OperatorError> {
+        for crd in self.converter.crds() {
+            let converter = self.converter();
+            cluster.convert(crd, move |object, to| {
+                converter.convert(object, to).map_err(|e| e.to_string())
+            });
+        }
+        self.install(cluster.client()).await
+    }
+}
+
+/// Adds the versions of one CRD to another with the same name.
+fn add_versions(name: &str, known: &mut Value, next: &Value) -> Result<(), OperatorError> {
+    for (pointer, what) in [
+        ("/spec/names/kind", "their kind"),
+        ("/spec/scope", "their scope"),
+    ] {
+        if known.pointer(pointer) != next.pointer(pointer) {
+            let name = name.to_owned();
+            return Err(OperatorError::Versions { name, what });
+        }
+    }
+    let added = next["spec"]["versions"].as_array().into_iter().flatten();
+    if let Some(versions) = known["spec"]["versions"].as_array_mut() {
+        for version in added {
+            versions.retain(|other| other["name"] != version["name"]);
+            versions.push(version.clone());
+        }
+    }
+    Ok(())
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn is_established(crd: &CustomResourceDefinition) -> bool {
+    let status = crd.status.as_ref();
+    let conditions = status.and_then(|status| status.conditions.as_ref());
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition.type_ == "Established" && condition.status == "True")
+}

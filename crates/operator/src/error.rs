@@ -1,0 +1,67 @@
+//! [`OperatorError`].
+
+use kubewright_controller::wait::WaitError;
+use kubewright_resource::CrdError;
+
+/// An operator that cannot be described, installed or run.
+#[derive(Debug, thiserror::Error)]
+pub enum OperatorError {
+    /// The CustomResourceDefinition of a type is not valid.
+    #[error(transparent)]
+    Crd(#[from] CrdError),
+    /// The JSON of a CustomResourceDefinition does not have the shape of one.
+    #[error("the CustomResourceDefinition {name} is not valid: {source}")]
+    Malformed {
+        /// The name of the CRD, such as `captains.crew.example.com`.
+        name: String,
+        /// The error of the parser.
+        source: serde_json::Error,
+    },
+    /// Not exactly one version of a kind is the storage version.
+    #[error(
+        "{stored} of {versions} versions of {name} are stored: write `storage = false` in #[kube(...)] of all but one"
+    )]
+    Storage {
+        /// The name of the CRD, such as `captains.crew.example.com`.
+        name: String,
+        /// The number of versions.
+        versions: usize,
+        /// The number of storage versions.
+        stored: usize,
+    },
+    /// The versions of a kind do not agree on its names or its scope.
+    #[error("the versions of {name} differ in {what}: make them equal")]
+    Versions {
+        /// The name of the CRD.
+        name: String,
+        /// The property in which they differ.
+        what: &'static str,
+    },
+    /// A conversion was registered between types that are not versions of the same kind.
+    #[error("{0} and {1} do not convert into each other: let both be versions of one kind")]
+    Conversion(String, String),
+    /// The certificate of the conversion webhook cannot be used.
+    #[error("the certificate in {directory} cannot be used: {reason}")]
+    Certificate {
+        /// The directory that should hold it.
+        directory: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The cluster rejected a CustomResourceDefinition.
+    #[error("cannot install {name}: {source}")]
+    Install {
+        /// The name of the CRD.
+        name: String,
+        /// The error of the request.
+        source: kube::Error,
+    },
+    /// A CustomResourceDefinition did not become established.
+    #[error("{name} was not established: {source}")]
+    Establish {
+        /// The name of the CRD.
+        name: String,
+        /// The error of the wait.
+        source: WaitError<kube::Error>,
+    },
+}

@@ -1,0 +1,55 @@
+//! An operator: its APIs, its controllers, and the program around both.
+//!
+//! One function registers everything an operator consists of. The program runs it, tests run it on a cluster in the same
+//! process, and the `kubewright` tool asks it for its [`Model`] and generates manifests from the answer.
+//!
+//! ```
+//! # #[cfg(feature = "runtime")] {
+//! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+//! use kubewright_controller::{Action, Context, Controller, Error, Request};
+//! use kubewright_operator::Operator;
+//!
+//! pub fn register(operator: &mut Operator) {
+//!     operator.controller(Controller::for_::<ConfigMap>().owns::<Secret>(), reconcile);
+//! }
+//!
+//! async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+//!     Ok(Action::done())
+//! }
+//!
+//! let model = Operator::new("keeper", register).model().unwrap();
+//! assert_eq!(model.controllers[0].name, "configmap");
+//! assert_eq!(model.controllers[0].owns[0].kind, "Secret");
+//! assert!(model.rules.iter().any(|rule| rule.resources == ["secrets"]));
+//! # }
+//! ```
+//!
+//! The program is one line: `kubewright_operator::main(env!("CARGO_PKG_NAME"), register)`.
+//!
+//! Without the feature `runtime` only the model is left: plain serde types for tools that read it.
+
+#[cfg(feature = "runtime")]
+mod converter;
+#[cfg(feature = "runtime")]
+mod crds;
+#[cfg(feature = "runtime")]
+mod error;
+mod model;
+#[cfg(feature = "runtime")]
+mod operator;
+#[cfg(feature = "runtime")]
+mod program;
+#[cfg(feature = "runtime")]
+mod rbac;
+#[cfg(all(test, feature = "runtime"))]
+mod tests;
+#[cfg(feature = "runtime")]
+mod webhook;
+
+pub use model::{ControllerModel, KindModel, MODEL_VERSION, Model, ModelError, PolicyRule};
+
+#[cfg(feature = "runtime")]
+pub use {
+    converter::Converter, error::OperatorError, operator::Operator, program::main,
+    webhook::ConversionWebhook,
+};

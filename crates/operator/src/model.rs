@@ -1,0 +1,225 @@
+//! [`Model`]: the description of an operator, from which manifests are generated.
+//!
+//! An operator prints it as JSON and a tool of another version may read it, so fields are only ever added; [`MODEL_VERSION`]
+//! changes when that rule has to be broken.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The version of the model that this crate reads and writes.
+pub const MODEL_VERSION: u32 = 2;
+
+/// The description of an operator.
+///
+/// ```
+/// use kubewright_operator::{MODEL_VERSION, Model, PolicyRule};
+///
+/// let model = Model {
+///     rules: vec![PolicyRule::new("", &["nodes"], &["get"])],
+///     ..Model::new("keeper")
+/// };
+/// let json = serde_json::to_string(&model).unwrap();
+/// assert_eq!(Model::from_json(&json).unwrap(), model);
+/// assert_eq!(model.model, MODEL_VERSION);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// The version of the model: [`MODEL_VERSION`].
+    pub model: u32,
+    /// The name of the program.
+    pub name: String,
+    /// The version of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// One CustomResourceDefinition for each kind, with all its versions.
+    #[serde(default)]
+    pub crds: Vec<Value>,
+    /// The names of the CRDs whose objects the operator converts between versions.
+    #[serde(default)]
+    pub conversions: Vec<String>,
+    /// The controllers.
+    #[serde(default)]
+    pub controllers: Vec<ControllerModel>,
+    /// The permissions the operator needs, not merged.
+    #[serde(default)]
+    pub rules: Vec<PolicyRule>,
+}
+
+/// The description of a controller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControllerModel {
+    /// The name of the controller.
+    pub name: String,
+    /// The kind that the controller reconciles.
+    #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
+    pub main: Option<KindModel>,
+    /// The kinds whose objects it owns.
+    #[serde(default)]
+    pub owns: Vec<KindModel>,
+    /// The other kinds it watches.
+    #[serde(default)]
+    pub watches: Vec<KindModel>,
+}
+
+/// A kind and the resource that serves it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct KindModel {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+    /// The plural name of the resource.
+    pub plural: String,
+}
+
+/// A permission: a policy rule of RBAC, and the role and namespace it belongs to.
+///
+/// ```
+/// use kubewright_operator::PolicyRule;
+///
+/// let rule = PolicyRule::new("", &["secrets"], &["get"])
+///     .resource_names(&["crew-token"])
+///     .namespace("vault");
+/// assert_eq!(rule.namespace.as_deref(), Some("vault"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PolicyRule {
+    /// The API groups; an empty string is the core group.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub api_groups: Vec<String>,
+    /// The resources, including subresources such as `pods/log`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
+    /// The names of the objects. An empty list means all objects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resource_names: Vec<String>,
+    /// The non-resource URLs, such as `/metrics`.
+    #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
+    pub urls: Vec<String>,
+    /// The allowed verbs.
+    pub verbs: Vec<String>,
+    /// The namespace the rule applies to. Defaults to every namespace the operator works in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The role the rule is part of. Defaults to the operator's role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+}
+
+/// A [`Model`] that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The text is not the JSON of a model.
+    #[error("the output is not the description of an operator: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The operator was built with another version of the model.
+    #[error(
+        "the operator uses version {0} of the description, and this program reads version {MODEL_VERSION}"
+    )]
+    Version(u64),
+}
+
+impl Model {
+    /// Returns the model of an operator without APIs and controllers.
+    pub fn new(name: &str) -> Self {
+        Model {
+            model: MODEL_VERSION,
+            name: name.to_owned(),
+            version: None,
+            crds: Vec::new(),
+            conversions: Vec::new(),
+            controllers: Vec::new(),
+            rules: Vec::new(),
+        }
+    }
+
+    /// Reads a model from the JSON that an operator printed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is not a model, or one of another version.
+    pub fn from_json(text: &str) -> Result<Self, ModelError> {
+        /// The part that all versions share.
+        #[derive(Deserialize)]
+        struct Header {
+            model: u64,
+        }
+        let Header { model } = serde_json::from_str(text)?;
+        if model != u64::from(MODEL_VERSION) {
+            return Err(ModelError::Version(model));
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+}
+
+impl PolicyRule {
+    /// Returns a rule for resources of one API group.
+    pub fn new(group: &str, resources: &[&str], verbs: &[&str]) -> Self {
+        PolicyRule {
+            api_groups: vec![group.to_owned()],
+            resources: strings(resources),
+            verbs: strings(verbs),
+            ..PolicyRule::default()
+        }
+    }
+
+    /// Returns a rule for non-resource URLs, such as `/metrics`.
+    pub fn urls(urls: &[&str], verbs: &[&str]) -> Self {
+        PolicyRule {
+            urls: strings(urls),
+            verbs: strings(verbs),
+            ..PolicyRule::default()
+        }
+    }
+
+    /// Restricts the rule to objects with these names.
+    #[must_use]
+    pub fn resource_names(mut self, names: &[&str]) -> Self {
+        self.resource_names = strings(names);
+        self
+    }
+
+    /// Restricts the rule to one namespace.
+    #[must_use]
+    pub fn namespace(mut self, namespace: &str) -> Self {
+        self.namespace = Some(namespace.to_owned());
+        self
+    }
+
+    /// Puts the rule into a role with this name instead of the operator's.
+    #[must_use]
+    pub fn role(mut self, role: &str) -> Self {
+        self.role = Some(role.to_owned());
+        self
+    }
+}
+
+fn strings(list: &[&str]) -> Vec<String> {
+    list.iter().map(|&text| text.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_is_rejected() {
+        let error = Model::from_json(r#"{"model": 1, "name": "a"}"#).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the operator uses version 1 of the description, and this program reads version 2"
+        );
+    }
+
+    #[test]
+    fn other_output_is_rejected() {
+        let error = Model::from_json("hello").unwrap_err().to_string();
+        assert!(
+            error.starts_with("the output is not the description of an operator: "),
+            "{error}"
+        );
+    }
+}

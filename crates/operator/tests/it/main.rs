@@ -1,0 +1,6 @@
+//! An operator from outside: conversion in the process, in a test cluster, and over TLS.
+
+// The derive refers to `::kubewright`.
+extern crate kubewright_resource as kubewright;
+
+mod conversion;
