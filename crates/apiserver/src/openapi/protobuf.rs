@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::respond::yaml::try_to_yaml;
+use kubewright_schema::yaml::to_yaml;
 
 /// A document whose long parts are not parsed yet, so that it is never whole in memory as values.
 #[derive(Deserialize)]
@@ -295,7 +295,7 @@ fn schema(told: &Value, depth: usize) -> Message {
 /// A value that has no message: as YAML text.
 fn any(value: &Value) -> Message {
     let mut out = Message::default();
-    let yaml = try_to_yaml(value).unwrap_or_else(|_| value.to_string());
+    let yaml = to_yaml(value).unwrap_or_else(|_| value.to_string());
     out.bytes(2, yaml.as_bytes());
     out
 }

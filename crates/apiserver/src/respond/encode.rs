@@ -3,12 +3,10 @@
 use bytes::Bytes;
 use http::{Response, StatusCode, header};
 use kubewright_machinery::{Status, status};
+use kubewright_schema::yaml::to_yaml;
 use serde_json::Value;
 
-use super::{
-    negotiate::{Accepted, Media},
-    yaml::try_to_yaml,
-};
+use super::negotiate::{Accepted, Media};
 use crate::body::Body;
 
 /// A response with a body of that media type.
@@ -74,7 +72,7 @@ fn encode_value(accepted: &Accepted, value: &Value) -> Result<Vec<u8>, Status> {
     match accepted.media {
         Media::Json if accepted.pretty => Ok(pretty(value)),
         Media::Json => serde_json::to_vec(value).map_err(status::internal),
-        Media::Yaml => try_to_yaml(value)
+        Media::Yaml => to_yaml(value)
             .map(String::into_bytes)
             .map_err(|e| Status::failure(500, "", e.to_string())),
         Media::Protobuf => encode_protobuf(value),

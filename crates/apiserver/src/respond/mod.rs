@@ -6,7 +6,6 @@ pub mod negotiate;
 pub mod object;
 pub mod table;
 pub mod watch;
-pub mod yaml;
 
 pub use encode::{status_response, value_response};
 pub use negotiate::{Accepted, Media, Transform};

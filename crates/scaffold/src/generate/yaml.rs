@@ -1,6 +1,6 @@
 //! Writes objects as YAML like Go tools do: keys sorted, `---` before each document.
 
-use kubewright_apiserver::respond::yaml::try_to_yaml;
+use kubewright_schema::yaml::to_yaml;
 use serde_json::Value;
 
 use crate::Error;
@@ -17,7 +17,7 @@ pub(super) fn documents<'a>(objects: impl IntoIterator<Item = &'a Value>) -> Res
 
 /// Returns one object as YAML, without a leading `---`.
 pub(super) fn printed(object: &Value) -> Result<String, Error> {
-    try_to_yaml(object).map_err(|e| {
+    to_yaml(object).map_err(|e| {
         let name = super::model::text(&object["metadata"]["name"]);
         Error::new(
             format_args!("{name:?} cannot be written as YAML: {e}"),

@@ -6,7 +6,7 @@ use std::{borrow::Cow, slice, vec};
 
 use serde_json::{Map, Value};
 
-use super::{YamlError, number, reread, scalar, sort};
+use super::{YamlWriteError, number, reread, scalar, sort};
 
 /// Columns per level.
 const STEP: usize = 2;
@@ -39,7 +39,7 @@ enum Rest<'a> {
 }
 
 /// One document.
-pub(super) fn document(value: &Value) -> Result<String, YamlError> {
+pub(super) fn document(value: &Value) -> Result<String, YamlWriteError> {
     let mut pen = Emitter {
         out: String::new(),
         column: 0,
@@ -92,7 +92,7 @@ impl Emitter {
         &mut self,
         value: &'a Value,
         in_mapping: bool,
-    ) -> Result<Option<Open<'a>>, YamlError> {
+    ) -> Result<Option<Open<'a>>, YamlWriteError> {
         let outer = self.indent;
         match value {
             Value::Null => self.word("null"),
@@ -214,7 +214,9 @@ impl Emitter {
 }
 
 /// The entries of a map in the order they are printed.
-fn entries(map: &Map<String, Value>) -> Result<vec::IntoIter<(Cow<'_, str>, &Value)>, YamlError> {
+fn entries(
+    map: &Map<String, Value>,
+) -> Result<vec::IntoIter<(Cow<'_, str>, &Value)>, YamlWriteError> {
     let mut entries = Vec::with_capacity(map.len());
     for (key, value) in map {
         entries.push((Cow::Borrowed(reread::key(key)?), value));

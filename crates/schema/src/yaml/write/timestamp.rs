@@ -1,6 +1,8 @@
-//! Which words are dates: `2006-1-2`, with a time behind a space, or with a time and a zone behind a `T`.
+//! Recognises dates: `2006-1-2`, with a time after a space, or with a time and a zone after a `T`.
 
-/// Whether a text is a date, or a date and a time.
+use kubewright_machinery::calendar::Date;
+
+/// Reports whether a text is a date, or a date and a time.
 pub(super) fn is_timestamp(text: &str) -> bool {
     parse(text.as_bytes()).is_some()
 }
@@ -12,10 +14,10 @@ fn parse(text: &[u8]) -> Option<()> {
     }
     let year = year
         .iter()
-        .fold(0, |year, digit| year * 10 + u32::from(digit - b'0'));
+        .fold(0, |year, digit| year * 10 + i64::from(digit - b'0'));
     let (month, text) = number(text.strip_prefix(b"-")?)?;
     let (day, text) = number(text.strip_prefix(b"-")?)?;
-    if day < 1 || day > days_in(year, month)? {
+    if !(Date { year, month, day }).is_valid() {
         return None;
     }
     match text {
@@ -26,7 +28,7 @@ fn parse(text: &[u8]) -> Option<()> {
     }
 }
 
-/// Hours, minutes, seconds and a fraction; gives back what follows.
+/// Reads hours, minutes, seconds and a fraction; returns the rest.
 fn time(text: &[u8]) -> Option<&[u8]> {
     let (hour, text) = number(text)?;
     let (minute, text) = number(text.strip_prefix(b":")?)?;
@@ -43,7 +45,7 @@ fn time(text: &[u8]) -> Option<&[u8]> {
     })
 }
 
-/// `Z`, or an offset of hours and minutes.
+/// Reads `Z`, or an offset of hours and minutes.
 fn zone(text: &[u8]) -> Option<()> {
     match text {
         b"Z" => Some(()),
@@ -55,8 +57,8 @@ fn zone(text: &[u8]) -> Option<()> {
     }
 }
 
-/// One digit or two.
-fn number(text: &[u8]) -> Option<(u32, &[u8])> {
+/// Reads a number of one or two digits.
+fn number(text: &[u8]) -> Option<(i64, &[u8])> {
     match text {
         [tens, ones, rest @ ..] if ones.is_ascii_digit() => Some((pair(*tens, *ones)?, rest)),
         [ones, rest @ ..] => Some((pair(b'0', *ones)?, rest)),
@@ -64,22 +66,12 @@ fn number(text: &[u8]) -> Option<(u32, &[u8])> {
     }
 }
 
-fn pair(tens: u8, ones: u8) -> Option<u32> {
+fn pair(tens: u8, ones: u8) -> Option<i64> {
     (tens.is_ascii_digit() && ones.is_ascii_digit())
-        .then(|| u32::from(tens - b'0') * 10 + u32::from(ones - b'0'))
+        .then(|| i64::from(tens - b'0') * 10 + i64::from(ones - b'0'))
 }
 
-fn days_in(year: u32, month: u32) -> Option<u32> {
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    match month {
-        2 => Some(if leap { 29 } else { 28 }),
-        4 | 6 | 9 | 11 => Some(30),
-        1..=12 => Some(31),
-        _ => None,
-    }
-}
-
-/// The text behind its leading spaces.
+/// Returns the text without its leading spaces.
 fn behind_spaces(text: &[u8]) -> &[u8] {
     let spaces = text.iter().take_while(|b| **b == b' ').count();
     text.get(spaces..).unwrap_or_default()

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::YamlError;
+use super::YamlWriteError;
 
 /// Keys take no more characters than this, as JSON.
 const KEY: usize = 1024;
@@ -14,7 +14,7 @@ const KEY: usize = 1024;
 const NEXT_LINE: char = '\u{85}';
 
 /// A value, its line breaks folded.
-pub(super) fn value(text: &str) -> Result<Cow<'_, str>, YamlError> {
+pub(super) fn value(text: &str) -> Result<Cow<'_, str>, YamlWriteError> {
     readable(text)?;
     if text.contains(NEXT_LINE) {
         Ok(Cow::Owned(folded(text)))
@@ -24,21 +24,21 @@ pub(super) fn value(text: &str) -> Result<Cow<'_, str>, YamlError> {
 }
 
 /// A key, which must be on one line.
-pub(super) fn key(text: &str) -> Result<&str, YamlError> {
+pub(super) fn key(text: &str) -> Result<&str, YamlWriteError> {
     readable(text)?;
     // No character takes more than six.
     let long = text.len() > KEY / 6 && text.chars().map(json_width).sum::<usize>() + 2 > KEY;
     if long || text.contains(NEXT_LINE) {
-        return Err(YamlError::UnreadableKey);
+        return Err(YamlWriteError::UnreadableKey);
     }
     Ok(text)
 }
 
-fn readable(text: &str) -> Result<(), YamlError> {
+fn readable(text: &str) -> Result<(), YamlWriteError> {
     let unreadable =
         |c| matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}');
     if text.contains(unreadable) {
-        Err(YamlError::ControlCharacter)
+        Err(YamlWriteError::ControlCharacter)
     } else {
         Ok(())
     }
