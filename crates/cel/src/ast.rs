@@ -36,9 +36,10 @@ pub(crate) enum ExprKind {
         optional: Vec<bool>,
     },
     Map(Vec<Entry>),
-    /// A message, `Type{field: value}`. No type here can be made this way; it is kept for the error text.
+    /// A message, `Type{field: value}`.
     Struct {
         type_name: String,
+        fields: Vec<FieldInit>,
     },
     Comprehension(Box<Comprehension>),
 }
@@ -52,6 +53,16 @@ pub(crate) enum Literal {
     Double(f64),
     String(String),
     Bytes(Vec<u8>),
+}
+
+/// A field of a message literal.
+#[derive(Debug, Clone)]
+pub(crate) struct FieldInit {
+    /// Stands at the colon.
+    pub(crate) id: ExprId,
+    pub(crate) name: String,
+    pub(crate) value: Expr,
+    pub(crate) optional: bool,
 }
 
 /// An entry of a map literal.
@@ -128,10 +139,8 @@ impl Expr {
     pub(crate) fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         visit(self);
         match &self.kind {
-            ExprKind::Unspecified
-            | ExprKind::Literal(_)
-            | ExprKind::Ident(_)
-            | ExprKind::Struct { .. } => {}
+            ExprKind::Unspecified | ExprKind::Literal(_) | ExprKind::Ident(_) => {}
+            ExprKind::Struct { fields, .. } => fields.iter().for_each(|f| f.value.walk(visit)),
             ExprKind::Select { operand, .. } => operand.walk(visit),
             ExprKind::Call { target, args, .. } => {
                 if let Some(target) = target {

@@ -21,8 +21,12 @@ enum Shape {
     Scalar(Type),
     List(Arc<DeclType>),
     Map(Arc<DeclType>),
-    /// Fields by the identifiers that rules use.
-    Object(BTreeMap<String, Arc<DeclType>>),
+    Object {
+        /// The name of the type; without one, objects are named by their path.
+        name: Option<Arc<str>>,
+        /// Fields by the identifiers that rules use.
+        fields: BTreeMap<String, Arc<DeclType>>,
+    },
 }
 
 impl DeclType {
@@ -50,10 +54,52 @@ impl DeclType {
     /// An object with the given fields, by the identifiers that expressions use.
     pub fn object(fields: impl IntoIterator<Item = (String, Arc<DeclType>)>) -> Arc<Self> {
         Arc::new(Self {
-            shape: Shape::Object(fields.into_iter().collect()),
+            shape: Shape::Object {
+                name: None,
+                fields: fields.into_iter().collect(),
+            },
             max_elements: 0,
             min_serialized_size: 2,
         })
+    }
+
+    /// Declares an object type with a name, which stands for it in messages.
+    pub fn named_object<'a>(
+        name: &str,
+        fields: impl IntoIterator<Item = (&'a str, Arc<DeclType>)>,
+    ) -> Arc<Self> {
+        let fields = fields.into_iter();
+        Arc::new(Self {
+            shape: Shape::Object {
+                name: Some(name.into()),
+                fields: fields.map(|(name, of)| (name.to_owned(), of)).collect(),
+            },
+            max_elements: 0,
+            min_serialized_size: 2,
+        })
+    }
+
+    /// Declares a list of any length.
+    pub fn list(element: Arc<DeclType>) -> Arc<Self> {
+        Arc::new(Self {
+            shape: Shape::List(element),
+            max_elements: MAX_REQUEST_BYTES,
+            min_serialized_size: 2,
+        })
+    }
+
+    /// Declares a map from strings with at most so many entries.
+    pub fn map(value: Arc<DeclType>, max_elements: i64) -> Arc<Self> {
+        Arc::new(Self {
+            shape: Shape::Map(value),
+            max_elements,
+            min_serialized_size: 2,
+        })
+    }
+
+    /// Declares a type without a schema, whose values have at most so many elements, characters or bytes.
+    pub fn bounded(scalar: Type, max_elements: i64) -> Arc<Self> {
+        Self::sized(scalar, max_elements, 1)
     }
 
     /// How many elements, characters or bytes a value can have.
@@ -82,9 +128,15 @@ impl DeclType {
     /// The type of a field of an object, by its identifier.
     pub fn field(&self, ident: &str) -> Option<&Arc<DeclType>> {
         match &self.shape {
-            Shape::Object(fields) => fields.get(ident),
+            Shape::Object { fields, .. } => fields.get(ident),
             _ => None,
         }
+    }
+
+    /// Returns the type of the values of a map whose values are of type [`Type::Any`].
+    pub(crate) fn attribute(&self) -> Option<&Arc<DeclType>> {
+        let element = self.element()?;
+        matches!(element.shape, Shape::Scalar(Type::Any)).then_some(element)
     }
 
     /// The type for the checker; objects in it are called by their path from `name`.
@@ -95,7 +147,7 @@ impl DeclType {
             Shape::Map(element) => {
                 Type::map(Type::String, element.cel_type(&format!("{name}.@elem")))
             }
-            Shape::Object(_) => Type::object(name),
+            Shape::Object { name: own, .. } => Type::object(own.as_deref().unwrap_or(name)),
         }
     }
 
@@ -109,8 +161,18 @@ impl DeclType {
             })
     }
 
+    /// Finds the object type with a name, here or below.
+    pub(crate) fn named(self: &Arc<Self>, wanted: &str) -> Option<&Arc<Self>> {
+        match &self.shape {
+            Shape::Scalar(_) => None,
+            Shape::List(element) | Shape::Map(element) => element.named(wanted),
+            Shape::Object { name, .. } if name.as_deref() == Some(wanted) => Some(self),
+            Shape::Object { fields, .. } => fields.values().find_map(|field| field.named(wanted)),
+        }
+    }
+
     pub(crate) fn is_object(&self) -> bool {
-        matches!(self.shape, Shape::Object(_))
+        matches!(self.shape, Shape::Object { .. })
     }
 
     pub(crate) fn is_map(&self) -> bool {
@@ -187,7 +249,7 @@ impl DeclType {
             }
         }
         Arc::new(Self {
-            shape: Shape::Object(fields),
+            shape: Shape::Object { name: None, fields },
             max_elements: 0,
             min_serialized_size: size,
         })

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::checker::{self, Checked};
 use crate::decl::DeclType;
-use crate::functions::{self, Registry};
+use crate::functions::{self, Function};
 use crate::parser;
 use crate::source::{Issues, Source};
 use crate::types::Type;
@@ -25,7 +25,14 @@ use crate::types::Type;
 #[derive(Debug, Clone, Default)]
 pub struct Env {
     variables: Vec<Variable>,
+    patch_types: bool,
+    bindings: bool,
 }
+
+/// The message that an operation of a JSON patch is made with.
+pub(crate) const JSON_PATCH: &str = "JSONPatch";
+/// The message that apply configurations are made with.
+pub(crate) const OBJECT: &str = "Object";
 
 /// A declared name.
 #[derive(Debug, Clone)]
@@ -76,10 +83,29 @@ impl Env {
         self
     }
 
+    /// Declares what patches are made with: the messages `Object{}` and `JSONPatch{}`, and `jsonpatch.escapeKey`.
+    #[must_use]
+    pub fn with_patch_types(mut self) -> Self {
+        self.patch_types = true;
+        self
+    }
+
+    /// Declares the macro `cel.bind`.
+    #[must_use]
+    pub fn with_bindings(mut self) -> Self {
+        self.bindings = true;
+        self
+    }
+
     /// Parses and checks an expression.
+    ///
+    /// # Errors
+    ///
+    /// Returns the issues of an expression that does not parse or whose types do not fit, worded as Kubernetes words
+    /// them.
     pub fn compile(&self, expression: &str) -> Result<Checked, Issues> {
         let source = Source::new(expression);
-        let ast = parser::parse(&source)?;
+        let ast = parser::parse(&source, self.bindings)?;
         checker::check(ast, source, self)
     }
 
@@ -88,8 +114,20 @@ impl Env {
         variables.rfind(|(_, variable)| variable.name == name)
     }
 
-    pub(crate) fn functions(&self) -> &'static Registry {
-        functions::kubernetes()
+    pub(crate) fn function(&self, name: &str) -> Option<&'static Arc<Function>> {
+        let found = functions::kubernetes().get(name);
+        found.or_else(|| {
+            functions::json_patch()
+                .get(name)
+                .filter(|_| self.patch_types)
+        })
+    }
+
+    /// Reports whether `name{}` makes a message.
+    pub(crate) fn has_message(&self, name: &str) -> bool {
+        let object = name.strip_prefix(OBJECT);
+        let is_object = object.is_some_and(|path| path.is_empty() || path.starts_with('.'));
+        self.patch_types && (is_object || name == JSON_PATCH)
     }
 
     /// The first declared type, which sizes are looked up in.
@@ -102,6 +140,9 @@ impl Env {
     pub(crate) fn object(&self, name: &str) -> Option<&Arc<DeclType>> {
         self.variables.iter().find_map(|variable| {
             let (root, decl) = variable.decl.as_ref()?;
+            if let Some(named) = decl.named(name) {
+                return Some(named);
+            }
             let path = name.strip_prefix(&**root)?;
             if !path.is_empty() && !path.starts_with('.') {
                 return None;

@@ -49,10 +49,13 @@
 //!
 //! Nothing here can run away: expressions, their nesting, patterns and costs are all bounded.
 
+mod admission;
 mod ast;
 mod checker;
+mod compile_error;
 mod cost;
 mod decl;
+mod device;
 mod env;
 mod escape;
 mod functions;
@@ -66,9 +69,12 @@ mod source;
 mod types;
 mod value;
 
+pub use admission::AdmissionEnv;
 pub use checker::Checked;
+pub use compile_error::CompileError;
 pub use cost::{CostEstimate, SizeEstimate};
 pub use decl::DeclType;
+pub use device::compile_device_selector;
 pub use env::Env;
 pub use escape::{escape, is_reserved, unescape};
 pub use functions::formats::NamedFormat;

@@ -6,8 +6,10 @@ use std::sync::Arc;
 /// A type of CEL.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Type {
-    /// Known only at run time.
+    /// A type that is known only at run time.
     Dyn,
+    /// A value whose type is known only at run time and that cannot be iterated over.
+    Any,
     /// What an expression that does not check has.
     Error,
     /// The type of `null`.
@@ -80,17 +82,34 @@ impl Type {
     }
 
     pub(crate) fn is_dyn(&self) -> bool {
-        matches!(self, Self::Dyn)
+        matches!(self, Self::Dyn | Self::Any)
     }
 
     pub(crate) fn is_dyn_or_error(&self) -> bool {
-        matches!(self, Self::Dyn | Self::Error)
+        matches!(self, Self::Dyn | Self::Any | Self::Error)
+    }
+
+    /// Returns the type as it is named in declarations, which differs from `Display` for a few types: `null_type`,
+    /// `google.protobuf.Timestamp`.
+    pub fn declared_name(&self) -> String {
+        let params: Vec<String> = match self {
+            Self::List(element) => vec![element.declared_name()],
+            Self::Map(key, value) => vec![key.declared_name(), value.declared_name()],
+            Self::Type(Some(of)) => vec![of.declared_name()],
+            Self::Opaque(_, params) => params.iter().map(Self::declared_name).collect(),
+            _ => Vec::new(),
+        };
+        match params.is_empty() {
+            true => self.name().to_owned(),
+            false => format!("{}({})", self.name(), params.join(", ")),
+        }
     }
 
     /// The name of the type without its parameters.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Dyn => "dyn",
+            Self::Any => "google.protobuf.Any",
             Self::Error => "error",
             Self::Null => "null_type",
             Self::Bool => "bool",
@@ -113,6 +132,7 @@ impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Error => f.write_str("!error!"),
+            Self::Any => f.write_str("any"),
             Self::Null => f.write_str("null"),
             Self::Duration => f.write_str("duration"),
             Self::Timestamp => f.write_str("timestamp"),

@@ -1,5 +1,6 @@
 //! The group `admissionregistration.k8s.io`.
 
+pub(crate) mod expression;
 pub(crate) mod policy;
 pub(crate) mod policy_binding;
 mod policy_match;

@@ -1,14 +1,19 @@
-//! Validating and mutating admission policies. Expressions are not compiled here: what takes CEL to see is left to who has it.
+//! Validating and mutating admission policies.
 
 use std::collections::BTreeSet;
 
+use kubewright_cel::{AdmissionEnv, Type};
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
     validation::names,
 };
 use serde_json::{Value, json};
 
-use super::{policy_match, rule, webhook_configuration::default_rule};
+use super::{
+    expression, policy_match,
+    rule::{self, MatchConditions},
+    webhook_configuration::default_rule,
+};
 use crate::{
     KindRules, checks, conditions, general,
     json::{Read, Write},
@@ -22,10 +27,10 @@ pub(crate) static VALIDATING_RULES: KindRules = KindRules {
     prepare_create: general::drop_status_and_start_generation,
     prepare_update: general::keep_status_and_count_spec_changes,
     prepare_status_update: general::keep_metadata_and_spec,
-    validate_create: validate_validating,
+    validate_create: |policy| validate_validating(policy, MatchConditions::Check),
     validate_update: |new, old| {
         let mut errors = meta::common(new, old, false);
-        errors.extend(validate_validating(new));
+        errors.extend(validate_validating(new, match_conditions(new, old)));
         errors
     },
     validate_status_update: |new, old| {
@@ -43,10 +48,10 @@ pub(crate) static VALIDATING_RULES: KindRules = KindRules {
 pub(crate) static MUTATING_RULES: KindRules = KindRules {
     prepare_create: general::start_generation,
     prepare_update: general::count_spec_changes,
-    validate_create: validate_mutating,
+    validate_create: |policy| validate_mutating(policy, MatchConditions::Check),
     validate_update: |new, old| {
         let mut errors = meta::common(new, old, false);
-        errors.extend(validate_mutating(new));
+        errors.extend(validate_mutating(new, match_conditions(new, old)));
         errors
     },
     validate_status_update: general::validate_update,
@@ -74,11 +79,26 @@ fn default_spec(spec: &mut Value) {
     spec.with("matchConstraints", default_match);
 }
 
-fn validate_validating(policy: &Value) -> ErrorList {
+fn match_conditions(new: &Value, old: &Value) -> MatchConditions {
+    let conditions = |policy: &'_ Value| policy["spec"]["matchConditions"].clone();
+    MatchConditions::of_update(&conditions(new), &conditions(old))
+}
+
+/// Returns what the expressions of a policy see before its variables are declared.
+fn environment(spec: &Value) -> AdmissionEnv {
+    match spec["paramKind"].is_set() {
+        true => AdmissionEnv::new().params(),
+        false => AdmissionEnv::new(),
+    }
+}
+
+fn validate_validating(policy: &Value, conditions: MatchConditions) -> ErrorList {
     let mut errors = meta::validate_general(policy, false, meta::subdomain);
     let (spec, path) = (&policy["spec"], Path::new("spec"));
-    validate_what_is_matched(spec, &path, false, &mut errors);
-    validate_variables(&spec["variables"], &path.child("variables"), &mut errors);
+    validate_matching(spec, &path, Policy::Validating, conditions, &mut errors);
+    let mut env = environment(spec).authorizer();
+    let at = path.child("variables");
+    validate_variables(&spec["variables"], &mut env, &at, &mut errors);
     let (validations, annotations) = (&spec["validations"], &spec["auditAnnotations"]);
     if validations.items().is_empty() && annotations.items().is_empty() {
         for name in ["validations", "auditAnnotations"] {
@@ -88,30 +108,35 @@ fn validate_validating(policy: &Value) -> ErrorList {
     }
     for (i, validation) in validations.items().iter().enumerate() {
         let path = path.child("validations").index(i);
-        validate_validation(validation, &path, &mut errors);
+        validate_validation(validation, &env, &path, &mut errors);
     }
     let name = policy["metadata"]["name"].text();
     validate_annotations(
         annotations,
         name,
+        &env,
         &path.child("auditAnnotations"),
         &mut errors,
     );
     errors
 }
 
-fn validate_mutating(policy: &Value) -> ErrorList {
+fn validate_mutating(policy: &Value, conditions: MatchConditions) -> ErrorList {
     let mut errors = meta::validate_general(policy, false, meta::subdomain);
     let (spec, path) = (&policy["spec"], Path::new("spec"));
-    validate_what_is_matched(spec, &path, true, &mut errors);
-    validate_variables(&spec["variables"], &path.child("variables"), &mut errors);
+    validate_matching(spec, &path, Policy::Mutating, conditions, &mut errors);
+    let mut env = environment(spec).authorizer().variables();
+    let at = path.child("variables");
+    validate_variables(&spec["variables"], &mut env, &at, &mut errors);
+    let env = env.patch_types();
     let mutations = spec["mutations"].items();
     if mutations.is_empty() {
         let message = "mutations must contain at least one item";
         errors.push(field::required(&path.child("mutations"), message));
     }
     for (i, mutation) in mutations.iter().enumerate() {
-        validate_mutation(mutation, &path.child("mutations").index(i), &mut errors);
+        let path = path.child("mutations").index(i);
+        validate_mutation(mutation, &env, &path, &mut errors);
     }
     let policy = "reinvocationPolicy";
     checks::one_of(
@@ -123,8 +148,21 @@ fn validate_mutating(policy: &Value) -> ErrorList {
     errors
 }
 
-/// What both kinds of policies have, up to their variables.
-fn validate_what_is_matched(spec: &Value, path: &Path, mutating: bool, errors: &mut ErrorList) {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Policy {
+    Validating,
+    Mutating,
+}
+
+/// Validates what both kinds of policies have, up to their variables.
+fn validate_matching(
+    spec: &Value,
+    path: &Path,
+    policy: Policy,
+    conditions: MatchConditions,
+    errors: &mut ErrorList,
+) {
+    let mutating = policy == Policy::Mutating;
     let policy = "failurePolicy";
     checks::one_of(
         &spec[policy],
@@ -149,11 +187,14 @@ fn validate_what_is_matched(spec: &Value, path: &Path, mutating: bool, errors: &
     } else {
         errors.push(field::required(&at, ""));
     }
-    rule::validate_match_conditions(
-        &spec["matchConditions"],
-        &path.child("matchConditions"),
-        errors,
-    );
+    if conditions == MatchConditions::Check {
+        rule::validate_match_conditions(
+            &spec["matchConditions"],
+            &environment(spec).authorizer(),
+            &path.child("matchConditions"),
+            errors,
+        );
+    }
 }
 
 fn validate_param_kind(param: &Value, path: &Path, errors: &mut ErrorList) {
@@ -195,7 +236,12 @@ fn validate_version(version: &str, whole: &str, path: &Path, errors: &mut ErrorL
     }
 }
 
-fn validate_variables(variables: &Value, path: &Path, errors: &mut ErrorList) {
+fn validate_variables(
+    variables: &Value,
+    env: &mut AdmissionEnv,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     for (i, variable) in variables.items().iter().enumerate() {
         let path = path.index(i);
         let (name, at) = (variable["name"].text(), path.child("name"));
@@ -205,20 +251,22 @@ fn validate_variables(variables: &Value, path: &Path, errors: &mut ErrorList) {
             let message = "must be a valid CEL identifier";
             errors.push(field::invalid_str(&at, name, message));
         }
-        expression(
-            &variable["expression"],
-            &path.child("expression"),
-            "expression is not specified",
-            errors,
-        );
+        let (text, at) = (variable["expression"].text(), path.child("expression"));
+        if is_specified(text, &at, "expression is not specified", errors)
+            && let Err(error) = env.add_variable(name, text)
+        {
+            errors.push(expression::rejected(error, text, &at));
+        }
     }
 }
 
-/// An expression that is there.
-fn expression(value: &Value, path: &Path, missing: &str, errors: &mut ErrorList) {
-    if value.text().trim().is_empty() {
+/// Reports whether there is an expression; adds an error if not.
+fn is_specified(text: &str, path: &Path, missing: &str, errors: &mut ErrorList) -> bool {
+    let specified = !text.trim().is_empty();
+    if !specified {
         errors.push(field::required(path, missing));
     }
+    specified
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -228,18 +276,24 @@ fn is_identifier(name: &str) -> bool {
         && !kubewright_cel::is_reserved(name)
 }
 
-fn validate_validation(validation: &Value, path: &Path, errors: &mut ErrorList) {
-    expression(
-        &validation["expression"],
-        &path.child("expression"),
-        "expression is not specified",
-        errors,
-    );
+fn validate_validation(
+    validation: &Value,
+    env: &AdmissionEnv,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
+    let (text, at) = (validation["expression"].text(), path.child("expression"));
+    if is_specified(text, &at, "expression is not specified", errors) {
+        expression::report(env.compile(text, &[Type::Bool]), text, &at, errors);
+    }
     for name in ["messageExpression", "message"] {
         let text = validation[name].text();
         if !text.is_empty() && text.trim().is_empty() {
             let message = "must be non-empty if specified";
             errors.push(field::invalid_str(&path.child(name), text, message));
+        } else if name == "messageExpression" && !text.is_empty() {
+            let compiled = env.without_authorizer().compile(text, &[Type::String]);
+            expression::report(compiled, text, &path.child(name), errors);
         } else if name == "message" && text.trim().contains(['\n', '\r']) {
             let message = "must not contain line breaks";
             errors.push(field::invalid_str(&path.child(name), text, message));
@@ -253,7 +307,13 @@ fn validate_validation(validation: &Value, path: &Path, errors: &mut ErrorList) 
     );
 }
 
-fn validate_annotations(annotations: &Value, name: &str, path: &Path, errors: &mut ErrorList) {
+fn validate_annotations(
+    annotations: &Value,
+    name: &str,
+    env: &AdmissionEnv,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     let list = annotations.items();
     if list.len() > MAX_ANNOTATIONS {
         let message = format!("must not have more than {MAX_ANNOTATIONS} auditAnnotations");
@@ -270,19 +330,21 @@ fn validate_annotations(annotations: &Value, name: &str, path: &Path, errors: &m
             }
             name => checks::qualified_name(&format!("{name}/{key}"), &at, errors),
         }
-        let (value, value_path) = (
-            &annotation["valueExpression"],
+        let (text, value_path) = (
+            annotation["valueExpression"].text(),
             path.child("valueExpression"),
         );
-        expression(
-            value,
+        if text.trim().len() > MAX_ANNOTATION_EXPRESSION {
+            let message = format!("must not exceed {MAX_ANNOTATION_EXPRESSION} bytes in length");
+            errors.push(field::required(&value_path, message));
+        } else if is_specified(
+            text,
             &value_path,
             "valueExpression is not specified",
             errors,
-        );
-        if value.text().trim().len() > MAX_ANNOTATION_EXPRESSION {
-            let message = format!("must not exceed {MAX_ANNOTATION_EXPRESSION} bytes in length");
-            errors.push(field::required(&value_path, message));
+        ) {
+            let compiled = env.compile(text.trim(), &[Type::String, Type::Null]);
+            expression::report(compiled, text, &value_path, errors);
         }
         if !seen.insert(key) {
             errors.push(field::duplicate(&at, &annotation["key"]));
@@ -290,8 +352,8 @@ fn validate_annotations(annotations: &Value, name: &str, path: &Path, errors: &m
     }
 }
 
-/// A mutation is described by the field of its type and by no other.
-fn validate_mutation(mutation: &Value, path: &Path, errors: &mut ErrorList) {
+/// Validates a mutation, which is described by the field of its type and by no other.
+fn validate_mutation(mutation: &Value, env: &AdmissionEnv, path: &Path, errors: &mut ErrorList) {
     let kinds = [
         ("JSONPatch", "jsonPatch"),
         ("ApplyConfiguration", "applyConfiguration"),
@@ -309,12 +371,18 @@ fn validate_mutation(mutation: &Value, path: &Path, errors: &mut ErrorList) {
     }
     for (_, name) in kinds.iter().filter(|(of, _)| *of == kind) {
         let (patch, at) = (&mutation[*name], path.child(name));
-        match patch.is_set() {
-            true => expression(&patch["expression"], &at.child("expression"), "", errors),
-            false => {
-                let message = format!("must be specified when patchType is {kind}");
-                errors.push(field::required(&at, message));
-            }
+        if !patch.is_set() {
+            let message = format!("must be specified when patchType is {kind}");
+            errors.push(field::required(&at, message));
+            continue;
+        }
+        let (text, at) = (patch["expression"].text().trim(), at.child("expression"));
+        if is_specified(text, &at, "", errors) {
+            let wanted = match kind {
+                "JSONPatch" => Type::list(Type::object("JSONPatch")),
+                _ => Type::object("Object"),
+            };
+            expression::report(env.compile(text, &[wanted]), text, &at, errors);
         }
     }
     for (_, name) in kinds.iter().filter(|(of, _)| *of != kind) {

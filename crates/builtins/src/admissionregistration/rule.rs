@@ -2,10 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_cel::{AdmissionEnv, Type};
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::Value;
 
-use crate::{checks, json::Read};
+use super::expression;
+use crate::{
+    checks,
+    json::{Read, same},
+};
 
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const MAX_CONDITIONS: usize = 64;
@@ -40,8 +45,32 @@ pub(super) fn validate(rule: &Value, path: &Path, errors: &mut ErrorList) {
     checks::one_of_if_set(&rule["scope"], &known, &path.child("scope"), errors);
 }
 
-/// Checks the names of match conditions; their expressions are checked where they are compiled.
-pub(super) fn validate_match_conditions(conditions: &Value, path: &Path, errors: &mut ErrorList) {
+/// What an update means for match conditions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum MatchConditions {
+    /// They are new or may have changed.
+    Check,
+    /// They are the stored ones, which are not validated again.
+    Unchanged,
+}
+
+impl MatchConditions {
+    /// Compares the conditions of a new object with those of the stored one.
+    pub(super) fn of_update(new: &Value, old: &Value) -> Self {
+        match same(new, old) {
+            true => Self::Unchanged,
+            false => Self::Check,
+        }
+    }
+}
+
+/// Validates match conditions: their names, and their expressions in an environment.
+pub(super) fn validate_match_conditions(
+    conditions: &Value,
+    env: &AdmissionEnv,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     let list = conditions.items();
     if list.len() > MAX_CONDITIONS {
         errors.push(field::too_many(path, list.len(), MAX_CONDITIONS));
@@ -49,8 +78,13 @@ pub(super) fn validate_match_conditions(conditions: &Value, path: &Path, errors:
     let mut seen = BTreeSet::new();
     for (i, condition) in list.iter().enumerate() {
         let path = path.index(i);
-        if condition["expression"].text().trim().is_empty() {
-            errors.push(field::required(&path.child("expression"), ""));
+        let (text, at) = (
+            condition["expression"].text().trim(),
+            path.child("expression"),
+        );
+        match text {
+            "" => errors.push(field::required(&at, "")),
+            text => expression::report(env.compile(text, &[Type::Bool]), text, &at, errors),
         }
         let name = condition["name"].text();
         if name.is_empty() {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_cel::AdmissionEnv;
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
     validation::names,
 };
 use serde_json::{Value, json};
 
-use super::rule;
+use super::rule::{self, MatchConditions};
 use crate::{
     KindRules, checks, general,
     json::{Read, Write, same},
@@ -19,10 +20,10 @@ pub(crate) static VALIDATING_RULES: KindRules = KindRules {
     default: |config| config.each("webhooks", default_webhook),
     prepare_create: general::start_generation,
     prepare_update,
-    validate_create: validate,
+    validate_create: |config| validate(config, MatchConditions::Check),
     validate_update: |new, old| {
         let mut errors = meta::common(new, old, false);
-        errors.extend(validate(new));
+        errors.extend(validate(new, match_conditions(new, old)));
         errors
     },
     allow_unconditional_update: false,
@@ -62,12 +63,23 @@ fn prepare_update(new: &mut Value, old: &Value) {
     }
 }
 
-fn validate(config: &Value) -> ErrorList {
+/// Match conditions are validated again unless every webhook has the ones it had.
+fn match_conditions(new: &Value, old: &Value) -> MatchConditions {
+    let conditions = |config: &Value| -> Value {
+        let webhooks = config["webhooks"].items().iter();
+        webhooks
+            .map(|webhook| webhook["matchConditions"].clone())
+            .collect()
+    };
+    MatchConditions::of_update(&conditions(new), &conditions(old))
+}
+
+fn validate(config: &Value, conditions: MatchConditions) -> ErrorList {
     let mut errors = meta::validate_general(config, false, meta::subdomain);
     let mut seen = BTreeSet::new();
     for (i, webhook) in config["webhooks"].items().iter().enumerate() {
         let path = Path::new("webhooks").index(i);
-        validate_webhook(webhook, &path, &mut errors);
+        validate_webhook(webhook, conditions, &path, &mut errors);
         let versions = &webhook["admissionReviewVersions"];
         validate_versions(
             versions,
@@ -82,7 +94,12 @@ fn validate(config: &Value) -> ErrorList {
     errors
 }
 
-fn validate_webhook(webhook: &Value, path: &Path, errors: &mut ErrorList) {
+fn validate_webhook(
+    webhook: &Value,
+    conditions: MatchConditions,
+    path: &Path,
+    errors: &mut ErrorList,
+) {
     validate_name(webhook["name"].text(), &path.child("name"), errors);
     for (i, item) in webhook["rules"].items().iter().enumerate() {
         rule::validate(item, &path.child("rules").index(i), errors);
@@ -136,11 +153,14 @@ fn validate_webhook(webhook: &Value, path: &Path, errors: &mut ErrorList) {
         &path.child("clientConfig"),
         errors,
     );
-    rule::validate_match_conditions(
-        &webhook["matchConditions"],
-        &path.child("matchConditions"),
-        errors,
-    );
+    if conditions == MatchConditions::Check {
+        rule::validate_match_conditions(
+            &webhook["matchConditions"],
+            &AdmissionEnv::new().authorizer(),
+            &path.child("matchConditions"),
+            errors,
+        );
+    }
 }
 
 /// A domain with at least three segments.

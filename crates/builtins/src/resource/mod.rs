@@ -1,5 +1,8 @@
 //! The group `resource.k8s.io`: claims for devices.
 
+mod selector;
+
+use kubewright_machinery::field::Path;
 use serde_json::Value;
 
 use crate::{
@@ -9,6 +12,11 @@ use crate::{
 
 pub(crate) static CLAIM_RULES: KindRules = KindRules {
     default: |claim| claim.with("spec", default_claim_spec),
+    validate_create: |claim| {
+        let mut errors = general::validate_create(claim);
+        selector::validate_claim_spec(&claim["spec"], &Path::new("spec"), &mut errors);
+        errors
+    },
     prepare_create: general::drop_status,
     prepare_update: general::keep_status,
     prepare_status_update: general::keep_metadata_and_spec,
@@ -22,6 +30,12 @@ pub(crate) static CLAIM_TEMPLATE_RULES: KindRules = KindRules {
     default: |template| {
         template.with("spec", |spec| spec.with("spec", default_claim_spec));
     },
+    validate_create: |template| {
+        let mut errors = general::validate_create(template);
+        let path = Path::new("spec").child("spec");
+        selector::validate_claim_spec(&template["spec"]["spec"], &path, &mut errors);
+        errors
+    },
     returns_deleted_object: true,
     ..KindRules::GENERAL
 };
@@ -33,7 +47,19 @@ pub(crate) static SLICE_RULES: KindRules = KindRules {
     ..KindRules::GENERAL
 };
 
-pub(crate) static DEVICE_CLASS_RULES: KindRules = KindRules { ..SLICE_RULES };
+pub(crate) static DEVICE_CLASS_RULES: KindRules = KindRules {
+    validate_create: |class| {
+        let mut errors = general::validate_create(class);
+        selector::validate(&class["spec"], &Path::new("spec"), &mut errors);
+        errors
+    },
+    validate_update: |new, old| {
+        let mut errors = general::validate_update(new, old);
+        selector::validate(&new["spec"], &Path::new("spec"), &mut errors);
+        errors
+    },
+    ..SLICE_RULES
+};
 
 pub(crate) static TAINT_RULE_RULES: KindRules = KindRules {
     prepare_create: general::drop_status_and_start_generation,

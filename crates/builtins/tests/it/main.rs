@@ -2,6 +2,7 @@
 
 mod config;
 mod definitions;
+mod expressions;
 mod generations;
 mod networking;
 mod pods;

@@ -32,7 +32,7 @@ impl Checker<'_> {
             };
             let of = self.substitution.apply(&of, false);
             self.types.insert(id, of);
-            if let Some(function) = self.env.functions().get(op::OPT_SELECT) {
+            if let Some(function) = self.env.function(op::OPT_SELECT) {
                 let reference = Reference::Function(function.clone(), vec![0]);
                 self.references.insert(id, reference);
             }
@@ -43,7 +43,7 @@ impl Checker<'_> {
         }
         if target.is_none() {
             let name = function.strip_prefix('.').unwrap_or(function);
-            let Some(found) = self.env.functions().get(name).cloned() else {
+            let Some(found) = self.env.function(name).cloned() else {
                 let name = function.clone();
                 return self.undeclared(id, &name);
             };
@@ -56,7 +56,7 @@ impl Checker<'_> {
         if let Some(prefix) = prefix {
             let name = format!("{prefix}.{function}");
             let name = name.strip_prefix('.').unwrap_or(&name);
-            if let Some(found) = self.env.functions().get(name).cloned() {
+            if let Some(found) = self.env.function(name).cloned() {
                 *target = None;
                 *function = name.to_owned();
                 let args: Vec<ExprId> = args.iter().map(|arg| arg.id).collect();
@@ -69,7 +69,7 @@ impl Checker<'_> {
             ids.push(target.id);
         }
         ids.extend(args.iter().map(|arg| arg.id));
-        let Some(found) = self.env.functions().get(function).cloned() else {
+        let Some(found) = self.env.function(function).cloned() else {
             let name = function.clone();
             return self.undeclared(id, &name);
         };

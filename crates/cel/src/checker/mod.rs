@@ -16,8 +16,8 @@ mod validators;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::ast::{Ast, Comprehension, Entry, Expr, ExprId, ExprKind, Literal};
-use crate::env::Env;
+use crate::ast::{Ast, Comprehension, Entry, Expr, ExprId, ExprKind, FieldInit, Literal};
+use crate::env::{Env, JSON_PATCH};
 use crate::escape::is_reserved;
 use crate::functions::Function;
 use crate::source::{Issues, Location, Source};
@@ -154,9 +154,9 @@ impl Checker<'_> {
                 let of = self.map(entries);
                 self.types.insert(id, of);
             }
-            ExprKind::Struct { type_name } => {
+            ExprKind::Struct { type_name, fields } => {
                 let name = type_name.clone();
-                self.undeclared(id, &name);
+                self.message(id, &name, fields);
             }
             ExprKind::Comprehension(fold) => {
                 let of = self.comprehension(fold);
@@ -259,6 +259,9 @@ impl Checker<'_> {
     }
 
     fn object_field(&mut self, id: ExprId, object: &str, field: &str) -> Type {
+        if self.env.has_message(object) {
+            return patch_field(object, field);
+        }
         let Some(decl) = self.env.object(object).filter(|decl| decl.is_object()) else {
             let what = format!("unexpected failed resolution of '{object}'");
             self.report(id, what);
@@ -277,6 +280,27 @@ impl Checker<'_> {
                 Type::Error
             }
         }
+    }
+
+    fn message(&mut self, id: ExprId, name: &str, fields: &mut [FieldInit]) {
+        let absolute = name.strip_prefix('.').unwrap_or(name);
+        if !self.env.has_message(absolute) {
+            return self.undeclared(id, name);
+        }
+        for field in fields {
+            self.check(&mut field.value);
+            let wanted = patch_field(absolute, &field.name);
+            let found = self.unwrap_optional(field.value.id, field.optional);
+            if !self.substitution.assign(&wanted, &found) {
+                let found = self.substitution.apply(&found, true);
+                let what = format!(
+                    "expected type of field '{}' is '{wanted}' but provided type is '{found}'",
+                    field.name
+                );
+                self.report(field.id, what);
+            }
+        }
+        self.types.insert(id, Type::object(absolute));
     }
 
     fn list(&mut self, elements: &mut [Expr], optional: &[bool]) -> Type {
@@ -401,6 +425,17 @@ impl Checker<'_> {
         let offset = self.offsets.get(id as usize).copied().flatten();
         let location = offset.map_or(Location::NONE, |offset| self.source.location(offset));
         self.issues.report(location, what);
+    }
+}
+
+/// Returns the type of a field of the messages that patches are made of. `Object` has every field; a field that
+/// `JSONPatch` does not have is of a type without a name, as it is in Kubernetes.
+fn patch_field(message: &str, field: &str) -> Type {
+    match (message, field) {
+        (JSON_PATCH, "op" | "path" | "from") => Type::String,
+        (JSON_PATCH, "value") => Type::Dyn,
+        (JSON_PATCH, _) => Type::opaque(""),
+        _ => Type::Dyn,
     }
 }
 

@@ -200,8 +200,8 @@ pub(super) fn size(of: &Type) -> usize {
 
 fn is_equal_or_less_specific(a: &Type, b: &Type) -> bool {
     match (a, b) {
-        (Type::Dyn | Type::Param(_), _) => true,
-        (_, Type::Dyn | Type::Param(_)) => false,
+        (Type::Dyn | Type::Any | Type::Param(_), _) => true,
+        (_, Type::Dyn | Type::Any | Type::Param(_)) => false,
         (Type::Opaque(an, ap), Type::Opaque(bn, bp)) => {
             an == bn
                 && ap.len() == bp.len()

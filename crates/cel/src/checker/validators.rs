@@ -49,7 +49,7 @@ fn literal_arguments(checker: &Checker<'_>, root: &Expr, found: &mut Found) {
 }
 
 fn converts(checker: &Checker<'_>, function: &str, value: Value<'_>) -> bool {
-    let Some(function) = checker.env.functions().get(function) else {
+    let Some(function) = checker.env.function(function) else {
         return true;
     };
     let all: Vec<usize> = (0..function.overloads.len()).collect();
@@ -196,7 +196,7 @@ fn formats(checker: &Checker<'_>, root: &Expr, found: &mut Found) {
 fn refused(checker: &Checker<'_>, clause: Clause, arg: &Expr) -> Option<(ExprId, Type)> {
     let of = checker.type_of(arg.id);
     let fits = match (clause, &of) {
-        (_, Type::Dyn) => true,
+        (_, Type::Dyn | Type::Any) => true,
         (Clause::Decimal | Clause::Octal, Type::Int | Type::Uint) => true,
         (Clause::Fixed(_) | Clause::Scientific, Type::Double | Type::String) => true,
         (Clause::Binary, Type::Int | Type::Uint | Type::Bool) => true,

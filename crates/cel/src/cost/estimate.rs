@@ -346,7 +346,8 @@ impl<'c> Estimator<'c> {
             Step::Element => at.element().cloned(),
             Step::Key if at.is_map() => Some(DeclType::scalar(Type::String)),
             Step::Key | Step::Index => None,
-            Step::Field(name) => at.field(name).cloned(),
+            // The values of a map of attributes have the same size under every name.
+            Step::Field(name) => at.field(name).or_else(|| at.attribute()).cloned(),
         })
     }
 

@@ -9,14 +9,18 @@
 //! | `lists`, `sets` | the list libraries and sets |
 //! | `regex` | `matches`, `find`, `findAll` |
 //! | `optional` | `optional.of`, `value`, `or` |
+//! | `authorizer` | authorization checks of admission expressions |
+//! | `json_patch` | `jsonpatch.escapeKey`, which only mutations have |
 //! | `url`, `quantity`, `net` with `address`, `formats`, `semver` | the Kubernetes types |
 //!
 //! Each file has a `declare` that adds to a [`Registry`]; a library of a caller's own can do the same.
 
 pub(crate) mod address;
+pub(crate) mod authorizer;
 pub(crate) mod conversion;
 pub(crate) mod format;
 pub(crate) mod formats;
+pub(crate) mod json_patch;
 pub(crate) mod lists;
 pub(crate) mod net;
 pub(crate) mod operators;
@@ -88,9 +92,20 @@ pub(crate) fn kubernetes() -> &'static Registry {
             net::declare,
             formats::declare,
             semver::declare,
+            authorizer::declare,
         ] {
             declare(&mut registry);
         }
+        registry
+    })
+}
+
+/// The functions for JSON patches, which only mutations have.
+pub(crate) fn json_patch() -> &'static Registry {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    REGISTRY.get_or_init(|| {
+        let mut registry = Registry::default();
+        json_patch::declare(&mut registry);
         registry
     })
 }

@@ -1,7 +1,7 @@
 //! Signatures in a shorthand: `list(A) A` is a list of anything and one such thing.
 //!
-//! Single capital letters are type variables; `opt(T)` is an optional; `ip`, `cidr`, `url`, `quantity`, `semver` and
-//! `namedFormat` are the Kubernetes types.
+//! Single capital letters are type variables; `opt(T)` is an optional; `ip`, `cidr`, `url`, `quantity`, `semver`,
+//! `namedFormat`, `authorizer` and its checks are the Kubernetes types.
 
 use std::sync::Arc;
 
@@ -68,6 +68,11 @@ fn one(text: &str) -> (Type, &str) {
         "url" => Type::object("kubernetes.URL"),
         "quantity" => Type::object("kubernetes.Quantity"),
         "semver" => Type::object("kubernetes.Semver"),
+        "authorizer" => Type::object("kubernetes.authorization.Authorizer"),
+        "pathCheck" => Type::object("kubernetes.authorization.PathCheck"),
+        "groupCheck" => Type::object("kubernetes.authorization.GroupCheck"),
+        "resourceCheck" => Type::object("kubernetes.authorization.ResourceCheck"),
+        "decision" => Type::object("kubernetes.authorization.Decision"),
         "namedFormat" => Type::object("kubernetes.NamedFormat"),
         name if name.len() == 1 => Type::param(name),
         _ => Type::Dyn,

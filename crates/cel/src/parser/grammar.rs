@@ -4,7 +4,7 @@
 //! out of those that do: nesting of 250 levels fits a small stack even without optimisation. Every expression is kept
 //! with the number of operators, selections and calls nested in it, which is limited too.
 
-use crate::ast::{Ast, Entry, Expr, ExprId, ExprKind, Literal, operators as op};
+use crate::ast::{Ast, Entry, Expr, ExprId, ExprKind, FieldInit, Literal, operators as op};
 use crate::escape::is_reserved;
 use crate::source::{Issues, Location, Source};
 
@@ -35,6 +35,8 @@ pub(super) struct Parser<'s, 'i> {
     pub(super) issues: &'i mut Issues,
     /// Whether an error was reported and no token has been understood since.
     pub(super) recovering: bool,
+    /// Whether `cel.bind` is a macro.
+    pub(super) bindings: bool,
 }
 
 /// None after an error that parsing does not survive; it has been reported.
@@ -53,7 +55,14 @@ impl<'s, 'i> Parser<'s, 'i> {
             nodes: Nodes::new(),
             issues,
             recovering: false,
+            bindings: false,
         }
+    }
+
+    /// Makes `cel.bind` a macro.
+    pub(super) fn with_bindings(mut self, bindings: bool) -> Self {
+        self.bindings = bindings;
+        self
     }
 
     pub(super) fn parse(mut self) -> Option<Ast> {
@@ -304,9 +313,9 @@ impl<'s, 'i> Parser<'s, 'i> {
                 Some(())
             }
             Head::Message(id, type_name) => {
-                self.fields()?;
-                let kind = ExprKind::Struct { type_name };
-                self.done.push((Expr { id, kind }, 0));
+                let (fields, depth) = self.fields()?;
+                let kind = ExprKind::Struct { type_name, fields };
+                self.done.push((Expr { id, kind }, depth));
                 Some(())
             }
             Head::Reserved(offset, name, called) => {
@@ -366,23 +375,38 @@ impl<'s, 'i> Parser<'s, 'i> {
         (self.peek_at(length).kind == TokenKind::LeftBrace).then_some(length)
     }
 
-    /// The fields of a message, which are parsed and dropped: no message can be made.
-    fn fields(&mut self) -> Rule {
+    /// Parses the fields of a message; returns them and how much is nested in them.
+    fn fields(&mut self) -> Option<(Vec<FieldInit>, usize)> {
+        let (mut fields, mut deepest) = (Vec::new(), 0);
         self.closers.push(TokenKind::RightBrace);
         while self.peek().kind != TokenKind::RightBrace {
-            self.skip(TokenKind::Question);
-            if !self.expect(TokenKind::Ident) || !self.expect(TokenKind::Colon) {
+            let optional = self.skip(TokenKind::Question);
+            let name = self.peek();
+            if !self.expect(TokenKind::Ident) {
                 break;
             }
+            let colon = self.peek();
+            if !self.expect(TokenKind::Colon) {
+                break;
+            }
+            let id = self.nodes.id(colon.offset);
             self.expr()?;
-            self.done.pop();
+            if let Some((value, depth)) = self.done.pop() {
+                deepest = deepest.max(depth);
+                fields.push(FieldInit {
+                    id,
+                    name: name.text.to_owned(),
+                    value,
+                    optional,
+                });
+            }
             if !self.skip(TokenKind::Comma) {
                 break;
             }
         }
         self.closers.pop();
         self.expect(TokenKind::RightBrace);
-        Some(())
+        Some((fields, deepest))
     }
 
     fn list(&mut self) -> Rule {

@@ -6,6 +6,7 @@
 //! | `all`, `exists`, `exists_one`, `map`, `filter` | a fold with one variable |
 //! | `all`, `exists`, `existsOne` with two variables, `transformList`, `transformMap`, `transformMapEntry` | a fold with two variables |
 //! | `optMap`, `optFlatMap` | a condition on `hasValue()` around a binding |
+//! | `cel.bind`, in environments that have it | a binding |
 //! | `sortBy` | a binding around a fold that makes the keys |
 //!
 //! Nodes made here stand where the call's parenthesis stands.
@@ -30,7 +31,12 @@ pub(super) fn call(
     target: Option<Expr>,
     args: Vec<Expr>,
 ) -> Expr {
-    let Some(expander) = find(&function, target.is_some(), args.len()) else {
+    let binds = parser.bindings && is_bind(&function, target.as_ref(), args.len());
+    let expander = match binds {
+        true => Some(bind as Expander),
+        false => find(&function, target.is_some(), args.len()),
+    };
+    let Some(expander) = expander else {
         let target = target.map(Box::new);
         let kind = ExprKind::Call {
             target,
@@ -350,6 +356,26 @@ fn opt_map(
     };
     let no = factory.call("optional.none", Vec::new());
     Ok(factory.call(op::CONDITIONAL, vec![present, yes, no]))
+}
+
+fn is_bind(function: &str, target: Option<&Expr>, args: usize) -> bool {
+    let namespace = target.map(|target| &target.kind);
+    function == "bind"
+        && args == 3
+        && matches!(namespace, Some(ExprKind::Ident(name)) if name == "cel")
+}
+
+fn bind(factory: &mut Factory<'_>, _: Option<Expr>, mut args: Vec<Expr>) -> Expanded {
+    let body = args.pop().ok_or_else(lost)?;
+    let value = args.pop().ok_or_else(lost)?;
+    let variable = only(args)?;
+    let ExprKind::Ident(name) = &variable.kind else {
+        let what = "cel.bind() variable names must be simple identifiers";
+        return Err((variable.id, what.into()));
+    };
+    let range = factory.list(Vec::new());
+    let step = factory.ident(name);
+    Ok(factory.bind(range, name, value, step, body))
 }
 
 fn sort_by(factory: &mut Factory<'_>, target: Option<Expr>, args: Vec<Expr>) -> Expanded {

@@ -22,8 +22,8 @@ const MAX_CHARACTERS: usize = 100_000;
 /// The deepest tree that is handed on, macros expanded. Everything after the parser recurses over the tree.
 const MAX_TREE_DEPTH: usize = 1_000;
 
-/// Parses an expression and expands its macros.
-pub(crate) fn parse(source: &Source) -> Result<Ast, Issues> {
+/// Parses an expression and expands its macros, `cel.bind` among them if `bindings`.
+pub(crate) fn parse(source: &Source, bindings: bool) -> Result<Ast, Issues> {
     let mut issues = Issues::new(source);
     let size = source.text().chars().count();
     if size > MAX_CHARACTERS {
@@ -34,7 +34,9 @@ pub(crate) fn parse(source: &Source) -> Result<Ast, Issues> {
         return Err(issues);
     }
     let tokens = lexer::tokens(source, &mut issues);
-    let parsed = Parser::new(source, tokens, &mut issues).parse();
+    let parsed = Parser::new(source, tokens, &mut issues)
+        .with_bindings(bindings)
+        .parse();
     match parsed {
         Some(ast) if issues.is_empty() => {
             if nodes::deeper_than(&ast.root, MAX_TREE_DEPTH) {

@@ -1,6 +1,6 @@
 //! Numbered nodes and where they stand.
 
-use crate::ast::{Comprehension, Entry, Expr, ExprId, ExprKind, Literal};
+use crate::ast::{Comprehension, Entry, Expr, ExprId, ExprKind, FieldInit, Literal};
 
 /// The most nodes of a tree. Macros that copy what they stand on double it each time.
 const MAX_NODES: usize = 400_000;
@@ -66,10 +66,19 @@ impl Nodes {
             return Expr { id, kind };
         }
         let kind = match &expr.kind {
-            ExprKind::Unspecified
-            | ExprKind::Literal(_)
-            | ExprKind::Ident(_)
-            | ExprKind::Struct { .. } => expr.kind.clone(),
+            ExprKind::Unspecified | ExprKind::Literal(_) | ExprKind::Ident(_) => expr.kind.clone(),
+            ExprKind::Struct { type_name, fields } => ExprKind::Struct {
+                type_name: type_name.clone(),
+                fields: fields
+                    .iter()
+                    .map(|field| FieldInit {
+                        id: self.id(macro_offset),
+                        name: field.name.clone(),
+                        value: self.copy(&field.value, macro_offset),
+                        optional: field.optional,
+                    })
+                    .collect(),
+            },
             ExprKind::Select {
                 operand,
                 field,
@@ -141,10 +150,8 @@ pub(super) fn deeper_than(expr: &Expr, limit: usize) -> bool {
         return true;
     };
     match &expr.kind {
-        ExprKind::Unspecified
-        | ExprKind::Literal(_)
-        | ExprKind::Ident(_)
-        | ExprKind::Struct { .. } => false,
+        ExprKind::Unspecified | ExprKind::Literal(_) | ExprKind::Ident(_) => false,
+        ExprKind::Struct { fields, .. } => fields.iter().any(|f| deeper_than(&f.value, limit)),
         ExprKind::Select { operand, .. } => deeper_than(operand, limit),
         ExprKind::Call { target, args, .. } => {
             target.as_ref().is_some_and(|t| deeper_than(t, limit))

@@ -75,7 +75,7 @@ impl<'c> Planner<'c> {
     fn finish(&mut self, expr: &Expr) -> Planned {
         let node = match &expr.kind {
             ExprKind::Unspecified => return Err("unsupported expr".into()),
-            ExprKind::Struct { type_name } => return Err(format!("unknown type: {type_name}")),
+            ExprKind::Struct { type_name, .. } => return Err(format!("unknown type: {type_name}")),
             ExprKind::Literal(literal) => Node::Constant(literal_value(literal)),
             ExprKind::Ident(name) => self.ident(expr, name),
             ExprKind::Select {

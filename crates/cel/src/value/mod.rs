@@ -214,7 +214,7 @@ impl<'a> Value<'a> {
     /// Whether the value can be an argument of type `wanted`. Of lists and maps, the first element speaks for all.
     pub(crate) fn is_assignable_to(&self, wanted: &Type) -> bool {
         match (wanted, self) {
-            (Type::Dyn | Type::Param(_), _) => true,
+            (Type::Dyn | Type::Any | Type::Param(_), _) => true,
             (Type::List(element), Self::List(list)) => match list.get(0) {
                 Some(Ok(first)) => first.is_assignable_to(element),
                 Some(Err(_)) => false,
