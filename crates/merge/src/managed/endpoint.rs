@@ -2,6 +2,7 @@
 
 use crate::fieldset::Filter;
 use crate::schema::Schema;
+use crate::typed::{self, Duplicates};
 use serde_json::Value;
 
 /// Where an object is written.
@@ -17,6 +18,23 @@ pub struct Endpoint<'a, S> {
     pub subresource: &'a str,
     /// The other versions, and what may be owned through this endpoint.
     pub versions: &'a dyn Versions<S>,
+}
+
+impl<S: Schema> Endpoint<'_, S> {
+    /// Converts an object to another version and checks that it fits the schema of that version: defaults that one
+    /// version fills in need not be declared in another.
+    pub(super) fn convert(
+        &self,
+        object: &Value,
+        api_version: &str,
+    ) -> Result<Converted<S>, ConvertError> {
+        let converted = self.versions.convert(object, api_version)?;
+        if !converted.schema.is_enforced() {
+            typed::validate(converted.schema, &converted.object, Duplicates::Allowed)
+                .map_err(|e| ConvertError::Failed(e.to_string()))?;
+        }
+        Ok(converted)
+    }
 }
 
 /// An object in another version.

@@ -74,7 +74,7 @@ pub(super) fn reconcile<S: Schema>(
             Some(endpoint.schema)
         } else {
             *schemas.entry(entry.api_version.clone()).or_insert_with(|| {
-                match endpoint.versions.convert(live, &entry.api_version) {
+                match endpoint.convert(live, &entry.api_version) {
                     Ok(converted) => Some(converted.schema),
                     Err(ConvertError::NoSuchVersion) => None,
                     Err(ConvertError::Failed(why)) => {
@@ -170,19 +170,20 @@ impl<S: Schema> Changes<'_, S> {
     }
 
     fn compare_at(&self, api_version: &str) -> Result<Option<Comparison>, String> {
-        let versions = self.endpoint.versions;
-        let old = match versions.convert(self.old, api_version) {
+        let old = match self.endpoint.convert(self.old, api_version) {
             Ok(converted) => converted,
             Err(ConvertError::NoSuchVersion) => return Ok(None),
             Err(e) => return Err(format!("failed to convert old object: {e}")),
         };
-        let new = match versions.convert(self.new, api_version) {
+        let new = match self.endpoint.convert(self.new, api_version) {
             Ok(converted) => converted,
             Err(ConvertError::NoSuchVersion) => return Ok(None),
             Err(e) => return Err(format!("failed to convert new object: {e}")),
         };
         let comparison = typed::compare(new.schema, &old.object, &new.object)
             .map_err(|e| format!("failed to compare objects: {e}"))?;
-        Ok(Some(comparison.filtered(versions.filter(api_version))))
+        Ok(Some(
+            comparison.filtered(self.endpoint.versions.filter(api_version)),
+        ))
     }
 }

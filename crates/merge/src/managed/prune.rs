@@ -149,7 +149,7 @@ impl<S: Schema> Versioned<S> {
         if self.api_version == api_version {
             return Ok(Cow::Borrowed(self));
         }
-        let converted = endpoint.versions.convert(&self.object, api_version)?;
+        let converted = endpoint.convert(&self.object, api_version)?;
         Ok(Cow::Owned(Versioned {
             object: converted.object,
             schema: converted.schema,

@@ -164,3 +164,39 @@ async fn columns_end_where_a_path_cannot_be_read() {
         .collect();
     assert_eq!(names, ["Name", "A"]);
 }
+
+#[tokio::test]
+async fn a_default_that_the_version_of_another_manager_does_not_declare_fails_an_apply() {
+    let list = |item: Value| {
+        let items = json!({"type": "object", "properties": item});
+        spec(json!({"x": {"type": "string"}, "l": {"type": "array", "items": items}}))
+    };
+    let text = json!({"type": "string"});
+    let defaulted = json!({"type": "string", "default": "d"});
+    let (_cluster, http) = cluster(definition(json!([
+        version("v1", false, list(json!({"a": text}))),
+        version("v2", true, list(json!({"a": text, "b": defaulted}))),
+    ])))
+    .await;
+    let apply_v2 = async |manager: &str, spec: Value| {
+        let mut body = widget("a", spec);
+        body["apiVersion"] = json!("example.com/v2");
+        let path = format!("{V2}/a?fieldManager={manager}");
+        http.send(Method::PATCH, &path, APPLY, body.to_string())
+            .await
+    };
+    apply(&http, "a", json!({"x": "1"})).await.ok();
+    apply_v2("z", json!({"l": [{"a": "1", "b": "2"}]}))
+        .await
+        .refused_with(
+            500,
+            "failed to convert new object: .spec.l[0].b: field not declared in schema",
+        );
+    let applied = apply_v2("z", json!({"l": [{"a": "1"}]})).await.ok();
+    assert_eq!(applied["spec"]["l"], json!([{"a": "1", "b": "d"}]));
+    apply_v2("z", json!({"l": [{"a": "1"}]}))
+        .await
+        .refused_with(500, ".spec.l[0].b: field not declared in schema");
+    // Through the version without the field, the object has none.
+    apply(&http, "a", json!({"x": "2"})).await.ok();
+}
