@@ -10,12 +10,9 @@
 //! | [`version`] | the order of API versions, stable before beta before alpha |
 //! | [`scheme`] | which Rust type stands for which kind |
 //! | [`rest_mapper`] | from kinds to resources and back |
-//! | [`meta`] | the metadata of an object, read and written in place |
-//! | [`owner`], [`condition`] | owner references and status conditions |
 //! | [`generate_name`](mod@generate_name) | names from `generateName` |
 //! | [`labels`], [`fields`] | label and field selectors |
 //! | [`quantity`] | `500m`, `1536Mi` |
-//! | [`intstr`] | a number or a percentage |
 //! | [`time`] | points in time, durations and ages |
 //! | [`calendar`] | dates from days and back |
 //! | [`json`] | reading and writing decoded objects, with Go's zero values |
@@ -28,12 +25,12 @@
 //! # Selecting
 //!
 //! ```
-//! use kubewright_machinery::{labels::LabelSelector, meta};
+//! use kubewright_machinery::labels::LabelSelector;
 //! use serde_json::json;
 //!
 //! let pod = json!({"metadata": {"name": "web-1", "labels": {"app": "web", "tier": "front"}}});
 //! let selector = LabelSelector::parse("tier in (front, back),!canary")?;
-//! assert!(selector.matches(|key| meta::label(&pod, key)));
+//! assert!(selector.matches(|key| pod["metadata"]["labels"][key].as_str()));
 //! assert_eq!(selector.to_string(), "!canary,tier in (back,front)");
 //! # Ok::<(), kubewright_machinery::labels::SelectorError>(())
 //! ```
@@ -75,18 +72,14 @@
 //! ```
 
 pub mod calendar;
-pub mod condition;
 pub mod field;
 pub mod fields;
 pub mod generate_name;
 pub mod go;
 pub mod gvk;
-pub mod intstr;
 pub mod json;
 pub mod labels;
 pub mod limits;
-pub mod meta;
-pub mod owner;
 pub mod quantity;
 pub mod rest_mapper;
 pub mod scheme;

@@ -124,13 +124,9 @@ impl FieldManager {
                 let part = |key: &str| patch["metadata"][key].as_str().unwrap_or_default();
                 let (namespace, name) = (part("namespace"), part("name"));
                 let (version, kind) = (&self.api_version, &self.kind.kind);
-                Err(Status::failure(
-                    500,
-                    "",
-                    format!(
-                        "failed to convert new object ({namespace}/{name}; {version}, Kind={kind}) to proper version: {text}"
-                    ),
-                ))
+                Err(status::unknown(format!(
+                    "failed to convert new object ({namespace}/{name}; {version}, Kind={kind}) to proper version: {text}"
+                )))
             }
         }
     }
@@ -204,14 +200,14 @@ impl<'a> Versions<TypeSchema<'a>> for Other<'a> {
 fn refusal(error: ApplyError) -> Status {
     match error {
         ApplyError::Conflicts(conflicts) => {
-            let mut refusal = Status::failure(409, "Conflict", conflicts.to_string())
-                .with_details(Default::default());
-            for cause in conflicts.causes() {
-                refusal = refusal.with_cause("FieldManagerConflict", cause.message, &cause.field);
-            }
-            refusal
+            let causes = conflicts.causes().into_iter().map(|cause| status::Cause {
+                reason: "FieldManagerConflict".to_owned(),
+                message: cause.message,
+                field: cause.field,
+            });
+            status::apply_conflict(conflicts.to_string(), causes.collect())
         }
         ApplyError::BadRequest(text) => status::bad_request(text),
-        ApplyError::Internal(text) => Status::failure(500, "", text),
+        ApplyError::Internal(text) => status::unknown(text),
     }
 }

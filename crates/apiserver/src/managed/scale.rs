@@ -1,6 +1,6 @@
 //! Who manages the replicas, seen on a scale: the owners of the parent's `spec.replicas`, and nobody else.
 
-use kubewright_machinery::Status;
+use kubewright_machinery::{Status, status};
 use kubewright_merge::{
     fieldset::{FieldSet, PathElement},
     managed::{Entry, ManagedFields},
@@ -144,5 +144,5 @@ impl ScaleOwners {
 
 /// The managers that an object names. Such as cannot be read fail the request.
 fn managers(entries: &Value) -> Result<ManagedFields, Status> {
-    ManagedFields::decode(entries).map_err(|e| Status::failure(500, "", e.to_string()))
+    ManagedFields::decode(entries).map_err(|e| status::unknown(e.to_string()))
 }

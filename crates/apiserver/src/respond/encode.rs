@@ -74,7 +74,7 @@ fn encode_value(accepted: &Accepted, value: &Value) -> Result<Vec<u8>, Status> {
         Media::Json => serde_json::to_vec(value).map_err(status::internal),
         Media::Yaml => to_yaml(value)
             .map(String::into_bytes)
-            .map_err(|e| Status::failure(500, "", e.to_string())),
+            .map_err(|e| status::unknown(e.to_string())),
         Media::Protobuf => encode_protobuf(value),
     }
 }

@@ -1,7 +1,7 @@
 //! Content negotiation: the `Accept` header against what an endpoint offers.
 
 use http::HeaderMap;
-use kubewright_machinery::Status;
+use kubewright_machinery::{Status, status};
 
 use crate::request::query::Query;
 
@@ -151,27 +151,18 @@ pub fn body_media(headers: &HeaderMap, supported: &'static [Media]) -> Result<Me
     if name.is_empty() {
         return Ok(supported[0]);
     }
-    Media::from_name(&name).filter(|m| supported.contains(m)).ok_or_else(|| {
-        let names: Vec<&str> = supported.iter().map(|m| m.name()).collect();
-        Status::failure(
-            415,
-            "UnsupportedMediaType",
-            format!(
-                "the body of the request was in an unknown format - accepted media types include: {}",
-                names.join(", ")
-            ),
-        )
-    })
+    Media::from_name(&name)
+        .filter(|m| supported.contains(m))
+        .ok_or_else(|| {
+            let names: Vec<&str> = supported.iter().map(|m| m.name()).collect();
+            status::unsupported_media_type(&names)
+        })
 }
 
 fn not_acceptable(offer: &Offer, known: bool) -> Status {
     let names: Vec<&str> = offer.media.iter().map(|m| m.name()).collect();
     if known {
-        let text = format!(
-            "only the following media types are accepted: {}",
-            names.join(", ")
-        );
-        return Status::failure(406, "NotAcceptable", text);
+        return status::not_acceptable(&names);
     }
     let streams = offer
         .media

@@ -143,7 +143,7 @@ impl Applied<'_> {
         let text = format!(
             "failed to convert new object ({named}; {kind}) to proper version: unable to convert unstructured object to {kind}: {problem}"
         );
-        Status::failure(500, "", text)
+        status::unknown(text)
     }
 
     /// A configuration that names a uid cannot make the object that has it.

@@ -179,7 +179,7 @@ impl Patch {
                 let mut object = patched.map_err(|e| match e {
                     strategic::Error::BadRequest(text) => status::bad_request(text),
                     strategic::Error::Unprocessable(_) => rejected(),
-                    e => Status::failure(500, "", e.to_string()),
+                    e => status::unknown(e.to_string()),
                 })?;
                 // The patch is of the type, which is none of its business.
                 for key in ["kind", "apiVersion"] {

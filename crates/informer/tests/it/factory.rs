@@ -32,7 +32,7 @@ async fn report_of(strike: Strike) -> (String, usize) {
 fn refused(code: u16, reason: &str, message: &str) -> Status {
     let mut refusal = status::internal("");
     refusal.code = code;
-    reason.clone_into(&mut refusal.reason);
+    refusal.reason = reason.into();
     message.clone_into(&mut refusal.message);
     refusal
 }

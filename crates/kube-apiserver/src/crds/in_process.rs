@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
-use kubewright_machinery::Status;
+use kubewright_machinery::{Status, status};
 use parking_lot::RwLock;
 use serde_json::Value;
 
@@ -63,6 +63,6 @@ impl Conversion for Chosen {
             .collect::<Result<Vec<Value>, String>>()
             .map_err(|why| webhook::failed(&objects, &why))
             .and_then(|converted| webhook::checked(&objects, converted, api_version));
-        checked.map_err(|text| Status::failure(500, "", text))
+        checked.map_err(|text| status::unknown(text))
     }
 }

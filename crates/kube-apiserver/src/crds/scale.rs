@@ -63,7 +63,7 @@ impl Scale {
 }
 
 fn failure(text: String) -> Status {
-    Status::failure(500, "", text)
+    status::unknown(text)
 }
 
 impl Scalable for Scale {

@@ -9,7 +9,7 @@ mod reply;
 
 use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use kubewright_machinery::{Status, gvk::GroupVersion};
+use kubewright_machinery::{Status, gvk::GroupVersion, status};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde_json::{Value, json};
 
@@ -94,7 +94,7 @@ impl Webhook {
 impl Conversion for Webhook {
     async fn convert(&self, objects: Vec<Value>, api_version: &str) -> Result<Vec<Value>, Status> {
         let converted = self.convert_all(&objects, api_version).await;
-        converted.map_err(|text| Status::failure(500, "", text))
+        converted.map_err(|text| status::unknown(text))
     }
 }
 

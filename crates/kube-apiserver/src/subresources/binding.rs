@@ -98,7 +98,7 @@ async fn bind(
     let errors = binding::validate(binding);
     if !errors.is_empty() {
         // Not told as an invalid object, but as a failure.
-        return Err(Status::failure(500, "", field::aggregate(&errors)));
+        return Err(status::unknown(field::aggregate(&errors)));
     }
     let now = rfc3339(pods.clock().now());
     let resource = GroupResource::new("", "pods/binding");

@@ -1,15 +1,14 @@
-//! The single fields of an object's metadata.
+//! Checks single fields of an object's metadata.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::names;
+use super::{names, owner::OwnerReference};
 use crate::{
     field::{self, ErrorList, Path},
     go,
     gvk::{GroupVersion, GroupVersionKind},
-    owner::OwnerReference,
 };
 
 /// The most bytes that all annotations together may take.

@@ -1,10 +1,10 @@
 //! The rules that all objects share: names, metadata and label selectors.
 //!
-//! | module | what it holds |
+//! | module | what it checks |
 //! |---|---|
-//! | [`names`] | formats of single strings, as sentences that say what is wrong |
-//! | [`meta`] | an object's metadata, when it is created and when it is updated |
-//! | [`metadata_fields`] | the single fields of metadata: labels, annotations, owners, finalizers, managed fields |
+//! | [`names`] | the formats of names, labels and paths |
+//! | [`meta`] | an object's metadata, on create and on update |
+//! | [`metadata_fields`] | single fields of metadata: labels, annotations, owners, finalizers, managed fields |
 //! | [`label_selector`] | label selectors within specs |
 //!
 //! All of it works on JSON values that have the right types already; a value of a wrong type counts as not set.
@@ -14,6 +14,7 @@ pub mod label_selector;
 pub mod meta;
 pub mod metadata_fields;
 pub mod names;
+mod owner;
 #[cfg(test)]
 mod tests;
 

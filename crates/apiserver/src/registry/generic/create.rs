@@ -1,7 +1,10 @@
 //! `create`.
 
 use async_trait::async_trait;
-use kubewright_machinery::{Status, status};
+use kubewright_machinery::{
+    Status,
+    status::{self, Reason},
+};
 use kubewright_store::WriteError;
 use serde_json::Value;
 
@@ -32,7 +35,7 @@ impl Create for Generic {
             text(&object, "name").is_empty() && !text(&object, "generateName").is_empty();
         for _ in 1..if generated { NAME_ATTEMPTS } else { 1 } {
             match self.create_once(cx, object.clone(), options).await {
-                Err(e) if e.reason == "AlreadyExists" => {}
+                Err(e) if e.reason == Reason::AlreadyExists => {}
                 other => return other,
             }
         }
@@ -75,9 +78,7 @@ impl Generic {
     ) -> Result<Object, Status> {
         let name = text(&object, "name").to_owned();
         if !text(&object, "resourceVersion").is_empty() {
-            return Err(Status::failure(
-                500,
-                "",
+            return Err(status::unknown(
                 "resourceVersion should not be set on objects to be created",
             ));
         }
@@ -105,14 +106,10 @@ impl Generic {
 
     /// The name is taken, perhaps by an object that is on its way out.
     fn taken(&self, name: &str, existing: &kubewright_store::Entry, generated: bool) -> Status {
-        let mut error = status::already_exists(&self.resource, name);
-        if generated {
-            error.message = format!(
-                "{} \"{name}\" already exists, the server was not able to generate a unique name for the object",
-                self.resource
-            );
-            error = error.retry_after(1);
-        }
+        let mut error = match generated {
+            true => status::generate_name_conflict(&self.resource, name),
+            false => status::already_exists(&self.resource, name),
+        };
         let existing: Value = serde_json::from_slice(&existing.bytes).unwrap_or_default();
         if is_deleting(&existing) {
             error.message = format!("object is being deleted: {}", error.message);

@@ -25,8 +25,8 @@ impl Get for Generic {
         name: &str,
         options: &GetOptions,
     ) -> Result<Object, Status> {
-        let wanted = parse_revision(&options.resource_version)
-            .map_err(|text| Status::failure(500, "", text))?;
+        let wanted =
+            parse_revision(&options.resource_version).map_err(|text| status::unknown(text))?;
         if let Some(wanted) = wanted {
             self.wait_until(wanted).await?;
         }

@@ -6,7 +6,7 @@ use kubewright_machinery::{
     field::{self, Path},
     go,
     gvk::GroupKind,
-    status,
+    status::{self, Reason},
 };
 use kubewright_store::{Entry, Revision, WriteError};
 use serde_json::Value;
@@ -104,7 +104,7 @@ impl Generic {
                     created: true,
                 }))
             }
-            Err(e) if e.reason == "AlreadyExists" => Ok(Outcome::Retry),
+            Err(e) if e.reason == Reason::AlreadyExists => Ok(Outcome::Retry),
             Err(e) => Err(e),
         }
     }
@@ -241,14 +241,10 @@ impl Generic {
         match given.parse::<u64>() {
             Ok(given) if given == current.0 => Ok(()),
             Ok(_) => Err(status::conflict(&self.resource, name, MODIFIED)),
-            Err(_) => Err(Status::failure(
-                500,
-                "",
-                format!(
-                    "strconv.ParseUint: parsing {}: invalid syntax",
-                    go::quote(given)
-                ),
-            )),
+            Err(_) => Err(status::unknown(format!(
+                "strconv.ParseUint: parsing {}: invalid syntax",
+                go::quote(given)
+            ))),
         }
     }
 }

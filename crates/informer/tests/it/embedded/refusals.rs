@@ -11,7 +11,7 @@ fn expired() -> Status {
 fn refusal(code: u16, reason: &str) -> Status {
     let mut refusal = status::internal("not now");
     refusal.code = code;
-    reason.clone_into(&mut refusal.reason);
+    refusal.reason = reason.into();
     refusal
 }
 
@@ -19,7 +19,7 @@ fn refusal(code: u16, reason: &str) -> Status {
 async fn survives_refusals(status: Status) {
     let refuse = || std::iter::repeat_n(Strike::Refuse(status.clone()), 4);
     survives(
-        &status.reason,
+        status.reason.as_str(),
         |wire| {
             wire.strike_lists(refuse());
             wire.strike_watches(refuse());
@@ -126,7 +126,7 @@ async fn an_error_event_inside_a_200() {
         status::unauthorized(),
     ] {
         survives(
-            &status.reason,
+            status.reason.as_str(),
             |_| {},
             |wire| {
                 let error = |after| Strike::ErrorEvent(after, status.clone());

@@ -1,11 +1,23 @@
-//! The `Status` object, and a constructor for every error the API server answers with.
+//! The `Status` object, and a constructor for every error that the API server returns.
 //!
-//! Messages, reasons, codes and details are those of kube-apiserver; tools read them. A [`Status`] is an error type:
-//! handlers return `Result<_, Status>` and the door encodes it.
+//! Messages, reasons, codes and details are those of kube-apiserver, because tools read them. A [`Status`] is an error
+//! type: handlers return `Result<_, Status>`, and the server encodes it.
+//!
+//! ```
+//! use kubewright_machinery::{gvk::GroupResource, status::{self, Reason}};
+//!
+//! let gone = status::not_found(&GroupResource::new("apps", "deployments"), "web");
+//! assert_eq!((gone.code, &gone.reason), (404, &Reason::NotFound));
+//! assert_eq!(gone.message, r#"deployments.apps "web" not found"#);
+//! ```
+
+mod reason;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+pub use reason::Reason;
 
 use crate::{
     field::{self, FieldError},
@@ -13,7 +25,7 @@ use crate::{
     gvk::{GroupKind, GroupResource},
 };
 
-/// The answer of the API server where there is no object to answer with, above all every error.
+/// The response of the API server where there is no object to return: every error, and the success of some deletes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
@@ -21,19 +33,19 @@ pub struct Status {
     pub kind: String,
     /// Always `v1`.
     pub api_version: String,
-    /// Always empty, except that an expired list says how to go on.
+    /// Empty, except for the continue token of an expired list.
     #[serde(default)]
     pub metadata: StatusMeta,
     /// `Success` or `Failure`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub status: String,
-    /// What happened, for people.
+    /// A description of the failure for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// What happened, for programs.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub reason: String,
-    /// To what it happened, and the causes.
+    /// The reason of the failure for programs.
+    #[serde(default, skip_serializing_if = "Reason::is_unknown")]
+    pub reason: Reason,
+    /// The object concerned, and the causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Box<Details>>,
     /// The HTTP status code.
@@ -45,12 +57,12 @@ pub struct Status {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusMeta {
-    /// With 410 on a chunked list: a token to go on with, at the newest state.
+    /// With 410 on a chunked list: a token that continues the list at the newest state.
     #[serde(default, rename = "continue", skip_serializing_if = "String::is_empty")]
     pub continue_: String,
 }
 
-/// To what it happened.
+/// The object that a [`Status`] is about, and the causes of the failure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Details {
@@ -66,10 +78,10 @@ pub struct Details {
     /// The object's uid.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uid: String,
-    /// Each single cause.
+    /// The causes of the failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Cause>,
-    /// When to try again.
+    /// The seconds after which to retry; 0 if none are given.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retry_after_seconds: u16,
 }
@@ -77,10 +89,10 @@ pub struct Details {
 /// One cause of a failure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cause {
-    /// `FieldValueInvalid`
+    /// The reason for programs: `FieldValueInvalid`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// For people.
+    /// A description for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// The field: `spec.replicas`.
@@ -101,8 +113,8 @@ impl fmt::Display for Status {
 impl std::error::Error for Status {}
 
 impl Status {
-    /// A failure with a code, a reason and a message.
-    pub fn failure(code: u16, reason: &str, message: impl Into<String>) -> Self {
+    /// Creates a failure.
+    pub fn failure(code: u16, reason: impl Into<Reason>, message: impl Into<String>) -> Self {
         Self {
             kind: "Status".into(),
             api_version: "v1".into(),
@@ -115,7 +127,7 @@ impl Status {
         }
     }
 
-    /// Success, with the details of what it was done to. The code stays unset, as the real server leaves it.
+    /// Creates a success with the details of the object. The code stays unset, as kube-apiserver leaves it.
     pub fn success(details: Details) -> Self {
         Self {
             kind: "Status".into(),
@@ -123,20 +135,20 @@ impl Status {
             metadata: StatusMeta::default(),
             status: "Success".into(),
             message: String::new(),
-            reason: String::new(),
+            reason: Reason::Unknown,
             details: Some(Box::new(details)),
             code: 0,
         }
     }
 
-    /// With details.
+    /// Sets the details.
     #[must_use]
     pub fn with_details(mut self, details: Details) -> Self {
         self.details = Some(Box::new(details));
         self
     }
 
-    /// With one more cause.
+    /// Adds a cause.
     #[must_use]
     pub fn with_cause(mut self, reason: &str, message: impl Into<String>, field: &str) -> Self {
         self.details.get_or_insert_default().causes.push(Cause {
@@ -147,14 +159,14 @@ impl Status {
         self
     }
 
-    /// With a time after which to try again, which the door also sends as `Retry-After`.
+    /// Sets the seconds after which to retry, which the server also sends as `Retry-After`.
     #[must_use]
     pub fn retry_after(mut self, seconds: u16) -> Self {
         self.details.get_or_insert_default().retry_after_seconds = seconds;
         self
     }
 
-    /// Encoded as JSON.
+    /// Encodes the status as JSON.
     pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a Status is plain data")
     }
@@ -169,17 +181,17 @@ fn of(resource: &GroupResource, name: &str) -> Details {
     }
 }
 
-/// 400: the request makes no sense.
+/// Creates a 400: the request makes no sense.
 pub fn bad_request(message: impl Into<String>) -> Status {
-    Status::failure(400, "BadRequest", message)
+    Status::failure(400, Reason::BadRequest, message)
 }
 
-/// 401: nobody we know.
+/// Creates a 401: the client is not authenticated.
 pub fn unauthorized() -> Status {
-    Status::failure(401, "Unauthorized", "Unauthorized")
+    Status::failure(401, Reason::Unauthorized, "Unauthorized")
 }
 
-/// 403: not to this one. `cause` completes the sentence.
+/// Creates a 403: the client may not do this. `cause` completes the sentence.
 pub fn forbidden(resource: &GroupResource, name: &str, cause: impl fmt::Display) -> Status {
     let message = if resource.group.is_empty() && resource.resource.is_empty() {
         format!("forbidden: {cause}")
@@ -188,34 +200,34 @@ pub fn forbidden(resource: &GroupResource, name: &str, cause: impl fmt::Display)
     } else {
         format!("{resource} {} is forbidden: {cause}", go::quote(name))
     };
-    Status::failure(403, "Forbidden", message).with_details(of(resource, name))
+    Status::failure(403, Reason::Forbidden, message).with_details(of(resource, name))
 }
 
-/// 404: no such object.
+/// Creates a 404 for an object.
 pub fn not_found(resource: &GroupResource, name: &str) -> Status {
     Status::failure(
         404,
-        "NotFound",
+        Reason::NotFound,
         format!("{resource} {} not found", go::quote(name)),
     )
     .with_details(of(resource, name))
 }
 
-/// 404: no such resource, at a path that looks like one.
+/// Creates a 404 for a resource, at a path that looks like one.
 pub fn resource_not_found() -> Status {
     Status::failure(
         404,
-        "NotFound",
+        Reason::NotFound,
         "the server could not find the requested resource",
     )
     .with_details(Details::default())
 }
 
-/// 405: the resource does not do that.
+/// Creates a 405: the resource does not have this verb.
 pub fn method_not_allowed(resource: &GroupResource, verb: &str) -> Status {
     Status::failure(
         405,
-        "MethodNotAllowed",
+        Reason::MethodNotAllowed,
         format!("{verb} is not supported on resources of kind \"{resource}\""),
     )
     .with_details(Details {
@@ -225,21 +237,19 @@ pub fn method_not_allowed(resource: &GroupResource, verb: &str) -> Status {
     })
 }
 
-/// 409: the name is taken.
+/// Creates a 409: an object of that name exists.
 pub fn already_exists(resource: &GroupResource, name: &str) -> Status {
     Status::failure(
         409,
-        "AlreadyExists",
+        Reason::AlreadyExists,
         format!("{resource} {} already exists", go::quote(name)),
     )
     .with_details(of(resource, name))
 }
 
-/// 409: five random characters made no free name.
+/// Creates a 409: no free name could be generated.
 pub fn generate_name_conflict(resource: &GroupResource, name: &str) -> Status {
-    Status::failure(
-        409,
-        "AlreadyExists",
+    Status::failure(409, Reason::AlreadyExists,
         format!(
             "{resource} {} already exists, the server was not able to generate a unique name for the object",
             go::quote(name)
@@ -249,19 +259,19 @@ pub fn generate_name_conflict(resource: &GroupResource, name: &str) -> Status {
     .retry_after(1)
 }
 
-/// 409: others manage the fields that were applied.
+/// Creates a 409: other managers own the fields that were applied.
 pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Status {
-    Status::failure(409, "Conflict", message).with_details(Details {
+    Status::failure(409, Reason::Conflict, message).with_details(Details {
         causes,
         ..Details::default()
     })
 }
 
-/// 409: the object is not what the writer thought. `cause` completes the sentence.
+/// Creates a 409: the object has changed. `cause` completes the sentence.
 pub fn conflict(resource: &GroupResource, name: &str, cause: impl fmt::Display) -> Status {
     Status::failure(
         409,
-        "Conflict",
+        Reason::Conflict,
         format!(
             "Operation cannot be fulfilled on {resource} {}: {cause}",
             go::quote(name)
@@ -270,33 +280,33 @@ pub fn conflict(resource: &GroupResource, name: &str, cause: impl fmt::Display) 
     .with_details(of(resource, name))
 }
 
-/// 410: that revision is no longer there.
+/// Creates a 410: the requested revision has been compacted.
 pub fn expired(message: impl Into<String>) -> Status {
-    Status::failure(410, "Expired", message)
+    Status::failure(410, Reason::Expired, message)
 }
 
-/// 406: nothing that the client accepts can be sent.
+/// Creates a 406: nothing that the client accepts can be sent.
 pub fn not_acceptable(accepted: &[&str]) -> Status {
     let accepted = accepted.join(", ");
     let message = format!("only the following media types are accepted: {accepted}");
-    Status::failure(406, "NotAcceptable", message)
+    Status::failure(406, Reason::NotAcceptable, message)
 }
 
-/// 415: the body is of a type that is not read here.
+/// Creates a 415: the body is of a type that is not supported.
 pub fn unsupported_media_type(accepted: &[&str]) -> Status {
     let accepted = accepted.join(", ");
     let message = format!(
         "the body of the request was in an unknown format - accepted media types include: {accepted}"
     );
-    Status::failure(415, "UnsupportedMediaType", message)
+    Status::failure(415, Reason::UnsupportedMediaType, message)
 }
 
-/// 413: the body is too large. The message is the whole sentence: `Request entity too large: limit is 3145728`.
+/// Creates a 413: the body is too large. The message is the whole sentence: `Request entity too large: limit is 3145728`.
 pub fn too_large(message: impl Into<String>) -> Status {
-    Status::failure(413, "RequestEntityTooLarge", message)
+    Status::failure(413, Reason::RequestEntityTooLarge, message)
 }
 
-/// 422: the object breaks rules. Every field error becomes a cause.
+/// Creates a 422: the object breaks rules. Every field error becomes a cause.
 pub fn invalid(kind: &GroupKind, name: &str, errors: &[FieldError]) -> Status {
     let causes = errors
         .iter()
@@ -309,7 +319,7 @@ pub fn invalid(kind: &GroupKind, name: &str, errors: &[FieldError]) -> Status {
     let quoted = go::quote(name);
     Status::failure(
         422,
-        "Invalid",
+        Reason::Invalid,
         match field::aggregate(errors) {
             list if list.is_empty() => format!("{kind} {quoted} is invalid"),
             list => format!("{kind} {quoted} is invalid: {list}"),
@@ -324,50 +334,37 @@ pub fn invalid(kind: &GroupKind, name: &str, errors: &[FieldError]) -> Status {
     })
 }
 
-/// 429: later.
+/// Creates a 429: the client sends too many requests.
 pub fn too_many_requests(message: impl Into<String>, retry_after: u16) -> Status {
-    Status::failure(429, "TooManyRequests", message).retry_after(retry_after)
+    Status::failure(429, Reason::TooManyRequests, message).retry_after(retry_after)
 }
 
-/// 500: our fault.
+/// Creates a 500: the server failed.
 pub fn internal(message: impl fmt::Display) -> Status {
     Status::failure(
         500,
-        "InternalError",
+        Reason::InternalError,
         format!("Internal error occurred: {message}"),
     )
     .with_cause("", message.to_string(), "")
 }
 
-/// 500: something failed that has no reason of its own; the message is all there is.
+/// Creates a 500 without a reason, for failures that kube-apiserver does not classify.
 pub fn unknown(message: impl Into<String>) -> Status {
-    Status::failure(500, "", message)
+    Status::failure(500, Reason::Unknown, message)
 }
 
-/// 500, for lack of a better code: `operation` could not be done now.
-pub fn server_timeout(resource: &GroupResource, operation: &str, retry_after: u16) -> Status {
-    Status::failure(
-        500,
-        "ServerTimeout",
-        format!(
-            "The {operation} operation against {resource} could not be completed at this time, please try again."
-        ),
-    )
-    .with_details(of(resource, operation))
-    .retry_after(retry_after)
-}
-
-/// 503: not now.
+/// Creates a 503: the server is not available.
 pub fn service_unavailable(message: impl Into<String>) -> Status {
-    Status::failure(503, "ServiceUnavailable", message)
+    Status::failure(503, Reason::ServiceUnavailable, message)
 }
 
-/// 504: it took too long. The message is the whole sentence: `Timeout: request did not complete …`.
+/// Creates a 504: the request took too long. The message is the whole sentence: `Timeout: request did not complete …`.
 pub fn timeout(message: impl Into<String>, retry_after: u16) -> Status {
-    Status::failure(504, "Timeout", message).retry_after(retry_after)
+    Status::failure(504, Reason::Timeout, message).retry_after(retry_after)
 }
 
-/// 504: the asked-for resourceVersion has not happened yet.
+/// Creates a 504: the requested resourceVersion is newer than the newest one.
 pub fn too_large_resource_version(requested: u64, current: u64) -> Status {
     timeout(
         format!("Timeout: Too large resource version: {requested}, current: {current}"),
@@ -447,18 +444,13 @@ mod tests {
                 "Operation cannot be fulfilled on pods \"a\": no",
             ),
             (internal("no"), 500, "Internal error occurred: no"),
-            (
-                server_timeout(&pods, "list", 1),
-                500,
-                "The list operation against pods could not be completed at this time, please try again.",
-            ),
         ] {
             assert_eq!((status.code, status.message.as_str()), (code, message));
         }
     }
 
     #[test]
-    fn every_field_error_becomes_a_cause_but_is_told_once() {
+    fn every_field_error_becomes_a_cause_and_is_reported_once() {
         let error = required(&Path::new("spec"), "");
         let status = invalid(&GroupKind::new("", "Pod"), "a", &[error.clone(), error]);
         assert_eq!(status.message, "Pod \"a\" is invalid: spec: Required value");
