@@ -50,7 +50,7 @@ pub(crate) const fn field(json: &'static str, ty: Type, omit: Omit, proto: u16) 
 }
 
 impl Field {
-    /// Inside embedded messages in protobuf.
+    /// Marks a field that is part of an embedded message in protobuf.
     pub(crate) const fn within(mut self, numbers: &'static [u16]) -> Self {
         self.embedded = numbers;
         self
@@ -99,12 +99,12 @@ impl Field {
         self.patch(PatchStrategy::Merge(key))
     }
 
-    /// Is replaced in a strategic merge patch.
+    /// Marks a field that a strategic merge patch replaces.
     pub(crate) const fn replace(self) -> Self {
         self.patch(PatchStrategy::Replace)
     }
 
-    /// Retains keys in a strategic merge patch.
+    /// Marks a field whose keys a strategic merge patch retains.
     pub(crate) const fn retain_keys(self) -> Self {
         self.patch(PatchStrategy::RetainKeys)
     }
@@ -120,7 +120,7 @@ impl Field {
         self
     }
 
-    /// Is required.
+    /// Marks a field as required.
     pub(crate) const fn required(mut self) -> Self {
         self.required = true;
         self

@@ -1,4 +1,4 @@
-//! Field labels: what a field selector may name, kind by kind.
+//! Field labels, which field selectors may name, by kind.
 //!
 //! Discovery does not publish labels, so they are written here by hand. Each constant is named after its resource
 //! (`CORE_V1_PODS` is `pods` of the core group's `v1`); the generator finds it by that name and puts it into the

@@ -1,4 +1,4 @@
-//! Finding a resource or a type by name, in constant or logarithmic time.
+//! Finds resources and types by name, in constant or logarithmic time.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

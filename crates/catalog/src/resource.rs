@@ -1,4 +1,4 @@
-//! What the API serves: resources, their names, verbs and subresources.
+//! The resources that the API serves: their names, verbs and subresources.
 //!
 //! A [`ResourceInfo`] is one row of discovery plus what the server must know to serve it. Rows are generated
 //! from the pinned upstream release; what discovery does not say (field labels, columns, which version is
@@ -33,7 +33,7 @@ pub struct ResourceInfo {
     pub singular: &'static str,
     /// `Pod`
     pub kind: &'static str,
-    /// Namespaced or cluster-scoped.
+    /// The scope: namespaced or cluster-scoped.
     pub namespaced: bool,
     /// The verbs, in the order discovery prints them.
     pub verbs: &'static [&'static str],

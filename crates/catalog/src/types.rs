@@ -4,7 +4,7 @@
 //! [`Type`], when a field is left out of the encoding, and how lists and maps merge. One table serves
 //! decoding, defaulting, managed fields, strategic merge, protobuf and OpenAPI.
 //!
-//! What it is not: it holds no prose, no validation rules and no behaviour. It is generated
+//! It holds no descriptions, no validation rules and no behaviour. It is generated
 //! (`cargo xtask codegen`) and never edited by hand.
 //!
 //! Invariants: embedded (inlined) structs are flattened into their parent; field order is declaration order; JSON
@@ -32,14 +32,14 @@ pub struct Field {
     pub json: &'static str,
     /// The value's type.
     pub ty: Type,
-    /// When the encoder leaves the field out.
+    /// The rule by which the encoder omits the field.
     pub omit: Omit,
     /// The protobuf field number; 0 where the type has no protobuf form.
     pub proto: u16,
     /// The protobuf numbers of the embedded messages around the field, outermost first; empty where the field is
     /// the struct's own. JSON inlines embedded structs, protobuf nests them (`Volume`, `Probe`).
     pub embedded: &'static [u16],
-    /// How a list merges in server-side apply. Meaningful for `Type::List` only.
+    /// The way a list merges in server-side apply. Meaningful for `Type::List` only.
     pub list: ListType,
     /// The OpenAPI document names the list type; an unnamed one counts as atomic.
     pub list_declared: bool,
@@ -47,11 +47,11 @@ pub struct Field {
     pub atomic: bool,
     /// A map or struct field declared to merge field by field, even where its type is atomic as a whole.
     pub granular: bool,
-    /// Strategic merge patch: how a list or map merges.
+    /// The way a list or map merges in a strategic merge patch.
     pub patch: PatchStrategy,
     /// The default that the OpenAPI document publishes, as JSON text.
     pub default: Option<&'static str>,
-    /// Listed as required in the OpenAPI document.
+    /// `true` for a field that the OpenAPI document lists as required.
     pub required: bool,
     /// The strings that the OpenAPI document lists for the field, or for its items; empty where it lists none.
     pub values: &'static [&'static str],
@@ -109,29 +109,29 @@ pub enum Type {
     FieldsV1,
 }
 
-/// When the encoder leaves a field out.
+/// The rule by which the encoder omits a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Omit {
-    /// Never: a nil list is written as `null`, a zero number as `0`.
+    /// Never omitted: a nil list is written as `null`, a zero number as `0`.
     Never,
-    /// When empty: false, 0, "", nil, an empty list or map. Structs are never empty.
+    /// Omitted when empty: false, 0, "", nil, an empty list or map. Structs are never empty.
     Empty,
-    /// When zero, which a struct or a time can be too.
+    /// Omitted when zero, which a struct or a time can be too.
     Zero,
 }
 
-/// How a list merges in server-side apply.
+/// The way a list merges in server-side apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListType {
-    /// As one value.
+    /// The list is one value.
     Atomic,
-    /// As a set of scalars.
+    /// The list is a set of scalars.
     Set,
-    /// As a map keyed by these fields.
+    /// The list is a map keyed by these fields.
     Map(&'static [&'static str]),
 }
 
-/// How a field merges in a strategic merge patch.
+/// The way a field merges in a strategic merge patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatchStrategy {
     /// Lists and scalars are replaced, maps merge.

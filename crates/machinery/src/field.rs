@@ -1,4 +1,4 @@
-//! Field paths and field errors: what is wrong where. They add up to a 422 in [`crate::status::invalid`].
+//! Field paths and field errors, which [`crate::status::invalid`] turns into a 422.
 //!
 //! The texts are those of Go's `field` package, since tools and people compare them.
 
@@ -57,7 +57,7 @@ impl Path {
         self.joined(&["[", key, "]"])
     }
 
-    /// Validation makes thousands of paths that no error needs: no formatting machinery, one allocation each.
+    /// Validation builds thousands of paths that no error needs, so this formats by hand, with one allocation each.
     fn joined(&self, parts: &[&str]) -> Self {
         let more: usize = parts.iter().map(|part| part.len()).sum();
         let mut text = String::with_capacity(self.0.len() + more);
@@ -80,30 +80,30 @@ impl fmt::Display for Path {
     }
 }
 
-/// What kind of wrong.
+/// The kind of a field error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The value names something that is not there.
+    /// The value refers to something that does not exist.
     NotFound,
     /// The field must be set.
     Required,
-    /// The value is there twice.
+    /// The value occurs twice.
     Duplicate,
     /// The value breaks a rule.
     Invalid,
-    /// The value is not one of those that are known.
+    /// The value is not one of the supported ones.
     NotSupported,
-    /// The field may not be set (so).
+    /// The field may not be set, or not to this value.
     Forbidden,
-    /// Too long.
+    /// The value is too long.
     TooLong,
-    /// Too short.
+    /// The value is too short.
     TooShort,
-    /// Too many items.
+    /// There are too many items.
     TooMany,
-    /// Too few items.
+    /// There are too few items.
     TooFew,
-    /// Our own fault.
+    /// The value could not be checked.
     Internal,
     /// A value of the wrong type.
     TypeInvalid,
@@ -145,16 +145,16 @@ impl ErrorKind {
     }
 }
 
-/// One thing that is wrong with one field.
+/// An error of one field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
-    /// What kind of wrong.
+    /// The kind of a field error.
     pub kind: ErrorKind,
-    /// Where, rendered.
+    /// The path of the field, rendered.
     pub field: String,
-    /// The value as messages print it, `None` where they do not.
+    /// The value as the message prints it, unless the message leaves it out.
     pub value: Option<String>,
-    /// The rule.
+    /// The rule that is broken.
     pub detail: String,
 }
 
@@ -180,17 +180,17 @@ fn error(
     }
 }
 
-/// The value breaks a rule. Strings are printed quoted, all else as JSON.
+/// Creates an error for a value that breaks a rule. Strings are printed quoted, everything else as JSON.
 pub fn invalid(path: &Path, value: &Value, detail: impl Into<String>) -> FieldError {
     error(ErrorKind::Invalid, path, Some(print(value)), detail)
 }
 
-/// A string breaks a rule.
+/// Creates an error for a string that breaks a rule.
 pub fn invalid_str(path: &Path, value: &str, detail: impl Into<String>) -> FieldError {
     error(ErrorKind::Invalid, path, Some(go::quote(value)), detail)
 }
 
-/// A value breaks a rule, and is printed as given.
+/// Creates an error for a value that breaks a rule and is printed as given.
 pub fn invalid_raw(path: &Path, value: impl Into<String>, detail: impl Into<String>) -> FieldError {
     error(ErrorKind::Invalid, path, Some(value.into()), detail)
 }
@@ -200,22 +200,22 @@ pub fn required(path: &Path, detail: impl Into<String>) -> FieldError {
     error(ErrorKind::Required, path, None, detail)
 }
 
-/// The value is there twice.
+/// The value occurs twice.
 pub fn duplicate(path: &Path, value: &Value) -> FieldError {
     error(ErrorKind::Duplicate, path, Some(print(value)), "")
 }
 
-/// The field may not be set (so).
+/// The field may not be set, or not to this value.
 pub fn forbidden(path: &Path, detail: impl Into<String>) -> FieldError {
     error(ErrorKind::Forbidden, path, None, detail)
 }
 
-/// The value names something that is not there.
+/// The value refers to something that does not exist.
 pub fn not_found(path: &Path, value: &Value) -> FieldError {
     error(ErrorKind::NotFound, path, Some(print(value)), "")
 }
 
-/// The value is not one of those that are known; they are printed in the order given.
+/// Creates an error for a value that is not supported. The supported ones are printed in the order given.
 pub fn not_supported(path: &Path, value: &str, supported: &[&str]) -> FieldError {
     let detail = if supported.is_empty() {
         String::new()
@@ -231,25 +231,25 @@ pub fn not_supported(path: &Path, value: &str, supported: &[&str]) -> FieldError
     )
 }
 
-/// Longer than allowed, in bytes. The value itself is not printed.
+/// Creates an error for a value of too many bytes. The value itself is not printed.
 pub fn too_long(path: &Path, max: usize) -> FieldError {
     let detail = format!("may not be more than {}", count(max, "byte"));
     error(ErrorKind::TooLong, path, None, detail)
 }
 
-/// Longer than allowed, in characters. The value itself is not printed.
+/// Creates an error for a value of too many characters. The value itself is not printed.
 pub fn too_long_characters(path: &Path, max: usize) -> FieldError {
     let detail = format!("may not be more than {}", count(max, "character"));
     error(ErrorKind::TooLong, path, None, detail)
 }
 
-/// Shorter than allowed, in characters. The value itself is not printed.
+/// Creates an error for a value of too few characters. The value itself is not printed.
 pub fn too_short(path: &Path, min: usize) -> FieldError {
     let detail = format!("must be at least {}", count(min, "character"));
     error(ErrorKind::TooShort, path, None, detail)
 }
 
-/// More items than allowed.
+/// Creates an error for a list of too many items.
 pub fn too_many(path: &Path, actual: usize, max: usize) -> FieldError {
     error(
         ErrorKind::TooMany,
@@ -259,7 +259,7 @@ pub fn too_many(path: &Path, actual: usize, max: usize) -> FieldError {
     )
 }
 
-/// Fewer items than needed.
+/// Creates an error for a list of too few items.
 pub fn too_few(path: &Path, actual: usize, min: usize) -> FieldError {
     error(
         ErrorKind::TooFew,
@@ -269,12 +269,12 @@ pub fn too_few(path: &Path, actual: usize, min: usize) -> FieldError {
     )
 }
 
-/// The value is of a wrong type. Strings are printed quoted, all else as JSON.
+/// Creates an error for a value of a wrong type. Strings are printed quoted, everything else as JSON.
 pub fn type_invalid(path: &Path, value: &Value, detail: impl Into<String>) -> FieldError {
     error(ErrorKind::TypeInvalid, path, Some(print(value)), detail)
 }
 
-/// Our own fault.
+/// The value could not be checked.
 pub fn internal(path: &Path, detail: impl Into<String>) -> FieldError {
     error(ErrorKind::Internal, path, None, detail)
 }
@@ -301,7 +301,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// All errors in one text: one plain, several in brackets, equal ones once.
+/// Joins errors into one text: a single one plain, several in brackets, equal ones once.
 pub fn aggregate(errors: &[FieldError]) -> String {
     let mut seen = HashSet::new();
     let texts = errors.iter().map(FieldError::to_string);

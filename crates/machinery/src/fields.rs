@@ -1,6 +1,6 @@
 //! Field selectors: `metadata.name=web,status.phase!=Running`.
 //!
-//! A selector is a list of terms, all of which must hold. Which fields a resource can be selected by is not known here.
+//! A selector is a list of terms, all of which must hold. The fields that a resource supports are checked elsewhere.
 
 use std::{borrow::Cow, fmt};
 
@@ -17,13 +17,13 @@ pub struct FieldSelector {
 pub struct FieldTerm {
     /// `metadata.name`
     pub field: String,
-    /// Whether the value must be, or must not be.
+    /// The relation between field and value.
     pub operator: FieldOperator,
     /// The value, without escapes.
     pub value: String,
 }
 
-/// How a term's value relates to the field.
+/// The relation between a field and the value of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FieldOperator {
     /// `=` or `==`
@@ -32,7 +32,7 @@ pub enum FieldOperator {
     NotEquals,
 }
 
-/// A value with `\`, `,` and `=` escaped, fit to stand in a selector.
+/// Escapes `\`, `,` and `=` in a value, so that it can be part of a selector.
 pub fn escape_value(value: &str) -> Cow<'_, str> {
     if !value.contains(['\\', ',', '=']) {
         return value.into();
@@ -47,7 +47,7 @@ pub fn escape_value(value: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// The value that an escaped one stands for.
+/// Unescapes a value of a selector.
 pub fn unescape_value(text: &str) -> Result<Cow<'_, str>, SelectorError> {
     if !text.contains(['\\', ',', '=']) {
         return Ok(text.into());
@@ -103,12 +103,12 @@ impl FieldSelector {
         Ok(Self { terms })
     }
 
-    /// The selector that matches everything.
+    /// Returns the selector that matches everything.
     pub fn everything() -> Self {
         Self::default()
     }
 
-    /// The selector for one value of one field.
+    /// Creates the selector for one value of one field.
     pub fn one(field: impl Into<String>, value: impl Into<String>) -> Self {
         Self::new(vec![FieldTerm {
             field: field.into(),
@@ -117,7 +117,7 @@ impl FieldSelector {
         }])
     }
 
-    /// All of these terms.
+    /// Creates a selector from terms.
     pub fn new(terms: Vec<FieldTerm>) -> Self {
         Self { terms }
     }
@@ -127,7 +127,7 @@ impl FieldSelector {
         &self.terms
     }
 
-    /// Whether it matches everything, having nothing to ask for.
+    /// Reports whether the selector has no terms and matches everything.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
@@ -141,7 +141,7 @@ impl FieldSelector {
         equal.find(|t| t.field == field).map(|t| t.value.as_str())
     }
 
-    /// Whether fields match, given a look-up of their values. A field that is not there counts as empty.
+    /// Reports whether fields match, given a function that looks up their values. A missing field counts as empty.
     pub fn matches<'a>(&self, get: impl Fn(&str) -> Option<Cow<'a, str>>) -> bool {
         self.terms.iter().all(|term| {
             let equal = get(&term.field).unwrap_or_default() == term.value.as_str();

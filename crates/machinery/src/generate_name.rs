@@ -1,13 +1,13 @@
-//! Names made from `generateName`: the base and five random characters.
+//! Generates names from `generateName`: the base and five random characters.
 
-/// The longest base; what is beyond is cut off.
+/// The longest base; longer ones are truncated.
 pub const MAX_BASE: usize = 58;
-/// How many characters are appended.
+/// The number of characters that are appended.
 pub const SUFFIX_LENGTH: usize = 5;
-/// The characters that are appended. No vowels, nor digits that look like them, so that no words come out.
+/// The characters that are appended: no vowels, nor digits that look like them, so that no words are formed.
 pub const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// A name from a base. `random` gets a bound and returns a number below it.
+/// Generates a name from a base. `random` gets a bound and returns a number below it.
 ///
 /// ```
 /// use kubewright_machinery::generate_name::generate_name;

@@ -5,7 +5,7 @@ use std::fmt;
 /// A group and a version: `apps/v1`, or `v1` for the core group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersion {
-    /// Empty for the core group.
+    /// The group; empty for the core group.
     pub group: String,
     /// `v1`
     pub version: String,
@@ -14,7 +14,7 @@ pub struct GroupVersion {
 /// The type of an object, printed as `apps/v1, Kind=Deployment` or `/v1, Kind=Pod`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersionKind {
-    /// Empty for the core group.
+    /// The group; empty for the core group.
     pub group: String,
     /// `v1`
     pub version: String,
@@ -25,7 +25,7 @@ pub struct GroupVersionKind {
 /// The name of a collection, printed as `apps/v1, Resource=deployments` or `/v1, Resource=pods`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersionResource {
-    /// Empty for the core group.
+    /// The group; empty for the core group.
     pub group: String,
     /// `v1`
     pub version: String,
@@ -36,7 +36,7 @@ pub struct GroupVersionResource {
 /// A resource without its version, as error messages name it: `deployments.apps`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupResource {
-    /// Empty for the core group.
+    /// The group; empty for the core group.
     pub group: String,
     /// `deployments`
     pub resource: String,
@@ -45,7 +45,7 @@ pub struct GroupResource {
 /// A kind without its version: `Deployment.apps`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupKind {
-    /// Empty for the core group.
+    /// The group; empty for the core group.
     pub group: String,
     /// `Deployment`
     pub kind: String,
@@ -61,7 +61,7 @@ pub struct ObjectKey {
 }
 
 impl GroupVersion {
-    /// From its parts.
+    /// Creates the name from its parts.
     pub fn new(group: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             group: group.into(),
@@ -69,7 +69,7 @@ impl GroupVersion {
         }
     }
 
-    /// Parses an `apiVersion`: `v1` or `apps/v1`. More than one slash is an error.
+    /// Parses an `apiVersion`: `v1` or `apps/v1`. Returns `None` if there is more than one slash.
     pub fn parse(api_version: &str) -> Option<Self> {
         match api_version.split_once('/') {
             None => Some(Self::new("", api_version)),
@@ -78,7 +78,7 @@ impl GroupVersion {
         }
     }
 
-    /// With a kind.
+    /// Returns the kind of this name in the group and version.
     pub fn with_kind(&self, kind: impl Into<String>) -> GroupVersionKind {
         GroupVersionKind {
             group: self.group.clone(),
@@ -87,7 +87,7 @@ impl GroupVersion {
         }
     }
 
-    /// With a resource.
+    /// Returns the resource of this name in the group and version.
     pub fn with_resource(&self, resource: impl Into<String>) -> GroupVersionResource {
         GroupVersionResource {
             group: self.group.clone(),
@@ -108,7 +108,7 @@ impl fmt::Display for GroupVersion {
 }
 
 impl GroupVersionKind {
-    /// From its parts.
+    /// Creates the name from its parts.
     pub fn new(
         group: impl Into<String>,
         version: impl Into<String>,
@@ -144,7 +144,7 @@ impl fmt::Display for GroupVersionKind {
 }
 
 impl GroupVersionResource {
-    /// From its parts.
+    /// Creates the name from its parts.
     pub fn new(
         group: impl Into<String>,
         version: impl Into<String>,
@@ -179,7 +179,7 @@ impl fmt::Display for GroupVersionResource {
 }
 
 impl GroupResource {
-    /// From its parts.
+    /// Creates the name from its parts.
     pub fn new(group: impl Into<String>, resource: impl Into<String>) -> Self {
         Self {
             group: group.into(),
@@ -199,7 +199,7 @@ impl fmt::Display for GroupResource {
 }
 
 impl GroupKind {
-    /// From its parts.
+    /// Creates the name from its parts.
     pub fn new(group: impl Into<String>, kind: impl Into<String>) -> Self {
         Self {
             group: group.into(),
@@ -219,7 +219,7 @@ impl fmt::Display for GroupKind {
 }
 
 impl ObjectKey {
-    /// A namespaced name.
+    /// Creates the key of a namespaced object.
     pub fn namespaced(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: Some(namespace.into()),
@@ -227,7 +227,7 @@ impl ObjectKey {
         }
     }
 
-    /// The name of a cluster-scoped object.
+    /// Creates the key of a cluster-scoped object.
     pub fn cluster(name: impl Into<String>) -> Self {
         Self {
             namespace: None,

@@ -1,28 +1,28 @@
 //! Identities and metadata of the Kubernetes API, without I/O: names of kinds and resources, selectors, quantities,
-//! times, validation, and the `Status` every failure ends in.
+//! times, validation, and the `Status` of every failure.
 //!
-//! Objects are `serde_json::Value`s here. Nothing asks a clock, draws random numbers or talks to a server: time and
-//! chance are arguments. No input makes anything panic, recurse deeply or take more than its own size in memory.
+//! Objects are `serde_json::Value`s. Nothing here reads a clock, draws random numbers or talks to a server: times and
+//! random numbers are arguments. No input causes a panic, deep recursion, or memory use beyond its own size.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`gvk`] | `GroupVersion`, `GroupVersionKind`, `GroupVersionResource`, `ObjectKey` |
-//! | [`version`] | the order of API versions, stable before beta before alpha |
-//! | [`scheme`] | which Rust type stands for which kind |
-//! | [`rest_mapper`] | from kinds to resources and back |
+//! | [`version`] | API versions and their order: stable before beta before alpha |
+//! | [`scheme`] | Rust types and the kinds they represent |
+//! | [`rest_mapper`] | mapping of kinds to resources and back |
 //! | [`generate_name`](mod@generate_name) | names from `generateName` |
 //! | [`labels`], [`fields`] | label and field selectors |
 //! | [`quantity`] | `500m`, `1536Mi` |
 //! | [`time`] | points in time, durations and ages |
-//! | [`calendar`] | dates from days and back |
+//! | [`calendar`] | conversion between dates and days |
 //! | [`json`] | reading and writing decoded objects, with Go's zero values |
 //! | [`go`] | text as Go prints it: quoting, `%v`, floats, JSON, base64 |
 //! | [`limits`] | the depth to which documents and values may nest |
 //! | [`validation`] | the rules for names, metadata and label selectors |
 //! | [`field`] | field paths and field errors, which add up to a 422 |
-//! | [`status`] | [`Status`], and a constructor for every error the API server answers with |
+//! | [`status`] | [`Status`], and a constructor for every error that the API server returns |
 //!
-//! # Selecting
+//! # Selectors
 //!
 //! ```
 //! use kubewright_machinery::labels::LabelSelector;
@@ -35,7 +35,7 @@
 //! # Ok::<(), kubewright_machinery::labels::SelectorError>(())
 //! ```
 //!
-//! # Counting
+//! # Quantities
 //!
 //! ```
 //! use kubewright_machinery::quantity::Quantity;
@@ -47,7 +47,7 @@
 //! # Ok::<(), kubewright_machinery::quantity::QuantityError>(())
 //! ```
 //!
-//! # Refusing
+//! # Errors
 //!
 //! ```
 //! use kubewright_machinery::{

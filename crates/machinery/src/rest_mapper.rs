@@ -1,6 +1,6 @@
-//! From kinds to resources and back, and from what people type (`po`, `deploy.apps`) to resources.
+//! Maps kinds to resources and back, and names that people type (`po`, `deploy.apps`) to resources.
 //!
-//! [`RestMapper`] is the port; [`StaticRestMapper`] answers from a table and needs no server.
+//! [`RestMapper`] is the trait; [`StaticRestMapper`] implements it with a table and needs no server.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::{
     gvk::{GroupKind, GroupVersion, GroupVersionKind, GroupVersionResource},
 };
 
-/// A kind and where its objects are.
+/// A kind and the resource that serves its objects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RestMapping {
     /// `apps/v1, Kind=Deployment`
@@ -20,14 +20,14 @@ pub struct RestMapping {
     pub singular: String,
     /// `deploy`
     pub short_names: Vec<String>,
-    /// Whether objects live in namespaces.
+    /// `true` for a namespaced resource.
     pub namespaced: bool,
 }
 
-/// Why there is no mapping, or no single one.
+/// A kind or resource without a mapping, or with several.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RestMapperError {
-    /// No such kind, in the versions searched.
+    /// The kind does not exist in the versions searched.
     #[error("{}", no_kind(.kind, .versions))]
     NoKindMatch {
         /// The kind.
@@ -35,22 +35,23 @@ pub enum RestMapperError {
         /// The versions that were asked for, none for any.
         versions: Vec<String>,
     },
-    /// No such resource.
+    /// The resource does not exist.
     #[error("no matches for {0}")]
     NoResourceMatch(GroupVersionResource),
     /// Several resources match.
     #[error("{partial} matches multiple resources [{}]", join(.matching))]
     Ambiguous {
-        /// What was asked for.
+        /// The requested name.
         partial: GroupVersionResource,
-        /// What matches it, the preferred one first.
+        /// The matching resources, the preferred one first.
         matching: Vec<GroupVersionResource>,
     },
 }
 
 /// Finds kinds and resources.
 pub trait RestMapper {
-    /// Where the objects of a kind are: in the first of these versions that has it, or without any in the preferred one.
+    /// Returns the mapping of a kind: in the first of these versions that has it, or in the preferred one if there
+    /// are none.
     fn mapping(&self, kind: &GroupKind, versions: &[&str]) -> Result<RestMapping, RestMapperError>;
 
     /// All that a partial resource may mean, the preferred first. Group and version may be empty, the group may be the
@@ -92,7 +93,7 @@ pub trait RestMapper {
 pub struct StaticRestMapper {
     mappings: Vec<RestMapping>,
     by_kind: HashMap<GroupKind, Vec<usize>>,
-    /// By plural, singular and short names, lower case.
+    /// Resources by plural, singular and short names, in lower case.
     by_name: HashMap<String, Vec<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! Which Rust type stands for which kind.
+//! Rust types and the kinds they represent.
 //!
 //! A [`Scheme`] maps types to kinds and back. Types that implement [`Kind`] know their own; any other `'static` type can
 //! be registered with a kind of choice.
@@ -20,7 +20,7 @@ pub trait Kind: 'static {
     const KIND: &'static str;
     /// `deployments`
     const PLURAL: &'static str;
-    /// Whether objects live in namespaces.
+    /// `true` for a namespaced kind.
     const NAMESPACED: bool;
 
     /// The kind.
@@ -47,7 +47,7 @@ struct Registered {
     name: &'static str,
 }
 
-/// Why a type or a kind is not in a scheme, or cannot be.
+/// A type or kind that is not in a scheme, or cannot be added to it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
     /// Another type stands for the kind already.
@@ -60,7 +60,7 @@ pub enum SchemeError {
         /// The type that came later.
         new: &'static str,
     },
-    /// No kind is known for the type.
+    /// The type has no registered kind.
     #[error("no kind is registered for the type {0}")]
     NoKind(&'static str),
     /// The type stands for several kinds, so there is no telling which is meant.
@@ -120,7 +120,7 @@ impl Scheme {
         self.types.get(gvk).map(|r| r.id)
     }
 
-    /// Whether a kind is known.
+    /// Reports whether a kind is registered.
     pub fn recognizes(&self, gvk: &GroupVersionKind) -> bool {
         self.types.contains_key(gvk)
     }

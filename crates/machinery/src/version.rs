@@ -2,21 +2,21 @@
 
 use std::cmp::Ordering;
 
-/// How mature a version is.
+/// The stability level of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stability {
-    /// May change or vanish.
+    /// An alpha version, which may change or be removed.
     Alpha,
-    /// Nearly stable.
+    /// A beta version.
     Beta,
-    /// Stable.
+    /// A stable version.
     Ga,
 }
 
 /// A version that follows the naming rule, in parts. Greater is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KubeVersion {
-    /// How mature it is.
+    /// The stability level.
     pub stability: Stability,
     /// The number behind the `v`.
     pub major: i64,

@@ -1,4 +1,4 @@
-//! Bytes to objects, reading whatever Go reads.
+//! Decodes bytes into objects, accepting whatever Go accepts.
 //!
 //! Fields may come in any order; unknown ones are skipped; of repeated scalars the last counts; repeated messages
 //! merge. What comes out is the JSON form of what was read: times and quantities as text, bytes in base64. Whether Go

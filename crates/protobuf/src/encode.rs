@@ -1,4 +1,4 @@
-//! Objects to bytes, as the Go server writes them.
+//! Encodes objects into bytes, as the Go server writes them.
 //!
 //! The value is what Go would print: zero values that are not printed are absent. On the wire they are written
 //! nevertheless: every field that is not a pointer, a list or a map stands in every message.

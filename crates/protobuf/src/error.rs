@@ -1,9 +1,9 @@
-//! What goes wrong, in the words of the Go server.
+//! Errors, worded as the Go server words them.
 //!
 //! A server wraps the text of a [`DecodeError`] in one of two messages. Which one depends on whether the envelope
 //! named a kind: [`DecodeError::type_meta`] tells.
 
-/// Why a value has no protobuf bytes.
+/// A value that cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// The kind is not built in, or has no protobuf form.
@@ -11,9 +11,9 @@ pub enum EncodeError {
         "object {kind} of {api_version} does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message"
     )]
     NoType {
-        /// What the value says under `apiVersion`.
+        /// The `apiVersion` of the value.
         api_version: String,
-        /// What the value says under `kind`.
+        /// The `kind` of the value.
         kind: String,
     },
     /// A value does not fit its type, which a decoded and normal object always does.
@@ -29,7 +29,7 @@ pub enum EncodeError {
     TooDeep,
 }
 
-/// Why bytes are not an object. `Display` is the Go server's text.
+/// Bytes that cannot be decoded. `Display` is the Go server's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The bytes are not an envelope.
@@ -64,7 +64,7 @@ pub enum DecodeError {
         api_version: String,
         /// The kind of the object.
         kind: String,
-        /// What is wrong.
+        /// The description of the error.
         message: String,
     },
 }

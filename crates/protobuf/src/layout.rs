@@ -31,7 +31,7 @@ pub(crate) struct Message {
 #[derive(Default)]
 pub(crate) struct Parts {
     list: Box<[Part]>,
-    /// For each number, one more than the place in `list`, or 0.
+    /// For each number, one more than its index in `list`, or 0.
     by_number: Box<[u16]>,
 }
 
@@ -41,21 +41,21 @@ pub(crate) struct Part {
     pub(crate) number: u32,
     /// The name of the field in Go, for errors.
     pub(crate) go_name: Box<str>,
-    /// What stands under the number.
+    /// The content of the field.
     pub(crate) content: Content,
 }
 
-/// What stands under a number.
+/// The content of a field.
 pub(crate) enum Content {
     /// A field.
     Field {
-        /// Its JSON name.
+        /// The JSON name.
         json: &'static str,
-        /// Its place among the fields of the struct.
+        /// The index among the fields of the struct.
         slot: u16,
-        /// Its zero value is not printed.
+        /// `true` if the zero value is not printed.
         omit_zero: bool,
-        /// Its type.
+        /// The type.
         shape: Shape,
     },
     /// An embedded struct, whose fields JSON has in the outer one.
@@ -129,7 +129,7 @@ pub(crate) fn message_of_kind(api_version: &str, kind: &str) -> Lookup {
     }
 }
 
-/// What [`message_of_kind`] finds.
+/// The result of [`message_of_kind`].
 pub(crate) enum Lookup {
     Found(&'static Message),
     /// The kind exists, but not in protobuf. Holds the struct's name.
@@ -144,7 +144,7 @@ pub(crate) fn message(id: MessageId) -> &'static Message {
 }
 
 impl Message {
-    /// How many fields the struct has.
+    /// The number of fields of the struct.
     pub(crate) fn slots(&self) -> usize {
         self.names.len()
     }
@@ -186,7 +186,7 @@ struct Layouts {
 
 static LAYOUTS: LazyLock<Layouts> = LazyLock::new(compile::compile);
 
-/// Types are statics: where one is tells which it is.
+/// Types are statics, so their address identifies them.
 fn address(ty: &'static StructType) -> usize {
     std::ptr::from_ref(ty).addr()
 }

@@ -1,4 +1,4 @@
-//! JSON to protobuf and back, by the shape of the type.
+//! Converts JSON to protobuf and back, by the shape of the type.
 //!
 //! Clients written in Go send and ask for protobuf for every built-in type. This crate turns the JSON value of an
 //! object into the bytes that the Go server would write for it, and such bytes into a JSON value, driven by the

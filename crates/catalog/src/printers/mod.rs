@@ -1,4 +1,5 @@
-//! How the API server prints built-in kinds as rows of a `Table`: the columns of each kind, and a pure function from
+//! Prints built-in kinds as rows of a `Table`, as the API server does: the columns of each kind, and a pure function
+//! from
 //! the object to its cells.
 //!
 //! One file per API group; each maps a kind to a [`Printer`]. What a kind prints is decided by its group and kind
@@ -70,20 +71,20 @@ pub struct Column {
     pub ty: &'static str,
     /// `name` for columns that identify the object, else empty.
     pub format: &'static str,
-    /// What the column tells.
+    /// The description of the column.
     pub description: &'static str,
-    /// 0 for columns that are always shown, 1 for those of wide output.
+    /// The priority: 0 for columns that are always shown, 1 for those of wide output.
     pub priority: u8,
 }
 
-/// What cells depend on besides the object.
+/// The inputs of cells besides the object.
 #[derive(Clone, Copy, Debug)]
 pub struct PrintOptions {
     /// The time to which ages are counted, in seconds since 1970.
     pub now_unix_seconds: i64,
 }
 
-/// How one kind is printed.
+/// The printer of a kind.
 #[derive(Debug)]
 pub struct Printer {
     /// The columns, in order.

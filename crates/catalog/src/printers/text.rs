@@ -1,4 +1,4 @@
-//! Parts of objects as text: labels, selectors, containers, quantities and lists cut short.
+//! Formats parts of objects: labels, selectors, containers, quantities and shortened lists.
 
 use kubewright_machinery::quantity::Quantity;
 use kubewright_machinery::{json::Read, labels::LabelSelector};
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::fields::text_entries;
 
-/// How many entries a shortened list shows.
+/// The number of entries that a shortened list shows.
 const SHOWN: usize = 3;
 
-/// Labels as `a=1,b=2`, `<none>` if there are none.
+/// Formats labels as `a=1,b=2`, or `<none>` if there are none.
 pub(super) fn labels(field: &Value) -> String {
     let labels: Vec<String> = text_entries(field)
         .map(|(key, value)| format!("{key}={value}"))

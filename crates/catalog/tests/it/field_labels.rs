@@ -1,11 +1,11 @@
-//! What field selectors may name.
+//! Tests of the fields that selectors may name.
 
 use std::collections::HashSet;
 
 use kubewright_catalog::types::{StructType, Type};
 use kubewright_catalog::{field_labels, groups, resource};
 
-/// Whether the dotted path leads to a field of the type.
+/// Reports whether a dotted path leads to a field of the type.
 fn leads_somewhere(ty: &'static StructType, path: &str) -> bool {
     let (first, rest) = path
         .split_once('.')

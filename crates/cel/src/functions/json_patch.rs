@@ -18,7 +18,7 @@ fn escape_key<'a>(args: &[Value<'a>]) -> EvalResult<'a> {
     match args {
         [Value::String(key)] => {
             let escaped = key.replace('~', "~0").replace('/', "~1");
-            Ok(Value::String(Str::of(&escaped)))
+            Ok(Value::String(Str::of(escaped)))
         }
         _ => no_such_overload(),
     }

@@ -35,7 +35,7 @@ pub struct Requirement {
     values: Vec<String>,
 }
 
-/// How the values of a [`Requirement`] relate to a label.
+/// The relation between a label and the values of a [`Requirement`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// `key in (a,b)`
@@ -58,7 +58,7 @@ pub enum Operator {
     LessThan,
 }
 
-/// Why a selector does not parse.
+/// A selector that does not parse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SelectorError(pub(crate) String);
@@ -146,22 +146,22 @@ impl LabelSelector {
         }
     }
 
-    /// Whether it matches everything, having nothing to ask for.
+    /// Reports whether the selector has no requirements and matches everything.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty() && !self.nothing
     }
 
-    /// Whether it can match nothing at all, whatever the labels.
+    /// Reports whether the selector matches nothing, whatever the labels.
     pub fn is_nothing(&self) -> bool {
         self.nothing
     }
 
-    /// Whether labels match, given a look-up of their values.
+    /// Reports whether labels match, given a function that looks up their values.
     pub fn matches<'a>(&self, get: impl Fn(&str) -> Option<&'a str>) -> bool {
         !self.nothing && self.requirements.iter().all(|r| r.matches(get(&r.key)))
     }
 
-    /// What it asks for, sorted by key.
+    /// Returns the requirements, sorted by key.
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
@@ -220,7 +220,7 @@ impl Requirement {
         &self.key
     }
 
-    /// How values and label relate.
+    /// Returns the operator.
     pub fn operator(&self) -> Operator {
         self.operator
     }
@@ -230,7 +230,7 @@ impl Requirement {
         &self.values
     }
 
-    /// Whether a label's value (`None` if there is no such label) matches.
+    /// Reports whether a label's value matches; `None` stands for a missing label.
     pub fn matches(&self, label: Option<&str>) -> bool {
         let has = |value: &str| {
             self.values

@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
         Ok(values.into_iter().map(str::to_owned).collect())
     }
 
-    /// Up to the closing parenthesis. Where nothing stands between commas, the value is empty.
+    /// Reads values up to the closing parenthesis. Nothing between two commas is an empty value.
     fn value_list(&mut self) -> Result<Vec<&'a str>, SelectorError> {
         let mut values = Vec::new();
         loop {

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 const LIMB: u32 = 1_000_000_000;
 const LIMB_DIGITS: usize = 9;
-/// How far apart in size two numbers may be to be added exactly.
+/// The largest difference in size between two numbers that are added exactly.
 const MAX_GAP: i64 = 4096;
 
 /// `±digits × 10^exponent`
@@ -20,7 +20,7 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// From ASCII digits; other bytes are skipped.
+    /// Reads ASCII digits; other bytes are skipped.
     pub(super) fn from_digits(negative: bool, digits: &str, exponent: i64) -> Self {
         let digits: Vec<u8> = digits
             .bytes()
@@ -114,7 +114,7 @@ impl Decimal {
         .normal()
     }
 
-    /// Times a factor below 10^9.
+    /// Multiplies by a factor below 10^9.
     pub(super) fn mul_small(&self, factor: u32) -> Self {
         Self {
             limbs: mul_limbs(&self.limbs, factor),
@@ -141,7 +141,7 @@ impl Decimal {
         .normal()
     }
 
-    /// Divides by 1024 as often as it goes without a rest, and says how often. Only for integers of sane size.
+    /// Divides by 1024 as often as possible without a remainder; returns how often. Only for integers of bounded size.
     pub(super) fn strip_1024(&self) -> Option<(Self, usize)> {
         if !(0..=MAX_GAP).contains(&self.exponent) {
             return None;
@@ -332,7 +332,7 @@ fn mul_limbs(limbs: &[u32], factor: u32) -> Vec<u32> {
     out
 }
 
-/// Divides in place and returns the rest.
+/// Divides in place and returns the remainder.
 fn div_small(limbs: &mut [u32], divisor: u32) -> u32 {
     let mut rest = 0u64;
     for limb in limbs.iter_mut().rev() {

@@ -22,11 +22,11 @@ use decimal::Decimal;
 pub struct Quantity {
     number: Decimal,
     format: Format,
-    /// What was parsed, where that is also how it is printed.
+    /// The parsed text, if it is also the printed form.
     text: Option<Box<str>>,
 }
 
-/// How a [`Quantity`] is printed.
+/// The notation in which a [`Quantity`] is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Format {
     /// `12M`, powers of 1000 by letter.
@@ -38,10 +38,10 @@ pub enum Format {
     DecimalExponent,
 }
 
-/// Why a text is not a quantity.
+/// A text that is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// Not a number with a suffix at all.
+    /// The text is not a number with a suffix.
     #[error(
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     )]
@@ -70,22 +70,22 @@ impl Quantity {
         Self::from_number(Decimal::from_int(value, -3), format)
     }
 
-    /// None of it.
+    /// Returns the quantity 0.
     pub fn zero() -> Self {
         Self::new(0, Format::DecimalSi)
     }
 
-    /// How it is printed.
+    /// Returns the notation in which the quantity is printed.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Whether there is none of it.
+    /// Reports whether the quantity is 0.
     pub fn is_zero(&self) -> bool {
         self.number.is_zero()
     }
 
-    /// -1, 0 or 1.
+    /// Returns the sign: -1, 0 or 1.
     pub fn sign(&self) -> i32 {
         match (self.number.is_zero(), self.number.is_negative()) {
             (true, _) => 0,
@@ -94,32 +94,32 @@ impl Quantity {
         }
     }
 
-    /// In units, rounded away from zero. What does not fit becomes the nearest that does.
+    /// Returns the number of units, rounded away from zero; saturates.
     pub fn value(&self) -> i64 {
         self.scaled_value(0)
     }
 
-    /// In thousandths, rounded away from zero. What does not fit becomes the nearest that does.
+    /// Returns the number of thousandths, rounded away from zero; saturates.
     pub fn milli_value(&self) -> i64 {
         self.scaled_value(-3)
     }
 
-    /// In units of 10^scale, rounded away from zero. What does not fit becomes the nearest that does.
+    /// Returns the number of units of 10^scale, rounded away from zero; saturates.
     pub fn scaled_value(&self, scale: i32) -> i64 {
         self.number.to_i64(i64::from(scale))
     }
 
-    /// As a floating point number, which may not be exact.
+    /// Returns the nearest floating point number.
     pub fn as_f64(&self) -> f64 {
         self.number.to_f64()
     }
 
-    /// Whether it is a whole number of units.
+    /// Reports whether the quantity is a whole number of units.
     pub fn is_integer(&self) -> bool {
         self.number.is_integer()
     }
 
-    /// Rounded away from zero to a multiple of 10^scale.
+    /// Rounds away from zero to a multiple of 10^scale.
     #[must_use]
     pub fn round_up(&self, scale: i32) -> Self {
         let number = self.number.round_up(i64::from(scale));
@@ -160,7 +160,7 @@ impl Quantity {
         digits + suffix
     }
 
-    /// In powers of 1024, if that is its format and it is a whole number of at least one of them.
+    /// Prints in powers of 1024, if that is the format and the quantity is a multiple of one of them.
     fn canonical_binary(&self) -> Option<String> {
         const SUFFIXES: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
         if self.format != Format::BinarySi || self.number.abs() < Decimal::from_int(1024, 0) {

@@ -1,4 +1,4 @@
-//! Reading quantities.
+//! Parses quantities.
 
 use super::{Decimal, Format, Quantity, QuantityError};
 
@@ -9,16 +9,16 @@ const SHORT_DIGITS: i64 = 18;
 /// A quantity cut into its parts.
 struct Parts<'a> {
     negative: bool,
-    /// Digits before the point, without leading zeros; `0` if there are none.
+    /// The digits before the point, without leading zeros; `0` if there are none.
     whole: &'a str,
-    /// Digits behind the point.
+    /// The digits after the point.
     fraction: &'a str,
-    /// Whether there is a digit at all. Kubernetes takes a number without any for 0, as long as it is short.
+    /// `true` if there is a digit. Kubernetes reads a short number without digits as 0.
     digits: bool,
     suffix: &'a str,
 }
 
-/// What a suffix stands for: `base^exponent`.
+/// The factor of a suffix: `base^exponent`.
 struct Scale {
     binary: bool,
     exponent: i32,

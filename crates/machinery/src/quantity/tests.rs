@@ -176,7 +176,7 @@ fn quantities() -> impl Strategy<Value = String> {
     ("[+-]?[0-9]{1,25}(\\.[0-9]{0,12})?", suffix).prop_map(|(number, suffix)| number + suffix)
 }
 
-/// Whether it has more powers of 1000 or 1024 than there are letters for, and loses them in print.
+/// Reports whether the quantity has more powers of 1000 or 1024 than there are suffixes, and so loses them in print.
 fn beyond_letters(quantity: &Quantity) -> bool {
     quantity.format() != Format::DecimalExponent && quantity.as_f64().abs() >= 1e21
 }

@@ -2,15 +2,15 @@
 
 use super::parse::quote;
 
-/// Why a text is not a duration.
+/// A text that is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DurationError(String);
 
-/// 2^63, the first number of nanoseconds that is too many.
+/// The first number of nanoseconds that does not fit: 2^63.
 const LIMIT: u64 = 1 << 63;
 
-/// Reads a Go duration, `1h30m` or `-1.5s`, into nanoseconds.
+/// Parses a Go duration, `1h30m` or `-1.5s`, into nanoseconds.
 pub fn parse_duration(text: &str) -> Result<i64, DurationError> {
     let error = |what: &str| DurationError(format!("time: {what} {}", quote(text.as_bytes())));
     let invalid = || error("invalid duration");
@@ -63,7 +63,7 @@ pub fn parse_duration(text: &str) -> Result<i64, DurationError> {
     i64::try_from(total).map_err(|_| invalid())
 }
 
-/// Writes nanoseconds as Go does: `1h0m0s`, `1.5s`, `300ms`.
+/// Formats nanoseconds as Go does: `1h0m0s`, `1.5s`, `300ms`.
 pub fn format_duration(nanos: i64) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
     let nanos = nanos.unsigned_abs();
@@ -85,7 +85,7 @@ pub fn format_duration(nanos: i64) -> String {
     format!("{sign}{text}")
 }
 
-/// An age in two or three figures, as tables show it: `5m`, `3h20m`, `2d3h`.
+/// Formats an age with two or three digits, as tables show it: `5m`, `3h20m`, `2d3h`.
 pub fn human_duration(seconds: i64) -> String {
     let two = |a: i64, unit: char, b: i64, small: char| match b {
         0 => format!("{a}{unit}"),
@@ -108,7 +108,7 @@ pub fn human_duration(seconds: i64) -> String {
     }
 }
 
-/// An age in one unit: `5m`, `3h`, `2d`.
+/// Formats an age in one unit: `5m`, `3h`, `2d`.
 pub fn short_human_duration(seconds: i64) -> String {
     let hours = seconds / 3600;
     match () {

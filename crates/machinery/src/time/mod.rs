@@ -1,8 +1,8 @@
-//! Points in time and durations, as the API writes them.
+//! Times and durations, as the API writes them.
 //!
 //! A [`Time`] is read with [`Time::parse`] or [`Time::parse_micro`] (RFC 3339, with the leniency and the error texts of
-//! Go's `time.Parse`) and written in UTC with [`Time::to_seconds`] or [`Time::to_micros`]. Nothing here asks what time
-//! it is; a program turns its clock's `SystemTime` into a [`Time`].
+//! Go's `time.Parse`) and written in UTC with [`Time::to_seconds`] or [`Time::to_micros`]. Nothing here reads a clock;
+//! a program converts its clock's `SystemTime` into a [`Time`].
 //!
 //! [`duration`] holds Go's durations (`1h0m0s`) and the ages that tables show (`3h20m`).
 
@@ -28,7 +28,7 @@ pub struct Time {
     nanos: u32,
 }
 
-/// Why a text is not a point in time.
+/// A text that is not a point in time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TimeError(String);
@@ -37,7 +37,7 @@ pub struct TimeError(String);
 const YEAR_ONE: i64 = 62_135_596_800;
 
 impl Time {
-    /// From seconds since 1970 and nanoseconds, of which those beyond a second are dropped.
+    /// Creates a time from seconds since 1970 and nanoseconds below a second.
     pub const fn from_unix(seconds: i64, nanos: u32) -> Self {
         Self {
             seconds,
@@ -55,38 +55,38 @@ impl Time {
         Layout::Micro.parse(text).map(|(time, _)| time)
     }
 
-    /// Seconds since 1970, rounded down.
+    /// Returns the seconds since 1970, rounded down.
     pub fn unix_seconds(self) -> i64 {
         self.seconds
     }
 
-    /// The nanoseconds beyond [`Time::unix_seconds`].
+    /// Returns the nanoseconds beyond [`Time::unix_seconds`].
     pub fn subsec_nanos(self) -> u32 {
         self.nanos
     }
 
-    /// Whether it is the start of year 1, which stands for a time that is not set.
+    /// Reports whether the time is the start of year 1, which stands for an unset time.
     pub fn is_zero(self) -> bool {
         self.seconds == -YEAR_ONE && self.nanos == 0
     }
 
-    /// As a `metav1.Time`: `2024-05-01T10:00:00Z`.
+    /// Formats the time as a `metav1.Time`: `2024-05-01T10:00:00Z`.
     pub fn to_seconds(self) -> String {
         format!("{}Z", self.civil())
     }
 
-    /// As a `metav1.MicroTime`: `2024-05-01T10:00:00.123456Z`.
+    /// Formats the time as a `metav1.MicroTime`: `2024-05-01T10:00:00.123456Z`.
     pub fn to_micros(self) -> String {
         format!("{}.{:06}Z", self.civil(), self.nanos / 1000)
     }
 
-    /// The same second, without the fraction.
+    /// Returns the time without its fraction of a second.
     #[must_use]
     pub fn truncated(self) -> Self {
         Self { nanos: 0, ..self }
     }
 
-    /// Later by this many seconds, or earlier if negative.
+    /// Returns the time that many seconds later; earlier if negative.
     #[must_use]
     pub fn plus_seconds(self, seconds: i64) -> Self {
         Self {
@@ -95,14 +95,14 @@ impl Time {
         }
     }
 
-    /// How much later it is than another time, in whole seconds towards zero.
+    /// Returns the whole seconds since another time, rounded towards zero.
     pub fn seconds_since(self, earlier: Self) -> i64 {
         let nanos = |t: Self| i128::from(t.seconds) * 1_000_000_000 + i128::from(t.nanos);
         let seconds = (nanos(self) - nanos(earlier)) / 1_000_000_000;
         i64::try_from(seconds).unwrap_or(if seconds < 0 { i64::MIN } else { i64::MAX })
     }
 
-    /// The age that tables show of something created at `created`, at this time.
+    /// Returns the age that tables show at this time for an object created at `created`.
     pub fn age_of(self, created: Self) -> String {
         human_duration(self.seconds_since(created))
     }

@@ -1,4 +1,4 @@
-//! Reading RFC 3339, element by element, so that errors name the element that is wrong.
+//! Parses RFC 3339 element by element, so that errors name the wrong element.
 
 use super::{Time, TimeError};
 use crate::calendar::{Date, SECONDS_PER_DAY};

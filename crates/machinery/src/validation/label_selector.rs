@@ -8,12 +8,12 @@ use crate::{
     go,
 };
 
-/// What older objects may keep that new ones may not have.
+/// Exceptions for objects that were stored before a rule was introduced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelectorOptions {
-    /// Values in expressions need not be values that a label could have.
+    /// Allows values in expressions that no label can have.
     pub allow_invalid_values: bool,
-    /// Operators may be unknown.
+    /// Allows unknown operators.
     pub allow_unknown_operators: bool,
 }
 
@@ -35,7 +35,7 @@ pub fn validate_label_selector(
     errors
 }
 
-/// Whether a selector holds a value that no label can have, so that an update may keep it.
+/// Reports whether a selector holds a value that no label can have, so that an update may keep it.
 pub fn has_invalid_values(selector: &Value) -> bool {
     let expressions = selector.get("matchExpressions").and_then(Value::as_array);
     let mut values = expressions.into_iter().flatten().flat_map(values);

@@ -15,7 +15,7 @@ use crate::{
     time::Time,
 };
 
-/// What is wrong with a field that may never change but did.
+/// The detail of the error for a changed field that is immutable.
 pub const IMMUTABLE: &str = "field is immutable";
 
 /// Checks the metadata of a new object, after its name was generated. `path` is where the metadata is.
@@ -179,7 +179,7 @@ fn int(meta: &Value, name: &str) -> i64 {
     get(meta, name).as_i64().unwrap_or_default()
 }
 
-/// A time, where the zero time and `null` are both none.
+/// Returns a time; the zero time and `null` count as missing.
 fn time(meta: &Value, name: &str) -> Option<Time> {
     let time = get(meta, name).as_str().and_then(|t| Time::parse(t).ok());
     time.filter(|t| !t.is_zero())

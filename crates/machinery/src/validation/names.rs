@@ -30,7 +30,7 @@ pub fn is_dns1123_label(value: &str) -> Vec<String> {
     dns1123_label(value, max_characters)
 }
 
-/// The same as [`is_dns1123_label`], worded in bytes, as declared formats are.
+/// Checks like [`is_dns1123_label`], with messages that count bytes, as those of formats in schemas do.
 pub fn is_dns1123_label_bytes(value: &str) -> Vec<String> {
     dns1123_label(value, max_bytes)
 }
@@ -40,7 +40,7 @@ pub fn is_dns1123_subdomain(value: &str) -> Vec<String> {
     dns1123_subdomain(value, max_characters)
 }
 
-/// The same as [`is_dns1123_subdomain`], worded in bytes, as declared formats are.
+/// Checks like [`is_dns1123_subdomain`], with messages that count bytes, as those of formats in schemas do.
 pub fn is_dns1123_subdomain_bytes(value: &str) -> Vec<String> {
     dns1123_subdomain(value, max_bytes)
 }
@@ -394,7 +394,7 @@ fn is_key_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.')
 }
 
-/// Not empty, its ends in one set of bytes and all between in another.
+/// Reports whether a text is not empty, has its ends in one set of bytes and the rest in another.
 fn framed(value: &str, ends: fn(u8) -> bool, inner: fn(u8) -> bool) -> bool {
     let bytes = value.as_bytes();
     match (bytes.first(), bytes.last()) {

@@ -1,4 +1,4 @@
-//! Values without fields of their own.
+//! Decodes values without fields.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kubewright_machinery::{
@@ -64,7 +64,7 @@ pub(super) fn number(shape: &Shape, value: u64) -> Value {
     }
 }
 
-/// Bytes as text. Each byte that is not UTF-8 is replaced, as Go does when it prints JSON.
+/// Converts bytes to text. Each byte that is not UTF-8 is replaced, as Go does when it prints JSON.
 pub(super) fn text(bytes: &[u8]) -> String {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return text.to_owned();
@@ -164,14 +164,14 @@ fn point_in_time(
     })
 }
 
-/// Nanoseconds beyond a second, or before it, count towards the seconds.
+/// Carries nanoseconds beyond a second, or before it, over to the seconds.
 fn to_the_microsecond(seconds: i64, nanos: i32) -> Time {
     let nanos = nanos - nanos % 1000;
     let seconds = seconds.saturating_add(nanos.div_euclid(1_000_000_000).into());
     Time::from_unix(seconds, nanos.rem_euclid(1_000_000_000).unsigned_abs())
 }
 
-/// JSON text in a message; null where there is none.
+/// Decodes JSON text in a message; `null` if there is none.
 fn raw(bytes: &[u8]) -> Result<Value, String> {
     let mut value = Value::Null;
     blocks(bytes, "RawExtension", &[(1, "Raw")], |_, block| {

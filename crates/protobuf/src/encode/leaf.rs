@@ -1,4 +1,4 @@
-//! Values without fields of their own.
+//! Encodes values without fields.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kubewright_machinery::{
@@ -117,7 +117,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// Seconds and nanoseconds; nothing for the zero time.
+    /// Encodes seconds and nanoseconds; nothing for the zero time.
     fn timestamp(&mut self, time: Time) {
         if !time.is_zero() {
             self.out.varint_field(2, u64::from(time.subsec_nanos()));
@@ -141,7 +141,7 @@ fn string(at: At, value: Option<&Value>) -> Result<&str, EncodeError> {
     }
 }
 
-/// Compact JSON with what HTML would read escaped, as Go prints it.
+/// Prints compact JSON with HTML characters escaped, as Go does.
 fn json_text(value: &Value) -> String {
     const ESCAPED: [char; 5] = ['<', '>', '&', '\u{2028}', '\u{2029}'];
     let text = value.to_string();

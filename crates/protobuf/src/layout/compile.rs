@@ -1,4 +1,4 @@
-//! From the catalog's tables to layouts.
+//! Compiles the catalog's tables into layouts.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! What Go calls the fields, for the texts of errors.
+//! The names of fields in Go, for the texts of errors.
 //!
 //! The catalog knows JSON names. Go's names follow from them by a convention that has exceptions; those listed here
 //! are the ones that occur. The names of embedded structs are told from a field they hold.

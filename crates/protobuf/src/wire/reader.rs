@@ -6,7 +6,7 @@ const UNEXPECTED_END: &str = "unexpected EOF";
 const OVERFLOW: &str = "proto: integer overflow";
 const NEGATIVE_LENGTH: &str = "proto: negative length found during unmarshaling";
 
-/// What is left to read of a message.
+/// The unread rest of a message.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'b> {
     bytes: &'b [u8],

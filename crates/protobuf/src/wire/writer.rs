@@ -2,11 +2,11 @@
 
 use super::{FIXED64, LENGTH, VARINT};
 
-/// Bytes written back to front: the last field first, its value before its tag.
+/// A buffer that is written back to front: the last field first, its value before its tag.
 pub(crate) struct Writer {
-    /// Free space, then what is written.
+    /// Free space, followed by the written bytes.
     buffer: Vec<u8>,
-    /// Where what is written begins.
+    /// The index of the first written byte.
     start: usize,
 }
 
@@ -18,7 +18,7 @@ impl Writer {
         }
     }
 
-    /// How much is written. The difference of two of these is the length of a message.
+    /// Returns the number of written bytes. The difference of two of these is the length of a message.
     pub(crate) fn len(&self) -> usize {
         self.buffer.len() - self.start
     }

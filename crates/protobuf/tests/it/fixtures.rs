@@ -106,7 +106,8 @@ fn compare(file: &Path) -> (&'static str, String) {
     }
 }
 
-/// What protobuf carries of a value: not whether an empty list is null, nor the kinds of objects within.
+/// Returns the part of a value that protobuf carries: not whether an empty list is null, nor the kinds of nested
+/// objects.
 pub(crate) fn carried(value: &Value) -> Value {
     match value {
         Value::Array(values) => values.iter().map(carried).collect(),

@@ -1,4 +1,4 @@
-//! What is encoded is decoded again.
+//! Encoded values are decoded again.
 
 use kubewright_catalog::{generated::KINDS, kind_type};
 use kubewright_protobuf::{EncodeError, decode, encode};

@@ -72,14 +72,14 @@ pub(super) static REPLICATION_CONTROLLER: Printer = Printer::new(
     replication_controller,
 );
 
-/// What a pod's container statuses add up to.
+/// The summary of a pod's container statuses.
 struct Summary {
     reason: String,
     ready: i64,
     restarts: Restarts,
 }
 
-/// How often containers restarted, and when one last ended before that.
+/// The number of restarts of containers, and the time of the last one.
 #[derive(Clone, Copy, Default)]
 struct Restarts {
     count: i64,
@@ -195,7 +195,7 @@ fn summarize(pod: &Value) -> Summary {
     }
 }
 
-/// How far the init containers got.
+/// The progress of the init containers.
 #[derive(Default)]
 struct Initialization {
     ready_sidecars: i64,
@@ -241,7 +241,7 @@ fn initialize(pod: &Value) -> Initialization {
     progress
 }
 
-/// Goes through the containers proper, last to first, so that the first one with something to say has the last word.
+/// Visits the containers from last to first, so that the status of the first one wins.
 fn run(status: &Value, mut reason: String, ready: &mut i64, restarts: &mut Restarts) -> String {
     let mut is_any_running = false;
     let mut failure = None;

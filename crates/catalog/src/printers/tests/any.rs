@@ -1,4 +1,4 @@
-//! What holds for all printers.
+//! Rules that hold for all printers.
 
 use serde_json::{Value, json};
 

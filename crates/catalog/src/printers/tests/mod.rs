@@ -1,4 +1,4 @@
-//! What each kind prints, with objects as a cluster would hold them.
+//! The rows of each kind, for objects as a cluster would hold them.
 
 mod any;
 mod cluster;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{PrintOptions, printer};
 
-/// 2026-01-02T00:00:00Z, to which all ages are counted.
+/// The current time, to which all ages are counted: 2026-01-02T00:00:00Z.
 const NOW: i64 = 1_767_312_000;
 
 /// The row of an object that is named `it` and five minutes old.
