@@ -1,4 +1,5 @@
-//! What a write costs: `cargo bench -p kubewright-merge --bench merge`, and with a part of a name after `--` only that.
+//! Measures the cost of writes: `cargo bench -p kubewright-merge --bench merge`, optionally with a part of a name
+//! after `--`.
 #![allow(missing_docs)]
 
 #[path = "../tests/it/types.rs"]

@@ -37,7 +37,7 @@ pub struct FieldSet {
 pub(crate) struct Node {
     pub(crate) element: PathElement,
     pub(crate) member: bool,
-    /// Never an empty set.
+    /// The paths below; never an empty set.
     pub(crate) below: Option<Arc<FieldSet>>,
 }
 
@@ -54,7 +54,7 @@ impl FieldSet {
         }
     }
 
-    /// Whether no path is a member.
+    /// Reports whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -99,7 +99,7 @@ impl FieldSet {
         Arc::make_mut(node.below.get_or_insert_default()).insert(rest)
     }
 
-    /// Whether the path is a member.
+    /// Reports whether the path is a member.
     pub fn contains(&self, path: &[PathElement]) -> bool {
         let Some((first, rest)) = path.split_first() else {
             return false;

@@ -40,26 +40,26 @@ pub struct Patch {
     strict_errors: Vec<String>,
 }
 
-/// What is wrong with a patch body.
+/// A patch body that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// It is not JSON. Kubernetes answers 400.
+    /// The body is not JSON. Kubernetes responds with 400.
     #[error("{0}")]
     Syntax(#[from] serde_json::Error),
-    /// It is JSON of another shape. Kubernetes answers 400 with this text.
+    /// The body is JSON of another shape. Kubernetes responds with 400 and this text.
     #[error("{0}")]
     Shape(String),
-    /// It has too many operations. Kubernetes answers 413 with this text.
+    /// The patch has too many operations. Kubernetes responds with 413 and this text.
     #[error("The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {0}")]
     TooManyOperations(usize),
 }
 
-/// Why a patch does not apply. Kubernetes answers 422.
+/// A patch that cannot be applied. Kubernetes responds with 422.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ApplyError(String);
 
-/// How a body is read.
+/// The strictness with which a body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decoding {
     /// `fieldValidation=Ignore`: only the outer shape is looked at.
@@ -93,12 +93,12 @@ impl Patch {
         self.operations.len()
     }
 
-    /// Whether there is nothing to do.
+    /// Reports whether the patch has no operations.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// Unknown and repeated members, worded as the server does: `json patch unknown field "[0].foo"`.
+    /// Returns unknown and repeated members, worded as the server words them: `json patch unknown field "[0].foo"`.
     pub fn strict_errors(&self) -> &[String] {
         &self.strict_errors
     }

@@ -1,4 +1,4 @@
-//! How Kubernetes objects change: patches, merges, and who owns which field.
+//! Patches, merges and field ownership of Kubernetes objects.
 //!
 //! | module | what it gives |
 //! |---|---|

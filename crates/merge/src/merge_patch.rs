@@ -1,4 +1,4 @@
-//! JSON merge patch (RFC 7386): applying one, and making one from two or three documents.
+//! Applies JSON merge patches (RFC 7386), and computes them from two or three documents.
 //!
 //! [`apply`] is what the server does with `application/merge-patch+json`; [`diff`] and [`diff3`] are what clients
 //! compute, `diff3` the way `kubectl apply` does for kinds without strategic merge.
@@ -12,7 +12,7 @@ mod tests;
 use kubewright_machinery::limits::{VALUE_DEPTH, depth_of};
 use serde_json::{Map, Value};
 
-/// Why a merge patch cannot be applied or made.
+/// A merge patch that cannot be applied or computed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The patch is no object or array.
@@ -31,7 +31,7 @@ pub enum Error {
     Conflict {
         /// Additions and changes, as JSON.
         changes: String,
-        /// Deletions, as JSON.
+        /// The deletions, as JSON.
         deletions: String,
     },
 }
@@ -148,7 +148,7 @@ fn changes(from: &Map<String, Value>, to: &Map<String, Value>) -> Map<String, Va
     out
 }
 
-/// Equality where all numbers are floats.
+/// Compares values, with all numbers as floats.
 fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
@@ -164,7 +164,8 @@ fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// What a patch sets, without what it deletes. An empty object is a value; one that becomes empty is no change.
+/// Returns the fields that a patch sets, without those that it deletes. An empty object is a value; one that becomes
+/// empty is no change.
 fn without_nulls(patch: Map<String, Value>) -> Map<String, Value> {
     patch
         .into_iter()
@@ -179,7 +180,7 @@ fn without_nulls(patch: Map<String, Value>) -> Map<String, Value> {
         .collect()
 }
 
-/// What a patch deletes, without what it sets.
+/// Returns the fields that a patch deletes, without those that it sets.
 fn only_nulls(patch: Map<String, Value>) -> Map<String, Value> {
     patch
         .into_iter()
@@ -194,7 +195,7 @@ fn only_nulls(patch: Map<String, Value>) -> Map<String, Value> {
         .collect()
 }
 
-/// Whether two patches want different things of one field.
+/// Reports whether two patches change one field in different ways.
 fn contradict(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
     a.iter().any(|(name, left)| match (left, b.get(name)) {
         (_, None) => false,

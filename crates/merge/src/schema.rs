@@ -1,4 +1,4 @@
-//! What the crate needs to know about an object's type.
+//! The schema of an object's type, as far as this crate needs it.
 //!
 //! Field ownership and apply depend on which maps and lists are one value and which merge by entry, and on the keys of
 //! list items. The caller has that knowledge in tables of its own; [`Schema`] is the small window through which this
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// A handle to the type of a value.
 pub trait Schema: Copy {
-    /// What kind of value it is, and how it merges.
+    /// Returns the kind of value, and the way it merges.
     fn shape(&self) -> Shape<Self>;
 
     /// The field of that name. Asked of [`Shape::Struct`].
@@ -23,7 +23,7 @@ pub trait Schema: Copy {
     /// [`Shape::List`] that merges by key.
     fn key_default(&self, key: &str) -> Option<Value>;
 
-    /// Values of the type were made by a decoder that enforces it, so that checking them again finds nothing.
+    /// Reports whether values of the type come from a decoder that enforces it, so that they need no check.
     fn is_enforced(&self) -> bool {
         false
     }
@@ -50,7 +50,7 @@ pub enum Shape<S> {
     },
     /// A list.
     List {
-        /// How it merges.
+        /// The way the field merges.
         merge: ListMerge,
         /// The type of its items.
         item: S,
@@ -74,14 +74,14 @@ pub enum Scalar {
     Any,
 }
 
-/// How a list merges.
+/// The way a list merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListMerge {
-    /// It is one value.
+    /// The list is one value.
     Atomic,
-    /// It is a set of scalars.
+    /// The list is a set of scalars.
     Set,
-    /// It is a map: items with the same key fields are the same item.
+    /// The list is a map: items with the same key fields are the same item.
     Map,
 }
 

@@ -10,7 +10,8 @@
 //! - `$setElementOrder/x` names the order of the items of `x`; items it does not name keep their places among them.
 //! - `$retainKeys` names the only members that the object keeps.
 //!
-//! A [`PatchSchema`] tells how fields merge. Custom resources have none, and Kubernetes refuses such patches for them.
+//! A [`PatchSchema`] describes how fields merge. Custom resources have none, and Kubernetes rejects such patches for
+//! them.
 
 mod conflicts;
 mod diffing;
@@ -28,7 +29,7 @@ use serde_json::{Map, Value};
 
 /// A handle to the type of a value, as far as patches go.
 pub trait PatchSchema: Copy {
-    /// What holds the fields of an object of this type.
+    /// Returns the schema of the fields of an object of this type.
     fn holder(&self) -> Holder<'_>;
 
     /// The field of that name.
@@ -38,7 +39,7 @@ pub trait PatchSchema: Copy {
     fn item(&self) -> Option<Self>;
 }
 
-/// What holds the fields of an object.
+/// The schema of the fields of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder<'a> {
     /// A struct of that name, such as `PodSpec`.
@@ -52,18 +53,18 @@ pub enum Holder<'a> {
 pub struct PatchField<S> {
     /// The type of its value.
     pub schema: S,
-    /// How its value merges.
+    /// The way the value merges.
     pub strategy: Strategy,
-    /// Patches name the members that the object keeps.
+    /// `true` if patches name the members that the object keeps.
     pub retain_keys: bool,
-    /// The member by which items are told apart, for lists of objects that merge.
+    /// The member that identifies items, for lists of objects that merge.
     pub merge_key: Option<&'static str>,
 }
 
-/// How the value of a field merges.
+/// The way the value of a field merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strategy {
-    /// Objects merge, lists are replaced.
+    /// Objects are merged, lists are replaced.
     Default,
     /// Lists merge.
     Merge,
@@ -71,7 +72,7 @@ pub enum Strategy {
     Replace,
 }
 
-/// Why a patch cannot be applied or made.
+/// A patch that cannot be applied or computed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A directive has the wrong form. Kubernetes answers 400.
@@ -88,7 +89,7 @@ pub enum Error {
     Conflict {
         /// The patch, as JSON.
         patch: String,
-        /// What changed in the meantime, as JSON.
+        /// The concurrent changes, as JSON.
         changes: String,
     },
 }

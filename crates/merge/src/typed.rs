@@ -1,4 +1,4 @@
-//! Values seen through their schema: which fields they have, how two differ, how they merge.
+//! Values and their schema: field sets, comparison, merging.
 //!
 //! - [`validate`]: whether a value fits its schema.
 //! - [`to_field_set`]: the fields that a value sets.

@@ -14,7 +14,7 @@ use kubewright_schema::{
     Node, TypeError, decode_untyped, normalize_untyped,
     structural::{
         CompileError, Structural,
-        coerce::{Passage, conform, refresh},
+        coerce::{ConformOptions, conform, refresh},
         default::apply_defaults,
         object::{
             ObjectRules, ScalePaths, default_status, prepare_for_create, prepare_for_status_update,
@@ -137,7 +137,7 @@ impl Validator {
         let compiled = self.compiled()?;
         let mut object = compiled.decode(object)?;
         prepare_for_create(&mut object, compiled.has_status);
-        let errors = compiled.rules().judge_create(&object);
+        let errors = compiled.rules().validate_create(&object);
         default_status(&mut object, &compiled.schema);
         compiled.answer(object, &errors)
     }
@@ -154,7 +154,7 @@ impl Validator {
         let mut object = compiled.decode(object)?;
         keep_system_fields(&mut object, &old);
         prepare_for_update(&mut object, &old, compiled.has_status);
-        let errors = compiled.rules().judge_update(&object, &old).errors;
+        let errors = compiled.rules().validate_update(&object, &old).errors;
         compiled.answer(object, &errors)
     }
 
@@ -170,7 +170,7 @@ impl Validator {
         let mut object = compiled.decode(object)?;
         keep_system_fields(&mut object, &old);
         prepare_for_status_update(&mut object, &old);
-        let errors = compiled.rules().judge_status_update(&object, &old).errors;
+        let errors = compiled.rules().validate_status_update(&object, &old).errors;
         compiled.answer(object, &errors)
     }
 
@@ -229,7 +229,7 @@ impl Compiled {
         let bad = |e: TypeError| status::bad_request(e.to_string());
         let node = Node::from_value(object.clone()).map_err(bad)?;
         let (mut object, _) = decode_untyped(node).map_err(bad)?;
-        conform(&mut object, &self.schema, Passage::default()).map_err(|e| {
+        conform(&mut object, &self.schema, ConformOptions::default()).map_err(|e| {
             let (kind, version) = (&self.kind.kind, &self.kind.version);
             status::bad_request(format!(
                 "{kind} in version \"{version}\" cannot be handled as a {kind}: {e}"

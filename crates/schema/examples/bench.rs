@@ -1,4 +1,4 @@
-//! How long decoding and encoding take: `cargo run --release -p kubewright-schema --example bench`.
+//! Measures decoding and encoding: `cargo run --release -p kubewright-schema --example bench`.
 
 use std::{
     hint::black_box,

@@ -14,7 +14,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::typed::TypeError;
 
-/// A value as the text said it.
+/// A value as it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node<'a> {
     /// `null`
@@ -32,7 +32,7 @@ pub enum Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// What Go's decoder calls the kind of this value: `string`, `number`.
+    /// Returns the kind of this value in the words of Go's decoder: `string`, `number`.
     pub fn kind(&self) -> &'static str {
         match self {
             Node::Null => "null",

@@ -1,4 +1,4 @@
-//! Writing objects as compact JSON, byte for byte as Go's encoder escapes and formats.
+//! Writes objects as compact JSON, byte for byte as Go's encoder does.
 //!
 //! Strings escape `<`, `>` and `&`. Keys come in the order of the map, which is sorted. Floats without a fraction keep
 //! their `.0`: decoding turned those that Go would print as integers into integers, so what is left is text that Go
@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 
 use kubewright_machinery::go;
 
-/// The text of a value.
+/// Encodes a value.
 pub fn encode(value: &Value) -> Vec<u8> {
     let mut out = Vec::with_capacity(512);
     write_value(&mut out, value);

@@ -1,4 +1,4 @@
-//! Reading JSON text into a [`Node`].
+//! Parses JSON text into a [`Node`].
 //!
 //! The grammar and the texts of the errors are those of Go's `encoding/json`, which the real server prints. Invalid
 //! UTF-8 and lone surrogates in strings become U+FFFD, one for each byte or escape. Numbers are kept as written.
@@ -11,9 +11,9 @@ use crate::document::Node;
 /// The text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// What is wrong, in Go's words.
+    /// The description of the error, worded as in Go.
     pub message: String,
-    /// The byte at which it was noticed.
+    /// The offset of the byte at which it was noticed.
     pub offset: usize,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for SyntaxError {
 
 impl std::error::Error for SyntaxError {}
 
-/// Boxed, so that the way of the value is short.
+/// Boxed, so that results stay small.
 type Fail = Box<SyntaxError>;
 
 struct Parser<'a> {
@@ -337,7 +337,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// None of eight bytes ends a run of plain text. Each test leaves the high bit of a byte set where it matches; bytes
+/// Reports whether none of eight bytes ends a run of plain text. Each test sets the high bit of a byte that matches;
+/// bytes
 /// after the first match may be set falsely, which does no harm.
 fn is_plain(word: [u8; 8]) -> bool {
     const LOW: u64 = 0x0101_0101_0101_0101;

@@ -1,4 +1,4 @@
-//! Decoding, pruning and normalising objects by the shape of their type.
+//! Decodes, prunes and normalises objects by the shape of their type.
 //!
 //! The Go server decodes requests into structs and prints structs. What that does to an object is visible: unknown
 //! fields vanish, types are enforced with certain words, zero values are left out or written in full. This crate does

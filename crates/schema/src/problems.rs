@@ -1,4 +1,4 @@
-//! What a strict decoder would have refused: fields nobody knows, fields given twice.
+//! Problems that only a strict decoder rejects: unknown and duplicate fields.
 //!
 //! The server decides what becomes of them: nothing, warnings, or a refusal.
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 use kubewright_machinery::go::quote;
 
-/// How many problems are kept. Further ones are dropped, as the real decoder does.
+/// The number of problems that are kept. Further ones are dropped, as the real decoder does.
 pub const MAX_PROBLEMS: usize = 100;
 
 /// One thing a strict decoder objects to. `Display` is its text in a strict decoding error.
@@ -20,11 +20,11 @@ pub enum Problem {
     Other(String),
 }
 
-/// How the YAML library begins when it lists what it objects to.
+/// The start of the messages in which the YAML library lists problems.
 const YAML_LIST: &str = "yaml: unmarshal errors:\n";
 
 impl Problem {
-    /// The texts of the warnings it is told with: one for each line of a list.
+    /// Returns the texts of the warnings for the problem: one for each line of a list.
     pub fn warnings(&self) -> Vec<String> {
         let text = self.to_string();
         match text.strip_prefix(YAML_LIST) {

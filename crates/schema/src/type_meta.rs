@@ -1,8 +1,8 @@
-//! What a document claims to be, before its type is known.
+//! Reads the type that a document claims to have.
 
 use crate::{document::Node, typed::TypeError};
 
-/// What the real server puts before whatever is wrong with a document whose kind it could not even read, be it a
+/// The prefix of the real server's message about a document whose kind cannot be read, before a
 /// [`SyntaxError`](crate::json::SyntaxError) or the error of [`read_type_meta`].
 pub const TYPE_META_CONTEXT: &str = "couldn't get version/kind; json parse error: ";
 

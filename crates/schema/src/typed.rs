@@ -1,4 +1,4 @@
-//! Decoding by the shape of a type, as the Go server does with its structs.
+//! Decodes by the shape of a type, as the Go server does with its structs.
 //!
 //! A document goes in as a [`Node`] and comes out as the value that Go would print after decoding it: unknown fields
 //! gone (and reported), types enforced, zero values left out or written in full as the type says, quantities, times,
@@ -35,9 +35,9 @@ use path::{Path, Step};
 /// A decoded object.
 #[derive(Clone, Debug)]
 pub struct Typed {
-    /// What Go would print.
+    /// The value as Go would print it.
     pub value: Value,
-    /// What a strict decoder would refuse.
+    /// The problems that a strict decoder rejects.
     pub problems: Problems,
 }
 
@@ -92,9 +92,9 @@ static STRING: Type = Type::String("string");
 
 struct Decoder {
     problems: Problems,
-    /// Problems are reported. Off for values that come from memory and inside types that Go decodes apart.
+    /// `true` to report problems. Off for values that come from memory and inside types that Go decodes separately.
     strict: bool,
-    /// Empty lists and maps stay apart from absent ones.
+    /// `true` to keep empty lists and maps apart from absent ones.
     keep_empty: bool,
     /// The first mismatch. It is reported at the end, unless something stops decoding before.
     mismatch: Option<TypeError>,
@@ -353,7 +353,7 @@ impl Decoder {
     }
 }
 
-/// Which fields of a struct have occurred.
+/// The fields of a struct that have occurred.
 #[derive(Default)]
 struct Seen {
     first: u128,
@@ -361,7 +361,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// False if it was there already.
+    /// Adds a field; returns `false` if it was there already.
     fn insert(&mut self, index: usize) -> bool {
         if self.contains(index) {
             return false;

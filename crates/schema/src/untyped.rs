@@ -1,4 +1,4 @@
-//! Decoding without a type, as custom resources are: everything is kept, repeated keys are reported.
+//! Decodes without a type, as for custom resources: everything is kept, repeated keys are reported.
 
 use serde_json::{Map, Number, Value};
 

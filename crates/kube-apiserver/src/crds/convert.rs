@@ -10,7 +10,7 @@ use kubewright_apiserver::registry::generic::Converter;
 use kubewright_machinery::{Status, status};
 use kubewright_schema::structural::{
     Structural,
-    coerce::{Passage, conform, refresh},
+    coerce::{ConformOptions, conform, refresh},
 };
 use serde_json::{Value, json};
 
@@ -96,7 +96,7 @@ impl Versioned {
                 None => {
                     let mut object = converted.next().ok_or_else(lost)?;
                     if let Some(schema) = self.schema(to) {
-                        conform(&mut object, schema, Passage::default())
+                        conform(&mut object, schema, ConformOptions::default())
                             .map_err(status::internal)?;
                     }
                     Ok(object)

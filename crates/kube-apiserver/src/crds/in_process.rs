@@ -63,6 +63,6 @@ impl Conversion for Chosen {
             .collect::<Result<Vec<Value>, String>>()
             .map_err(|why| webhook::failed(&objects, &why))
             .and_then(|converted| webhook::checked(&objects, converted, api_version));
-        checked.map_err(|text| status::unknown(text))
+        checked.map_err(status::unknown)
     }
 }

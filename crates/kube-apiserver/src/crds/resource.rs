@@ -16,7 +16,7 @@ use kubewright_catalog::generated::autoscaling_v1::SCALE;
 use kubewright_machinery::gvk::{GroupResource, GroupVersionKind};
 use kubewright_schema::structural::{
     Structural,
-    coerce::{Passage, conform, conform_metadata},
+    coerce::{ConformOptions, conform, conform_metadata},
     default::apply_defaults,
 };
 use ring::digest::{SHA256, digest};
@@ -92,16 +92,16 @@ impl Custom for Declared {
     }
 
     fn conform(&self, object: &mut Value, track: bool) -> Result<Vec<String>, String> {
-        let passage = Passage {
+        let options = ConformOptions {
             track,
             drop_invalid: false,
         };
         let version = object["apiVersion"].as_str().unwrap_or_default();
         let group = version.split_once('/').map_or("", |(group, _)| group);
         if object["kind"] != self.kind || group != self.group {
-            return conform_metadata(object, passage);
+            return conform_metadata(object, options);
         }
-        conform(object, &self.schema, passage)
+        conform(object, &self.schema, options)
     }
 }
 

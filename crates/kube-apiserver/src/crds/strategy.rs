@@ -17,8 +17,8 @@ use kubewright_machinery::{
 };
 use kubewright_schema::structural::{
     Structural,
-    coerce::{self, Passage},
-    object::{self, ObjectRules, ScalePaths, Verdict},
+    coerce::{self, ConformOptions},
+    object::{self, ObjectRules, ScalePaths, ValidationResult},
 };
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ impl Strategy for Main {
     }
 
     fn validate(&self, object: &Value) -> ErrorList {
-        self.0.rules().judge_create(object)
+        self.0.rules().validate_create(object)
     }
 
     fn checks_new_metadata(&self) -> bool {
@@ -77,7 +77,7 @@ impl Strategy for Main {
     }
 
     fn judge_update(&self, cx: &RequestContext, object: &Value, old: &Value) -> ErrorList {
-        errors_of(cx, self.0.rules().judge_update(object, old))
+        errors_of(cx, self.0.rules().validate_update(object, old))
     }
 
     fn warnings_on_create(&self, object: &Value) -> Vec<String> {
@@ -118,7 +118,7 @@ impl Strategy for StatusOnly {
     }
 
     fn judge_update(&self, cx: &RequestContext, object: &Value, old: &Value) -> ErrorList {
-        errors_of(cx, self.0.rules().judge_status_update(object, old))
+        errors_of(cx, self.0.rules().validate_status_update(object, old))
     }
 
     fn allow_unconditional_update(&self) -> bool {
@@ -129,11 +129,11 @@ impl Strategy for StatusOnly {
 impl Rules {
     /// What nobody knows goes, and so does what cannot be read.
     fn conform(&self, object: &mut Value) {
-        let passage = Passage {
+        let options = ConformOptions {
             track: false,
             drop_invalid: true,
         };
-        if let Err(e) = coerce::conform(object, &self.schema, passage) {
+        if let Err(e) = coerce::conform(object, &self.schema, options) {
             // Nothing is refused where what is wrong is dropped.
             tracing::error!(kind = %self.kind, "an object was not brought into shape: {e}");
         }
@@ -155,12 +155,12 @@ impl Rules {
 }
 
 /// What is wrong; what is forgiven goes to the caller as warnings.
-fn errors_of(cx: &RequestContext, verdict: Verdict) -> ErrorList {
-    verdict
+fn errors_of(cx: &RequestContext, result: ValidationResult) -> ErrorList {
+    result
         .warnings
         .into_iter()
         .for_each(|warning| cx.warnings.add(warning));
-    verdict.errors
+    result.errors
 }
 
 fn finalizer_warnings(object: &Value, old: &Value) -> Vec<String> {

@@ -94,7 +94,7 @@ impl Webhook {
 impl Conversion for Webhook {
     async fn convert(&self, objects: Vec<Value>, api_version: &str) -> Result<Vec<Value>, Status> {
         let converted = self.convert_all(&objects, api_version).await;
-        converted.map_err(|text| status::unknown(text))
+        converted.map_err(status::unknown)
     }
 }
 

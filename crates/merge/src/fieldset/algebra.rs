@@ -12,7 +12,7 @@ enum Pair<'a> {
 }
 
 impl FieldSet {
-    /// What is in either set.
+    /// Returns the union of two sets.
     pub fn union(&self, other: &FieldSet) -> FieldSet {
         if other.is_empty() {
             return self.clone();
@@ -33,7 +33,7 @@ impl FieldSet {
         }
     }
 
-    /// What is in both sets.
+    /// Returns the intersection of two sets.
     pub fn intersection(&self, other: &FieldSet) -> FieldSet {
         let nodes = zip(self, other).filter_map(|pair| {
             let Pair::Both(a, b) = pair else { return None };
@@ -49,7 +49,8 @@ impl FieldSet {
         }
     }
 
-    /// What is in this set and not in the other. A member of `other` takes away just that path and nothing below it.
+    /// Returns the members of this set that are not in the other. A member of `other` removes just that path and
+    /// nothing below it.
     pub fn difference(&self, other: &FieldSet) -> FieldSet {
         if other.is_empty() {
             return self.clone();
@@ -72,7 +73,7 @@ impl FieldSet {
         }
     }
 
-    /// What is in this set and neither in the other nor below a member of the other.
+    /// Returns the members of this set that are neither in the other nor below one of its members.
     pub fn recursive_difference(&self, other: &FieldSet) -> FieldSet {
         if other.is_empty() {
             return self.clone();
@@ -95,7 +96,7 @@ impl FieldSet {
         }
     }
 
-    /// Whether every member of this set is in the other.
+    /// Reports whether every member of this set is in the other.
     pub fn is_subset(&self, other: &FieldSet) -> bool {
         self.difference(other).is_empty()
     }

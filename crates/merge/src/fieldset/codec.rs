@@ -13,10 +13,10 @@ use kubewright_machinery::{
 use serde_json::{Map, Number, Value};
 use std::fmt::Write;
 
-/// Why a text or value is no `FieldsV1`.
+/// A text or value that is not `FieldsV1`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// It is not JSON.
+    /// The text is not JSON.
     #[error("{0}")]
     Syntax(String),
     /// Something that should be an object is none.
@@ -25,7 +25,7 @@ pub enum DecodeError {
     /// A key is no path element.
     #[error("parsing key as path element: {0}")]
     Element(String),
-    /// It nests too deep.
+    /// The value nests too deep.
     #[error("exceeded max depth")]
     TooDeep,
 }
@@ -243,7 +243,7 @@ fn read_element(key: &str) -> Result<Option<PathElement>, DecodeError> {
     }))
 }
 
-/// Numbers that are read back are floats; integers too large for one lose their last digits.
+/// Converts a number that is read back to a float; large integers lose their last digits.
 fn as_floats(value: Value) -> Value {
     match value {
         Value::Number(n) => {

@@ -1,16 +1,16 @@
-//! Filters: which paths of a set count for an endpoint.
+//! Filters, which select the paths of a set that count for an endpoint.
 //!
 //! The main endpoint of a kind does not let a writer own `status`, its status endpoint not `spec`; a few endpoints let
 //! a writer own only what they are for.
 
 use super::{FieldSet, Node, PathElement};
 
-/// Which paths count.
+/// A filter of paths.
 #[derive(Clone, Debug)]
 pub enum Filter {
     /// All but these and what is below them.
     Exclude(FieldSet),
-    /// Only what one of these patterns matches.
+    /// Keeps the paths that one of these patterns matches.
     Include(Pattern),
 }
 

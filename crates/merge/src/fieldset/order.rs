@@ -30,7 +30,7 @@ pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Whether two values are equal.
+/// Reports whether two values are equal.
 pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || compare_numbers(a, b).is_eq(),
@@ -46,7 +46,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Whether a value is a map without entries.
+/// Reports whether a value is a map without entries.
 pub(crate) fn is_zero_length_map(value: &Value) -> bool {
     value.as_object().is_some_and(Map::is_empty)
 }

@@ -1,4 +1,4 @@
-//! Reading a patch body: its outer shape, and in checked mode the members of each operation.
+//! Reads a patch body: its outer shape, and in checked mode the members of each operation.
 
 use super::{DecodeError, Decoding, MAX_OPERATIONS, Member, Operation, Patch};
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};

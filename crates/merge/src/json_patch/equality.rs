@@ -1,4 +1,4 @@
-//! Equality of a document's value and the value that a `test` operation names.
+//! Compares a document's value with the value of a `test` operation.
 //!
 //! Objects and arrays compare by structure, everything else by its JSON text: the document's as the server would write
 //! it, the patch's as it was written.
@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
-/// Whether `found` is what the patch expects; no value expects `null`.
+/// Reports whether `found` is the value that the patch expects; a missing value expects `null`.
 pub(super) fn same(found: &Value, expected: Option<&RawValue>) -> bool {
     same_at(found, expected.map_or("null", RawValue::get), 0)
 }

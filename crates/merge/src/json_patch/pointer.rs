@@ -1,10 +1,10 @@
-//! Paths into a document: finding the container that an operation works on, and the array and object rules.
+//! Resolves paths into a document: the container that an operation works on, and the rules for arrays and objects.
 
 use kubewright_machinery::go;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// Where an operation works: a container and the last token of the path.
+/// The target of an operation: a container and the last token of the path.
 pub(super) struct Place<'d> {
     pub(super) container: Container<'d>,
     pub(super) key: String,
@@ -62,7 +62,7 @@ impl<'d> Container<'d> {
         }
     }
 
-    /// Overwrites `key`.
+    /// Overwrites the value of `key`.
     pub(super) fn set(self, key: &str, value: Value) -> Result<(), String> {
         match self {
             Container::Object(fields) => {

@@ -18,37 +18,37 @@ use serde_json::Value;
 pub struct Apply<'a> {
     /// The object before the write; `empty` when it is to be created.
     pub live: &'a Value,
-    /// What an empty object of the kind encodes to, as for [`update`](super::update()).
+    /// The encoding of an empty object of the kind, as for [`update`](super::update()).
     pub empty: &'a Value,
     /// The configuration.
     pub patch: &'a Value,
-    /// Who applies.
+    /// The field manager.
     pub manager: &'a str,
-    /// Take fields from other owners instead of failing with a conflict.
+    /// Takes fields from other owners instead of failing with a conflict.
     pub force: bool,
     /// The time of entries whose fields change.
     pub now: Time,
 }
 
-/// What an apply leads to.
+/// The result of an apply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Applied {
     /// The merged object with its `managedFields`. Defaults are for the caller to fill in.
     pub object: Value,
-    /// Whether anything but `managedFields` differs from the live object.
+    /// `true` if anything but `managedFields` differs from the live object.
     pub changed: bool,
 }
 
-/// Why an apply fails.
+/// An apply that fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
-    /// Others own what would change. Kubernetes answers 409.
+    /// Others own fields that would change. Kubernetes responds with 409.
     #[error("{0}")]
     Conflicts(#[from] Conflicts),
-    /// The request is wrong. Kubernetes answers 400.
+    /// The request is wrong. Kubernetes responds with 400.
     #[error("{0}")]
     BadRequest(String),
-    /// The configuration or the live object does not fit the schema. Kubernetes answers 500.
+    /// The configuration or the live object does not fit the schema. Kubernetes responds with 500.
     #[error("{0}")]
     Internal(String),
 }
@@ -186,7 +186,7 @@ fn merge<S: Schema>(
     Ok(Applied { object, changed })
 }
 
-/// Gives the manager's entry the claimed fields. Returns where the entry is, and what it owned before.
+/// Gives the manager's entry the claimed fields. Returns the index of the entry, and the fields that it owned before.
 fn claim(
     managed: &mut ManagedFields,
     manager: &str,
@@ -213,7 +213,7 @@ fn claim(
     (managed.entries.len() - 1, None)
 }
 
-/// Takes what nobody owns out of the entry, and notes the time if the object changed.
+/// Removes fields that nobody can own from the entry, and sets the time if the object changed.
 fn settle(managed: &mut ManagedFields, own: usize, changed: Option<Time>) {
     let Some(entry) = managed.entries.get_mut(own) else {
         return;

@@ -1,4 +1,4 @@
-//! Conflicts: fields that an apply would change and that others own.
+//! Conflicts: fields that an apply would change and others own.
 
 use super::entry::{Entry, Operation};
 use crate::fieldset::{FieldSet, Path};
@@ -23,7 +23,7 @@ pub struct Conflicts(Vec<Conflict>);
 /// A cause in the details of the status; its reason is `FieldManagerConflict`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// Whom the conflict is with.
+    /// The owner of the field.
     pub message: String,
     /// The path of the field.
     pub field: String,

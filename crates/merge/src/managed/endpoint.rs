@@ -1,11 +1,11 @@
-//! What a write goes through: the version and subresource, and the other versions of the kind.
+//! The endpoint of a write: the version and subresource, and the other versions of the kind.
 
 use crate::fieldset::Filter;
 use crate::schema::Schema;
 use crate::typed::{self, Duplicates};
 use serde_json::Value;
 
-/// Where an object is written.
+/// The endpoint through which an object is written.
 #[derive(Clone, Copy)]
 pub struct Endpoint<'a, S> {
     /// The schema of the object in this version.
@@ -16,7 +16,7 @@ pub struct Endpoint<'a, S> {
     pub kind: &'a str,
     /// The subresource, such as `status`; empty for the object itself.
     pub subresource: &'a str,
-    /// The other versions, and what may be owned through this endpoint.
+    /// The other versions, and the fields that may be owned through this endpoint.
     pub versions: &'a dyn Versions<S>,
 }
 
@@ -42,34 +42,34 @@ impl<S: Schema> Endpoint<'_, S> {
 pub struct Converted<S> {
     /// The object.
     pub object: Value,
-    /// Its schema in that version.
+    /// The schema of the object in that version.
     pub schema: S,
 }
 
-/// Why an object cannot be seen in another version.
+/// An object that cannot be converted to another version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConvertError {
-    /// The kind has no such version (any more). Owners of fields in that version are forgotten.
+    /// The kind does not have this version. Owners of fields in that version are dropped.
     #[error("no corresponding type")]
     NoSuchVersion,
-    /// Conversion failed.
+    /// The conversion failed.
     #[error("{0}")]
     Failed(String),
 }
 
 /// The versions of a kind.
 pub trait Versions<S> {
-    /// The object in another version. Never asked for the version that the object already has.
+    /// Converts an object to another version. Never called for the version that the object already has.
     fn convert(&self, object: &Value, api_version: &str) -> Result<Converted<S>, ConvertError>;
 
-    /// Which fields of a version a writer may own through this endpoint; `None` for all.
+    /// Returns the filter of the fields that a writer may own through this endpoint; `None` for all fields.
     fn filter(&self, api_version: &str) -> Option<&Filter>;
 }
 
 /// A kind that has one version.
 #[derive(Debug, Clone, Default)]
 pub struct OneVersion {
-    /// Which fields may be owned through the endpoint.
+    /// The filter of the fields that may be owned through the endpoint.
     pub filter: Option<Filter>,
 }
 

@@ -1,4 +1,4 @@
-//! Entries of `metadata.managedFields`: reading and writing them.
+//! Reads and writes the entries of `metadata.managedFields`.
 
 use crate::fieldset::FieldSet;
 use kubewright_machinery::{
@@ -9,25 +9,25 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::fmt;
 
-/// How a manager came to own its fields.
+/// The operation by which a manager came to own its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
-    /// By server-side apply.
+    /// Server-side apply.
     Apply,
-    /// By any other write.
+    /// Any other write.
     Update,
 }
 
-/// What one manager owns.
+/// The fields that one manager owns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The manager's name.
     pub manager: String,
-    /// How it wrote.
+    /// The operation.
     pub operation: Operation,
     /// The version it wrote, in which the fields are to be read.
     pub api_version: String,
-    /// When its fields last changed.
+    /// The time at which the fields last changed.
     pub time: Option<Time>,
     /// The fields it owns.
     pub fields: FieldSet,
@@ -35,7 +35,7 @@ pub struct Entry {
     pub subresource: String,
 }
 
-/// How a value holds the fields of an entry.
+/// The representation of the fields of an entry in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// As an object.
@@ -53,7 +53,7 @@ pub struct ManagedFields {
     pub entries: Vec<Entry>,
 }
 
-/// Why `metadata.managedFields` cannot be read.
+/// A `metadata.managedFields` that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DecodeError(String);

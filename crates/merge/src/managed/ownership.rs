@@ -1,4 +1,4 @@
-//! How a change of the object moves ownership.
+//! Moves ownership when an object changes.
 
 use super::conflict::{Conflict, Conflicts};
 use super::endpoint::{ConvertError, Endpoint};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Why ownership cannot be worked out.
+/// A change whose ownership cannot be computed.
 pub(super) enum Failure {
     Conflicts(Conflicts),
     Other(String),
@@ -25,7 +25,7 @@ struct Changes<'a, S> {
     elsewhere: BTreeMap<String, Option<Comparison>>,
 }
 
-/// Fields that identify an object or belong to the server; nobody owns them.
+/// The fields that identify an object or belong to the server, which nobody owns.
 static NOBODYS: LazyLock<FieldSet> = LazyLock::new(|| {
     let top: [&[&str]; 3] = [&["apiVersion"], &["kind"], &["metadata"]];
     let metadata = [
@@ -51,16 +51,16 @@ pub(super) fn strip(set: &FieldSet) -> FieldSet {
     set.difference(&NOBODYS)
 }
 
-/// What reconciling did to entries.
+/// The effect of reconciling on entries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reconciled {
-    /// Nothing: they were in line, and each owns something.
+    /// Nothing changed: the entries fit the schema, and each owns something.
     AsTheyWere,
-    /// Something.
+    /// Something changed.
     Changed,
 }
 
-/// Brings entries in line with the schema of today, and forgets those of versions that are gone.
+/// Adjusts entries to the current schema, and drops those of versions that no longer exist.
 pub(super) fn reconcile<S: Schema>(
     live: &Value,
     endpoint: &Endpoint<'_, S>,
@@ -100,9 +100,10 @@ pub(super) fn reconcile<S: Schema>(
     failure.map_or(Ok(reconciled), Err)
 }
 
-/// Takes from every entry but `own` what changed or is gone, and drops entries that own nothing any more.
+/// Removes changed and removed fields from every entry but `own`, and drops entries that no longer own anything.
 ///
-/// Returns how the object changed in the endpoint's version. Without `force`, changing what another entry owns is a
+/// Returns the changes of the object in the endpoint's version. Without `force`, changing a field that another entry
+/// owns is a
 /// conflict.
 pub(super) fn release<S: Schema>(
     old: &Value,

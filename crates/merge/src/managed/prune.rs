@@ -1,4 +1,4 @@
-//! Taking away what a manager applied before and applies no longer.
+//! Removes fields that a manager applied before and no longer applies.
 //!
 //! A field goes if the manager owned it, does not name it now, and nobody else owns it. What the manager never owned
 //! stays, even inside of something it drops.
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What a manager owned by its last apply.
+/// The fields that a manager owned by its last apply.
 pub(super) struct Last {
     pub(super) fields: FieldSet,
     pub(super) api_version: String,

@@ -9,7 +9,7 @@ use crate::typed::{self, Duplicates};
 use kubewright_machinery::time::Time;
 use serde_json::{Map, Value};
 
-/// Why ownership could not be worked out. The object is left without `managedFields`, as Kubernetes leaves it.
+/// A write whose ownership could not be computed. The object is left without `managedFields`, as Kubernetes leaves it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UpdateError(pub(super) String);
@@ -145,7 +145,7 @@ pub(super) fn entries_of(object: &Value) -> Option<&Value> {
     object.get("metadata")?.get("managedFields")
 }
 
-/// Namespace, name and type of an object, as messages name it.
+/// Returns namespace, name and type of an object, as messages print them.
 pub(super) fn describe(object: &Value) -> String {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let metadata = object.get("metadata");

@@ -1,4 +1,4 @@
-//! Whether two patches want different things of one field.
+//! Finds conflicts between two patches.
 
 use super::lists::{self, Kind};
 use super::{
@@ -8,7 +8,7 @@ use kubewright_machinery::go;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// How a value merges, as far as conflicts go.
+/// The way a value merges, as far as it matters for conflicts.
 #[derive(Clone, Copy)]
 struct Place<S> {
     schema: Option<S>,
@@ -16,7 +16,7 @@ struct Place<S> {
     key: Option<&'static str>,
 }
 
-/// Whether two patches for one object conflict.
+/// Reports whether two patches for one object conflict.
 pub(super) fn in_maps<S: PatchSchema>(
     left: &Map<String, Value>,
     right: &Map<String, Value>,

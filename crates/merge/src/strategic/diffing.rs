@@ -1,4 +1,4 @@
-//! Making patches.
+//! Computes patches.
 
 use super::lists::{self, Kind};
 use super::{
@@ -9,7 +9,7 @@ use kubewright_machinery::go;
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 
-/// What goes into a patch.
+/// The contents of a patch.
 #[derive(Clone, Copy)]
 pub(super) struct Options {
     order: bool,
@@ -26,12 +26,12 @@ impl Options {
         deletions: true,
         retain_keys: false,
     };
-    /// Changes and additions.
+    /// Include changes and additions.
     pub(super) const CHANGES: Options = Options {
         deletions: false,
         ..Options::ALL
     };
-    /// Deletions.
+    /// Include deletions.
     pub(super) const DELETIONS: Options = Options {
         changes: false,
         ..Options::ALL
@@ -137,7 +137,7 @@ fn diff_object<S: PatchSchema>(
     Ok(())
 }
 
-/// What a patch says of a list that merges.
+/// The part of a patch for a list that merges.
 #[derive(Default)]
 struct ListPatch {
     items: Vec<Value>,
@@ -245,7 +245,7 @@ fn diff_items<S: PatchSchema>(
     })
 }
 
-/// Scalars to add and scalars to delete; both lists are compared as sorted text.
+/// Returns the scalars to add and to delete; both lists are compared as sorted text.
 fn diff_scalars(
     original: &[Value],
     modified: &[Value],
@@ -268,7 +268,7 @@ fn diff_scalars(
     (added, deduplicated_by_swapping(deleted))
 }
 
-/// Objects to add or change, and directives that delete.
+/// Returns the objects to add or change, and the directives that delete.
 fn diff_objects<S: PatchSchema>(
     original: &[Value],
     modified: &[Value],
@@ -310,7 +310,7 @@ fn diff_objects<S: PatchSchema>(
     Ok((changed, deleted))
 }
 
-/// Items with the text that they are sorted by.
+/// Returns the items with their sort keys.
 fn sorted_by_text<'v>(items: &'v [Value], key: Option<&str>) -> Vec<(String, &'v Value)> {
     let text = |item: &Value| match key {
         None => go::display(item),

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Lists up to this length are sorted by insertion.
 const SMALL: usize = 20;
 
-/// What the items of a list are.
+/// The type of the items of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Objects,
@@ -41,12 +41,12 @@ impl PartialEq for Scalar {
 
 impl Eq for Scalar {}
 
-/// Whether two values have one type; integers and floats are two.
+/// Reports whether two values have the same type; integers and floats differ.
 pub(super) fn same_type(a: &Value, b: &Value) -> bool {
     go::type_name(a) == go::type_name(b)
 }
 
-/// What the items of all lists are; they must all be of one type.
+/// Returns the type of the items of all lists, which must be the same.
 pub(super) fn kind_of(lists: &[&[Value]]) -> Result<Kind, Error> {
     let mut items = lists.iter().copied().flatten();
     let Some(first) = items.next() else {
@@ -74,7 +74,7 @@ pub(super) fn kind_of(lists: &[&[Value]]) -> Result<Kind, Error> {
     })
 }
 
-/// Where each key is first found.
+/// Returns the index of the first item with each key.
 pub(super) fn places(items: &[Value], key: &str) -> BTreeMap<Scalar, usize> {
     let mut places = BTreeMap::new();
     for (i, item) in items.iter().enumerate() {
@@ -199,7 +199,7 @@ pub(super) fn arrange(
     arrange_checked(merged, named, order, live, key, Ok(kind))
 }
 
-/// As [`arrange`]; what is wrong with the kind is told after what is wrong with the keys.
+/// Arranges like [`arrange`], but reports errors of types after errors of keys.
 pub(super) fn arrange_checked(
     merged: Vec<Value>,
     named: &[Value],
@@ -257,7 +257,7 @@ pub(super) fn as_map(item: &Value) -> Result<&Map<String, Value>, Error> {
         .ok_or_else(|| wrong_type("map[string]interface {}", item))
 }
 
-/// Whether an item of a patch is there to delete.
+/// Reports whether an item of a patch is a directive to delete.
 fn deletes(item: &Value) -> bool {
     item.get(DIRECTIVE).and_then(Value::as_str) == Some("delete")
 }
@@ -268,7 +268,7 @@ fn check_keys(items: &[Value], key: &str) -> Result<(), Error> {
         .try_for_each(|item| key_value(item, Some(key)).map(drop))
 }
 
-/// Items that `named` has, and the others.
+/// Splits items into those that `named` has and the others.
 fn partition(
     items: Vec<Value>,
     named: &[Value],
@@ -334,7 +334,7 @@ impl<'k> Ranks<'k> {
     }
 }
 
-/// Items by rank; what has none stays in front of what it is compared with. Deletions go last.
+/// Sorts items by rank; an item without one stays before the items it is compared with. Deletions go last.
 fn sort(items: Vec<Value>, ranks: &Ranks<'_>, kind: Kind) -> Vec<Value> {
     let (deletions, items): (Vec<_>, Vec<_>) = items
         .into_iter()

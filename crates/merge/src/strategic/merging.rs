@@ -1,4 +1,4 @@
-//! Merging a patch into an object, or into another patch.
+//! Merges a patch into an object, or into another patch.
 
 use super::lists::{self, Kind};
 use super::{
@@ -9,7 +9,7 @@ use super::{
 use kubewright_machinery::go;
 use serde_json::{Map, Value};
 
-/// What a patch is merged into.
+/// The target of a merge.
 #[derive(Clone, Copy)]
 pub(super) struct Options {
     /// An object: directives for lists are carried out. Otherwise a patch: they are kept.
@@ -160,7 +160,7 @@ fn merge_list<S: PatchSchema>(
     lists::arrange(merged, &wanted, &wanted, &order, Some(key), kind)
 }
 
-/// Carries out the directives among the items of a patch. Returns the lists that are left to merge.
+/// Executes the directives among the items of a patch. Returns the lists that are left to merge.
 fn special_items(
     mut original: Vec<Value>,
     patch: Vec<Value>,
@@ -233,7 +233,7 @@ fn merge_items<S: PatchSchema>(
     Ok(original)
 }
 
-/// Carries out `$retainKeys`.
+/// Executes `$retainKeys`.
 fn retain_keys(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,
@@ -270,7 +270,7 @@ fn retain_keys(
     Ok(())
 }
 
-/// Carries out every `$setElementOrder` together with the list it is for.
+/// Executes every `$setElementOrder` together with the list it is for.
 fn set_orders<S: PatchSchema>(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,

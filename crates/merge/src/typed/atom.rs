@@ -7,7 +7,7 @@ use kubewright_machinery::go;
 use serde_json::Value;
 use smol_str::SmolStr;
 
-/// How one value is treated.
+/// The treatment of one value.
 pub(super) enum Atom<S> {
     Map(MapAtom<S>),
     List(ListAtom<S>),
@@ -29,7 +29,7 @@ pub(super) struct ListAtom<S> {
     pub(super) merge: ListMerge,
 }
 
-/// How `value` is treated. What may be anything is treated as what it is, and `null` as a map.
+/// Returns the treatment of a value. A value of any type is treated by its own type, and `null` as a map.
 pub(super) fn resolve<S: Schema>(schema: S, value: Option<&Value>) -> Atom<S> {
     match schema.shape() {
         Shape::Scalar(scalar) => Atom::Scalar(scalar),
@@ -71,7 +71,7 @@ pub(super) fn resolve<S: Schema>(schema: S, value: Option<&Value>) -> Atom<S> {
 }
 
 impl<S> Atom<S> {
-    /// Whether both treat values alike; only values that may be anything can differ.
+    /// Reports whether both treat values alike; only values of any type can differ.
     pub(super) fn same_kind(&self, other: &Atom<S>) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
@@ -130,7 +130,7 @@ impl<S: Schema> ListAtom<S> {
         Ok(found)
     }
 
-    /// Whether an item has a path element, without making it.
+    /// Reports whether an item has a path element, without building it.
     pub(super) fn check(&self, item: &Value) -> Result<(), String> {
         let fine = match (self.merge, item) {
             (ListMerge::Map, Value::Object(fields)) => self
@@ -146,7 +146,7 @@ impl<S: Schema> ListAtom<S> {
         }
     }
 
-    /// Whether two items have the same path element, without making it. No where one of them has none.
+    /// Reports whether two items have the same path element, without building it; `false` if one of them has none.
     pub(super) fn is_same(&self, a: &Value, b: &Value) -> bool {
         match (self.merge, a, b) {
             (ListMerge::Set, Value::Object(_) | Value::Array(_) | Value::Null, _) => false,

@@ -1,4 +1,4 @@
-//! How two values differ.
+//! Compares two values.
 
 use super::adding::added;
 use super::atom::{Atom, ListAtom, MapAtom, resolve};
@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 /// The fields in which two values differ; no field is in two of the sets, but a value of another kind in its place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// Fields that the old value has and the new one lacks.
+    /// The fields that only the old value has.
     pub removed: FieldSet,
-    /// Fields that both have, with different values.
+    /// The fields that both have, with different values.
     pub modified: FieldSet,
-    /// Fields that only the new value has.
+    /// The fields that only the new value has.
     pub added: FieldSet,
 }
 
@@ -26,7 +26,7 @@ pub fn compare<S: Schema>(schema: S, old: &Value, new: &Value) -> Result<Compari
 }
 
 impl Comparison {
-    /// Whether the values are the same as far as ownership goes; the order of list items may differ.
+    /// Reports whether the values are the same for ownership; the order of list items may differ.
     pub fn is_same(&self) -> bool {
         self.removed.is_empty() && self.modified.is_empty() && self.added.is_empty()
     }
@@ -53,7 +53,7 @@ struct Difference {
     below: Comparison,
 }
 
-/// Which of two lists an item is of.
+/// The list that an item belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     Old,

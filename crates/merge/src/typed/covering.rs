@@ -1,4 +1,4 @@
-//! Whether laying one value over another would change nothing.
+//! Checks whether merging one value into another would change nothing.
 
 use super::atom::{Atom, ListAtom, MapAtom, resolve};
 use crate::schema::{ListMerge, Schema};
@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 /// The most pairs of list items that are looked at. A larger list is merged to see what becomes of it.
 const MAX_PAIRS: usize = 4096;
 
-/// Whether [`merge`](super::merge) of `over` into `base` gives `base`, told without making anything. Where it is not
-/// sure (items that occur twice, very long lists, values that do not fit the schema), the answer is no.
+/// Reports whether [`merge`](super::merge) of `over` into `base` gives `base`, without merging. In doubt
+/// (items that occur twice, very long lists, values that do not fit the schema) it returns `false`.
 pub fn covers<S: Schema>(schema: S, base: &Value, over: &Value) -> bool {
     walk(schema, base, over, 0)
 }

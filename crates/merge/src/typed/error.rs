@@ -1,4 +1,4 @@
-//! What does not fit a schema, and where.
+//! Errors of values that do not fit their schema, with their paths.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Problem {
     /// The path, such as `.spec.replicas`; empty for the whole value.
     pub path: String,
-    /// What is wrong there.
+    /// The description of the error.
     pub message: String,
 }
 

@@ -20,16 +20,16 @@ pub fn to_named_field_set<S: Schema>(schema: S, value: &Value) -> Result<FieldSe
     walk(schema, value, Named::Always, 0).map(|(_, below)| below)
 }
 
-/// When a struct field that is no leaf is a member.
+/// The rule by which a struct field that is no leaf is a member.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
-    /// When it is empty or `null`.
+    /// It is a member when it is empty or `null`.
     AsSet,
-    /// Whenever something is below it.
+    /// It is a member whenever something is below it.
     Always,
 }
 
-/// Whether the path itself is a member, and what is below it.
+/// Returns whether the path itself is a member, and the set below it.
 fn walk<S: Schema>(
     schema: S,
     value: &Value,

@@ -1,4 +1,4 @@
-//! Laying one value over another.
+//! Merges one value into another.
 
 use super::atom::{Atom, ListAtom, MapAtom, resolve};
 use super::error::Problems;
@@ -87,7 +87,7 @@ fn maps<S: Schema>(
     Ok(out)
 }
 
-/// What a list has under an element.
+/// The items of a list with one path element.
 enum Found<'v> {
     Once(&'v Value),
     /// An item that occurs more than once is replaced instead of merged.

@@ -1,4 +1,4 @@
-//! Field sets written under an older schema.
+//! Adjusts field sets that were written under an older schema.
 //!
 //! When a list or map that merged by entry becomes one value, an owner of entries becomes the owner of the whole. The
 //! other way round needs no change: it is as if the value had always been granular.
@@ -22,7 +22,7 @@ pub fn reconcile<S: Schema>(schema: S, set: &FieldSet) -> Option<FieldSet> {
 
 struct Reconciliation {
     path: Vec<PathElement>,
-    /// Paths that are one value now.
+    /// The paths that are one value now.
     whole: FieldSet,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a value fits its schema.
+//! Validates values against their schema.
 
 use super::atom::{Atom, ListAtom, MapAtom, resolve};
 use super::error::{Problem, Problems};
@@ -11,12 +11,12 @@ use kubewright_machinery::{
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Whether a list that merges may name an item twice.
+/// The handling of duplicate items in lists that merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duplicates {
-    /// It may: stored objects do.
+    /// Duplicates are allowed, as in stored objects.
     Allowed,
-    /// It may not: what is applied has to be clear.
+    /// Duplicates are rejected, as in applied configurations.
     Refused,
 }
 
@@ -37,7 +37,7 @@ pub fn validate<S: Schema>(
     }
 }
 
-/// What is wrong with a scalar; nothing if it is absent or `null`.
+/// Validates a scalar, which may be absent or `null`.
 pub(super) fn scalar_problem(scalar: Scalar, value: Option<&Value>) -> Option<String> {
     let value = value?;
     match (scalar, value) {

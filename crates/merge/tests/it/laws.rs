@@ -1,4 +1,4 @@
-//! Laws that hold for every input.
+//! Properties that hold for every input.
 
 use kubewright_machinery::time::Time;
 use kubewright_merge::fieldset::{FieldSet, PathElement};

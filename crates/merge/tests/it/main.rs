@@ -1,4 +1,4 @@
-//! What holds for every input, and what objects of real kinds look like.
+//! Properties of every input, and cases with objects of real kinds.
 
 mod config_maps;
 mod deployments;

@@ -174,7 +174,7 @@ pub(crate) static CONFIG_MAP: Kind = Struct(
     ],
 );
 
-/// What an empty Deployment encodes to.
+/// The encoding of an empty Deployment.
 pub(crate) fn empty_deployment() -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {},

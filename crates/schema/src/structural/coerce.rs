@@ -1,5 +1,5 @@
-//! Metadata by its type, of the object itself and of objects embedded in it, and the whole passage of an object through
-//! its schema on the way in and on the way out of storage.
+//! Coerces the metadata of an object and of objects embedded in it to its type, and conforms whole objects to
+//! their schema when they are written and when they are read from storage.
 
 use kubewright_catalog::generated::meta_v1::OBJECT_META;
 use kubewright_machinery::field::{self, FieldError, Path};
@@ -12,12 +12,12 @@ use super::{
 };
 use crate::{Node, Problem, TypeError, decode_typed};
 
-/// What is done to an object, beyond pruning.
+/// Options for conforming an object to its schema.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Passage {
-    /// Paths of unknown fields are collected.
+pub struct ConformOptions {
+    /// Collects the paths of unknown fields.
     pub track: bool,
-    /// Metadata that does not fit its type goes, instead of being refused.
+    /// Drops metadata that does not fit its type, instead of rejecting the object.
     pub drop_invalid: bool,
 }
 
@@ -26,15 +26,15 @@ pub struct Passage {
 pub fn conform(
     object: &mut Value,
     schema: &Structural,
-    passage: Passage,
+    options: ConformOptions,
 ) -> Result<Vec<String>, String> {
-    let mut unknown = conform_metadata(object, passage)?;
+    let mut unknown = conform_metadata(object, options)?;
     let metadata = object.get_mut("metadata").map(Value::take);
-    prune(object, schema, passage.track.then_some(&mut unknown));
+    prune(object, schema, options.track.then_some(&mut unknown));
     prune_nulls(object, schema);
     if schema.has_embedded {
         let mut paths = Vec::new();
-        coerce_embedded(object, schema, passage, &Path::root(), &mut paths)
+        coerce_embedded(object, schema, options, &Path::root(), &mut paths)
             .map_err(|e| e.to_string())?;
         paths.sort_unstable();
         unknown.append(&mut paths);
@@ -46,10 +46,13 @@ pub fn conform(
 }
 
 /// Gives the metadata of an object its type, and leaves all else alone: what becomes of objects of another kind.
-pub fn conform_metadata(object: &mut Value, passage: Passage) -> Result<Vec<String>, String> {
+pub fn conform_metadata(
+    object: &mut Value,
+    options: ConformOptions,
+) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
     if let Some(metadata) = object.get_mut("metadata") {
-        let decoded = decode_metadata(metadata.take(), "metadata", passage, &mut unknown);
+        let decoded = decode_metadata(metadata.take(), "metadata", options, &mut unknown);
         *metadata = decoded.map_err(|e| e.to_string())?;
     }
     Ok(unknown)
@@ -57,12 +60,12 @@ pub fn conform_metadata(object: &mut Value, passage: Passage) -> Result<Vec<Stri
 
 /// An object as it comes out of storage: in shape, whatever it was stored under, with the defaults of today.
 pub fn refresh(object: &mut Value, schema: &Structural) {
-    let passage = Passage {
+    let options = ConformOptions {
         track: false,
         drop_invalid: true,
     };
     // Nothing is refused where invalid metadata is dropped.
-    let _ = conform(object, schema, passage);
+    let _ = conform(object, schema, options);
     apply_defaults(object, schema);
 }
 
@@ -74,15 +77,15 @@ pub fn coerce_value(
     drop_invalid: bool,
     path: &Path,
 ) -> Result<(), FieldError> {
-    let passage = Passage {
+    let options = ConformOptions {
         track: false,
         drop_invalid,
     };
     let mut unknown = Vec::new();
     if is_root && !schema.embedded {
-        coerce_meta(value, passage, path, &mut unknown)?;
+        coerce_meta(value, options, path, &mut unknown)?;
     }
-    coerce_embedded(value, schema, passage, path, &mut unknown)
+    coerce_embedded(value, schema, options, path, &mut unknown)
 }
 
 /// Decodes metadata into its type.
@@ -94,17 +97,17 @@ pub fn decode_object_meta(metadata: Value) -> Result<Value, TypeError> {
 fn decode_metadata(
     metadata: Value,
     prefix: &str,
-    passage: Passage,
+    options: ConformOptions,
     unknown: &mut Vec<String>,
 ) -> Result<Value, TypeError> {
-    let kept = passage.drop_invalid.then(|| metadata.clone());
+    let kept = options.drop_invalid.then(|| metadata.clone());
     let typed = decode_typed(Node::from_value(metadata)?, &OBJECT_META);
     let mut typed = match (typed, kept) {
         (Ok(typed), _) => typed,
         (Err(_), Some(metadata)) => return Ok(field_by_field(metadata)),
         (Err(error), None) => return Err(error),
     };
-    if passage.track {
+    if options.track {
         unknown.extend(typed.problems.iter().filter_map(|problem| match problem {
             Problem::Unknown(path) => Some(format!("{prefix}.{path}")),
             _ => None,
@@ -119,7 +122,7 @@ fn decode_metadata(
     Ok(typed.value)
 }
 
-/// What of the metadata fits its type.
+/// Returns the part of the metadata that fits its type.
 fn field_by_field(metadata: Value) -> Value {
     let Value::Object(fields) = metadata else {
         return Value::Object(Map::new());
@@ -137,7 +140,7 @@ fn field_by_field(metadata: Value) -> Value {
 fn coerce_embedded(
     value: &mut Value,
     schema: &Structural,
-    passage: Passage,
+    options: ConformOptions,
     path: &Path,
     unknown: &mut Vec<String>,
 ) -> Result<(), FieldError> {
@@ -145,22 +148,22 @@ fn coerce_embedded(
         return Ok(());
     }
     if schema.embedded {
-        coerce_meta(value, passage, path, unknown)?;
+        coerce_meta(value, options, path, unknown)?;
     }
     match value {
         Value::Object(fields) => {
             for (key, field) in fields.iter_mut() {
                 if let Some(property) = schema.property(key) {
-                    coerce_embedded(field, property, passage, &path.child(key), unknown)?;
+                    coerce_embedded(field, property, options, &path.child(key), unknown)?;
                 } else if let Some(additional) = schema.additional_schema() {
-                    coerce_embedded(field, additional, passage, &path.key(key), unknown)?;
+                    coerce_embedded(field, additional, options, &path.key(key), unknown)?;
                 }
             }
         }
         Value::Array(items) => {
             if let Some(schema) = schema.items.as_deref() {
                 for (i, item) in items.iter_mut().enumerate() {
-                    coerce_embedded(item, schema, passage, &path.index(i), unknown)?;
+                    coerce_embedded(item, schema, options, &path.index(i), unknown)?;
                 }
             }
         }
@@ -169,10 +172,10 @@ fn coerce_embedded(
     Ok(())
 }
 
-/// Type and metadata of an embedded object.
+/// Coerces the type and metadata of an embedded object.
 fn coerce_meta(
     value: &mut Value,
-    passage: Passage,
+    options: ConformOptions,
     path: &Path,
     unknown: &mut Vec<String>,
 ) -> Result<(), FieldError> {
@@ -182,7 +185,7 @@ fn coerce_meta(
     for key in ["apiVersion", "kind"] {
         match fields.get(key) {
             None | Some(Value::String(_)) => {}
-            Some(_) if passage.drop_invalid => {
+            Some(_) if options.drop_invalid => {
                 fields.remove(key);
             }
             Some(other) => {
@@ -194,7 +197,7 @@ fn coerce_meta(
         return Ok(());
     };
     let at = path.child("metadata");
-    let decoded = decode_metadata(metadata.clone(), at.as_str(), passage, unknown)
+    let decoded = decode_metadata(metadata.clone(), at.as_str(), options, unknown)
         .map_err(|e| field::invalid(&at, metadata, e.to_string()))?;
     fields.insert("metadata".into(), decoded);
     Ok(())

@@ -1,4 +1,5 @@
-//! From `JSONSchemaProps` to [`Structural`]. The document was decoded by its type, so its fields have the right types.
+//! Compiles `JSONSchemaProps` into [`Structural`]. The document was decoded by its type, so its fields have the right
+//! types.
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// What a structural schema cannot have, and what the real server says of it.
+/// A schema that cannot be compiled. `Display` is the message of the real server.
 const UNSUPPORTED: [(&str, &str); 7] = [
     ("id", "id"),
     ("$schema", "schema"),
@@ -128,7 +129,7 @@ fn compile(schema: &Value, depth: usize) -> Result<Structural, CompileError> {
     Ok(node)
 }
 
-/// What is true of anything below is worth knowing here: most walks can stop early.
+/// Records facts about everything below, so that most walks can stop early.
 fn summarize(node: &mut Structural) {
     let (mut rules, mut defaults, mut unique, mut embedded) = (false, false, false, false);
     let below = node.properties.iter().map(|(_, schema)| schema);

@@ -1,11 +1,11 @@
-//! What a condition at the root speaks of is specified outside of it too.
+//! Checks that fields named by conditions at the root are specified outside of them too.
 
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::Value;
 
 use super::invariants::{entries, schema_at, schemas};
 
-/// Complains of what conditions at the root of a schema speak of without its being specified.
+/// Reports fields that conditions at the root of a schema name without their being specified.
 pub(super) fn check(schema: &Value, path: &Path, errors: &mut ErrorList) {
     conditions(schema, schema, path, path, errors);
 }

@@ -1,4 +1,4 @@
-//! Defaults, and `null` where it means nothing.
+//! Applies defaults and removes `null`s that mean nothing.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Embedded objects have a type and sound metadata.
+//! Validates that embedded objects have a type and valid metadata.
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{coerce::decode_object_meta, model::Structural};
 
-/// What is wrong with the type and metadata of objects embedded in this one. `is_root`: and of itself.
+/// Validates the type and metadata of objects embedded in this one; with `is_root` also its own.
 pub fn validate_embedded(
     value: &Value,
     schema: &Structural,

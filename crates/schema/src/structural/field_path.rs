@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::model::{Additional, Structural};
 
-/// Why a path leads nowhere. `Display` is the real server's text.
+/// A path that leads nowhere. `Display` is the message of the real server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldPathError(String);
 

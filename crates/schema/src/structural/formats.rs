@@ -17,7 +17,7 @@ use super::model::Kind;
 #[derive(Clone)]
 pub struct Format {
     name: Box<str>,
-    /// For strings; numbers have theirs checked by range.
+    /// The formats of strings; those of numbers are checked by range.
     accepts: Option<fn(&str) -> bool>,
 }
 
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Format {
     }
 }
 
-/// Whether the server knows the format of that type. Others are accepted and ignored, with a warning.
+/// Reports whether the server knows the format of that type. Others are accepted with a warning and ignored.
 pub fn is_recognized_format(format: &str, kind: &str) -> bool {
     match kind {
         "" | "string" => find(format).is_some(),
@@ -58,7 +58,7 @@ impl Format {
         &self.name
     }
 
-    /// Whether a string is of this format.
+    /// Reports whether a string is of this format.
     pub fn accepts(&self, text: &str) -> bool {
         self.accepts.is_none_or(|accepts| accepts(text))
     }

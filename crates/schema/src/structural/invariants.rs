@@ -1,4 +1,5 @@
-//! What makes a schema structural: every place has a type, and conditions only restrict what is specified outside of them.
+//! Validates that a schema is structural: every field has a type, and conditions only restrict fields that are
+//! specified outside of them.
 
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ enum Level {
     Field,
 }
 
-/// What keeps a `JSONSchemaProps` document from being structural, in the order of the real server.
+/// Returns the reasons why a `JSONSchemaProps` document is not structural, in the order of the real server.
 pub fn check_structural(schema: &Value, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
     invariants(schema, Level::Root, path, &mut errors);
@@ -152,7 +153,7 @@ fn check_type(s: &Value, ty: &str, level: Level, path: &Path, errors: &mut Error
     }
 }
 
-/// Type and metadata of an object are what they are; a schema may restrict names at most.
+/// Checks that a schema restricts nothing of type and metadata but names.
 fn check_metadata(s: &Value, level: Level, path: &Path, errors: &mut ErrorList) {
     let is_object = level == Level::Root || flag(s, EMBEDDED);
     let properties = path.child("properties");

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::model::{ListType, Structural};
 
-/// What is there twice. Of several equal items the second is told.
+/// Validates that the items of sets and maps differ. Of several equal items the second is reported.
 pub fn validate_list_types(value: &Value, schema: &Structural, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
     if may_repeat(value, schema) {
@@ -19,7 +19,7 @@ pub fn validate_list_types(value: &Value, schema: &Structural, path: &Path) -> E
 /// The longest list whose items are compared one by one.
 const COMPARED: usize = 32;
 
-/// Whether there may be something to tell: a look that makes no paths, since hardly any object has anything twice.
+/// Reports whether there may be duplicates, without building paths: hardly any object has some.
 fn may_repeat(value: &Value, schema: &Structural) -> bool {
     if !schema.has_unique_lists {
         return false;
@@ -49,7 +49,7 @@ fn may_repeat(value: &Value, schema: &Structural) -> bool {
     }
 }
 
-/// Whether two items of a list are alike, or the list is too long to tell.
+/// Reports whether two items of a list are equal, or the list is too long to check here.
 fn any_pair(items: &[Value], alike: impl Fn(&Value, &Value) -> bool) -> bool {
     let again = |(i, item): (usize, &Value)| items.iter().take(i).any(|other| alike(other, item));
     items.len() > COMPARED || items.iter().enumerate().any(again)

@@ -1,4 +1,4 @@
-//! Structural schemas: what a custom resource definition says about its objects, compiled, and what the server does with it.
+//! Structural schemas: the compiled schemas of a CustomResourceDefinition, and their use in the server.
 //!
 //! A `JSONSchemaProps` document is checked ([`check_structural`]) and compiled ([`Structural::compile`]) once, when the
 //! definition is written. Objects then pass through it on every write, in this order:
@@ -6,9 +6,10 @@
 //! | step | module |
 //! |---|---|
 //! | metadata is decoded by its type, unknown fields go, embedded objects are coerced | [`coerce`] |
-//! | unknown fields are dropped and told of | [`prune`] |
+//! | unknown fields are dropped and reported | [`prune`] |
 //! | `null` goes where it is not allowed; missing values get their defaults | [`default`] |
-//! | values are judged | [`validate`], [`embedded`], [`list_types`], [`rules`]; all of them on a whole object: [`object`] |
+//! | values are validated | [`validate`], [`embedded`], [`list_types`], [`rules`]; all of them on a whole object:
+//! [`object`] |
 //!
 //! Invariant: a schema nests no deeper than the document it came from, which is bounded by
 //! [`DOCUMENT_DEPTH`](kubewright_machinery::limits::DOCUMENT_DEPTH), so every walk here is bounded too.

@@ -32,7 +32,7 @@ pub struct Structural {
     pub additional: Additional,
     /// `items`
     pub items: Option<Box<Structural>>,
-    /// What values must fulfil beyond their type.
+    /// The checks of values beyond their type.
     pub checks: Option<Box<Checks>>,
     /// `x-kubernetes-validations`
     pub rules: Box<[Rule]>,
@@ -49,7 +49,7 @@ pub struct Structural {
 /// The type of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// None was given.
+    /// No type is given.
     #[default]
     Any,
     /// `object`
@@ -66,24 +66,24 @@ pub enum Kind {
     Boolean,
 }
 
-/// How the items of a list relate.
+/// The relation between the items of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ListType {
-    /// Nothing was said: the list is one value.
+    /// No list type is given: the list is one value.
     #[default]
     Unset,
     /// The list is one value.
     Atomic,
-    /// Items differ.
+    /// The items differ.
     Set,
-    /// Items differ in these fields.
+    /// The items differ in these fields.
     Map(Box<[Box<str>]>),
 }
 
-/// What is known about fields without a name of their own.
+/// The schema of fields that are not listed by name.
 #[derive(Debug, Default)]
 pub enum Additional {
-    /// Nothing was said.
+    /// No schema is given.
     #[default]
     Unset,
     /// `true`
@@ -94,7 +94,7 @@ pub enum Additional {
     Schema(Box<Structural>),
 }
 
-/// What values must fulfil beyond their type.
+/// The checks of values beyond their type.
 #[derive(Debug, Default)]
 pub struct Checks {
     /// `format`, where it is one that is enforced.
@@ -156,7 +156,7 @@ impl Structural {
         })
     }
 
-    /// Fields without a name may be there.
+    /// Allows fields that are not listed by name.
     pub(super) fn has_additional(&self) -> bool {
         !matches!(self.additional, Additional::Unset)
     }
@@ -184,7 +184,7 @@ impl Kind {
         }
     }
 
-    /// Read from a schema.
+    /// Reads a schema.
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "" => Kind::Any,

@@ -1,4 +1,4 @@
-//! Values at dotted paths, and Go's complaints about them.
+//! Reads values at dotted paths, with Go's errors.
 
 use kubewright_machinery::go;
 use serde_json::Value;

@@ -1,6 +1,6 @@
-//! Whole objects: what is done to them before they are judged, and the verdict.
+//! Prepares and validates whole objects.
 //!
-//! Everything that is judged by a structural schema goes through here, in the server and where there is none, so that the
+//! Every validation by a structural schema goes through here, in the server and without one, so that the
 //! verdicts are the same.
 
 use kubewright_cel::{Validator, limits::RUNTIME_COST_BUDGET};
@@ -23,42 +23,42 @@ use super::{
     validate::{Old, validate, validate_update},
 };
 
-/// What the objects of one version of a kind are judged by.
+/// The rules for objects of one version of a kind.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectRules<'a> {
     /// The kind.
     pub kind: &'a GroupVersionKind,
-    /// Whether its objects are in namespaces.
+    /// `true` for a namespaced kind.
     pub namespaced: bool,
-    /// Its schema.
+    /// The schema.
     pub schema: &'a Structural,
     /// `x-kubernetes-validations`, compiled.
     pub rules: Option<&'a Validator>,
-    /// Where the parts of a scale are.
+    /// The paths of the parts of a scale.
     pub scale: Option<ScalePaths<'a>>,
 }
 
-/// Where the parts of a scale are. The paths begin with a dot.
+/// The paths of the parts of a scale, each with a leading dot.
 #[derive(Clone, Copy, Debug)]
 pub struct ScalePaths<'a> {
-    /// The replicas that are wanted.
+    /// The desired number of replicas.
     pub spec_replicas: &'a str,
-    /// The replicas that are there.
+    /// The observed number of replicas.
     pub status_replicas: &'a str,
-    /// The selector of what is scaled.
+    /// The label selector of the scaled objects.
     pub selector: Option<&'a str>,
 }
 
-/// What was found about an object that replaces another.
+/// The result of validating an update.
 #[derive(Debug, Default)]
-pub struct Verdict {
-    /// What is wrong.
+pub struct ValidationResult {
+    /// The errors.
     pub errors: ErrorList,
-    /// What is wrong and has been before, which is forgiven.
+    /// Warnings for errors that the old object had too, which are tolerated.
     pub warnings: Vec<String>,
 }
 
-/// What becomes of a new object. `has_status`: its status has an endpoint of its own.
+/// Prepares a new object. `has_status`: the status has its own endpoint.
 pub fn prepare_for_create(object: &mut Value, has_status: bool) {
     if has_status {
         put(object, "status", None);
@@ -66,7 +66,7 @@ pub fn prepare_for_create(object: &mut Value, has_status: bool) {
     object["metadata"]["generation"] = json!(1);
 }
 
-/// The default of a status that a creator could not set. A new object is judged without it; whoever reads it sees it.
+/// Applies the default of a status that a creator could not set. A new object is validated without it.
 pub fn default_status(object: &mut Value, schema: &Structural) {
     let has_default = |status: &Structural| status.default.is_some();
     if object.get("status").is_none() && schema.property("status").is_some_and(has_default) {
@@ -74,7 +74,7 @@ pub fn default_status(object: &mut Value, schema: &Structural) {
     }
 }
 
-/// What becomes of an object that replaces another.
+/// Prepares an object that replaces another.
 pub fn prepare_for_update(object: &mut Value, old: &Value, has_status: bool) {
     if has_status {
         put(object, "status", old.get("status").cloned());
@@ -85,7 +85,7 @@ pub fn prepare_for_update(object: &mut Value, old: &Value, has_status: bool) {
     }
 }
 
-/// What becomes of an object of which only the status is written.
+/// Prepares an object of which only the status is written.
 pub fn prepare_for_status_update(object: &mut Value, old: &Value) {
     let status = object.get("status").cloned();
     let managed = object["metadata"].get("managedFields").cloned();
@@ -97,9 +97,9 @@ pub fn prepare_for_status_update(object: &mut Value, old: &Value) {
 }
 
 impl ObjectRules<'_> {
-    /// Judges a new object.
-    pub fn judge_create(&self, object: &Value) -> ErrorList {
-        let mut errors = self.judge_type(object);
+    /// Validates a new object.
+    pub fn validate_create(&self, object: &Value) -> ErrorList {
+        let mut errors = self.validate_type(object);
         if !errors.is_empty() {
             return errors;
         }
@@ -111,52 +111,52 @@ impl ObjectRules<'_> {
         ));
         let root = Path::root();
         errors.extend(validate(object, self.schema, &root));
-        self.judge_spec_replicas(object, &mut errors);
-        self.judge_scale_status(object, &mut errors);
+        self.validate_spec_replicas(object, &mut errors);
+        self.validate_scale_status(object, &mut errors);
         errors.extend(validate_embedded(object, self.schema, false, &root));
         errors.extend(validate_list_types(object, self.schema, &root));
         self.run_rules(object, None, &mut errors);
         errors
     }
 
-    /// Judges an object that replaces another.
-    pub fn judge_update(&self, object: &Value, old: &Value) -> Verdict {
-        let mut errors = self.judge_type(object);
+    /// Validates an object that replaces another.
+    pub fn validate_update(&self, object: &Value, old: &Value) -> ValidationResult {
+        let mut errors = self.validate_type(object);
         if !errors.is_empty() {
             return errors.into();
         }
         let root = Path::root();
-        errors.extend(judge_metadata_update(object, old));
+        errors.extend(validate_metadata_update(object, old));
         let correlated = Old::new(old, self.schema);
         errors.extend(validate_update(object, correlated, self.schema, &root));
-        self.judge_spec_replicas(object, &mut errors);
-        self.judge_scale_status(object, &mut errors);
+        self.validate_spec_replicas(object, &mut errors);
+        self.validate_scale_status(object, &mut errors);
         errors.extend(validate_embedded(object, self.schema, false, &root));
-        self.judge_lists(object, old, &mut errors);
+        self.validate_lists(object, old, &mut errors);
         let warnings = self.run_rules(object, Some(old), &mut errors);
-        Verdict { errors, warnings }
+        ValidationResult { errors, warnings }
     }
 
-    /// Judges an object of which only the status is written.
-    pub fn judge_status_update(&self, object: &Value, old: &Value) -> Verdict {
-        let mut errors = self.judge_type(object);
+    /// Validates an object of which only the status is written.
+    pub fn validate_status_update(&self, object: &Value, old: &Value) -> ValidationResult {
+        let mut errors = self.validate_type(object);
         if !errors.is_empty() {
             return errors.into();
         }
-        errors.extend(judge_metadata_update(object, old));
+        errors.extend(validate_metadata_update(object, old));
         if let (Some(status), Some(schema)) = (object.get("status"), self.schema.property("status"))
         {
             let before = Old::new(old.get("status").unwrap_or(&Value::Null), schema);
             let path = Path::new("status");
             errors.extend(validate_update(status, before, schema, &path));
         }
-        self.judge_scale_status(object, &mut errors);
-        self.judge_lists(object, old, &mut errors);
+        self.validate_scale_status(object, &mut errors);
+        self.validate_lists(object, old, &mut errors);
         let warnings = self.run_rules(object, Some(old), &mut errors);
-        Verdict { errors, warnings }
+        ValidationResult { errors, warnings }
     }
 
-    fn judge_type(&self, object: &Value) -> ErrorList {
+    fn validate_type(&self, object: &Value) -> ErrorList {
         let mut errors = ErrorList::new();
         let expected = [
             ("kind", self.kind.kind.clone()),
@@ -172,17 +172,17 @@ impl ObjectRules<'_> {
         errors
     }
 
-    fn judge_spec_replicas(&self, object: &Value, errors: &mut ErrorList) {
+    fn validate_spec_replicas(&self, object: &Value, errors: &mut ErrorList) {
         if let Some(scale) = &self.scale {
-            judge_count(object, scale.spec_replicas, errors);
+            validate_count(object, scale.spec_replicas, errors);
         }
     }
 
-    fn judge_scale_status(&self, object: &Value, errors: &mut ErrorList) {
+    fn validate_scale_status(&self, object: &Value, errors: &mut ErrorList) {
         let Some(scale) = &self.scale else {
             return;
         };
-        judge_count(object, scale.status_replicas, errors);
+        validate_count(object, scale.status_replicas, errors);
         if let Some(path) = scale.selector
             && let Err(e) = nested_str(object, path)
         {
@@ -222,7 +222,7 @@ impl ObjectRules<'_> {
     }
 
     /// Lists that had something twice before may keep it.
-    fn judge_lists(&self, object: &Value, old: &Value, errors: &mut ErrorList) {
+    fn validate_lists(&self, object: &Value, old: &Value, errors: &mut ErrorList) {
         let found = validate_list_types(object, self.schema, &Path::root());
         if !found.is_empty() && validate_list_types(old, self.schema, &Path::root()).is_empty() {
             errors.extend(found);
@@ -230,14 +230,14 @@ impl ObjectRules<'_> {
     }
 }
 
-impl From<ErrorList> for Verdict {
+impl From<ErrorList> for ValidationResult {
     fn from(errors: ErrorList) -> Self {
         let warnings = Vec::new();
         Self { errors, warnings }
     }
 }
 
-fn judge_count(object: &Value, path: &str, errors: &mut ErrorList) {
+fn validate_count(object: &Value, path: &str, errors: &mut ErrorList) {
     let at = Path::new(path);
     match nested_i64(object, path) {
         Err(e) => errors.push(field::invalid(&at, &json!(0), e)),
@@ -256,7 +256,7 @@ fn judge_count(object: &Value, path: &str, errors: &mut ErrorList) {
     }
 }
 
-fn judge_metadata_update(object: &Value, old: &Value) -> ErrorList {
+fn validate_metadata_update(object: &Value, old: &Value) -> ErrorList {
     let path = Path::new("metadata");
     validate_object_meta_update(&object["metadata"], &old["metadata"], &path)
 }

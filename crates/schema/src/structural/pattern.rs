@@ -15,7 +15,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// From its text.
+    /// Compiles a pattern.
     pub fn new(text: &str) -> Self {
         Self {
             text: text.into(),
@@ -23,7 +23,7 @@ impl Pattern {
         }
     }
 
-    /// What is wrong with a pattern, in Go's words.
+    /// Returns the error of an invalid pattern, worded as in Go.
     pub fn check(text: &str) -> Result<(), String> {
         shared(text).map(|_| ())
     }
@@ -33,7 +33,7 @@ impl Pattern {
         &self.text
     }
 
-    /// Whether it is found in a text. A pattern that was never valid is found nowhere.
+    /// Reports whether the pattern matches a part of a text. An invalid pattern never matches.
     pub fn matches(&self, text: &str) -> bool {
         let compiled = self.compiled.get_or_init(|| shared(&self.text).ok());
         compiled.as_ref().is_some_and(|regex| regex.is_match(text))

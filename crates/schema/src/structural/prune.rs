@@ -1,4 +1,4 @@
-//! Dropping what the schema does not know, and saying what that was.
+//! Prunes fields that the schema does not know, and reports their paths.
 
 use std::fmt::Write;
 

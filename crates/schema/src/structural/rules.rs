@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::model::{Kind, ListType, Structural};
 
-/// What CEL needs to know of a schema.
+/// Converts a schema for CEL.
 pub fn declared_schema(schema: &Structural) -> Schema {
     let checks = schema.checks.as_deref();
     let (list_type, list_map_keys) = match &schema.list {

@@ -2,7 +2,7 @@ use kubewright_machinery::field::Path;
 use serde_json::{Value, json};
 
 use super::{
-    coerce::{Passage, conform, refresh},
+    coerce::{ConformOptions, conform, refresh},
     embedded::validate_embedded,
     field_path::find_field,
     list_types::validate_list_types,
@@ -14,11 +14,11 @@ fn schema(document: Value) -> Structural {
 }
 
 fn conformed(mut object: Value, document: Value) -> (Value, Vec<String>) {
-    let passage = Passage {
+    let options = ConformOptions {
         track: true,
         drop_invalid: false,
     };
-    let unknown = conform(&mut object, &schema(document), passage).unwrap();
+    let unknown = conform(&mut object, &schema(document), options).unwrap();
     (object, unknown)
 }
 
@@ -55,7 +55,7 @@ fn unknown_fields_go_unless_they_are_to_be_kept() {
 fn metadata_that_does_not_fit_is_refused_or_dropped() {
     let schema = schema(json!({"type": "object"}));
     let object = json!({"metadata": {"name": "a", "labels": {"a": 1}}});
-    let refused = conform(&mut object.clone(), &schema, Passage::default());
+    let refused = conform(&mut object.clone(), &schema, ConformOptions::default());
     assert_eq!(
         refused.unwrap_err(),
         "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"

@@ -1,4 +1,4 @@
-//! Values that are in their canonical form already, which nearly every value is that is normalised after a change in memory.
+//! Recognises values in canonical form, which nearly all values are that are normalised after a change in memory.
 //!
 //! It is not a second decoder: it says yes only where normalising would give the same value back, and where it is not
 //! sure (schemas, which Go decodes apart) it says no, and the decoder does the work.
@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 use super::{find, zero};
 use crate::{document::integral, recode};
 
-/// Whether normalising the object would change nothing. `keep_empty` as in the decoder.
+/// Reports whether normalising the object would change nothing. `keep_empty` as in the decoder.
 pub(super) fn is_canonical(value: &Value, ty: &'static StructType, keep_empty: bool) -> bool {
     let check = Check { keep_empty };
     match value {

@@ -50,7 +50,7 @@ pub(super) fn go_names(ty: &StructType, field: &str) -> &'static [&'static str] 
     }
 }
 
-/// References have both fields too, but no metadata, and own them.
+/// References have both fields too, but no metadata.
 fn is_object(ty: &StructType) -> bool {
     ty.field("metadata").is_some()
 }

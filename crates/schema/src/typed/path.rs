@@ -1,4 +1,4 @@
-//! Where in the document the decoder is, kept on the stack and only written out when something is reported.
+//! The position of the decoder in the document, kept on the stack and rendered only for reports.
 //!
 //! Go counts two ways. Strict problems name everything: `spec.containers[0].imagee`. Type mismatches name struct
 //! fields alone, embedded structs included, and the struct that holds the last one:
@@ -15,7 +15,7 @@ pub(super) enum Step<'p> {
     Field(&'static StructType, &'static str),
     Key(&'p str),
     Index(usize),
-    /// Below here Go uses another decoder.
+    /// `true` below a type that Go decodes with another decoder.
     Apart,
 }
 
@@ -96,13 +96,13 @@ impl<'p> Path<'p> {
     }
 }
 
-/// What Go calls a struct: `v1.PodSpec`.
+/// Returns the name of a struct in Go: `v1.PodSpec`.
 pub(super) fn go_struct_name(ty: &StructType) -> String {
     let package = ty.openapi.rsplit('.').nth(1).unwrap_or_default();
     format!("{package}.{}", ty.name)
 }
 
-/// What Go calls a type in messages. Pointers do not show.
+/// Returns the name of a type in Go's messages, without pointers.
 pub(super) fn go_type_name(ty: &Type) -> String {
     match ty {
         Type::Struct(ty) => go_struct_name(ty),

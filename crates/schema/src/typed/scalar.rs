@@ -1,4 +1,4 @@
-//! Leaves: the values that hold no others as far as their type knows.
+//! Decodes leaves: values without fields or items of a known type.
 
 use std::borrow::Cow;
 
@@ -111,7 +111,7 @@ impl Decoder {
         }
     }
 
-    /// Go takes an array of small numbers for bytes too.
+    /// Decodes an array of small numbers, which Go takes for bytes too.
     fn byte_list(&mut self, nodes: Vec<Node<'_>>, path: &Path<'_>) -> Value {
         let mut bytes = Vec::with_capacity(nodes.len());
         for node in nodes {

@@ -1,9 +1,9 @@
-//! Zero values, and when the encoder leaves a field out.
+//! Zero values, and the rules by which the encoder omits a field.
 
 use kubewright_catalog::types::{Field, Omit, StructType, Type};
 use serde_json::{Map, Value};
 
-/// How Go prints a value that was never set.
+/// Returns a value that was never set, as Go prints it.
 pub(super) fn of(ty: &Type) -> Value {
     match ty {
         Type::Bool | Type::SchemaOrBool(_) => Value::Bool(false),
@@ -29,7 +29,8 @@ pub(super) fn of(ty: &Type) -> Value {
     }
 }
 
-/// How Go prints a struct of which nothing was set. Structs do not contain themselves by value, so this ends.
+/// Returns a struct of which nothing was set, as Go prints it. Structs do not contain themselves by value, so this
+/// ends.
 pub(super) fn of_struct(ty: &'static StructType) -> Value {
     let mut map = Map::new();
     for field in ty.fields {
@@ -58,7 +59,7 @@ pub(super) fn omitted(field: &Field, value: &Value) -> bool {
     }
 }
 
-/// Go's `omitempty` looks at these kinds only. Structs, which times and quantities are too, are never empty.
+/// Reports whether Go's `omitempty` applies. Structs, which times and quantities are too, are never empty.
 fn can_be_empty(ty: &Type) -> bool {
     matches!(
         ty,

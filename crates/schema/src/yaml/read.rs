@@ -28,7 +28,7 @@ use resolve::Scalar;
 pub struct Yaml {
     /// The document. Its keys are sorted and occur once.
     pub node: Node<'static>,
-    /// What a strict reader objects to: keys given more than once. It comes before all problems of decoding.
+    /// The problem that a strict reader rejects: keys given more than once. It comes before all problems of decoding.
     pub problem: Option<Problem>,
 }
 
@@ -91,7 +91,7 @@ struct Tree<'a> {
 }
 
 struct Written<'a> {
-    /// Counted from one.
+    /// The line, from 1.
     line: usize,
     content: Content<'a>,
 }
@@ -99,7 +99,7 @@ struct Written<'a> {
 enum Content<'a> {
     Scalar(Cow<'a, str>, ScalarStyle, Option<Cow<'a, Tag>>),
     Sequence(Vec<usize>),
-    /// Keys and values in turn.
+    /// Keys and values, alternating.
     Mapping(Vec<usize>),
     Alias(usize),
 }

@@ -1,4 +1,4 @@
-//! Inputs made to break a decoder. Threads here have the stack of a server's worker.
+//! Hostile inputs. Threads here have the stack of a server's worker.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What holds for every input.
+//! Properties that hold for every input.
 
 use kubewright_schema::{
     decode_typed, decode_untyped, encode, normalize_typed, normalize_untyped, parse_json,

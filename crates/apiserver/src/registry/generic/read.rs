@@ -25,8 +25,7 @@ impl Get for Generic {
         name: &str,
         options: &GetOptions,
     ) -> Result<Object, Status> {
-        let wanted =
-            parse_revision(&options.resource_version).map_err(|text| status::unknown(text))?;
+        let wanted = parse_revision(&options.resource_version).map_err(status::unknown)?;
         if let Some(wanted) = wanted {
             self.wait_until(wanted).await?;
         }

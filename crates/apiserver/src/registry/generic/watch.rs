@@ -36,8 +36,7 @@ impl Watch for Generic {
         cx: &RequestContext,
         options: &ListOptions,
     ) -> Result<WatchStream, Status> {
-        let wanted =
-            parse_revision(&options.resource_version).map_err(|text| status::unknown(text))?;
+        let wanted = parse_revision(&options.resource_version).map_err(status::unknown)?;
         let prefix = self.prefix(cx.namespace(), options);
         let state = if options.starts_with_state() {
             if let Some(wanted) = wanted

@@ -25,7 +25,7 @@ pub(super) fn is_cidr(text: &str) -> bool {
     digits && prefix.parse::<u32>().is_ok_and(|bits| bits <= most)
 }
 
-/// 6, 8 or 20 bytes in pairs, or the first two of these in fours with dots.
+/// Reports whether a text is a hardware address: 6, 8 or 20 bytes in pairs, or 6 or 8 bytes in fours with dots.
 pub(super) fn is_mac(text: &str) -> bool {
     let groups = |separator: char, width: usize| {
         let mut count = 0;

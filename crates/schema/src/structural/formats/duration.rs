@@ -1,8 +1,8 @@
-//! Durations.
+//! The format `duration`.
 
 use kubewright_machinery::time::parse_duration;
 
-/// Variants of the units; the last of each may go on.
+/// The names of the units; the last of each may be followed by more letters.
 const UNITS: [&[&str]; 8] = [
     &["ns", "nano"],
     &["us", "µs", "micro"],
@@ -14,7 +14,7 @@ const UNITS: [&[&str]; 8] = [
     &["w", "wk", "week"],
 ];
 
-/// Go's own notation, or any text in which a number has a unit: `5 days`.
+/// Reports whether a text is a duration in Go's notation, or contains a number with a unit: `5 days`.
 pub(super) fn is_duration(text: &str) -> bool {
     if parse_duration(text).is_ok() {
         return true;

@@ -1,6 +1,6 @@
 //! Numbers with a check digit.
 
-/// Without spaces and dashes.
+/// Removes spaces and dashes.
 fn without_separators(text: &str) -> String {
     text.chars()
         .filter(|c| !matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{c}' | '-'))

@@ -75,7 +75,7 @@ fn is_authority(text: &str) -> bool {
     host.bytes().all(fine) && host_escapes_are_sound(host)
 }
 
-/// In a host only bytes beyond ASCII may be escaped.
+/// Reports whether only bytes beyond ASCII are escaped, as in a host.
 fn host_escapes_are_sound(host: &str) -> bool {
     escapes_are_sound(host)
         && host

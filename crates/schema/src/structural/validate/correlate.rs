@@ -1,4 +1,4 @@
-//! Which old value belongs to which new one.
+//! Correlates old values with new ones.
 //!
 //! Fields belong together by name, items of a list only where the list is a map by its keys; other lists are compared as a
 //! whole.
@@ -52,7 +52,7 @@ impl<'a> Old<'a> {
         }
     }
 
-    /// Nothing changed, as far as that can be told.
+    /// Reports whether nothing changed, as far as values can be correlated.
     pub fn equals(self, value: &Value) -> bool {
         equal(value, self.value, self.schema)
     }

@@ -1,4 +1,4 @@
-//! Values against their schema, with the findings of the real server's validator in its words.
+//! Validates values against their schema, with the messages of the real server's validator.
 //!
 //! An update may keep what newer rules refuse: findings about a value that is the same as before are dropped, as far as old
 //! and new values can be told to belong together ([`Old`]).
@@ -14,21 +14,26 @@ use serde_json::{Map, Value};
 
 use super::model::{Additional, Checks, Kind, Structural};
 pub use correlate::Old;
-use result::{Fault, Findings, Place};
+use result::{Fault, Findings, Position};
 
-/// What is wrong with a new value.
+/// Validates a new value.
 pub fn validate(value: &Value, schema: &Structural, path: &Path) -> ErrorList {
-    judge(value, schema, &Place::Root, None).into_errors(path)
+    validate_value(value, schema, &Position::Root, None).into_errors(path)
 }
 
-/// What is wrong with a value that replaces another.
+/// Validates a value that replaces another.
 pub fn validate_update(value: &Value, old: Old<'_>, schema: &Structural, path: &Path) -> ErrorList {
-    judge(value, schema, &Place::Root, Some(old)).into_errors(path)
+    validate_value(value, schema, &Position::Root, Some(old)).into_errors(path)
 }
 
-/// Judges one value. With an old value, findings about what did not change are dropped.
-fn judge(value: &Value, schema: &Structural, place: &Place<'_>, old: Option<Old<'_>>) -> Findings {
-    let findings = judge_plainly(value, schema, place, old);
+/// Validates one value. With an old value, findings about unchanged parts are dropped.
+fn validate_value(
+    value: &Value,
+    schema: &Structural,
+    position: &Position<'_>,
+    old: Option<Old<'_>>,
+) -> Findings {
+    let findings = validate_plainly(value, schema, position, old);
     if findings.is_empty() {
         return findings;
     }
@@ -41,10 +46,10 @@ fn judge(value: &Value, schema: &Structural, place: &Place<'_>, old: Option<Old<
     }
 }
 
-fn judge_plainly(
+fn validate_plainly(
     value: &Value,
     schema: &Structural,
-    place: &Place<'_>,
+    position: &Position<'_>,
     old: Option<Old<'_>>,
 ) -> Findings {
     let mut all = Findings::default();
@@ -52,53 +57,53 @@ fn judge_plainly(
     let typed = schema.kind != Kind::Any || schema.int_or_string;
     let format = checks.and_then(|c| c.format.as_ref());
     if value.is_null() {
-        all.matched += usize::from(judge_type(value, schema, place, &mut all));
-        judge_enum(value, checks, place, &mut all);
+        all.matched += usize::from(validate_type(value, schema, position, &mut all));
+        validate_enum(value, checks, position, &mut all);
         return all;
     }
     if typed || format.is_some() {
-        if judge_type(value, schema, place, &mut all) {
+        if validate_type(value, schema, position, &mut all) {
             all.matched += 1;
         }
         all.matched += 1;
     }
     if let Some(checks) = checks {
-        judge_junctors(value, checks, place, &mut all);
+        validate_junctors(value, checks, position, &mut all);
     }
     all.matched += 2;
     match value {
         Value::String(text) => {
-            judge_string(text, checks, place, &mut all);
+            validate_string(text, checks, position, &mut all);
             all.matched += 1;
             if let Some(format) = format {
                 if !format.accepts(text) {
-                    all.type_mismatch(place, format.name(), text);
+                    all.type_mismatch(position, format.name(), text);
                 }
                 all.matched += 1;
             }
         }
         Value::Number(n) => {
             let named = (!schema.int_or_string).then_some(schema.kind);
-            number::judge(n, checks, named.unwrap_or_default(), place, &mut all);
+            number::validate(n, checks, named.unwrap_or_default(), position, &mut all);
             all.matched += 2;
         }
         Value::Array(items) => {
-            judge_list(items, schema, place, old, &mut all);
+            validate_list(items, schema, position, old, &mut all);
             all.matched += 2;
         }
         _ => {}
     }
-    judge_enum(value, checks, place, &mut all);
+    validate_enum(value, checks, position, &mut all);
     all.matched += 1;
     if let Value::Object(fields) = value {
-        judge_fields(fields, schema, place, old, &mut all);
+        validate_fields(fields, schema, position, old, &mut all);
         all.matched += 1;
     }
     all.matched += 1;
     all
 }
 
-/// What a value is called, and its format in Go.
+/// Returns the name of a value's type, and its format in Go.
 fn type_of(value: &Value) -> (&'static str, &'static str) {
     match value {
         Value::Null => ("null", ""),
@@ -111,8 +116,13 @@ fn type_of(value: &Value) -> (&'static str, &'static str) {
     }
 }
 
-/// Says whether the type is right.
-fn judge_type(value: &Value, schema: &Structural, place: &Place<'_>, all: &mut Findings) -> bool {
+/// Reports whether the type is right.
+fn validate_type(
+    value: &Value,
+    schema: &Structural,
+    position: &Position<'_>,
+    all: &mut Findings,
+) -> bool {
     let wants = |name: &str| {
         if schema.int_or_string {
             matches!(name, "integer" | "string")
@@ -131,7 +141,7 @@ fn judge_type(value: &Value, schema: &Structural, place: &Place<'_>, all: &mut F
     if value.is_null() {
         let fine = expected().is_empty() || schema.nullable;
         if !fine {
-            all.type_mismatch(place, &expected(), "null");
+            all.type_mismatch(position, &expected(), "null");
         }
         return fine;
     }
@@ -143,7 +153,7 @@ fn judge_type(value: &Value, schema: &Structural, place: &Place<'_>, all: &mut F
     if let Some(format) = format {
         let textual = matches!(value, Value::String(_) | Value::Array(_));
         if !textual && !fits && own_format != format.name() {
-            all.type_mismatch(place, format.name(), own_format);
+            all.type_mismatch(position, format.name(), own_format);
             return false;
         }
         if textual && !wants("number") && !wants("integer") {
@@ -151,12 +161,17 @@ fn judge_type(value: &Value, schema: &Structural, place: &Place<'_>, all: &mut F
         }
     }
     if !fits {
-        all.type_mismatch(place, &expected(), name);
+        all.type_mismatch(position, &expected(), name);
     }
     fits
 }
 
-fn judge_enum(value: &Value, checks: Option<&Checks>, place: &Place<'_>, all: &mut Findings) {
+fn validate_enum(
+    value: &Value,
+    checks: Option<&Checks>,
+    position: &Position<'_>,
+    all: &mut Findings,
+) {
     let Some(checks) = checks.filter(|c| !c.values.is_empty()) else {
         return;
     };
@@ -171,35 +186,40 @@ fn judge_enum(value: &Value, checks: Option<&Checks>, place: &Place<'_>, all: &m
             other => kubewright_machinery::go::json(other),
         });
         let fault = Fault::Enum(value.clone(), values.collect());
-        all.add(place, fault, |name| {
+        all.add(position, fault, |name| {
             format!("{name} in body should be one of")
         });
     }
 }
 
-fn judge_string(text: &str, checks: Option<&Checks>, place: &Place<'_>, all: &mut Findings) {
+fn validate_string(
+    text: &str,
+    checks: Option<&Checks>,
+    position: &Position<'_>,
+    all: &mut Findings,
+) {
     let Some(checks) = checks else {
         return;
     };
     let count = || i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
     if let Some(most) = checks.max_length.filter(|most| count() > *most) {
         let text = |name: &str| format!("{name} in body should be at most {most} chars long");
-        return all.add(place, Fault::TooLong(most), text);
+        return all.add(position, Fault::TooLong(most), text);
     }
     if let Some(least) = checks.min_length.filter(|least| count() < *least) {
         let message = |name: &str| format!("{name} in body should be at least {least} chars long");
-        return all.add(place, Fault::Invalid(text.into()), message);
+        return all.add(position, Fault::Invalid(text.into()), message);
     }
     if let Some(pattern) = checks.pattern.as_ref().filter(|p| !p.matches(text)) {
         let message = |name: &str| format!("{name} in body should match '{}'", pattern.text());
-        all.add(place, Fault::Invalid(text.into()), message);
+        all.add(position, Fault::Invalid(text.into()), message);
     }
 }
 
-fn judge_list(
+fn validate_list(
     items: &[Value],
     schema: &Structural,
-    place: &Place<'_>,
+    position: &Position<'_>,
     old: Option<Old<'_>>,
     all: &mut Findings,
 ) {
@@ -207,7 +227,12 @@ fn judge_list(
         let correlation = old.map(|old| old.items());
         for (i, item) in items.iter().enumerate() {
             let old = correlation.as_ref().and_then(|old| old.of(item));
-            all.merge(judge(item, item_schema, &Place::Index(place, i), old));
+            all.merge(validate_value(
+                item,
+                item_schema,
+                &Position::Index(position, i),
+                old,
+            ));
         }
     }
     let Some(checks) = schema.checks.as_deref() else {
@@ -216,11 +241,11 @@ fn judge_list(
     let size = i64::try_from(items.len()).unwrap_or(i64::MAX);
     if let Some(least) = checks.min_items.filter(|least| size < *least) {
         let message = |name: &str| format!("{name} in body should have at least {least} items");
-        all.add(place, Fault::Invalid(size.into()), message);
+        all.add(position, Fault::Invalid(size.into()), message);
     }
     if let Some(most) = checks.max_items.filter(|most| size > *most) {
         let message = |name: &str| format!("{name} in body should have at most {most} items");
-        all.add(place, Fault::TooMany { actual: size, most }, message);
+        all.add(position, Fault::TooMany { actual: size, most }, message);
     }
     let twice = || {
         items
@@ -230,14 +255,14 @@ fn judge_list(
     };
     if checks.unique_items && twice() {
         let message = |name: &str| format!("{name} in body shouldn't contain duplicates");
-        all.add(place, Fault::Invalid("".into()), message);
+        all.add(position, Fault::Invalid("".into()), message);
     }
 }
 
-fn judge_fields(
+fn validate_fields(
     fields: &Map<String, Value>,
     schema: &Structural,
-    place: &Place<'_>,
+    position: &Position<'_>,
     old: Option<Old<'_>>,
     all: &mut Findings,
 ) {
@@ -249,17 +274,17 @@ fn judge_fields(
     {
         let message =
             |name: &str| format!("{name} in body should have at least {least} properties");
-        all.add(place, Fault::Invalid(size.into()), message);
+        all.add(position, Fault::Invalid(size.into()), message);
     }
     if let Some(most) = checks
         .and_then(|c| c.max_properties)
         .filter(|most| size > *most)
     {
         let message = |name: &str| format!("{name} in body should have at most {most} properties");
-        all.add(place, Fault::TooMany { actual: size, most }, message);
+        all.add(position, Fault::TooMany { actual: size, most }, message);
     }
     let old_of = |key: &str| {
-        let hidden = matches!(place, Place::Root) && matches!(key, "kind" | "apiVersion");
+        let hidden = matches!(position, Position::Root) && matches!(key, "kind" | "apiVersion");
         old.filter(|_| !hidden).and_then(|old| old.field(key))
     };
     let additional = schema.additional_schema();
@@ -269,35 +294,45 @@ fn judge_fields(
             continue;
         }
         if let Some(child) = additional {
-            all.merge(judge(field, child, &Place::Entry(place, key), old_of(key)));
+            all.merge(validate_value(
+                field,
+                child,
+                &Position::Entry(position, key),
+                old_of(key),
+            ));
         } else {
             let message = |name: &str| format!("{name}.{key} in body is a forbidden property");
-            all.add(place, Fault::Invalid(key.as_str().into()), message);
+            all.add(position, Fault::Invalid(key.as_str().into()), message);
         }
     }
     if !schema.properties.is_empty() {
         for (key, field) in fields {
             if let Some(child) = schema.property(key) {
-                all.merge(judge(field, child, &Place::Field(place, key), old_of(key)));
+                all.merge(validate_value(
+                    field,
+                    child,
+                    &Position::Field(position, key),
+                    old_of(key),
+                ));
             }
         }
     }
     for name in checks.into_iter().flat_map(|c| &c.required) {
         if !fields.contains_key(&**name) {
-            let place = Place::Entry(place, name);
-            all.add(&place, Fault::Required, |name| {
+            let position = Position::Entry(position, name);
+            all.add(&position, Fault::Required, |name| {
                 format!("{name} in body is required")
             });
         }
     }
 }
 
-fn judge_junctors(value: &Value, checks: &Checks, place: &Place<'_>, all: &mut Findings) {
+fn validate_junctors(value: &Value, checks: &Checks, position: &Position<'_>, all: &mut Findings) {
     if !checks.any_of.is_empty() {
         let mut best: Option<Findings> = None;
         let mut passed = None;
         for schema in &checks.any_of {
-            let findings = judge(value, schema, place, None);
+            let findings = validate_value(value, schema, position, None);
             if findings.is_empty() {
                 passed = Some(findings);
                 break;
@@ -312,7 +347,7 @@ fn judge_junctors(value: &Value, checks: &Checks, place: &Place<'_>, all: &mut F
         match passed {
             Some(findings) => all.merge(findings),
             None => {
-                all.composite(place, |name| {
+                all.composite(position, |name| {
                     format!("{name} must validate at least one schema (anyOf)")
                 });
                 all.merge(best.unwrap_or_default());
@@ -320,37 +355,37 @@ fn judge_junctors(value: &Value, checks: &Checks, place: &Place<'_>, all: &mut F
         }
     }
     if !checks.one_of.is_empty() {
-        judge_one_of(value, checks, place, all);
+        validate_one_of(value, checks, position, all);
     }
     if !checks.all_of.is_empty() {
         let mut passed = 0;
         for schema in &checks.all_of {
-            let findings = judge(value, schema, place, None);
+            let findings = validate_value(value, schema, position, None);
             passed += usize::from(findings.is_empty());
             all.merge(findings);
         }
         if passed != checks.all_of.len() {
             let none = if passed == 0 { ". None validated" } else { "" };
-            all.composite(place, |name| {
+            all.composite(position, |name| {
                 format!("{name} must validate all the schemas (allOf){none}")
             });
         }
     }
     if let Some(schema) = &checks.not
-        && judge(value, schema, place, None).is_empty()
+        && validate_value(value, schema, position, None).is_empty()
     {
-        all.composite(place, |name| {
+        all.composite(position, |name| {
             format!("{name} must not validate the schema (not)")
         });
     }
 }
 
-fn judge_one_of(value: &Value, checks: &Checks, place: &Place<'_>, all: &mut Findings) {
+fn validate_one_of(value: &Value, checks: &Checks, position: &Position<'_>, all: &mut Findings) {
     let mut best: Option<Findings> = None;
     let mut first = None;
     let mut passed = 0;
     for schema in &checks.one_of {
-        let findings = judge(value, schema, place, None);
+        let findings = validate_value(value, schema, position, None);
         if findings.is_empty() {
             passed += 1;
             best = None;
@@ -370,7 +405,7 @@ fn judge_one_of(value: &Value, checks: &Checks, place: &Place<'_>, all: &mut Fin
         0 => "Found none valid".to_owned(),
         n => format!("Found {n} valid alternatives"),
     };
-    all.composite(place, |name| {
+    all.composite(position, |name| {
         format!("{name} must validate one and only one schema (oneOf). {found}")
     });
     all.merge(best.unwrap_or_default());

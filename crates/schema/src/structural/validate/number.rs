@@ -1,64 +1,64 @@
-//! Numbers: their range, their bounds, their factors.
+//! Validates numbers: range, bounds, factors.
 
 use kubewright_machinery::go;
 use serde_json::{Number, Value};
 
 use super::{
     super::model::{Checks, Kind},
-    result::{Fault, Findings, Place},
+    result::{Fault, Findings, Position},
 };
 
-/// Beyond these, floats cannot tell integers apart.
+/// The bounds beyond which floats do not represent every integer.
 const LARGEST: f64 = 9_007_199_254_740_991.0;
 
-pub(super) fn judge(
+pub(super) fn validate(
     n: &Number,
     checks: Option<&Checks>,
     kind: Kind,
-    place: &Place<'_>,
+    position: &Position<'_>,
     all: &mut Findings,
 ) {
     let format = checks
         .and_then(|c| c.format.as_ref())
         .map_or("", |f| f.name());
     let range = Range { kind, format };
-    range.check(n, "Checked", place, all);
+    range.check(n, "Checked", position, all);
     let Some(checks) = checks else {
         return;
     };
     if let Some(factor) = checks.multiple_of {
-        let native = range.check(&of(factor), "MultipleOf", place, all);
-        judge_factor(n, factor, native, place, all);
+        let native = range.check(&of(factor), "MultipleOf", position, all);
+        validate_factor(n, factor, native, position, all);
     }
     if let Some(bound) = checks.minimum {
-        let native = range.check(&of(bound), "Minimum boundary", place, all);
+        let native = range.check(&of(bound), "Minimum boundary", position, all);
         let words = ["greater than or equal to", "greater than"];
-        judge_bound(
+        validate_bound(
             n,
             bound,
             checks.exclusive_minimum,
             native,
             words,
-            place,
+            position,
             all,
         );
     }
     if let Some(bound) = checks.maximum {
-        let native = range.check(&of(bound), "Maximum boundary", place, all);
+        let native = range.check(&of(bound), "Maximum boundary", position, all);
         let words = ["less than or equal to", "less than"];
-        judge_bound(
+        validate_bound(
             n,
             bound,
             checks.exclusive_maximum,
             native,
             words,
-            place,
+            position,
             all,
         );
     }
 }
 
-/// Whether Go takes a float for an integer.
+/// Reports whether Go takes a float for an integer.
 pub(super) fn is_whole(f: f64) -> bool {
     if !f.is_finite() || f.abs() > LARGEST {
         return false;
@@ -71,7 +71,7 @@ pub(super) fn is_whole(f: f64) -> bool {
     f != 0.0 && near != 0.0 && difference / (f.abs() + near.abs()) < 1e-9
 }
 
-/// Whether a number, converted to the type of another, is that other.
+/// Reports whether a number, converted to the type of another, equals it.
 pub(super) fn converts_to(n: &Number, other: &Number) -> bool {
     match (n.as_i64(), other.as_i64()) {
         (Some(a), Some(b)) => a == b,
@@ -91,8 +91,8 @@ struct Range<'a> {
 }
 
 impl Range<'_> {
-    /// Whether a number can be one of that type and format. Complains if not.
-    fn check(&self, n: &Number, what: &str, place: &Place<'_>, all: &mut Findings) -> bool {
+    /// Reports whether a number fits that type and format; adds a finding if not.
+    fn check(&self, n: &Number, what: &str, position: &Position<'_>, all: &mut Findings) -> bool {
         let value = n.as_f64().unwrap_or_default();
         let whole = || match n.as_i64() {
             Some(_) => true,
@@ -112,7 +112,7 @@ impl Range<'_> {
                 "" => "(default format)".to_owned(),
                 format => format!("with format {format}"),
             };
-            all.add(place, Fault::Composite, |name| {
+            all.add(position, Fault::Composite, |name| {
                 format!("{what} value must be of type {kind} {with} in {name}")
             });
         }
@@ -120,13 +120,13 @@ impl Range<'_> {
     }
 }
 
-fn judge_bound(
+fn validate_bound(
     n: &Number,
     bound: f64,
     exclusive: bool,
     native: bool,
     words: [&str; 2],
-    place: &Place<'_>,
+    position: &Position<'_>,
     all: &mut Findings,
 ) {
     let upper = words[1] == "less than";
@@ -146,13 +146,19 @@ fn judge_bound(
     };
     if broken {
         let words = words[usize::from(exclusive)];
-        all.add(place, Fault::Invalid(value), |name| {
+        all.add(position, Fault::Invalid(value), |name| {
             format!("{name} in body should be {words} {shown}")
         });
     }
 }
 
-fn judge_factor(n: &Number, factor: f64, native: bool, place: &Place<'_>, all: &mut Findings) {
+fn validate_factor(
+    n: &Number,
+    factor: f64,
+    native: bool,
+    position: &Position<'_>,
+    all: &mut Findings,
+) {
     let integer = n.as_i64().filter(|_| native);
     let (positive, multiple, shown) = match integer {
         Some(n) => {
@@ -175,11 +181,11 @@ fn judge_factor(n: &Number, factor: f64, native: bool, place: &Place<'_>, all: &
     };
     if !positive {
         let value = integer.map_or_else(|| factor.into(), |_| Value::from(factor as i64));
-        all.add(place, Fault::Invalid(value), |name| {
+        all.add(position, Fault::Invalid(value), |name| {
             format!("factor MultipleOf declared for {name} must be positive: {shown}")
         });
     } else if !multiple {
-        all.add(place, Fault::Invalid(Value::Number(n.clone())), |name| {
+        all.add(position, Fault::Invalid(Value::Number(n.clone())), |name| {
             format!("{name} in body should be a multiple of {shown}")
         });
     }

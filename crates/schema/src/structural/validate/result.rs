@@ -1,4 +1,4 @@
-//! Findings on their way to field errors.
+//! Findings, which become field errors.
 
 use kubewright_machinery::{
     field::{self, ErrorKind, ErrorList, FieldError, Path},
@@ -6,32 +6,32 @@ use kubewright_machinery::{
 };
 use serde_json::Value;
 
-/// Where a value is. Rendered when something is wrong with it.
-pub(super) enum Place<'a> {
+/// The position of a value, rendered only for findings.
+pub(super) enum Position<'a> {
     /// The object itself.
     Root,
     /// A field with a name of its own.
-    Field(&'a Place<'a>, &'a str),
+    Field(&'a Position<'a>, &'a str),
     /// A field whose name is data, or one that is missing.
-    Entry(&'a Place<'a>, &'a str),
+    Entry(&'a Position<'a>, &'a str),
     /// An item of a list.
-    Index(&'a Place<'a>, usize),
+    Index(&'a Position<'a>, usize),
 }
 
-impl Place<'_> {
+impl Position<'_> {
     fn render(&self) -> String {
         match self {
-            Place::Root => String::new(),
-            Place::Field(Place::Root, name) => (*name).to_owned(),
-            Place::Field(parent, name) | Place::Entry(parent, name) => {
+            Position::Root => String::new(),
+            Position::Field(Position::Root, name) => (*name).to_owned(),
+            Position::Field(parent, name) | Position::Entry(parent, name) => {
                 format!("{}.{name}", parent.render())
             }
-            Place::Index(parent, i) => format!("{}[{i}]", parent.render()),
+            Position::Index(parent, i) => format!("{}[{i}]", parent.render()),
         }
     }
 }
 
-/// What kind of wrong.
+/// The kind of a finding.
 pub(super) enum Fault {
     Required,
     Enum(Value, Vec<String>),
@@ -42,18 +42,18 @@ pub(super) enum Fault {
     },
     Type(Value),
     Invalid(Value),
-    /// No field can be blamed.
+    /// No single field is at fault.
     Composite,
 }
 
 pub(super) struct Finding {
     name: String,
-    /// What the validator says; equal texts are told once.
+    /// The message; equal messages are reported once.
     text: String,
     fault: Fault,
 }
 
-/// What was found, and how many checks were passed: of several schemas the one that fits best is told of.
+/// The findings and the number of passed checks: of several schemas, the best match is reported.
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) errors: Vec<Finding>,
@@ -65,15 +65,20 @@ impl Findings {
         self.errors.is_empty()
     }
 
-    pub(super) fn add(&mut self, place: &Place<'_>, fault: Fault, text: impl Fn(&str) -> String) {
-        let name = place.render();
+    pub(super) fn add(
+        &mut self,
+        position: &Position<'_>,
+        fault: Fault,
+        text: impl Fn(&str) -> String,
+    ) {
+        let name = position.render();
         let text = text(&name);
         self.push(Finding { name, text, fault });
     }
 
     /// The value is not of that type; `actual` says what it is.
-    pub(super) fn type_mismatch(&mut self, place: &Place<'_>, expected: &str, actual: &str) {
-        self.add(place, Fault::Type(actual.into()), |name| {
+    pub(super) fn type_mismatch(&mut self, position: &Position<'_>, expected: &str, actual: &str) {
+        self.add(position, Fault::Type(actual.into()), |name| {
             format!(
                 "{name} in body must be of type {expected}: {}",
                 go::quote(actual)
@@ -81,8 +86,8 @@ impl Findings {
         });
     }
 
-    pub(super) fn composite(&mut self, place: &Place<'_>, text: impl Fn(&str) -> String) {
-        self.add(place, Fault::Composite, |name| text(&go::quote(name)));
+    pub(super) fn composite(&mut self, position: &Position<'_>, text: impl Fn(&str) -> String) {
+        self.add(position, Fault::Composite, |name| text(&go::quote(name)));
     }
 
     pub(super) fn merge(&mut self, other: Findings) {

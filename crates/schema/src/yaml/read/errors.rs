@@ -1,4 +1,4 @@
-//! What the Go library says where a text is not YAML.
+//! The messages of the Go library for text that is not YAML.
 
 use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use serde_saphyr::granit_parser::{ErrorKind, ScanError};
@@ -30,12 +30,12 @@ pub(super) fn check_text(bytes: &[u8]) -> Result<&str, YamlError> {
     Ok(text)
 }
 
-/// Nested deeper than this server goes.
+/// Returns the error of a document that nests too deep.
 pub(super) fn too_deep() -> YamlError {
     YamlError::new(format!("yaml: exceeded max depth of {}", DOCUMENT_DEPTH))
 }
 
-/// Half of a character outside the first plane, as JSON escapes it, is no escape in YAML, and neither are both halves. Looked for
+/// Rejects the escapes of surrogates, which JSON has and YAML does not. Checked
 /// where JSON is sent as YAML.
 pub(super) fn check_escapes(text: &str) -> Result<(), YamlError> {
     if !text.trim_start().starts_with('{') || !text.contains("\\u") {
@@ -167,7 +167,7 @@ fn parser(line: usize, message: &str) -> YamlError {
     })
 }
 
-/// What is missing where a collection was left open: its end, or what a bracket or comma promised.
+/// Returns the missing token of an open collection: its end, or an item after a bracket or comma.
 fn unclosed<'a>(error: &ScanError, text: &str, separator: &'a str) -> &'a str {
     let cut_off = !matches!(
         error.kind(),
@@ -179,7 +179,7 @@ fn unclosed<'a>(error: &ScanError, text: &str, separator: &'a str) -> &'a str {
     }
 }
 
-/// Where a bracket was left open, the Go library points at the end of the text, which is the line after the last.
+/// Returns the line of an open bracket: the Go library points at the end of the text, which is the line after the last.
 fn end_line(error: &ScanError, text: &str) -> usize {
     match error.kind() {
         ErrorKind::ExpectedFlowSequenceSeparator | ErrorKind::ExpectedFlowMappingSeparator => {

@@ -1,4 +1,4 @@
-//! What a scalar means, by the rules of YAML 1.1 as the Go library reads them.
+//! Resolves scalars by the rules of YAML 1.1, as the Go library does.
 
 use kubewright_machinery::go::{self, base64};
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use crate::document::Node;
 pub(super) enum Scalar {
     Null,
     Bool(bool),
-    /// Signed or unsigned, of 64 bits.
+    /// An integer of 64 bits, signed or unsigned.
     Int(i128),
     Float(f64),
     String(String),
@@ -177,7 +177,7 @@ fn float(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|f| f.is_finite())
 }
 
-/// Floats as keys print with the precision of 32 bits.
+/// Prints a float that is a key, with the precision of 32 bits.
 fn float_key(float: f64) -> String {
     if float.is_nan() {
         return ".nan".to_owned();

@@ -8,16 +8,16 @@ use serde_json::{Map, Value};
 
 use super::{YamlWriteError, number, reread, scalar, sort};
 
-/// Columns per level.
+/// The number of columns per level.
 const STEP: usize = 2;
 
-/// Keys longer than this, in bytes, stand behind a `?`.
+/// The longest key in bytes that is written without a `?`.
 const SIMPLE_KEY: usize = 128;
 
 /// The text so far, and where the pen stands.
 pub(super) struct Emitter {
     out: String,
-    /// Characters since the last line break.
+    /// The number of characters since the last line break.
     column: usize,
     /// The column of the innermost collection; nothing outside the first.
     indent: Option<usize>,
@@ -145,7 +145,7 @@ impl Emitter {
         self.indent = outer;
     }
 
-    /// Text that needs no thought.
+    /// Appends text that needs no escapes.
     fn word(&mut self, text: &str) {
         self.indicator(text, true, false, false);
     }
@@ -169,7 +169,7 @@ impl Emitter {
         self.indention = true;
     }
 
-    /// Goes to the indent, on a new line unless this one holds nothing yet.
+    /// Moves to the indent, on a new line unless this one is empty.
     pub(super) fn start_line(&mut self) {
         let indent = self.indent.unwrap_or(0);
         let taken = self.column > indent || self.column == indent && !self.whitespace;
@@ -201,7 +201,7 @@ impl Emitter {
         self.indention = self.indention && is_indention;
     }
 
-    /// Says that text stands on this line now.
+    /// Marks the line as not empty.
     pub(super) fn text_begun(&mut self) {
         self.indention = false;
     }

@@ -1,4 +1,5 @@
-//! What happens to a string that is written as JSON and read back as YAML, which is how Kubernetes gets from an object
+//! Applies what happens to a string that is written as JSON and read back as YAML, which is how Kubernetes converts
+//! an object
 //! to YAML.
 //!
 //! JSON leaves some characters unescaped that mean something to YAML: of the line breaks, U+0085 is folded away with
@@ -8,7 +9,7 @@ use std::borrow::Cow;
 
 use super::YamlWriteError;
 
-/// Keys take no more characters than this, as JSON.
+/// The longest key, in characters of JSON.
 const KEY: usize = 1024;
 
 const NEXT_LINE: char = '\u{85}';

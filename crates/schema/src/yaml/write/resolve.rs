@@ -1,9 +1,9 @@
-//! Which words, left plain, would read as something else than a string: null, truth values, numbers of every notation,
+//! Recognises plain words that would not read as strings: null, truth values, numbers of every notation,
 //! dates.
 
 use super::timestamp;
 
-/// Whether a plain text would not read as a string, or not as one everywhere.
+/// Reports whether a plain text would not read as a string, or not by every reader.
 pub(super) fn is_not_a_string(text: &str) -> bool {
     match text.as_bytes().first() {
         None => true,
@@ -71,7 +71,7 @@ fn radix_of(digits: &str) -> Option<(u32, &str)> {
     Some((radix, rest.get(1..)?))
 }
 
-/// Whether the digits make a number of 64 bits: signed if there is a sign, of either kind if not.
+/// Reports whether the digits fit a number of 64 bits: signed if there is a sign, of either kind if not.
 fn fits(sign: Option<u8>, digits: &str, radix: u32) -> bool {
     let limit = match sign {
         None => u128::from(u64::MAX),
@@ -123,7 +123,7 @@ fn is_go_float(text: &str) -> bool {
     !misplaced && is_decimal_float(&text.replace('_', ""))
 }
 
-/// Base 60, as in `12:30:45` or `1:59.5`. Not a number here, but one to other readers.
+/// Reports whether a text is in base 60: `12:30:45` or `1:59.5`. Some other readers take it for a number.
 fn is_sexagesimal(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let Some((first, rest)) = unsigned.split_once(':') else {

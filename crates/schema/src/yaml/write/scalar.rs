@@ -1,8 +1,8 @@
-//! How one string is written: the style it takes, its escapes and where its lines fold.
+//! Writes one string: its style, escapes and folds.
 
 use super::{emit::Emitter, resolve};
 
-/// Text behind this column goes on in the next line, at the next space.
+/// The column after which text continues on the next line, at the next space.
 const WIDTH: usize = 80;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) fn write(pen: &mut Emitter, text: &str, simple_key: bool) {
     }
 }
 
-/// Whether a text takes more than one line.
+/// Reports whether a text takes more than one line.
 pub(super) fn has_breaks(text: &str) -> bool {
     text.chars().any(is_break)
 }
@@ -102,7 +102,8 @@ fn allowed(text: &str) -> Allowed {
     }
 }
 
-/// Plain and single-quoted text: a space behind the width becomes a line break, unless it has a space next to it.
+/// Writes plain or single-quoted text: a space after the width becomes a line break, unless it is next to another
+/// space.
 fn folded(pen: &mut Emitter, text: &str, style: Style, fold: bool) {
     let quoted = style == Style::SingleQuoted;
     let mut after_space = false;
@@ -233,7 +234,7 @@ fn is_break(c: char) -> bool {
     matches!(c, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a character may stand unescaped. Those beyond the first plane may not.
+/// Reports whether a character may be unescaped. Those beyond the first plane may not.
 fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
         && c != '\u{feff}'

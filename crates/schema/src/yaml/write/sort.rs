@@ -1,6 +1,6 @@
 //! The natural order of keys: runs of digits compare as numbers, other signs come before letters.
 //!
-//! Letters are told by Unicode's alphabetic property and digits are those of ASCII. For keys in ASCII that is exact;
+//! Letters are those with Unicode's alphabetic property, digits those of ASCII. For keys in ASCII that is exact;
 //! beyond it, combining marks count as letters here.
 
 use std::iter::Peekable;
@@ -41,7 +41,7 @@ fn merge<T>(left: Vec<T>, right: Vec<T>, key: impl Fn(&T) -> &str) -> Vec<T> {
     merged
 }
 
-/// Whether `a` comes before `b`.
+/// Reports whether `a` comes before `b`.
 fn less(a: &str, b: &str) -> bool {
     let (mut left, mut right) = (a.chars().peekable(), b.chars().peekable());
     // Whether the digits right before are more than zeros.

@@ -1,4 +1,4 @@
-//! How strings look; each table is one rule.
+//! Strings in every style; each table is one rule.
 
 use serde_json::json;
 
