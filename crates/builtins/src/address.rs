@@ -121,7 +121,7 @@ pub(crate) fn network(ip: IpAddr, bits: u32) -> IpAddr {
     }
 }
 
-/// Warnings for an address that is let through though it is not spelled as it should be.
+/// Returns warnings for an accepted address that is not in canonical form.
 pub(crate) fn warnings(text: &str, path: &Path) -> Vec<String> {
     let Some(ip) = parse(text) else {
         return Vec::new();

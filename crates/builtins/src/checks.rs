@@ -118,7 +118,7 @@ pub(crate) fn file_mode(mode: &Value, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-/// What may not change did not.
+/// Validates that an immutable field did not change.
 pub(crate) fn immutable(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList) {
     if !same(new, old) {
         errors.push(field::invalid(path, new, IMMUTABLE));

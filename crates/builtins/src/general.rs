@@ -1,4 +1,4 @@
-//! The general case: what every kind does unless it says otherwise.
+//! The defaults of every kind.
 //!
 //! The functions here are the defaults of [`KindRules`](crate::KindRules) and the building blocks kinds share: keeping
 //! `status` apart from `spec`, counting generations.
@@ -11,86 +11,86 @@ use crate::{
     meta,
 };
 
-/// Does nothing.
+/// Leaves the object as it is.
 pub fn nothing(_: &mut Value) {}
 
-/// Does nothing on update.
+/// Leaves the object as it is on update.
 pub fn nothing_on_update(_: &mut Value, _: &Value) {}
 
-/// No warnings.
+/// Returns no warnings.
 pub fn no_warnings(_: &Value) -> Vec<String> {
     Vec::new()
 }
 
-/// No warnings.
+/// Returns no warnings.
 pub fn no_update_warnings(_: &Value, _: &Value) -> Vec<String> {
     Vec::new()
 }
 
-/// Metadata with a name that fits into a path.
+/// Validates metadata with a name that fits into a path.
 pub fn validate_create(obj: &Value) -> ErrorList {
     let namespaced = !obj["metadata"]["namespace"].text().is_empty();
     meta::validate(obj, namespaced, meta::path_segment)
 }
 
-/// Metadata that is fine, and that may not change.
+/// Validates metadata and its immutable fields on update.
 pub fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let namespaced = !old["metadata"]["namespace"].text().is_empty();
     meta::common(new, old, namespaced)
 }
 
-/// A status update changes `status` and metadata only: `spec` is the old one.
+/// Keeps the old `spec`, because a status update changes only `status` and metadata.
 pub fn keep_all_but_status(new: &mut Value, old: &Value) {
     copy(new, old, "spec");
 }
 
-/// A status update that leaves metadata alone too.
+/// Keeps the old `spec` and metadata.
 pub fn keep_metadata_and_spec(new: &mut Value, old: &Value) {
     copy(new, old, "spec");
     reset_metadata_for_status(new, old);
 }
 
-/// A new object has no status.
+/// Removes the status of a new object.
 pub fn drop_status(obj: &mut Value) {
     obj.forget("status");
 }
 
-/// A new object is of the first generation.
+/// Sets the generation of a new object to 1.
 pub fn start_generation(obj: &mut Value) {
     obj.field("metadata").put("generation", 1);
 }
 
-/// A new object has no status and is of the first generation.
+/// Removes the status of a new object and sets its generation to 1.
 pub fn drop_status_and_start_generation(obj: &mut Value) {
     drop_status(obj);
     start_generation(obj);
 }
 
-/// An update of the main endpoint keeps the status.
+/// Keeps the old status.
 pub fn keep_status(new: &mut Value, old: &Value) {
     copy(new, old, "status");
 }
 
-/// An update that changes the spec makes the next generation.
+/// Increments the generation if the spec changes.
 pub fn count_spec_changes(new: &mut Value, old: &Value) {
     if !same(&new["spec"], &old["spec"]) {
         next_generation(new, old);
     }
 }
 
-/// An update keeps the status, and makes the next generation if it changes the spec.
+/// Keeps the old status, and increments the generation if the spec changes.
 pub fn keep_status_and_count_spec_changes(new: &mut Value, old: &Value) {
     keep_status(new, old);
     count_spec_changes(new, old);
 }
 
-/// The generation after the old one.
+/// Increments the generation.
 pub(crate) fn next_generation(new: &mut Value, old: &Value) {
     let next = old["metadata"]["generation"].int().saturating_add(1);
     new.field("metadata").put("generation", next);
 }
 
-/// `new.field = old.field`, absent included.
+/// Sets `new.field` to `old.field`, or removes it if the old one has none.
 pub(crate) fn copy(new: &mut Value, old: &Value, field: &str) {
     match old.get(field) {
         Some(v) => new.put(field, v.clone()),
@@ -98,7 +98,7 @@ pub(crate) fn copy(new: &mut Value, old: &Value, field: &str) {
     };
 }
 
-/// The metadata that a status write may not change is the old one.
+/// Restores the metadata that a status write may not change.
 pub(crate) fn reset_metadata_for_status(new: &mut Value, old: &Value) {
     const KEPT: [&str; 7] = [
         "deletionTimestamp",

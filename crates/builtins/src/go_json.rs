@@ -1,4 +1,4 @@
-//! JSON text whose fields keep the order they were written in. That order shows in annotations and in error messages,
+//! Writes JSON text whose fields keep their order. That order shows in annotations and in error messages,
 //! where Go prints structs in the order of their declaration.
 
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub(crate) fn selector(selector: &Value) -> String {
     out.finish()
 }
 
-/// What Go's decoder says about a text that is no JSON, from what another decoder says.
+/// Returns the message of Go's decoder for text that is not JSON, from the error of serde_json.
 pub(crate) fn syntax_error(text: &[u8], error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "unexpected end of JSON input".to_owned();

@@ -1,4 +1,4 @@
-//! Objects as error messages print them: in the unversioned form, every field there, set or not, under its Go name.
+//! Prints objects as error messages do: in the internal form, with every field, set or not, under its Go name.
 //!
 //! Only pod templates, pod specs and claim specs are printed so. The shapes are generated; see
 //! `generated/internal_forms.rs`.
@@ -70,7 +70,7 @@ pub(crate) fn pod_spec(spec: &Value) -> String {
     print_pod_spec(spec, None)
 }
 
-/// What changed from one pod spec to another, as a unified diff.
+/// Returns a unified diff of two pod specs.
 pub(crate) fn pod_spec_diff(old: &Value, new: &Value) -> String {
     diff::unified(
         &print_pod_spec(old, Some(())),
@@ -78,7 +78,7 @@ pub(crate) fn pod_spec_diff(old: &Value, new: &Value) -> String {
     )
 }
 
-/// What changed from one claim spec to another, as a unified diff.
+/// Returns a unified diff of two claim specs.
 pub(crate) fn claim_spec_diff(old: &Value, new: &Value) -> String {
     let print = |spec: &Value| {
         let mut out = Printer::new(Some(()));
@@ -88,7 +88,7 @@ pub(crate) fn claim_spec_diff(old: &Value, new: &Value) -> String {
     diff::unified(&print(old), &print(new))
 }
 
-/// What changed from one ephemeral container to another, as a unified diff.
+/// Returns a unified diff of two ephemeral containers.
 pub(crate) fn ephemeral_container_diff(old: &Value, new: &Value) -> String {
     let fields = POD_SPEC.iter().find(|f| f.json == "ephemeralContainers");
     let Some(Form::List(Form::Struct(fields))) = fields.map(|f| &f.form) else {

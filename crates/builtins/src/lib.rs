@@ -1,11 +1,11 @@
-//! What distinguishes the built-in kinds: defaulting, strategy rules, validation, conversion between two views of one
-//! stored object. Pure functions over JSON values in normal form.
+//! Rules of the built-in kinds: defaulting, strategies, validation, and conversion between versions of one
+//! stored object. All are pure functions over JSON values in normal form.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`rules`](mod@rules) | [`KindRules`], and [`rules()`] from group and kind to them |
-//! | [`general`] | the general case, and what kinds share |
-//! | [`convert`](mod@convert) | one stored object seen as another version or group |
+//! | [`rules`](mod@rules) | [`KindRules`], and [`rules()`], which finds them by group and kind |
+//! | [`general`] | the defaults of all kinds |
+//! | [`convert`](mod@convert) | conversion of stored objects to another version or group |
 //! | [`scale`] | the scale subresource |
 //! | [`core`], `apps`, `batch`, … | one module for each API group, one file for each kind |
 //!

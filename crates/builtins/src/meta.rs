@@ -1,4 +1,4 @@
-//! Metadata, as the built-in kinds check it: the general rules, and finalizer names that are either known or qualified.
+//! Validates metadata of built-in kinds: the general rules, and finalizer names that are either known or qualified.
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
@@ -14,35 +14,35 @@ use crate::json::Read;
 /// The signature of a rule for names: the name, and whether it is a prefix that will be completed.
 pub(crate) type NameRule = fn(&str, bool) -> Vec<String>;
 
-/// Finalizers that need no domain.
+/// The finalizers that need no domain.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-/// A name that only has to fit into a URL path.
+/// Validates a name that only has to fit into a URL path.
 pub(crate) fn path_segment(name: &str, prefix: bool) -> Vec<String> {
     names::name_is_path_segment(name, prefix)
 }
 
-/// A whole name that fits into a URL path, also where it is a prefix.
+/// Validates a whole name that has to fit into a URL path, even if it is a prefix.
 pub(crate) fn path_name(name: &str, _: bool) -> Vec<String> {
     names::is_path_segment_name(name)
 }
 
-/// A DNS subdomain.
+/// Validates a DNS subdomain.
 pub(crate) fn subdomain(name: &str, prefix: bool) -> Vec<String> {
     names::name_is_dns_subdomain(name, prefix)
 }
 
-/// A DNS label.
+/// Validates a DNS label.
 pub(crate) fn label(name: &str, prefix: bool) -> Vec<String> {
     names::name_is_dns_label(name, prefix)
 }
 
-/// What is wrong with the metadata of an object.
+/// Validates the metadata of an object.
 pub(crate) fn validate(obj: &Value, namespaced: bool, name: NameRule) -> ErrorList {
     validate_at(&obj["metadata"], namespaced, name, &Path::new("metadata"))
 }
 
-/// What is wrong with metadata at a path.
+/// Validates metadata at a path.
 pub(crate) fn validate_at(
     meta: &Value,
     namespaced: bool,
@@ -54,7 +54,7 @@ pub(crate) fn validate_at(
     errors
 }
 
-/// What is wrong with changing the metadata so.
+/// Validates an update of metadata.
 pub(crate) fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let path = Path::new("metadata");
     let mut errors = validate_object_meta_update(&new["metadata"], &old["metadata"], &path);
@@ -62,17 +62,17 @@ pub(crate) fn validate_update(new: &Value, old: &Value) -> ErrorList {
     errors
 }
 
-/// What is wrong with the metadata of an object whose finalizers may have any name.
+/// Validates the metadata of an object whose finalizers may have any name.
 pub(crate) fn validate_general(obj: &Value, namespaced: bool, name: NameRule) -> ErrorList {
     validate_object_meta(&obj["metadata"], namespaced, name, &Path::new("metadata"))
 }
 
-/// What is wrong with changing such metadata so.
+/// Validates an update of metadata whose finalizers may have any name.
 pub(crate) fn validate_general_update(new: &Value, old: &Value) -> ErrorList {
     validate_object_meta_update(&new["metadata"], &old["metadata"], &Path::new("metadata"))
 }
 
-/// What every update is checked for before the kind has its say.
+/// Validates every update, before the validation of the kind.
 pub(crate) fn common(new: &Value, old: &Value, namespaced: bool) -> ErrorList {
     let path = Path::new("metadata");
     let (new, old) = (&new["metadata"], &old["metadata"]);

@@ -1,26 +1,26 @@
-//! The shape of a kind's rules, and the table that finds them.
+//! The rules of a kind, and their lookup.
 //!
-//! [`KindRules`] is a record of plain functions. A kind writes down only what it does differently and takes the rest
-//! from [`KindRules::GENERAL`]. What it is not: nothing here allocates addresses, reads other objects or knows who asks;
-//! those are the server's and admission's business.
+//! [`KindRules`] is a record of plain functions. A kind sets only the functions that differ and takes the rest
+//! from [`KindRules::GENERAL`]. Nothing here allocates addresses, reads other objects or knows the user;
+//! that is done by the server and admission.
 
 use kubewright_machinery::field::ErrorList;
 use serde_json::Value;
 
 use crate::{general, table};
 
-/// What happens to dependents when a delete names no policy.
+/// The propagation of a delete that names no policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
-    /// The object goes at once, its dependents afterwards.
+    /// The object is deleted at once, its dependents afterwards.
     Background,
-    /// The dependents stay.
+    /// The dependents are orphaned.
     Orphan,
-    /// The kind is never an owner; no policy leaves a mark on it.
+    /// The kind is never an owner; policies have no effect.
     Unsupported,
 }
 
-/// How long an object that is deleted gracefully may take.
+/// The grace period of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grace {
     /// The grace period that applies; 0 deletes at once.
@@ -30,52 +30,52 @@ pub struct Grace {
 /// The signature of [`KindRules::grace`]: the stored object and the seconds the caller asked for.
 pub type GraceFn = fn(&Value, Option<i64>) -> Grace;
 
-/// What a kind does differently from the general case.
+/// The rules of a kind.
 #[derive(Clone, Copy)]
 pub struct KindRules {
-    /// API defaulting, after decoding, on every write.
+    /// Applies API defaults, after decoding, on every write.
     pub default: fn(&mut Value),
-    /// Before a create: drops what clients may not set, starts the generation.
+    /// Prepares a create: removes fields that clients may not set, sets the generation.
     pub prepare_create: fn(&mut Value),
-    /// Before an update of the main endpoint: `new`, then `old`.
+    /// Prepares an update of the main endpoint: `new`, then `old`.
     pub prepare_update: fn(&mut Value, &Value),
-    /// Before an update of `/status`: `new`, then `old`.
+    /// Prepares an update of `/status`: `new`, then `old`.
     pub prepare_status_update: fn(&mut Value, &Value),
-    /// What is wrong with a new object, metadata included, in the order it is reported.
+    /// Validates a new object, metadata included; errors are in the order in which they are reported.
     pub validate_create: fn(&Value) -> ErrorList,
-    /// What is wrong with replacing the second by the first.
+    /// Validates an update: `new`, then `old`.
     pub validate_update: fn(&Value, &Value) -> ErrorList,
-    /// The same on `/status`.
+    /// Validates an update of `/status`: `new`, then `old`.
     pub validate_status_update: fn(&Value, &Value) -> ErrorList,
-    /// Warnings for a create that is let through.
+    /// Returns warnings for a create that is accepted.
     pub warnings_on_create: fn(&Value) -> Vec<String>,
-    /// Warnings for an update that is let through: `new`, then `old`.
+    /// Returns warnings for an update that is accepted: `new`, then `old`.
     pub warnings_on_update: fn(&Value, &Value) -> Vec<String>,
-    /// The last touch after validation, before the object is stored.
+    /// Canonicalizes the object after validation, before it is stored.
     pub canonicalize: fn(&mut Value),
-    /// A PUT creates the object when it is not there.
+    /// `true` if a PUT creates a missing object.
     pub allow_create_on_update: bool,
-    /// An update may leave out the resourceVersion.
+    /// `true` if an update may omit the resourceVersion.
     pub allow_unconditional_update: bool,
-    /// What a delete without a policy does to dependents.
+    /// The propagation of a delete without a policy.
     pub default_propagation: Propagation,
-    /// DELETE answers with the object instead of a `Status`.
+    /// `true` if DELETE returns the object instead of a `Status`.
     pub returns_deleted_object: bool,
-    /// Graceful deletion, where the kind has it.
+    /// Computes the grace period, if the kind has graceful deletion.
     pub grace: Option<GraceFn>,
-    /// Field paths that a write to the main endpoint cannot own.
+    /// The field paths that a write to the main endpoint cannot own.
     pub reset_fields: &'static [&'static str],
-    /// Field paths that a write to `/status` cannot own.
+    /// The field paths that a write to `/status` cannot own.
     pub reset_fields_status: &'static [&'static str],
 }
 
-/// The rules of a kind; the general case where a kind has none of its own.
+/// Returns the rules of a kind; [`KindRules::GENERAL`] if it has none.
 pub fn rules(group: &str, kind: &str) -> &'static KindRules {
     table::find(group, kind).unwrap_or(&KindRules::GENERAL)
 }
 
 impl KindRules {
-    /// A kind about which nothing special is known: no defaults, status kept apart where there is one, no validation
+    /// The rules of a kind without special ones: no defaults, status kept apart if there is one, no validation
     /// beyond metadata.
     pub const GENERAL: KindRules = KindRules {
         default: general::nothing,

@@ -12,7 +12,7 @@ use crate::{
     meta,
 };
 
-/// What `GET …/scale` shows of an object.
+/// Returns the `Scale` of an object.
 pub fn to_scale(obj: &Value) -> Value {
     let mut metadata = json!({});
     for name in [
@@ -56,7 +56,7 @@ pub fn apply_scale(obj: &mut Value, scale: &Value) {
     }
 }
 
-/// What is wrong with a scale that was sent. The 422 is about `Scale.autoscaling` with the name of the object.
+/// Validates a `Scale`. The 422 is about `Scale.autoscaling` with the name of the object.
 pub fn validate(scale: &Value) -> ErrorList {
     let mut errors = meta::validate(scale, true, meta::subdomain);
     let path = Path::new("spec").child("replicas");

@@ -1,4 +1,4 @@
-//! Which rules belong to which kind. Kinds that are not listed follow the general case.
+//! The rules by kind. Kinds that are not listed follow the general case.
 
 use crate::{
     KindRules, admissionregistration as admission, apiextensions, apiregistration, apps,

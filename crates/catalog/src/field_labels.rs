@@ -25,8 +25,8 @@ macro_rules! label {
 /// The label of an object's name, which every resource has.
 pub static METADATA_NAME: FieldLabel = label!("metadata.name");
 
-/// The label of an object's namespace. Cluster-scoped objects have it empty, and kinds with labels of their own may
-/// refuse it.
+/// The label of an object's namespace. It is empty for cluster-scoped objects, and kinds with special labels may
+/// not support it.
 pub static METADATA_NAMESPACE: FieldLabel = label!("metadata.namespace");
 
 /// The label of that name, or the server's message where the resource has none.

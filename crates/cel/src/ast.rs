@@ -1,4 +1,4 @@
-//! The syntax tree: what the parser makes and the checker annotates.
+//! The syntax tree, which the parser builds and the checker annotates.
 //!
 //! Every node has an [`ExprId`]; positions, types and resolved functions are kept beside the tree, by id. Macros are
 //! expanded while parsing, so the tree holds comprehensions and no macros.
@@ -15,7 +15,7 @@ pub(crate) struct Expr {
 
 #[derive(Debug, Clone)]
 pub(crate) enum ExprKind {
-    /// What an error left behind.
+    /// A placeholder for an expression with an error.
     Unspecified,
     Literal(Literal),
     Ident(String),
@@ -32,7 +32,7 @@ pub(crate) enum ExprKind {
     },
     List {
         elements: Vec<Expr>,
-        /// Which elements are `?optional`; as long as `elements`.
+        /// `true` for the elements that are `?optional`; as long as `elements`.
         optional: Vec<bool>,
     },
     Map(Vec<Entry>),
@@ -58,7 +58,7 @@ pub(crate) enum Literal {
 /// A field of a message literal.
 #[derive(Debug, Clone)]
 pub(crate) struct FieldInit {
-    /// Stands at the colon.
+    /// The id, whose position is the colon.
     pub(crate) id: ExprId,
     pub(crate) name: String,
     pub(crate) value: Expr,
@@ -90,7 +90,7 @@ pub(crate) struct Comprehension {
 #[derive(Debug, Clone)]
 pub(crate) struct Ast {
     pub(crate) root: Expr,
-    /// Where each node begins, by id; none for nodes that stand nowhere.
+    /// The offset of each node by id; none for nodes without a position.
     pub(crate) offsets: Vec<Option<u32>>,
 }
 

@@ -1,4 +1,4 @@
-//! Declared types: what a schema looks like to a rule, with the bounds that costs are estimated from.
+//! Declared types: schemas as rules see them, with the bounds that costs are estimated from.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::limits::MAX_REQUEST_BYTES;
 use crate::schema::{Schema, SchemaKind};
 use crate::types::Type;
 
-/// A type with sizes: how many elements there can be, how small its JSON can be.
+/// A type with sizes: the maximum number of elements, the minimum size of its JSON.
 #[derive(Debug, Clone)]
 pub struct DeclType {
     shape: Shape,
@@ -24,7 +24,7 @@ enum Shape {
     Object {
         /// The name of the type; without one, objects are named by their path.
         name: Option<Arc<str>>,
-        /// Fields by the identifiers that rules use.
+        /// The fields by the identifiers that rules use.
         fields: BTreeMap<String, Arc<DeclType>>,
     },
 }
@@ -102,17 +102,17 @@ impl DeclType {
         Self::sized(scalar, max_elements, 1)
     }
 
-    /// How many elements, characters or bytes a value can have.
+    /// Returns the maximum number of elements, characters or bytes of a value.
     pub fn max_elements(&self) -> i64 {
         self.max_elements
     }
 
-    /// The fewest bytes a value takes as JSON.
+    /// Returns the minimum number of bytes of a value as JSON.
     pub fn min_serialized_size(&self) -> i64 {
         self.min_serialized_size
     }
 
-    /// How often values of this type can be in one request at most, for rules under unbounded lists and maps.
+    /// Returns the maximum number of values of this type in one request, for rules under unbounded lists and maps.
     pub fn max_cardinality(&self) -> u64 {
         (MAX_REQUEST_BYTES / (self.min_serialized_size + 1)) as u64
     }
@@ -151,7 +151,7 @@ impl DeclType {
         }
     }
 
-    /// What is at a path of names that [`DeclType::cel_type`] made.
+    /// Returns the type at a path of names that [`DeclType::cel_type`] built.
     pub(crate) fn at_type_path(self: &Arc<Self>, path: &str) -> Option<&Arc<Self>> {
         path.split('.')
             .filter(|name| !name.is_empty())

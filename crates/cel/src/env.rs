@@ -1,4 +1,4 @@
-//! Environments: what names an expression can use.
+//! Environments: the names that an expression can use.
 //!
 //! ```
 //! use kubewright_cel::{Env, Type};
@@ -39,12 +39,12 @@ pub(crate) const OBJECT: &str = "Object";
 pub(crate) struct Variable {
     pub(crate) name: String,
     pub(crate) of: Type,
-    /// What is known of its size and of the objects in it.
+    /// The declared type, with sizes and objects.
     pub(crate) decl: Option<(Arc<str>, Arc<DeclType>)>,
 }
 
 impl Env {
-    /// No variables.
+    /// Creates an environment without variables.
     pub fn new() -> Self {
         Self::default()
     }

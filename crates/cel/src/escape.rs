@@ -1,4 +1,5 @@
-//! Property names as CEL identifiers: `a-b` is written `self.a__dash__b`, `namespace` is written `self.__namespace__`.
+//! Escapes property names as CEL identifiers: `a-b` is written `self.a__dash__b`, `namespace` is written
+//! `self.__namespace__`.
 //!
 //! [`escape`] and [`unescape`] are inverse to each other on every name that can be escaped at all.
 
@@ -88,7 +89,7 @@ pub fn unescape(ident: &str) -> Option<String> {
     Some(out)
 }
 
-/// Whether `name` is a word of the language.
+/// Reports whether `name` is a reserved word.
 pub fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }

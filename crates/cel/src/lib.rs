@@ -1,6 +1,7 @@
-//! CEL, the expression language of Kubernetes, as kube-apiserver 1.36 speaks it.
+//! CEL, the expression language of Kubernetes, as in kube-apiserver 1.36.
 //!
-//! Expressions are parsed, checked against declared types, estimated, and run over JSON that is not converted first.
+//! Expressions are parsed, checked against declared types, given a cost estimate, and evaluated over JSON without
+//! converting it first.
 //! Messages, results and costs are those of the real server.
 //!
 //! ```
@@ -33,9 +34,9 @@
 //!
 //! # Map
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `parser` | text to tree, macros expanded |
+//! | `parser` | parses text into a tree and expands macros |
 //! | `checker` | types and overloads |
 //! | `cost` | the estimate, and counting at run time |
 //! | `program` | plans and the interpreter |
@@ -47,7 +48,7 @@
 //! | [`limits`] | the limits on cost |
 //! | `escape` | property names as identifiers |
 //!
-//! Nothing here can run away: expressions, their nesting, patterns and costs are all bounded.
+//! Expressions, their nesting, patterns and costs are all bounded.
 
 mod admission;
 mod ast;

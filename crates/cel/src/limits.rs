@@ -1,31 +1,31 @@
 //! The limits on cost, as kube-apiserver has them.
 
-/// The most that one evaluation may cost.
+/// The maximum cost of one evaluation.
 pub const PER_CALL_LIMIT: u64 = 1_000_000;
 
-/// What all rules of one object may cost together.
+/// The maximum cost of all rules of one object together.
 pub const RUNTIME_COST_BUDGET: i64 = 10_000_000;
 
-/// What all match conditions of one webhook or policy may cost together.
+/// The maximum cost of all match conditions of one webhook or policy together.
 pub const MATCH_CONDITIONS_COST_BUDGET: i64 = 2_500_000;
 
-/// The most that a rule may cost by estimate, times how often it can run.
+/// The maximum estimated cost of a rule, times the number of its runs.
 pub const STATIC_COST_LIMIT: u64 = 10_000_000;
 
-/// The most that all rules of a CRD may cost by estimate.
+/// The maximum estimated cost of all rules of a CRD.
 pub const STATIC_CRD_COST_LIMIT: u64 = 100_000_000;
 
-/// The largest request, which bounds what has no other bound.
+/// The size of the largest request, which bounds lists and strings without a bound.
 pub const MAX_REQUEST_BYTES: i64 = 3 * 1024 * 1024;
 
-/// The longest message that a `messageExpression` may give, in bytes.
+/// The longest message of a `messageExpression`, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 5 * 1024;
 
-/// What is said of an estimate over its limit: `what` is `estimated rule cost`, for one.
+/// Returns the message for an estimate over its limit; `what` is for example `estimated rule cost`.
 pub fn over_budget_message(what: &str, cost: u64, limit: u64) -> String {
     let factor = cost as f64 / limit as f64;
     let factor = if factor > 100.0 {
-        // More is not told: the estimate is rough.
+        // The estimate is rough, so larger factors are not printed.
         "more than 100x".to_owned()
     } else if factor < 1.5 {
         format!("{factor:.6}x")

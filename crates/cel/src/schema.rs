@@ -1,4 +1,4 @@
-//! What the data looks like: as much of a structural schema as CEL asks for.
+//! The schema of the data: the part of a structural schema that CEL needs.
 //!
 //! A [`Schema`] goes two ways: [`DeclType::of`](crate::DeclType::of) makes the type that rules are checked against, and
 //! values borrow it at run time to know that a string is a time or that a list is a set. It is the caller's to make one
@@ -21,7 +21,7 @@ pub struct Schema {
     pub kind: SchemaKind,
     /// The `format`, empty if there is none.
     pub format: String,
-    /// Whether the value may be null.
+    /// `true` if the value may be null.
     pub nullable: bool,
     /// `x-kubernetes-int-or-string`
     pub int_or_string: bool,
@@ -49,7 +49,7 @@ pub struct Schema {
     pub required: Vec<String>,
     /// The length in bytes of the longest string of `enum`; none if there is no `enum`.
     pub longest_enum: Option<i64>,
-    /// Whether there is a `default`.
+    /// `true` if there is a `default`.
     pub has_default: bool,
     /// `x-kubernetes-validations`
     pub validations: Vec<Rule>,
@@ -60,7 +60,7 @@ pub struct Schema {
 /// The `type` of a schema.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SchemaKind {
-    /// None given.
+    /// No type is given.
     #[default]
     Any,
     /// `object`
@@ -77,15 +77,15 @@ pub enum SchemaKind {
     Boolean,
 }
 
-/// How lists are compared and added.
+/// The way lists are compared and added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ListType {
-    /// By position.
+    /// Items are compared by position.
     #[default]
     Atomic,
-    /// As sets of scalars.
+    /// Lists are sets of scalars.
     Set,
-    /// As maps by the values of `list_map_keys`.
+    /// Lists are maps by the values of `list_map_keys`.
     Map,
 }
 
@@ -103,7 +103,7 @@ impl Schema {
         Self::read(json, DOCUMENT_DEPTH)
     }
 
-    /// This schema with the properties that every resource has.
+    /// Adds the properties that every resource has.
     #[must_use]
     pub fn with_object_meta(mut self) -> Self {
         let string = || Self::of_kind(SchemaKind::String);

@@ -25,13 +25,13 @@ pub struct Location {
 /// One thing that is wrong with an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issue {
-    /// Where.
+    /// The position.
     pub location: Location,
-    /// What.
+    /// The message.
     pub message: String,
 }
 
-/// Why an expression does not compile. Never empty.
+/// The errors of an expression that does not compile. Never empty.
 #[derive(Debug, Clone)]
 pub struct Issues {
     source: Source,
@@ -39,13 +39,13 @@ pub struct Issues {
     dropped: usize,
 }
 
-/// How many issues are kept; further ones are only counted.
+/// The number of issues that are kept; further ones are only counted.
 const MAX_ISSUES: usize = 100;
 /// A line longer than this is not shown.
 const MAX_SNIPPET: usize = 16_384;
 
 impl Location {
-    /// No place in particular.
+    /// No position.
     pub(crate) const NONE: Self = Self {
         line: -1,
         column: -1,

@@ -10,7 +10,7 @@ pub enum Type {
     Dyn,
     /// A value whose type is known only at run time and that cannot be iterated over.
     Any,
-    /// What an expression that does not check has.
+    /// The type of an expression that does not check.
     Error,
     /// The type of `null`.
     Null,
@@ -34,9 +34,9 @@ pub enum Type {
     List(Arc<Type>),
     /// A map from one type of keys to one type of values.
     Map(Arc<Type>, Arc<Type>),
-    /// The type of types; of which type, where that is known.
+    /// The type of types, with the type it represents if known.
     Type(Option<Arc<Type>>),
-    /// A variable of an overload's signature, or a type that is yet to be found.
+    /// A type variable of an overload's signature, or a type that is not yet inferred.
     Param(Arc<str>),
     /// An object with declared fields, or one of the Kubernetes types, by name.
     Object(Arc<str>),
@@ -73,7 +73,7 @@ impl Type {
         Self::Param(name.into())
     }
 
-    /// What is in the optional, if it is one.
+    /// Returns the type of the value of an optional.
     pub(crate) fn optional_value(&self) -> Option<&Type> {
         match self {
             Self::Opaque(name, params) if &**name == "optional_type" => params.first(),

@@ -62,7 +62,7 @@ pub struct ApplyError(String);
 /// The strictness with which a body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decoding {
-    /// `fieldValidation=Ignore`: only the outer shape is looked at.
+    /// `fieldValidation=Ignore`: only the outer shape is checked.
     Lenient,
     /// `fieldValidation=Warn` or `Strict`: members of an operation must have the right type; unknown and repeated ones
     /// are listed in [`Patch::strict_errors`].

@@ -8,7 +8,7 @@
 //! | [`managed`] | `metadata.managedFields` after a write, and server-side apply with conflicts |
 //! | [`fieldset`] | sets of field paths, and their encoding `FieldsV1` |
 //! | [`typed`] | values seen through a schema: field sets, comparison, merge, removal |
-//! | [`schema`] | the window through which the crate looks at the caller's type tables |
+//! | [`schema`] | the trait through which the crate reads the caller's type tables |
 //!
 //! Everything works on [`serde_json::Value`], does no I/O and reads no clock: the time of a write is an argument. No
 //! input makes it panic, and nothing nests deeper than [`VALUE_DEPTH`](kubewright_machinery::limits::VALUE_DEPTH).

@@ -64,11 +64,12 @@ pub fn diff(original: &Value, modified: &Value) -> Result<Value, Error> {
     }
 }
 
-/// The merge patch that carries the user's intent to the live object.
+/// Computes the merge patch that applies the user's changes to the live object.
 ///
-/// `original` is what the user asked for last time, `modified` what is asked for now, `current` the live object.
-/// What differs between `current` and `modified` is set; what the user dropped since `original` is deleted; what others
-/// added stays.
+/// `original` is the configuration that the user applied last, `modified` the new one, `current` the live object.
+/// Fields that differ between `current` and `modified` are set; fields that the user dropped since `original` are
+/// deleted; fields that others
+/// added are kept.
 pub fn diff3(original: &Value, modified: &Value, current: &Value) -> Result<Value, Error> {
     let (Value::Object(original), Value::Object(modified), Value::Object(current)) =
         (original, modified, current)

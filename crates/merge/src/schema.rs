@@ -1,8 +1,8 @@
 //! The schema of an object's type, as far as this crate needs it.
 //!
 //! Field ownership and apply depend on which maps and lists are one value and which merge by entry, and on the keys of
-//! list items. The caller has that knowledge in tables of its own; [`Schema`] is the small window through which this
-//! crate looks at them. A schema value is a cheap handle to the type of one value, such as a reference into a table.
+//! list items. The caller has that knowledge in tables; [`Schema`] is the small trait through which this
+//! crate reads them. A schema value is a cheap handle to the type of one value, such as a reference into a table.
 //!
 //! It says nothing of validity beyond the JSON type, and nothing of defaults beyond those of list keys.
 
@@ -38,7 +38,7 @@ pub enum Shape<S> {
     Struct {
         /// The object is one value.
         atomic: bool,
-        /// The type of fields without a name of their own; `None` where they are not allowed.
+        /// The type of fields that are not listed by name; `None` if they are not allowed.
         element: Option<S>,
     },
     /// An object whose keys are data.

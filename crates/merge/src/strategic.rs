@@ -75,13 +75,13 @@ pub enum Strategy {
 /// A patch that cannot be applied or computed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A directive has the wrong form. Kubernetes answers 400.
+    /// A directive has the wrong form. Kubernetes responds with 400.
     #[error("{0}")]
     BadRequest(String),
-    /// The patch asks for something that is not supported. Kubernetes answers 422.
+    /// The patch requires something that is not supported. Kubernetes responds with 422.
     #[error("{0}")]
     Unprocessable(String),
-    /// The patch does not fit the object. Kubernetes answers 500.
+    /// The patch does not fit the object. Kubernetes responds with 500.
     #[error("{0}")]
     Internal(String),
     /// Somebody changed what the patch changes; [`diff3`] only.
@@ -108,8 +108,8 @@ pub fn diff<S: PatchSchema>(schema: S, original: &Value, modified: &Value) -> Re
 
 /// The patch that carries the user's intent to the live object.
 ///
-/// `original` is what the user asked for last time, `modified` what is asked for now, `current` the live object.
-/// Without `overwrite`, changing what somebody else changed since `original` is a conflict.
+/// `original` is the configuration that the user applied last, `modified` the new one, `current` the live object.
+/// Without `overwrite`, changing a field that others changed since `original` is a conflict.
 pub fn diff3<S: PatchSchema>(
     schema: S,
     original: &Value,

@@ -7,7 +7,7 @@
 //! - [`remove_items`] and [`extract_items`]: a value without some fields, or with these alone.
 //! - [`reconcile`]: a field set brought in line with a schema that has changed.
 //!
-//! All of them only read their input. None looks at what an object means.
+//! All of them only read their input, and none depends on the meaning of an object.
 
 mod adding;
 mod atom;

@@ -302,7 +302,7 @@ impl FieldReader {
     }
 }
 
-/// Reads an entry of a map. The wire types within are not looked at.
+/// Reads an entry of a map. The wire types within are not checked.
 fn entry(item: &'static Shape, bytes: &[u8], depth: usize) -> Result<(String, Value), String> {
     let mut reader = Reader::new(bytes);
     let mut key = String::new();

@@ -10,7 +10,7 @@
 //! | [`json`], [`yaml`] | the two notations: text to [`Node`] |
 //! | [`typed`] | [`decode_typed`]: a document into a type; [`normalize_typed`]: a value that was changed in memory |
 //! | [`untyped`] | [`decode_untyped`], [`normalize_untyped`]: the same without a type, as custom resources are |
-//! | [`problems`] | what a strict decoder would refuse: unknown and repeated fields |
+//! | [`problems`] | problems that a strict decoder rejects: unknown and repeated fields |
 //! | [`structural`] | the schemas of custom resources: compiled, pruning, defaults, validation |
 //! | `type_meta` | what a document claims to be |
 //! | [`encode`](mod@encode) | values to bytes as Go prints them, with a place for the resource version |

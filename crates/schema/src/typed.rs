@@ -8,7 +8,7 @@
 //! which has no empty lists and maps, so these are `null` where they are written at all. Kinds that are stored as JSON
 //! keep them, and so does [`decode_typed`]: whoever sent an empty list owns it.
 //!
-//! What it is not: it applies no defaults and no validation.
+//! It applies neither defaults nor validation.
 //!
 //! Invariants: decoding what was decoded changes nothing; the first error is the one the real server reports. Types
 //! with a decoder of their own in Go (quantities, times) stop decoding at once, and so win over mismatches noticed

@@ -84,7 +84,7 @@ fn match_conditions(new: &Value, old: &Value) -> MatchConditions {
     MatchConditions::of_update(&conditions(new), &conditions(old))
 }
 
-/// Returns what the expressions of a policy see before its variables are declared.
+/// Returns the environment of a policy's expressions, without its variables.
 fn environment(spec: &Value) -> AdmissionEnv {
     match spec["paramKind"].is_set() {
         true => AdmissionEnv::new().params(),

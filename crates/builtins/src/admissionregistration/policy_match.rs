@@ -1,4 +1,4 @@
-//! What admission policies and their bindings match, and the parameters they refer to.
+//! Validates what admission policies and their bindings match, and the parameters they refer to.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub(super) fn validate(resources: &Value, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-/// Only what is created or updated can be changed on the way.
+/// Validates that only creates and updates are mutated.
 pub(super) fn validate_mutable(resources: &Value, path: &Path, errors: &mut ErrorList) {
     let path = path.child("resourceRules").child("operations");
     let rules = resources["resourceRules"].items().iter();

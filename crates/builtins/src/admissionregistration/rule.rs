@@ -45,7 +45,7 @@ pub(super) fn validate(rule: &Value, path: &Path, errors: &mut ErrorList) {
     checks::one_of_if_set(&rule["scope"], &known, &path.child("scope"), errors);
 }
 
-/// What an update means for match conditions.
+/// The effect of a write on match conditions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MatchConditions {
     /// They are new or may have changed.

@@ -63,7 +63,7 @@ fn prepare_update(new: &mut Value, old: &Value) {
     }
 }
 
-/// Match conditions are validated again unless every webhook has the ones it had.
+/// Compares match conditions, which are validated again unless every webhook has the ones it had.
 fn match_conditions(new: &Value, old: &Value) -> MatchConditions {
     let conditions = |config: &Value| -> Value {
         let webhooks = config["webhooks"].items().iter();

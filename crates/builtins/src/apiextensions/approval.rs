@@ -1,22 +1,22 @@
-//! Groups of the community: what is declared in them must have been approved.
+//! Approval of kinds in the groups of the Kubernetes community.
 
-/// What the annotation says.
+/// The content of the approval annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approval {
-    /// It names the approval.
+    /// The annotation names the approval.
     Approved,
-    /// It says that there was none.
+    /// The annotation says that there is no approval.
     Bypassed,
     /// There is none.
     Missing,
-    /// It says neither.
+    /// The annotation has no valid value.
     Invalid,
 }
 
-/// The annotation by which a definition names its approval.
+/// The annotation in which a CustomResourceDefinition names its approval.
 pub(super) const ANNOTATION: &str = "api-approved.kubernetes.io";
 
-/// Whether the group belongs to the community.
+/// Reports whether the group belongs to the Kubernetes community.
 pub fn is_protected_group(group: &str) -> bool {
     ["k8s.io", "kubernetes.io"].iter().any(|domain| {
         let parent = group.strip_suffix(domain);

@@ -1,4 +1,4 @@
-//! How versions are converted.
+//! Validates `spec.conversion`.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kubewright_machinery::{
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::spec::{enumerated, is_established};
 use crate::json::Read;
 
-/// What is wrong with `spec.conversion`.
+/// Validates `spec.conversion`.
 pub(super) fn validate(
     conversion: &Value,
     preserves: bool,

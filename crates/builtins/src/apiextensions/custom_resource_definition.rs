@@ -107,7 +107,7 @@ fn validate_create(crd: &Value) -> ErrorList {
     if name != required {
         let message = "must be spec.names.plural+\".\"+spec.group";
         let error = field::invalid_str(&path.child("name"), name, message);
-        // Names are judged before all else.
+        // Names are validated before everything else.
         let at = errors
             .iter()
             .rposition(|e| e.field == "metadata.name")
@@ -157,7 +157,7 @@ fn validate_status(crd: &Value) -> ErrorList {
     errors
 }
 
-/// What was ever stored must be readable still.
+/// Validates that every stored version is still listed.
 fn validate_stored_versions(crd: &Value) -> ErrorList {
     let path = Path::new("status").child("storedVersions");
     let stored = &crd["status"]["storedVersions"];
@@ -210,7 +210,7 @@ fn validate_approval(crd: &Value, old: Option<&Value>) -> ErrorList {
     }
 }
 
-/// Keeping all unknown fields is a thing of the past, for those who have it already.
+/// Validates `preserveUnknownFields`, which only older objects may keep.
 fn validate_preservation(crd: &Value, old: Option<&Value>) -> ErrorList {
     let keeps = |crd: &Value| crd["spec"]["preserveUnknownFields"].flag();
     if old.is_some_and(keeps) || !keeps(crd) {

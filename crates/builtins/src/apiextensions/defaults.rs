@@ -1,4 +1,4 @@
-//! Defaults fulfil the schema that they are in.
+//! Validates defaults against the schema that they are part of.
 
 use kubewright_cel::limits::RUNTIME_COST_BUDGET;
 use kubewright_machinery::field::{self, ErrorList, FieldError, Path};
@@ -8,7 +8,7 @@ use kubewright_schema::structural::{
 };
 use serde_json::{Map, Value, json};
 
-/// What is wrong with the defaults of a schema.
+/// Validates the defaults of a schema.
 pub(super) fn validate_defaults(root: &Structural, pruned: bool, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
     let mut walk = Walk {
@@ -20,13 +20,13 @@ pub(super) fn validate_defaults(root: &Structural, pruned: bool, path: &Path) ->
 }
 
 struct Walk {
-    /// Defaults may not have unknown fields.
+    /// `true` if defaults may not have unknown fields.
     pruned: bool,
-    /// What rules may cost, all together.
+    /// The cost budget of all rules together.
     budget: i64,
 }
 
-/// Where in an object of its own a value is.
+/// The position of a value in an embedded object.
 #[derive(Clone)]
 struct Position<'a> {
     /// The schema of that object.

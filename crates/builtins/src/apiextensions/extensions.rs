@@ -13,7 +13,7 @@ const REASONS: [&str; 4] = [
     "FieldValueRequired",
 ];
 
-/// What is wrong with the extensions of one place.
+/// Validates the extensions of one node of a schema.
 pub(super) fn check(schema: &Value, atomic_sets: bool, path: &Path, errors: &mut ErrorList) {
     let ty = schema["type"].text();
     let preserve = "x-kubernetes-preserve-unknown-fields";
@@ -124,7 +124,7 @@ fn check_list_map(schema: &Value, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-/// What is wrong with rules, before anybody tries to compile them.
+/// Validates rules before they are compiled.
 pub(super) fn check_rules(schema: &Value, path: &Path, errors: &mut ErrorList) {
     let rules = schema["x-kubernetes-validations"].items();
     let has_newline = |text: &str| text.contains(['\n', '\r']);
@@ -204,7 +204,7 @@ pub(super) fn is_set_of_parts(schema: &Value) -> bool {
         }
 }
 
-/// Keys of a list are always there, and so are its items.
+/// Validates that the keys of a list are required or defaulted, and that it has items.
 pub(super) fn check_keys(schema: &Value, path: &Path, errors: &mut ErrorList) {
     let (items, list_type) = (&schema["items"], schema["x-kubernetes-list-type"].text());
     if !items.is_object() || !matches!(list_type, "set" | "map") {

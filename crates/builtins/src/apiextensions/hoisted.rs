@@ -1,12 +1,12 @@
 //! A spec as the server sees it inside: what all versions have in common stands above them.
 //!
-//! Error messages show it: the schema of a definition with one version is called `spec.validation`.
+//! Error messages show it: the schema of a CustomResourceDefinition with one version is called `spec.validation`.
 
 use serde_json::Value;
 
 use crate::json::Read;
 
-/// What a version may say for itself or share with the others.
+/// The fields that a version may have itself or share with the others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Schema,
@@ -60,7 +60,7 @@ impl<'a> Hoisted<'a> {
         self.shared[part as usize]
     }
 
-    /// What the versions have in common; `null` where they differ.
+    /// Returns the value that all versions share; `null` if they differ.
     pub(super) fn shared(&self, part: Part) -> &'a Value {
         const NOTHING: &Value = &Value::Null;
         match self.versions().first() {
@@ -69,7 +69,7 @@ impl<'a> Hoisted<'a> {
         }
     }
 
-    /// What a version has for itself; `null` where all have it in common.
+    /// Returns the value of one version; `null` if all versions share it.
     pub(super) fn own<'b>(&self, version: &'b Value, part: Part) -> &'b Value {
         const NOTHING: &Value = &Value::Null;
         if self.is_shared(part) {

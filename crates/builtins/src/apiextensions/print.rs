@@ -1,4 +1,4 @@
-//! Versions and schemas as messages print them: every field of the server's own structs, set or not, by its Go name.
+//! Prints versions and schemas as messages do: every field of the server's structs, set or not, by its Go name.
 
 use kubewright_machinery::go;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::hoisted::{Hoisted, Part};
 use crate::json::Read;
 
-/// How a field is printed.
+/// The form in which a field is printed.
 #[derive(Clone, Copy)]
 enum Form {
     Text,
@@ -17,7 +17,7 @@ enum Form {
     Schema,
     /// Several.
     Schemas,
-    /// By name.
+    /// The fields by name.
     ByName,
     Items,
     SchemaOrBool,

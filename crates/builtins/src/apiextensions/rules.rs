@@ -1,4 +1,4 @@
-//! The rules of a definition: they compile, and they cannot cost too much.
+//! Validates the rules of a CustomResourceDefinition: they compile, and their cost is bounded.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 use super::print;
 use crate::json::Read;
 
-/// How many of the most expensive rules are named.
+/// The number of the most expensive rules that are reported.
 const NAMED: usize = 4;
 
-/// What is known about a place in a schema.
+/// The context of a node of a schema.
 pub(super) struct Context<'a> {
     schema: &'a Structural,
     is_root: bool,
     /// The type, where a place above has rules too.
     decl: Option<Arc<DeclType>>,
-    /// How many values there can be of it; nothing where that is not bounded.
+    /// The maximum number of values of the node; `None` if it is unbounded.
     cardinality: Option<u64>,
 }
 
-/// What the rules of a schema cost together.
+/// The cost of all rules of a schema together.
 #[derive(Default)]
 pub(super) struct Costs {
     total: u64,
@@ -102,7 +102,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// What is wrong with the rules of one place.
+/// Validates the rules of one node.
 pub(super) fn check_rules(
     schema: &Value,
     context: &Context<'_>,
@@ -205,7 +205,7 @@ impl Costs {
         self.most.truncate(NAMED);
     }
 
-    /// Complains of all rules together.
+    /// Reports rules that cost too much together.
     pub(super) fn judge(&self, path: &Path, errors: &mut ErrorList) {
         let limit = limits::STATIC_CRD_COST_LIMIT;
         if self.total <= limit {

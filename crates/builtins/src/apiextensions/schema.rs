@@ -1,4 +1,4 @@
-//! The schemas of a definition: what OpenAPI allows and the server does not.
+//! Validates the schemas of a CustomResourceDefinition: what OpenAPI allows and the server does not.
 
 use kubewright_machinery::field::{self, ErrorList, Path};
 use kubewright_schema::structural::{Structural, check_structural};
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::json::Read;
 
-/// What may stand at the root of a schema whose status is written apart.
+/// The fields that are allowed at the root of a schema with a status subresource.
 const AT_ROOT: [&str; 22] = [
     "Description",
     "Type",
@@ -39,10 +39,10 @@ const AT_ROOT: [&str; 22] = [
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// What a stored definition may keep that a new one may not have.
+/// The exceptions for a stored CustomResourceDefinition.
 #[derive(Clone)]
 pub(super) struct Options<'a> {
-    /// Rules may cost more than they may: they did before.
+    /// `true` if rules may exceed their cost limit, because they did before.
     any_cost: bool,
     types: bool,
     structural: bool,
@@ -54,7 +54,7 @@ pub(super) struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Strict, but for what the stored definition has.
+    /// Creates the options for an update: strict, except for what the stored object has already.
     pub(super) fn for_update(old: Option<&'a Value>) -> Self {
         let has = |wrong: &dyn Fn(&Value) -> bool| {
             let versions = old
@@ -85,7 +85,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The same for one version. What did not change is not judged by its cost again.
+    /// Creates the options for one version. The cost of unchanged rules is not checked again.
     pub(super) fn of_version(&self, version: &Value) -> Self {
         let versions = self
             .old
@@ -100,7 +100,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// What is wrong with `schema` of a version, or of all versions.
+/// Validates `schema` of a version, or of all versions.
 pub(super) fn validate(
     validation: &Value,
     has_status: bool,
@@ -159,7 +159,7 @@ pub(super) fn validate(
     walk.costs.judge(&path, errors);
 }
 
-/// Whether a predicate holds of a schema or of one inside it.
+/// Reports whether a predicate holds for a schema or one of its nodes.
 pub(super) fn any_schema(schema: &Value, holds: &mut dyn FnMut(&Value) -> bool) -> bool {
     if !schema.is_object() {
         return false;
@@ -209,14 +209,14 @@ fn check_root(schema: &Value, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-/// Where in a schema the walk is.
+/// The position of the walk in a schema.
 #[derive(Clone)]
 struct Place<'a> {
     is_root: bool,
     in_metadata: bool,
-    /// Why there may be no default here.
+    /// The reason why a default is not allowed here.
     no_default: Option<String>,
-    /// The outermost place that cannot be told apart between two revisions.
+    /// The outermost node that cannot be correlated between two revisions.
     uncorrelated: Option<&'a Path>,
 }
 

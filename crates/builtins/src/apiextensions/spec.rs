@@ -1,4 +1,4 @@
-//! What is wrong with a definition, outside of its schemas.
+//! Validates a CustomResourceDefinition, except for its schemas.
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
@@ -19,7 +19,7 @@ use crate::json::Read;
 /// The most fields that selectors may name.
 const MOST_SELECTABLE: usize = 8;
 
-/// What is wrong with a spec. `old`: what was stored before may have been laxer.
+/// Validates a spec. `old` is the stored one, which may break newer rules.
 pub(super) fn validate(spec: &Hoisted<'_>, old: Option<&Value>) -> ErrorList {
     let path = Path::new("spec");
     let mut errors = ErrorList::new();
@@ -99,7 +99,7 @@ pub(super) fn validate(spec: &Hoisted<'_>, old: Option<&Value>) -> ErrorList {
     errors
 }
 
-/// What is wrong with a change of a definition.
+/// Validates an update of a CustomResourceDefinition.
 pub(super) fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = validate(&Hoisted::of(&new["spec"]), Some(old));
     let (new, before, path) = (&new["spec"], &old["spec"], Path::new("spec"));
@@ -125,7 +125,7 @@ pub(super) fn validate_update(new: &Value, old: &Value) -> ErrorList {
     errors
 }
 
-/// What is wrong with names, of the spec or of the status.
+/// Validates names, of the spec or of the status.
 pub(super) fn validate_names(all: &Value, path: &Path, errors: &mut ErrorList) {
     for key in ["plural", "singular"] {
         if !all[key].text().is_empty() {
@@ -160,7 +160,7 @@ pub(super) fn validate_names(all: &Value, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-/// Whether the definition was ever served.
+/// Reports whether the CustomResourceDefinition was ever established.
 pub(super) fn is_established(crd: &Value) -> bool {
     let conditions = crd["status"]["conditions"].items().iter();
     let mut established = conditions.filter(|c| c["type"] == "Established");
@@ -202,7 +202,7 @@ fn has_defaults(spec: &Hoisted<'_>) -> bool {
     })
 }
 
-/// Every version has a schema, unless the stored definition got away without.
+/// Validates that every version has a schema, unless the stored object has none.
 fn validate_presence(spec: &Hoisted<'_>, old: Option<&Value>, path: &Path, errors: &mut ErrorList) {
     let has_schema = |version: &Value| version["schema"]["openAPIV3Schema"].is_set();
     let lax = old.is_some_and(|old| !old["spec"]["versions"].items().iter().all(has_schema));

@@ -1,4 +1,4 @@
-//! Daemon sets: beside the generation they count the generations of the template.
+//! Daemon sets, which count the generations of their template too.
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},

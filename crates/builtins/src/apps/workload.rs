@@ -1,4 +1,4 @@
-//! What the workloads share: selectors that must match their template, rolling updates, counts in the status.
+//! Validation that workloads share: selectors that must match their template, rolling updates, counts in the status.
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
@@ -163,7 +163,7 @@ pub(crate) fn validate_collisions(new: &Value, old: &Value, errors: &mut ErrorLi
     }
 }
 
-/// What every update is checked for, twice as the real server does: in general and by the kind.
+/// Validates every update, twice as the real server does: in general and by the kind.
 pub(crate) fn metadata_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = meta::common(new, old, true);
     errors.extend(meta::validate_update(new, old));

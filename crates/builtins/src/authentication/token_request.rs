@@ -9,14 +9,14 @@ const HOUR: i64 = 3600;
 const SHORTEST: i64 = 600;
 const LONGEST: i64 = 1 << 32;
 
-/// A token lives for an hour unless the request says otherwise; `audiences` stands in for none.
+/// Sets the defaults: a token is valid for an hour, and `audiences` are those of the server.
 pub fn default(request: &mut Value, audiences: &[&str]) {
     let spec = request.field("spec");
     spec.put_if_unset("expirationSeconds", HOUR);
     spec.put_if_blank("audiences", audiences.to_vec());
 }
 
-/// What is wrong with a request.
+/// Validates a token request.
 pub fn validate(request: &Value) -> ErrorList {
     let mut errors = ErrorList::new();
     let seconds = &request["spec"]["expirationSeconds"];

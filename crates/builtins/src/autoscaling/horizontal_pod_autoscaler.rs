@@ -1,4 +1,4 @@
-//! Horizontal pod autoscalers. They are kept, and checked, in the form of `autoscaling/v2`.
+//! Horizontal pod autoscalers, which are stored and validated as `autoscaling/v2`.
 
 mod validate;
 

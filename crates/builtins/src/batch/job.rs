@@ -1,4 +1,4 @@
-//! Jobs: unless told otherwise, a job selects its pods by its own uid.
+//! Jobs, which select their pods by their own uid unless they have a manual selector.
 
 mod status;
 mod validate;
@@ -73,7 +73,8 @@ fn default_failure_policy(spec: &mut Value) {
     });
 }
 
-/// Labels that came from the template are the template's, so what is generated there shows on the job too.
+/// Prepares a create. Labels that are generated in the template are copied to the job, if the job took its labels
+/// from it.
 fn prepare_create(job: &mut Value) {
     let (own, template) = (
         &job["metadata"]["labels"],

@@ -1,4 +1,4 @@
-//! Certificate signing requests: who asks is what the server saw, never what the request says.
+//! Certificate signing requests, whose requester the server sets from the request.
 
 use std::collections::BTreeSet;
 
@@ -71,7 +71,7 @@ pub fn put_requester(csr: &mut Value, username: &str, uid: &str, groups: &[Strin
     }
 }
 
-/// Before an update of `/approval`: only the conditions change.
+/// Prepares an update of `/approval`, which changes only the conditions.
 pub fn prepare_approval(new: &mut Value, old: &Value) {
     let conditions = new["status"]["conditions"].clone();
     general::copy(new, old, "spec");
@@ -159,7 +159,7 @@ enum Endpoint {
     Approval,
 }
 
-/// Checks all but what is inside the encoded request, which must be looked at with X.509 in hand.
+/// Validates everything but the contents of the encoded request, which requires X.509.
 fn validate(csr: &Value) -> ErrorList {
     let mut errors = meta::validate(csr, false, |_, _| Vec::new());
     let (spec, path) = (&csr["spec"], Path::new("spec"));

@@ -1,4 +1,4 @@
-//! Horizontal pod autoscalers between `autoscaling/v2` and `autoscaling/v1`.
+//! Converts horizontal pod autoscalers between `autoscaling/v2` and `autoscaling/v1`.
 //!
 //! `v1` knows one target, the CPU utilization. Everything else travels in four annotations, written with the field
 //! names and in the field order of `v1` (the behavior with the names of the unversioned type), and taken back from there.

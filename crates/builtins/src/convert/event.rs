@@ -1,10 +1,10 @@
-//! Events between the core group and `events.k8s.io`: the same fields under other names.
+//! Converts events between the core group and `events.k8s.io`: the same fields under other names.
 
 use serde_json::Value;
 
 use super::rename;
 
-/// Core name, name in `events.k8s.io`.
+/// Pairs of the core name and the name in `events.k8s.io`.
 const NAMES: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),

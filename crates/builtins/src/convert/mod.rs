@@ -1,4 +1,4 @@
-//! One stored object seen as another version or group of the same kind.
+//! Converts stored objects to another version or group of the same kind.
 //!
 //! Two kinds have two faces. Events are stored as core `v1` and also served as `events.k8s.io/v1`; horizontal pod
 //! autoscalers are stored as `autoscaling/v2` and also served as `v1`, where what `v1` has no field for travels in

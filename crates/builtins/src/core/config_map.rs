@@ -14,7 +14,7 @@ use crate::{
 
 /// The most bytes that a config map or a secret may hold.
 pub(crate) const MAX_SIZE: usize = 1024 * 1024;
-/// Said of fields of an object that was declared immutable.
+/// The message for fields of an immutable object.
 pub(crate) const IMMUTABLE: &str = "field is immutable when `immutable` is set";
 
 pub(crate) static RULES: KindRules = KindRules {
@@ -66,7 +66,7 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     errors
 }
 
-/// Once immutable, neither that nor the fields named change.
+/// Validates that an immutable object stays immutable and keeps the given fields.
 pub(crate) fn validate_immutable(
     new: &Value,
     old: &Value,
@@ -86,7 +86,7 @@ pub(crate) fn validate_immutable(
     }
 }
 
-/// How many bytes base64 text stands for.
+/// Returns the number of bytes that base64 text encodes.
 pub(crate) fn decoded_len(text: &str) -> usize {
     let padding = text.bytes().rev().take_while(|b| *b == b'=').count();
     (text.len() / 4 * 3).saturating_sub(padding)

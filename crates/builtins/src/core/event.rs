@@ -126,7 +126,7 @@ fn validate_series(event: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// What every event is checked for, however it comes.
+/// Validates every event, whatever its version.
 fn validate_legacy(event: &Value, controller_field: &str) -> ErrorList {
     let mut errors = ErrorList::new();
     let namespace = event["metadata"]["namespace"].text();

@@ -39,7 +39,8 @@ fn default(range: &mut Value) {
     range.with("spec", |s| s.each("limits", default_item));
 }
 
-/// For containers: the default limit is the maximum; the default request is the default limit, else the minimum.
+/// Sets the defaults for containers: the default limit is the maximum; the default request is the default limit, else
+/// the minimum.
 fn default_item(item: &mut Value) {
     if item["type"] == "Container" {
         fill(item, "default", "max");

@@ -1,4 +1,4 @@
-//! Namespaces: born active, with a finalizer in the spec that the namespace controller removes last.
+//! Namespaces, which start active, with a finalizer in the spec that the namespace controller removes last.
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
@@ -29,7 +29,7 @@ pub(crate) static RULES: KindRules = KindRules {
     ..KindRules::GENERAL
 };
 
-/// Before an update of `/finalize`: only the spec's finalizers and metadata change.
+/// Prepares an update of `/finalize`, which changes only the spec's finalizers and metadata.
 pub fn prepare_finalize(new: &mut Value, old: &Value) {
     general::keep_status(new, old);
 }
@@ -39,7 +39,7 @@ pub fn start_termination(namespace: &mut Value) {
     namespace.field("status").put("phase", "Terminating");
 }
 
-/// Whether nothing holds the namespace any more: neither `spec.finalizers` nor `metadata.finalizers`.
+/// Reports whether the namespace has no finalizers, neither in `spec` nor in `metadata`.
 pub fn is_finalized(namespace: &Value) -> bool {
     namespace["spec"]["finalizers"].is_blank() && namespace["metadata"]["finalizers"].is_blank()
 }

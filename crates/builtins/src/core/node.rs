@@ -34,7 +34,7 @@ pub(crate) static RULES: KindRules = KindRules {
     ..KindRules::GENERAL
 };
 
-/// What can be allocated is what there is, unless the node says otherwise; one pod CIDR is a list of one.
+/// Sets the allocatable resources to the capacity if they are missing, and fills the list of pod CIDRs.
 fn default(node: &mut Value) {
     node.with("status", |status| {
         let capacity = status["capacity"].clone();

@@ -58,7 +58,7 @@ pub(crate) static RULES: KindRules = KindRules {
     ..KindRules::GENERAL
 };
 
-/// Stamps a change of phase with the time it was written, where the writer did not.
+/// Sets the time of a change of phase if the writer did not.
 pub fn stamp_phase_transition(new: &mut Value, old: &Value, now: &str) {
     let (before, after) = (&old["status"], &new["status"]);
     let untouched = !after["lastPhaseTransitionTime"].is_set()

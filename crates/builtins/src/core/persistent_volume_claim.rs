@@ -36,7 +36,7 @@ pub(crate) static RULES: KindRules = KindRules {
     ..KindRules::GENERAL
 };
 
-/// Parts of bytes cannot be had.
+/// Returns warnings for storage that is not a whole number of bytes.
 fn warnings(claim: &Value) -> Vec<String> {
     let mut out = Vec::new();
     let path = Path::new("spec").child("resources");
@@ -100,7 +100,7 @@ fn forget_foreign_source(spec: &mut Value, old: &Value) {
     }
 }
 
-/// Either of the two source fields fills the other, unless the reference crosses namespaces.
+/// Copies one of the two source fields to the other, unless the reference crosses namespaces.
 fn normalize_sources(spec: &mut Value) {
     let (source, reference) = (spec["dataSource"].clone(), spec["dataSourceRef"].clone());
     if reference["namespace"].is_set() {

@@ -1,4 +1,4 @@
-//! Replication controllers: the selector and the labels come from the template where they are missing.
+//! Replication controllers, which take missing selectors and labels from the template.
 
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::Value;

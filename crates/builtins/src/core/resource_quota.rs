@@ -123,7 +123,7 @@ fn validate_spec(spec: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Whether a scope is about a resource. Resources that are not the server's own are not told apart.
+/// Reports whether a scope applies to a resource. Extended resources are not distinguished.
 fn is_counted_in(resource: &str, scope: &str) -> bool {
     let of_pods = matches!(
         resource,

@@ -19,7 +19,7 @@ pub(crate) fn quantity(value: &Value) -> Option<Quantity> {
     Quantity::parse(value.as_str()?).ok()
 }
 
-/// Defaults of `limits` and `requests`: rounded up to a thousandth.
+/// Sets the defaults of `limits` and `requests`: rounded up to a thousandth.
 pub(crate) fn default_requirements(requirements: &mut Value) {
     requirements.with("limits", round_up);
     requirements.with("requests", round_up);
@@ -37,7 +37,7 @@ pub(crate) fn round_up(list: &mut Value) {
     }
 }
 
-/// What the containers of a pod add up to: the sum of those that run side by side, or the largest init container.
+/// Returns the total of a pod's containers: the sum of those that run concurrently, or the largest init container.
 pub(crate) fn container_sum(spec: &Value, side: &str) -> BTreeMap<String, String> {
     let mut sums: BTreeMap<String, Quantity> = BTreeMap::new();
     let add = |into: &mut BTreeMap<String, Quantity>, list: &Value| {
@@ -83,12 +83,12 @@ pub(crate) fn container_sum(spec: &Value, side: &str) -> BTreeMap<String, String
     sums.into_iter().map(|(n, q)| (n, q.to_string())).collect()
 }
 
-/// Which resources a list may name.
+/// The resources that a list may name.
 #[derive(Clone, Copy)]
 pub(crate) enum Names {
-    /// What a container may ask for.
+    /// The resources of a container.
     Container,
-    /// What a pod as a whole may ask for.
+    /// The resources of a pod as a whole.
     Pod,
 }
 
@@ -322,12 +322,12 @@ fn is_standard(name: &str) -> bool {
     STANDARD.contains(&name) || is_huge_page(name) || name.starts_with("requests.hugepages-")
 }
 
-/// In the namespace of Kubernetes itself, as names without a domain are.
+/// Reports whether a name is in the namespace of Kubernetes, as names without a domain are.
 pub(crate) fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-/// A resource of somebody else.
+/// Reports whether a name is that of an extended resource.
 pub(crate) fn is_extended(name: &str) -> bool {
     !is_native(name)
         && !name.starts_with("requests.")

@@ -1,4 +1,4 @@
-//! Secrets: `stringData` is merged into `data`, the type has a default, does not change and asks for keys.
+//! Secrets: `stringData` is merged into `data`, the type has a default, is immutable and requires keys.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kubewright_machinery::{

@@ -50,7 +50,7 @@ fn prepare_create(slice: &mut Value) {
     drop_topology(slice);
 }
 
-/// Labels count too: they say which service the slice belongs to.
+/// Increments the generation on changes, also of labels, because they name the service of the slice.
 fn prepare_update(new: &mut Value, old: &Value) {
     let labels = |slice: &Value| slice["metadata"]["labels"].clone();
     let fields = ["addressType", "endpoints", "ports"];

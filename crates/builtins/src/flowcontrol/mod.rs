@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{checks, json::Read};
 
-/// Conditions have a type, each another.
+/// Validates that conditions have distinct types.
 fn validate_condition_types(status: &Value, errors: &mut ErrorList) {
     let mut seen = BTreeSet::new();
     for (i, condition) in status["conditions"].items().iter().enumerate() {

@@ -33,7 +33,7 @@ pub(crate) static RULES: KindRules = KindRules {
 
 /// The level that nothing is held back in.
 const EXEMPT: &str = "exempt";
-/// An annotation of an older version, in which a share of zero could not be told from none.
+/// An annotation of an older version, which could not distinguish a share of zero from none.
 const KEPT_ZERO: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 const MAX_QUEUES: i64 = 10_000_000;
 const MAX_HASH_BITS: i64 = 60;
@@ -77,7 +77,7 @@ fn validate_spec(spec: &Value, name: &str, errors: &mut ErrorList) {
     let kind = spec["type"].text();
     if (name == EXEMPT) != (kind == "Exempt") {
         let message = "must be 'Exempt' if and only if `name` is 'exempt'";
-        // A type that is missing is told only once.
+        // A missing type is reported only once.
         if kind == "Exempt" || name == EXEMPT {
             errors.push(field::invalid_str(&path.child("type"), kind, message));
         }
@@ -200,7 +200,7 @@ fn validate_queuing(queuing: &Value, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-/// How many bits it takes to deal a hand from a deck of queues.
+/// Returns the number of bits needed to deal a hand from a deck of queues.
 fn entropy_bits(queues: i64, hand: i64) -> i64 {
     ((queues as f64).log2() * hand as f64).ceil() as i64
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 const CONTEXT: usize = 3;
 
-/// A block that both texts have: where in the first, where in the second, how long.
+/// A block that both texts have: its positions in the first and second text, and its length.
 type Block = (usize, usize, usize);
 
 /// The difference, without a header; empty if there is none.
@@ -66,7 +66,7 @@ fn changes(a: &[&str], b: &[&str]) -> Vec<Change> {
     out
 }
 
-/// Changes with their context; changes that are near each other share a group.
+/// Groups changes with their context; changes that are near each other share a group.
 fn groups(changes: &[Change]) -> Vec<Vec<Change>> {
     let mut codes = changes.to_vec();
     if let Some(first) = codes.first_mut().filter(|c| c.4) {
@@ -123,7 +123,7 @@ fn blocks(a: &[&str], b: &[&str]) -> Vec<Block> {
     joined
 }
 
-/// Where each line of the second text stands. In long texts, lines that are everywhere say nothing.
+/// Returns the positions of each line of the second text. In long texts, very frequent lines are ignored.
 fn places<'a>(b: &[&'a str]) -> HashMap<&'a str, Vec<usize>> {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for (i, line) in b.iter().enumerate() {

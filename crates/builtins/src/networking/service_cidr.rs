@@ -72,7 +72,7 @@ fn validate_ranges(ranges: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Ranges stay; a second family may be added.
+/// Validates an update: ranges do not change, except that a second family may be added.
 fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = meta::common(new, old, false);
     errors.extend(meta::validate_update(new, old));

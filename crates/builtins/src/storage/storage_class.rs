@@ -51,7 +51,7 @@ fn validate_create(class: &Value) -> ErrorList {
     errors
 }
 
-/// Where volumes may be: each term names keys once, with values that differ, and no two terms say the same.
+/// Validates allowed topologies: each term names keys once, with distinct values, and no two terms are equal.
 fn validate_topologies(topologies: &Value, errors: &mut ErrorList) {
     let mut terms = BTreeSet::new();
     for (i, term) in topologies.items().iter().enumerate() {

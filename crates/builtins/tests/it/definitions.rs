@@ -1,4 +1,4 @@
-//! Custom resource definitions: what is defaulted, and what is refused with which words.
+//! CustomResourceDefinitions: defaults and errors.
 
 use kubewright_builtins::rules;
 use serde_json::{Value, json};

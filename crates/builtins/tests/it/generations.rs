@@ -1,4 +1,4 @@
-//! Which writes make a new generation, and which keep the status.
+//! Generations, and writes that keep the status.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The rules of the built-in kinds, seen from outside: what is filled in, what is kept, what is refused.
+//! Tests of the rules of the built-in kinds: defaults, strategies, errors.
 
 mod config;
 mod definitions;
@@ -22,14 +22,14 @@ fn created(group: &str, kind: &str, mut obj: Value) -> Value {
     obj
 }
 
-/// What a create of the object is refused for.
+/// Returns the errors of a create.
 fn refusals(group: &str, kind: &str, obj: Value) -> Vec<String> {
     let obj = created(group, kind, obj);
     let errors = (rules(group, kind).validate_create)(&obj);
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// The object as an update would store it, and what the update is refused for (each thing once).
+/// Returns the object as an update would store it, and the errors of the update, each once.
 fn updated(group: &str, kind: &str, old: &Value, mut new: Value) -> (Value, Vec<String>) {
     let rules = rules(group, kind);
     (rules.default)(&mut new);
@@ -47,7 +47,7 @@ fn updated(group: &str, kind: &str, old: &Value, mut new: Value) -> (Value, Vec<
     (new, texts)
 }
 
-/// Metadata of a namespaced object.
+/// Returns the metadata of a namespaced object.
 fn named(name: &str) -> Value {
     json!({"name": name, "namespace": "n", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"})
 }

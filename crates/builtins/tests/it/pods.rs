@@ -1,4 +1,4 @@
-//! Pods: defaults and what is refused.
+//! Pods: defaults and errors.
 
 use serde_json::{Value, json};
 

@@ -110,7 +110,7 @@ pub struct RowCondition {
     pub message: &'static str,
 }
 
-/// The printer of kinds that have none of their own: name and time of creation.
+/// The printer of kinds without a special one: name and time of creation.
 pub static DEFAULT: Printer = Printer::new(
     &[
         columns::NAME,

@@ -25,7 +25,7 @@ use crate::types::Type;
 
 use unify::Substitution;
 
-/// An expression that has been checked: types, and what names mean.
+/// A checked expression: types, and the meaning of names.
 #[derive(Debug, Clone)]
 pub struct Checked {
     pub(crate) root: Expr,
@@ -34,7 +34,7 @@ pub struct Checked {
     references: HashMap<ExprId, Reference>,
 }
 
-/// What a name or a call means.
+/// The meaning of a name or a call.
 #[derive(Debug, Clone)]
 pub(crate) enum Reference {
     /// A variable of the environment, by number.
@@ -92,7 +92,7 @@ impl Checked {
         self.type_of(self.root.id)
     }
 
-    /// Whether the expression names a variable of the environment.
+    /// Reports whether the expression uses a variable of the environment.
     pub fn uses(&self, variable: &str) -> bool {
         let Some((number, _)) = self.env.lookup(variable) else {
             return false;
@@ -123,7 +123,7 @@ struct Checker<'c> {
     scopes: Vec<(String, Type)>,
 }
 
-/// What a name is.
+/// The meaning of a name.
 enum Declared {
     Local(Type),
     Variable(usize, Type),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::types::Type;
 
-/// What type variables stand for.
+/// The bindings of type variables.
 #[derive(Debug, Default)]
 pub(super) struct Substitution {
     bindings: HashMap<Arc<str>, Type>,
-    /// What bindings were before, to take them back.
+    /// The previous bindings, to roll back to.
     log: Vec<(Arc<str>, Option<Type>)>,
     fresh: usize,
 }
@@ -27,7 +27,7 @@ impl Substitution {
         Type::Param(name.into())
     }
 
-    /// Whether `from` can be assigned to `to`; type variables are bound so that it can.
+    /// Reports whether `from` can be assigned to `to`; binds type variables so that it can.
     pub(super) fn assign(&mut self, from: &Type, to: &Type) -> bool {
         let mark = self.log.len();
         let fits = self.unify(from, to);
@@ -112,7 +112,7 @@ impl Substitution {
         }
     }
 
-    /// Whether the variable can stand for `of`, and whether it stood for something already.
+    /// Returns whether the variable can stand for `of`, and whether it was bound already.
     fn substitutes(&mut self, of: &Type, variable: &Arc<str>) -> (bool, bool) {
         if matches!(of, Type::Param(name) if name == variable) {
             return (true, true);
@@ -137,7 +137,7 @@ impl Substitution {
         (false, false)
     }
 
-    /// Whether a variable is part of a type, through other variables too.
+    /// Reports whether a variable is part of a type, directly or through other variables.
     fn occurs(&self, variable: &Arc<str>, within: &Type) -> bool {
         match within {
             Type::Param(name) if name == variable => true,
@@ -187,7 +187,7 @@ pub(super) fn most_general(a: &Type, b: &Type) -> Type {
     }
 }
 
-/// How many types a type is made of.
+/// Returns the number of types that a type consists of.
 pub(super) fn size(of: &Type) -> usize {
     match of {
         Type::List(element) => 1 + size(element),
@@ -219,7 +219,7 @@ fn is_equal_or_less_specific(a: &Type, b: &Type) -> bool {
     }
 }
 
-/// Whether null can stand for a value of the type.
+/// Reports whether null can be a value of the type.
 fn is_nullable(of: &Type) -> bool {
     matches!(
         of,

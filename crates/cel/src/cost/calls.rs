@@ -1,4 +1,4 @@
-//! What calls cost by estimate.
+//! Estimates the cost of calls.
 
 use crate::ast::{Expr, ExprKind, Literal};
 
@@ -7,7 +7,7 @@ use super::library;
 use super::ranges::{CostEstimate, SizeEstimate};
 use super::{LIST_COST, REGEX_FACTOR, STRING_FACTOR};
 
-/// What a call costs, and how large its result is, where that is known.
+/// The cost of a call, and the size of its result if known.
 pub(super) struct CallEstimate {
     pub(super) cost: CostEstimate,
     pub(super) result: Option<SizeEstimate>,
@@ -130,7 +130,7 @@ impl<'c> Estimator<'c> {
     }
 }
 
-/// Comparisons that may have to look at every character.
+/// Reports whether an overload is a comparison that may have to read every character.
 pub(super) fn is_comparison(overload: &str) -> bool {
     matches!(
         overload,

@@ -14,7 +14,7 @@ use crate::types::Type;
 use super::ranges::{CostEstimate, SizeEstimate};
 use super::{LIST_COST, MAP_COST};
 
-/// What an expression costs at least and at most.
+/// Estimates the minimum and maximum cost of an expression.
 pub(crate) fn estimate(checked: &Checked) -> CostEstimate {
     let root = checked.env.declared_root().cloned();
     Estimator {
@@ -30,7 +30,7 @@ pub(crate) fn estimate(checked: &Checked) -> CostEstimate {
 
 pub(super) struct Estimator<'c> {
     checked: &'c Checked,
-    /// Where paths begin.
+    /// The root of paths.
     root: Option<Arc<DeclType>>,
     paths: HashMap<ExprId, Path>,
     sizes: HashMap<ExprId, SizeEstimate>,
@@ -38,7 +38,7 @@ pub(super) struct Estimator<'c> {
     locals: HashMap<String, Vec<Local>>,
 }
 
-/// Where in the declared type a value comes from: nowhere, or a place that may not exist.
+/// The path of a value in the declared type, if it has one; the path need not exist.
 pub(super) type Path = Option<Option<Arc<DeclType>>>;
 
 /// The sizes of what is in a list or map.
@@ -61,7 +61,7 @@ pub(super) struct Node<'e> {
     pub(super) expr: &'e Expr,
     pub(super) of: &'e Type,
     pub(super) path: Path,
-    /// The size, where the expression tells.
+    /// The size, if the expression determines it.
     pub(super) size: Option<SizeEstimate>,
 }
 
@@ -455,7 +455,7 @@ fn is_scalar(of: &Type) -> bool {
     }
 }
 
-/// Whether a fold only gives a name to a value.
+/// Reports whether a fold only binds a name to a value.
 fn is_bind(fold: &Comprehension) -> bool {
     let no_range =
         matches!(&fold.range.kind, ExprKind::List { elements, .. } if elements.is_empty());

@@ -1,4 +1,4 @@
-//! What the functions of Kubernetes cost by estimate.
+//! Estimates the cost of the functions of Kubernetes.
 
 use crate::ast::{ExprKind, Literal};
 use crate::types::Type;
@@ -8,7 +8,7 @@ use super::estimate::{Estimator, Node};
 use super::ranges::{CostEstimate, SizeEstimate};
 use super::{REGEX_FACTOR, STRING_FACTOR};
 
-/// How long the pattern of a named format is taken to be.
+/// The assumed length of the pattern of a named format.
 const FORMAT_PATTERN: f64 = 128.0;
 /// The longest name of a format.
 const FORMAT_SIZE: u64 = 64;
@@ -20,7 +20,7 @@ pub(super) fn size(node: &Node<'_>) -> SizeEstimate {
         .unwrap_or(SizeEstimate::UNKNOWN)
 }
 
-/// None for functions that are not of Kubernetes.
+/// Returns `None` for functions that are not of Kubernetes.
 pub(super) fn estimate<'c>(
     estimator: &Estimator<'c>,
     function: &str,
@@ -130,7 +130,7 @@ pub(super) fn estimate<'c>(
     }
 }
 
-/// Looking at every element of a list, or every character of a string.
+/// Estimates the cost of reading every element of a list, or every character of a string.
 fn traversal<'c>(estimator: &Estimator<'c>, target: &Node<'c>) -> Option<CallEstimate> {
     let cost = match element(target.of) {
         Some(of) => {

@@ -1,4 +1,4 @@
-//! What an expression costs: by estimate before it runs, and counted while it runs.
+//! The cost of an expression: estimated before it runs, and counted while it runs.
 //!
 //! Costs are those of the reference implementation to the unit, since they decide which CRDs are accepted: a unit for a
 //! name or a selection, a tenth of a unit a character for what reads strings, the product of both for nested loops.
@@ -20,11 +20,11 @@ pub use ranges::{CostEstimate, SizeEstimate};
 
 pub(crate) use estimate::estimate;
 
-/// What reading a character costs.
+/// The cost of reading a character.
 pub(crate) const STRING_FACTOR: f64 = 0.1;
-/// What a character of a pattern costs, times what reading the text costs.
+/// The cost of a character of a pattern, as a factor of the cost of reading the text.
 pub(crate) const REGEX_FACTOR: f64 = 0.25;
-/// What making a list costs.
+/// The cost of creating a list.
 pub(crate) const LIST_COST: u64 = 10;
-/// What making a map costs.
+/// The cost of creating a map.
 pub(crate) const MAP_COST: u64 = 30;

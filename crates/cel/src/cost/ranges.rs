@@ -1,6 +1,6 @@
-//! Ranges of sizes and costs. Nothing overflows: what is too large is the largest.
+//! Ranges of sizes and costs. Arithmetic saturates.
 
-/// How large something is: from at least to at most.
+/// A range of sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeEstimate {
     /// At least.
@@ -9,7 +9,7 @@ pub struct SizeEstimate {
     pub max: u64,
 }
 
-/// What something costs: from at least to at most.
+/// A range of costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CostEstimate {
     /// At least.

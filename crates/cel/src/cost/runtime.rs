@@ -1,4 +1,4 @@
-//! Counting while an expression runs.
+//! Counts cost while an expression runs.
 
 use crate::ast::operators as op;
 use crate::value::{EvalError, EvalResult, List, Value};
@@ -6,14 +6,14 @@ use crate::value::{EvalError, EvalResult, List, Value};
 use super::calls::is_comparison;
 use super::{LIST_COST, REGEX_FACTOR, STRING_FACTOR};
 
-/// What an evaluation has cost, and may.
+/// The cost of an evaluation so far, and its limit.
 #[derive(Debug)]
 pub(crate) struct Meter {
     cost: u64,
     limit: u64,
 }
 
-/// How the cost of a call is found. Decided once for each call of an expression.
+/// The way to compute the cost of a call. Decided once for each call of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallCost {
     One,
@@ -21,11 +21,11 @@ pub(crate) enum CallCost {
     Traversal,
     /// The characters of the first argument, times 0.1.
     Text,
-    /// Twice that.
+    /// Twice the size of the arguments.
     TextTwice,
-    /// Twice the characters of the result, times 0.1.
+    /// The characters of the result, twice, times 0.1.
     ResultTwice,
-    /// Text and pattern.
+    /// The size of the text, times that of the pattern.
     Regex,
     ContainsIp {
         text: bool,
@@ -73,7 +73,7 @@ impl Meter {
 }
 
 impl CallCost {
-    /// How to count calls of a function. `overload` is empty if more than one can be meant.
+    /// Returns the way to count calls of a function. `overload` is empty if several are possible.
     pub(crate) fn of(function: &str, overload: &str) -> Self {
         match overload {
             "list_sets_contains_list" | "list_sets_intersects_list" => return Self::Sets(1),
@@ -115,7 +115,7 @@ impl CallCost {
         }
     }
 
-    /// What a call has cost. An argument that is an error has the size 1.
+    /// Returns the cost of a call. An argument that is an error has the size 1.
     pub(crate) fn count(self, args: &[EvalResult<'_>], result: &EvalResult<'_>) -> u64 {
         let size = |at: usize| match args.get(at) {
             Some(Ok(Value::Optional(Some(value)))) if self.unwraps() => value.cost_size(),
@@ -188,12 +188,13 @@ impl CallCost {
         }
     }
 
-    /// Whether the cost is known only with the result. All else is charged before the call is made.
+    /// Reports whether the cost is known only with the result. All other calls are charged before they are made.
     pub(crate) fn needs_result(self) -> bool {
         matches!(self, Self::ResultTwice | Self::ResultList)
     }
 
-    /// Whether what is in an optional counts. The language's own functions look into it, the others do not.
+    /// Reports whether the contents of an optional count. The functions of the language look into it, the others do
+    /// not.
     fn unwraps(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Reading IP addresses. What is refused, and how that is worded, follows Go's `netip`.
+//! Parses IP addresses, with the rules and messages of Go's `netip`.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -136,7 +136,7 @@ pub(super) fn declare(r: &mut Registry) {
     }
 }
 
-/// Whether a call of this function with a constant is itself a constant.
+/// Reports whether a call of this function with a constant is itself a constant.
 pub(crate) fn is_conversion(function: &str) -> bool {
     matches!(
         function,
@@ -241,7 +241,7 @@ fn parse_double(text: &str) -> Option<f64> {
     (digits && number.is_finite()).then_some(sign * number)
 }
 
-/// Underscores may stand between digits.
+/// Removes underscores, which are allowed between digits.
 fn without_underscores(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let digit = |at: Option<usize>| {

@@ -11,18 +11,18 @@ use super::no_such_overload;
 /// A piece of a format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Text as it is.
+    /// Literal text.
     Text(String),
     /// The next argument.
     Clause(Clause),
 }
 
-/// How an argument is written.
+/// The verb for an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clause {
     String,
     Decimal,
-    /// With a number of places.
+    /// A number with so many decimal places.
     Fixed(usize),
     Scientific,
     Binary,
@@ -32,7 +32,7 @@ pub(crate) enum Clause {
     Octal,
 }
 
-/// More places than this are not written.
+/// The maximum number of decimal places.
 const MAX_PLACES: usize = 1_000;
 
 /// The pieces of a format for `count` arguments, up to the first error.
@@ -239,7 +239,7 @@ fn places(text: &str) -> Result<(Option<usize>, usize), String> {
     }
 }
 
-/// Doubles, and the words for those that are none.
+/// Formats doubles, with words for those that are not finite.
 fn number(value: &Value<'_>) -> Option<f64> {
     match value {
         Value::Double(d) => Some(*d),
@@ -272,7 +272,7 @@ fn not_finite(number: f64) -> Option<String> {
     number.is_infinite().then(|| format!("{sign}\u{221e}"))
 }
 
-/// English: `1,234.50`
+/// Formats in English: `1,234.50`.
 fn fixed(number: f64, places: usize) -> String {
     if let Some(text) = not_finite(number) {
         return text;
@@ -293,7 +293,7 @@ fn fixed(number: f64, places: usize) -> String {
     out
 }
 
-/// English: `1.234500×10⁰³`
+/// Formats in English: `1.234500×10⁰³`.
 fn scientific(number: f64) -> String {
     if let Some(text) = not_finite(number) {
         return text;

@@ -15,9 +15,9 @@ use super::{Implementation, Registry, no_such_overload, url};
 #[derive(Debug)]
 pub struct NamedFormat {
     pub(crate) name: &'static str,
-    /// What is wrong with a text.
+    /// The check, which returns errors.
     validate: fn(&str) -> Vec<String>,
-    /// How long a pattern for it would be, for the cost.
+    /// The length of an equivalent pattern, for the cost.
     pub(crate) regex_size: u64,
 }
 

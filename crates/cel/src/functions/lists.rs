@@ -352,7 +352,7 @@ fn range<'a>(args: &[Value<'a>]) -> EvalResult<'a> {
     }
 }
 
-/// More elements cost more than [`crate::limits::PER_CALL_LIMIT`] ten times over.
+/// The maximum number of elements, whose cost is ten times [`crate::limits::PER_CALL_LIMIT`].
 const MAX_RANGE: i64 = 10_000_000;
 
 fn reverse<'a>(args: &[Value<'a>]) -> EvalResult<'a> {

@@ -41,7 +41,7 @@ use std::sync::{Arc, OnceLock};
 use crate::types::Type;
 use crate::value::{EvalError, EvalResult, Value};
 
-/// What a function does with its arguments, none of which is an error.
+/// The implementation of a function. No argument is an error.
 pub(crate) type Implementation = for<'a> fn(&[Value<'a>]) -> EvalResult<'a>;
 
 /// All functions by name.
@@ -69,7 +69,7 @@ pub(crate) struct Overload {
     /// The type variables in `params` and `result`.
     pub(crate) type_params: Vec<Arc<str>>,
     pub(crate) implementation: Option<Implementation>,
-    /// Whether arguments are checked against `params` before a call.
+    /// `true` if arguments are checked against `params` before a call.
     pub(crate) guarded: bool,
 }
 
@@ -198,7 +198,7 @@ impl Registry {
 }
 
 impl Overload {
-    /// Whether the overload can be called with these arguments.
+    /// Reports whether the overload can be called with these arguments.
     pub(crate) fn takes(&self, args: &[Value<'_>]) -> bool {
         !self.guarded
             || self.params.len() == args.len()
@@ -226,7 +226,7 @@ impl Function {
         Err(self.refuse(args))
     }
 
-    /// The error of a call that no overload takes.
+    /// Returns the error of a call that no overload accepts.
     pub(crate) fn refuse(&self, args: &[Value<'_>]) -> EvalError {
         let types: Vec<&str> = args.iter().map(Value::type_name).collect();
         EvalError::new(format!(

@@ -16,7 +16,7 @@ pub struct Quantity {
     number: Number,
     /// `value × 10^scale`, while it fits.
     word: Option<(i64, i32)>,
-    /// Whether it was computed. The right side of `==` must not be.
+    /// `true` for a computed quantity, which the right side of `==` must not be.
     computed: bool,
 }
 

@@ -32,7 +32,7 @@ pub(super) fn declare(r: &mut Registry) {
     );
 }
 
-/// What is asked of a pattern.
+/// The kind of search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Search {
     Matches,

@@ -144,7 +144,7 @@ impl Semver {
         Self::parse(&parts.join("."))
     }
 
-    /// By precedence; build metadata does not count.
+    /// Compares by precedence; build metadata does not count.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         let numbers = |v: &Self| (v.major, v.minor, v.patch);
         numbers(self).cmp(&numbers(other)).then_with(|| {

@@ -80,7 +80,7 @@ fn one(text: &str) -> (Type, &str) {
     (of, rest)
 }
 
-/// Where the parenthesis that is open at the start closes.
+/// Returns the offset at which the parenthesis that is open at the start closes.
 fn closing(text: &str) -> usize {
     let mut open = 1;
     for (at, c) in text.char_indices() {

@@ -244,7 +244,7 @@ fn byte_offset(text: &str, index: usize) -> Option<usize> {
     starts.nth(index)
 }
 
-/// How many at most; none for all.
+/// Returns the maximum number of parts; `None` for all.
 fn limit(args: &[Value<'_>], at: usize) -> Result<Option<usize>, EvalError> {
     match args.get(at) {
         None => Ok(None),

@@ -115,7 +115,7 @@ fn whole<'a>(args: &[Value<'a>], unit: i64) -> EvalResult<'a> {
     }
 }
 
-/// Seconds east of UTC: of `+05:30`, or of a place at a time.
+/// Returns the seconds east of UTC of `+05:30`, or of a named zone at a time.
 fn offset(zone: &str, at: Timestamp) -> Result<i64, EvalError> {
     let Some((hours, minutes)) = zone.split_once(':') else {
         return named_offset(zone, at);
@@ -135,7 +135,7 @@ fn offset(zone: &str, at: Timestamp) -> Result<i64, EvalError> {
     Ok(minutes * 60)
 }
 
-/// Seconds east of UTC at a place and time.
+/// Returns the seconds east of UTC of a named zone at a time.
 fn named_offset(zone: &str, at: Timestamp) -> Result<i64, EvalError> {
     match zone {
         "" | "UTC" | "Local" => Ok(0),

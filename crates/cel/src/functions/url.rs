@@ -27,7 +27,7 @@ pub struct Url {
     fragment: Option<Vec<u8>>,
 }
 
-/// Which characters may stand unescaped.
+/// The part of a URL, which decides the characters that may be unescaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Path,
@@ -79,7 +79,7 @@ pub(super) fn declare(r: &mut Registry) {
     );
 }
 
-/// Whether a text is an absolute URI or an absolute path.
+/// Reports whether a text is an absolute URI or an absolute path.
 pub(crate) fn check_request_uri(text: &str) -> Result<(), String> {
     parse(text, true)
         .map(|_| ())

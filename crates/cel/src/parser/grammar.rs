@@ -15,7 +15,7 @@ use super::nodes::Nodes;
 use super::operators::{AND_STRENGTH, Operator, balance, binary_operator, call, starts_member};
 use super::recovery::Expected;
 
-/// What is said of an expression that is nested too deeply.
+/// The message for an expression that is nested too deeply.
 pub(super) const TOO_DEEP: &str = "expression recursion limit exceeded: 250";
 const MAX_DEPTH: usize = 250;
 
@@ -23,23 +23,23 @@ pub(super) struct Parser<'s, 'i> {
     pub(super) source: &'s Source,
     pub(super) tokens: Vec<Token<'s>>,
     pub(super) at: usize,
-    /// How many expressions are open.
+    /// The number of open expressions.
     open: usize,
-    /// What is parsed and not yet part of something, with how much is nested in it.
+    /// Parsed expressions that are not yet part of another, with their nesting depth.
     done: Vec<(Expr, usize)>,
-    /// Operators that wait for their right side.
+    /// The operators without a right side yet.
     waiting: Vec<Operator>,
     /// The tokens that would close what is open.
     pub(super) closers: Vec<TokenKind>,
     pub(super) nodes: Nodes,
     pub(super) issues: &'i mut Issues,
-    /// Whether an error was reported and no token has been understood since.
+    /// `true` after an error, until the next token is accepted.
     pub(super) recovering: bool,
-    /// Whether `cel.bind` is a macro.
+    /// `true` if `cel.bind` is a macro.
     pub(super) bindings: bool,
 }
 
-/// None after an error that parsing does not survive; it has been reported.
+/// The result of a rule; `None` after a fatal error, which has been reported.
 pub(super) type Rule = Option<()>;
 
 impl<'s, 'i> Parser<'s, 'i> {
@@ -107,7 +107,7 @@ impl<'s, 'i> Parser<'s, 'i> {
         Some(())
     }
 
-    /// Terms joined by operators.
+    /// Parses terms joined by operators.
     fn operation(&mut self) -> Rule {
         let base = self.waiting.len();
         loop {
@@ -364,7 +364,7 @@ impl<'s, 'i> Parser<'s, 'i> {
         Head::Done
     }
 
-    /// How many tokens the name of a message takes, if one follows: `a.b.Type{`.
+    /// Returns the number of tokens of the name of a message, if one follows: `a.b.Type{`.
     fn message_length(&self) -> Option<usize> {
         let mut length = 1;
         while self.peek_at(length).kind == TokenKind::Dot
@@ -516,7 +516,7 @@ impl<'s, 'i> Parser<'s, 'i> {
         (last.into_iter().map(|(expr, _)| expr).collect(), depth)
     }
 
-    /// Stands for an expression that is not there.
+    /// Adds a placeholder for a missing expression.
     pub(super) fn placeholder(&mut self, offset: u32) {
         let node = self.nodes.node(offset, ExprKind::Unspecified);
         self.done.push((node, 0));
@@ -534,7 +534,7 @@ impl<'s, 'i> Parser<'s, 'i> {
     }
 }
 
-/// What a name turned out to begin.
+/// The construct that a name begins.
 enum Head {
     Done,
     Call(ExprId, String),

@@ -1,6 +1,6 @@
-//! Characters to tokens, by the longest match.
+//! Splits characters into tokens, by the longest match.
 //!
-//! What is no token is reported and skipped, as far as it could have been the beginning of one.
+//! Text that is not a token is reported and skipped, as far as it could have been the beginning of one.
 
 use crate::source::{Issues, Source};
 
@@ -48,7 +48,7 @@ pub(super) enum TokenKind {
 pub(super) struct Token<'s> {
     pub(super) kind: TokenKind,
     pub(super) text: &'s str,
-    /// In characters.
+    /// The offset in characters.
     pub(super) offset: u32,
 }
 
@@ -88,9 +88,9 @@ pub(super) fn tokens<'s>(source: &'s Source, issues: &mut Issues) -> Vec<Token<'
 
 enum Next {
     Token(TokenKind, usize),
-    /// White space or a comment.
+    /// White space or a comment, up to this offset.
     Hidden(usize),
-    /// Not a token, as far as this.
+    /// Not a token, up to this offset.
     Nothing(usize),
 }
 

@@ -1,4 +1,4 @@
-//! Macros: calls that stand for a comprehension or a test.
+//! Expands macros: calls that stand for a comprehension or a test.
 //!
 //! | macro | expands to |
 //! |---|---|
@@ -64,9 +64,9 @@ pub(super) fn call(
     }
 }
 
-/// Where and why a macro cannot be expanded.
-type Refusal = (ExprId, String);
-type Expanded = Result<Expr, Refusal>;
+/// The position and reason of a macro that cannot be expanded.
+type MacroError = (ExprId, String);
+type Expanded = Result<Expr, MacroError>;
 type Expander = fn(&mut Factory<'_>, Option<Expr>, Vec<Expr>) -> Expanded;
 
 fn find(function: &str, member: bool, args: usize) -> Option<Expander> {
@@ -107,7 +107,7 @@ enum Transform {
     Entry,
 }
 
-/// Makes nodes at the place of the macro.
+/// Creates nodes at the position of the macro.
 struct Factory<'n> {
     nodes: &'n mut Nodes,
     offset: u32,
@@ -408,7 +408,7 @@ fn filtered(factory: &mut Factory<'_>, filter: Option<Expr>, step: Expr) -> Expr
 }
 
 /// The names of one or two iteration variables.
-fn variables(args: &[Expr], not_a_name: &str) -> Result<(String, Option<String>), Refusal> {
+fn variables(args: &[Expr], not_a_name: &str) -> Result<(String, Option<String>), MacroError> {
     let mut names = Vec::with_capacity(2);
     for arg in args {
         let ExprKind::Ident(name) = &arg.kind else {
@@ -432,11 +432,11 @@ fn variables(args: &[Expr], not_a_name: &str) -> Result<(String, Option<String>)
     Ok((names.next().ok_or_else(lost)?, names.next()))
 }
 
-fn only(args: Vec<Expr>) -> Result<Expr, Refusal> {
+fn only(args: Vec<Expr>) -> Result<Expr, MacroError> {
     args.into_iter().next().ok_or_else(lost)
 }
 
-/// Cannot happen: the number of arguments is part of how a macro is found.
-fn lost() -> Refusal {
+/// Returns the error of a missing argument, which cannot happen: macros are found by their number of arguments.
+fn lost() -> MacroError {
     (0, "missing argument".into())
 }

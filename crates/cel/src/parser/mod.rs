@@ -1,4 +1,4 @@
-//! Text to tree.
+//! Parses text into a tree.
 //!
 //! A parser by recursive descent, with the limits of the reference implementation: 100,000 characters, 250 nested
 //! expressions, 250 nested operators. Syntax errors are worded as its generated parser words them, and parsing goes on

@@ -1,11 +1,11 @@
-//! Numbered nodes and where they stand.
+//! Numbered nodes and their positions.
 
 use crate::ast::{Comprehension, Entry, Expr, ExprId, ExprKind, FieldInit, Literal};
 
 /// The most nodes of a tree. Macros that copy what they stand on double it each time.
 const MAX_NODES: usize = 400_000;
 
-/// Hands out node ids and remembers their places.
+/// Allocates node ids and stores their positions.
 pub(super) struct Nodes {
     offsets: Vec<Option<u32>>,
 }
@@ -26,7 +26,7 @@ impl Nodes {
         (self.offsets.len() - 1) as ExprId
     }
 
-    /// Whether more nodes were asked for than there may be.
+    /// Reports whether the limit of nodes is exceeded.
     pub(super) fn is_full(&self) -> bool {
         self.offsets.len() > MAX_NODES
     }
@@ -57,7 +57,7 @@ impl Nodes {
         self.node(offset, ExprKind::Literal(value))
     }
 
-    /// A copy with new ids at the same places.
+    /// Copies an expression with new ids at the same positions.
     pub(super) fn copy(&mut self, expr: &Expr, macro_offset: u32) -> Expr {
         let offset = self.offset(expr.id);
         let id = self.id(offset);
@@ -144,7 +144,7 @@ impl Nodes {
     }
 }
 
-/// Whether a tree has more than `limit` levels.
+/// Reports whether a tree has more than `limit` levels.
 pub(super) fn deeper_than(expr: &Expr, limit: usize) -> bool {
     let Some(limit) = limit.checked_sub(1) else {
         return true;

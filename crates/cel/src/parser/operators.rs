@@ -1,4 +1,4 @@
-//! Operators: which tokens they are, how strongly they bind, and the trees they make.
+//! Operators: their tokens, precedence and trees.
 
 use crate::ast::{Expr, ExprId, ExprKind, operators as op};
 
@@ -12,7 +12,7 @@ pub(super) struct Operator {
     pub(super) function: &'static str,
 }
 
-/// How strongly `&&` binds. It and `||`, which binds less, make balanced trees.
+/// The precedence of `&&`. It and `||`, which binds less, form balanced trees.
 pub(super) const AND_STRENGTH: u8 = 1;
 
 /// A call without a receiver.
@@ -46,7 +46,7 @@ pub(super) fn balance(
     })
 }
 
-/// How strongly an operator binds, and its function.
+/// Returns the precedence of an operator, and its function.
 pub(super) fn binary_operator(kind: TokenKind) -> Option<(u8, &'static str)> {
     Some(match kind {
         TokenKind::Or => (0, op::OR),

@@ -1,4 +1,4 @@
-//! Syntax errors: what they say, and how parsing goes on.
+//! Reports syntax errors and resumes parsing.
 //!
 //! One token in excess is skipped, one that is plainly missing is taken for granted, and otherwise tokens are skipped
 //! until one that could follow. After an error nothing is reported until a token is understood again.
@@ -7,7 +7,7 @@ use super::grammar::Parser;
 use super::lexer::{Token, TokenKind};
 use super::operators::{is_operator, starts_member};
 
-/// Where an expression is expected, and what else could stand there.
+/// The context in which an expression is expected, and the other tokens that it allows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
     Expression,
@@ -48,7 +48,7 @@ impl Expected {
 }
 
 impl<'s> Parser<'s, '_> {
-    /// Whether an expression begins here. If not, that is reported, and a placeholder is left where one must be.
+    /// Reports whether an expression begins here. If not, adds an error, and a placeholder where one is needed.
     pub(super) fn begins(&mut self, expected: Expected) -> bool {
         let token = self.peek();
         let first = match expected {
@@ -87,7 +87,7 @@ impl<'s> Parser<'s, '_> {
         false
     }
 
-    /// Whether another item of a list or map follows; takes the comma before it, or what closes the whole.
+    /// Reports whether another item of a list or map follows; consumes the comma before it, or the closing token.
     pub(super) fn another_item(&mut self, so_far: usize, close: TokenKind) -> bool {
         let (closing, expected) = match close {
             TokenKind::RightBracket => ("']'", Expected::ListItems),
@@ -314,7 +314,7 @@ impl<'s> Parser<'s, '_> {
     }
 }
 
-/// Whether a missing `kind` is taken for granted before `next`.
+/// Reports whether a missing `kind` is assumed before `next`.
 fn inserted(kind: TokenKind, next: TokenKind) -> bool {
     match kind {
         TokenKind::RightParen | TokenKind::RightBracket => next == TokenKind::End,

@@ -130,7 +130,7 @@ impl Attribute {
 }
 
 impl Qualifier {
-    /// What the qualifier leads to; none, if `maybe`, when it leads nowhere.
+    /// Returns the value of the qualifier; `None`, if `maybe`, when there is none.
     fn find<'a>(
         &'a self,
         value: &Value<'a>,

@@ -4,18 +4,18 @@ use std::collections::HashSet;
 
 use crate::value::{List, Value};
 
-/// Scalars to look a value up in.
+/// A set of scalars.
 #[derive(Debug)]
 pub(super) struct ConstantSet {
     texts: HashSet<Box<str>>,
-    /// Whole numbers of every type.
+    /// The whole numbers of every type.
     numbers: HashSet<i128>,
     fractions: Vec<f64>,
     bools: [bool; 2],
 }
 
 impl ConstantSet {
-    /// None if there is something else than scalars.
+    /// Creates a set; `None` if there is anything but scalars.
     pub(super) fn new(list: &List<'_>) -> Option<Self> {
         let mut set = Self {
             texts: HashSet::new(),

@@ -1,4 +1,4 @@
-//! Running nodes.
+//! Evaluates nodes.
 
 use std::sync::Arc;
 

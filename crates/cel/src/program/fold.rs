@@ -1,4 +1,4 @@
-//! Running comprehensions.
+//! Evaluates comprehensions.
 
 use std::sync::Arc;
 
@@ -154,7 +154,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// What a node gives that has changed the accumulator in place. No expression has this value.
+/// The value of a node that has changed the accumulator in place. No expression has this value.
 const UNCHANGED: Value<'static> = Value::Type(crate::types::Type::Error);
 
 fn push<'a>(list: &mut List<'a>, value: Value<'a>) {
@@ -166,7 +166,7 @@ fn push<'a>(list: &mut List<'a>, value: Value<'a>) {
     }
 }
 
-/// What the reference implementation calls the type of a value.
+/// Returns the name of a value's type in the reference implementation.
 fn go_type(value: &Value<'_>) -> &'static str {
     match value {
         Value::Null => "types.Null",

@@ -1,4 +1,4 @@
-//! Programs: expressions made ready to run many times.
+//! Programs: expressions that are ready to be evaluated many times.
 //!
 //! | file | what |
 //! |---|---|
@@ -35,7 +35,7 @@ use constants::ConstantSet;
 #[derive(Debug)]
 pub struct Program {
     root: Node,
-    /// How many variables comprehensions need.
+    /// The number of variables that comprehensions need.
     slots: usize,
 }
 
@@ -45,12 +45,12 @@ pub struct Activation<'a> {
     values: Vec<Option<EvalResult<'a>>>,
 }
 
-/// What an evaluation gives and what it has cost.
+/// The result of an evaluation and its cost.
 #[derive(Debug)]
 pub struct Evaluation<'a> {
-    /// The value, or why there is none.
+    /// The value, or the error.
     pub result: EvalResult<'a>,
-    /// The cost, to the point where it ended.
+    /// The cost up to the end of the evaluation.
     pub cost: u64,
 }
 
@@ -106,7 +106,7 @@ struct Call {
     overloads: Vec<usize>,
     args: Vec<Node>,
     cost: CallCost,
-    /// Whether the first argument that is an error ends the call, without cost.
+    /// `true` if the first argument that is an error ends the call, without cost.
     stops_early: bool,
 }
 
@@ -130,24 +130,24 @@ struct Fold {
 }
 
 impl Checked {
-    /// What the expression costs at least and at most, by the declared sizes.
+    /// Estimates the minimum and maximum cost of the expression from the declared sizes.
     pub fn estimate_cost(&self) -> CostEstimate {
         cost::estimate(self)
     }
 
-    /// Makes the expression ready to run. Constants that cannot be made, such as `int("x")`, are an error.
+    /// Plans the expression for evaluation. Constants that cannot be computed, such as `int("x")`, are an error.
     pub fn program(&self) -> Result<Program, String> {
         plan::plan(self)
     }
 }
 
 impl Program {
-    /// Runs with the limit on cost that every expression has in Kubernetes.
+    /// Evaluates with the cost limit that every expression has in Kubernetes.
     pub fn evaluate<'a>(&'a self, activation: &'a Activation<'a>) -> Evaluation<'a> {
         self.evaluate_within(activation, PER_CALL_LIMIT)
     }
 
-    /// Runs until it has cost more than `limit`.
+    /// Evaluates until the cost exceeds `limit`.
     pub fn evaluate_within<'a>(
         &'a self,
         activation: &'a Activation<'a>,
@@ -163,19 +163,19 @@ impl Program {
 }
 
 impl<'a> Activation<'a> {
-    /// No values.
+    /// Creates an activation without values.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The next variable is `json`, seen through `schema` if there is one.
+    /// Adds a variable: JSON, interpreted by a schema if there is one.
     #[must_use]
     pub fn json(mut self, json: &'a Json, schema: Option<&'a Schema>) -> Self {
         self.values.push(Some(json::from_json(json, schema)));
         self
     }
 
-    /// The next variable is an optional: `json` seen through `schema`, or nothing.
+    /// Adds a variable that is an optional: JSON interpreted by a schema, or nothing.
     #[must_use]
     pub fn optional_json(mut self, json: Option<&'a Json>, schema: Option<&'a Schema>) -> Self {
         self.values.push(Some(match json {
@@ -185,14 +185,14 @@ impl<'a> Activation<'a> {
         self
     }
 
-    /// The next variable is `value`.
+    /// Adds a variable with a value.
     #[must_use]
     pub fn value(mut self, value: Value<'a>) -> Self {
         self.values.push(Some(Ok(value)));
         self
     }
 
-    /// The next variable has no value. To name it is an error.
+    /// Adds a variable without a value, whose use is an error.
     #[must_use]
     pub fn absent(mut self) -> Self {
         self.values.push(None);

@@ -1,4 +1,4 @@
-//! From the checked tree to nodes.
+//! Plans nodes from the checked tree.
 
 use std::sync::Arc;
 
@@ -33,7 +33,8 @@ pub(super) fn plan(checked: &Checked) -> Result<Program, String> {
     })
 }
 
-/// Nodes that are planned and not yet part of another are kept on a stack, so that recursion takes little of the other.
+/// Keeps planned nodes that are not yet part of another on a stack of its own, so that recursion needs little of the
+/// thread's.
 struct Planner<'c> {
     checked: &'c Checked,
     /// The variables of comprehensions and their slots, innermost last.

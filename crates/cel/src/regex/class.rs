@@ -1,6 +1,6 @@
 //! Character classes and single characters.
 
-use super::rewrite::Refusal;
+use super::rewrite::PatternError;
 
 /// Writes a character so that it stands for itself, in a class or out of one.
 pub(super) fn literal(c: char, out: &mut String) {
@@ -24,7 +24,7 @@ pub(super) fn perl(c: char, out: &mut String) {
 }
 
 /// Rewrites `\pL` or `\p{Greek}` at the start and gives what follows.
-pub(super) fn unicode<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Refusal> {
+pub(super) fn unicode<'p>(text: &'p str, out: &mut String) -> Result<&'p str, PatternError> {
     let inner = text.get(2..).unwrap_or("");
     let length = match inner.strip_prefix('{') {
         Some(name) => name.find('}').map(|end| end + 2),
@@ -50,7 +50,7 @@ pub(super) fn unicode<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Re
 }
 
 /// The character that the escape at the start stands for, and what follows.
-pub(super) fn escaped(text: &str) -> Result<(char, &str), Refusal> {
+pub(super) fn escaped(text: &str) -> Result<(char, &str), PatternError> {
     let inner = text.get(1..).unwrap_or("");
     let Some(c) = inner.chars().next() else {
         return Err(("trailing backslash at end of expression", String::new()));
@@ -104,7 +104,7 @@ pub(super) fn escaped(text: &str) -> Result<(char, &str), Refusal> {
 }
 
 /// Rewrites the class at the start and gives what follows.
-pub(super) fn class<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Refusal> {
+pub(super) fn class<'p>(text: &'p str, out: &mut String) -> Result<&'p str, PatternError> {
     let mut rest = &text[1..];
     out.push('[');
     if let Some(after) = rest.strip_prefix('^') {
@@ -173,7 +173,7 @@ pub(super) fn class<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Refu
 }
 
 /// One character of a class.
-fn one<'p>(text: &'p str, whole: &str) -> Result<(char, &'p str), Refusal> {
+fn one<'p>(text: &'p str, whole: &str) -> Result<(char, &'p str), PatternError> {
     match text.chars().next() {
         None => Err(("missing closing ]", whole.into())),
         Some('\\') => escaped(text),

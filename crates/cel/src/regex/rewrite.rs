@@ -2,13 +2,13 @@
 
 use super::class;
 
-/// What is wrong, and the part of the pattern that is.
-pub(super) type Refusal = (&'static str, String);
+/// The error, and the part of the pattern that it is about.
+pub(super) type PatternError = (&'static str, String);
 
 /// The largest count of a repetition, and of repetitions inside of each other together.
 const MAX_REPEAT: u32 = 1_000;
 
-/// How often what was read so far repeats its parts.
+/// The product of nested repetition counts so far.
 struct Counts {
     /// The last thing that can be repeated.
     last: u32,
@@ -58,7 +58,7 @@ struct Repeat {
     count: Option<u32>,
 }
 
-pub(super) fn rewrite(pattern: &str) -> Result<String, Refusal> {
+pub(super) fn rewrite(pattern: &str) -> Result<String, PatternError> {
     let mut out = String::with_capacity(pattern.len() + 16);
     let mut rest = pattern;
     let mut open = 0usize;
@@ -149,7 +149,7 @@ pub(super) fn rewrite(pattern: &str) -> Result<String, Refusal> {
 }
 
 /// The repetition operator at the start, if there is one.
-fn repeat(text: &str) -> Result<Option<Repeat>, Refusal> {
+fn repeat(text: &str) -> Result<Option<Repeat>, PatternError> {
     if text.starts_with(['*', '+', '?']) {
         return Ok(Some(Repeat {
             length: 1,
@@ -189,7 +189,7 @@ fn repeat(text: &str) -> Result<Option<Repeat>, Refusal> {
 }
 
 /// The length of what opens a group: `(`, `(?:`, `(?i)`, `(?P<name>`.
-fn group(text: &str) -> Result<usize, Refusal> {
+fn group(text: &str) -> Result<usize, PatternError> {
     let Some(inner) = text.strip_prefix("(?") else {
         return Ok(1);
     };
@@ -226,7 +226,7 @@ fn group(text: &str) -> Result<usize, Refusal> {
 }
 
 /// Rewrites the escape at the start and gives what follows.
-fn escape<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Refusal> {
+fn escape<'p>(text: &'p str, out: &mut String) -> Result<&'p str, PatternError> {
     let inner = &text[1..];
     if let Some(quoted) = inner.strip_prefix('Q') {
         let (quoted, rest) = match quoted.find("\\E") {

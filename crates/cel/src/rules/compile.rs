@@ -1,4 +1,4 @@
-//! Compiling the rules of a schema node.
+//! Compiles the rules of a schema node.
 
 use std::sync::Arc;
 
@@ -11,30 +11,30 @@ use crate::types::Type;
 
 use super::{Rule, normalized_field_path};
 
-/// A rule that has been compiled, or why it could not be.
+/// A compiled rule, or the error of a rule that does not compile.
 #[derive(Debug, Default)]
 pub struct CompiledRule {
-    /// The rule. None if it is empty or does not compile.
+    /// The program. `None` if the rule is empty or does not compile.
     pub program: Option<Program>,
-    /// Why it does not compile.
+    /// The error of a rule that does not compile.
     pub error: Option<String>,
-    /// Whether it is a transition rule.
+    /// `true` for a transition rule.
     pub uses_old_self: bool,
-    /// What one run costs at most, by estimate.
+    /// The estimated maximum cost of one run.
     pub max_cost: u64,
-    /// How often it can run at most, if lists and maps above it have no bounds.
+    /// The maximum number of runs, if lists and maps above the rule are unbounded.
     pub max_cardinality: u64,
     /// The message expression.
     pub message: Option<Program>,
-    /// Why the message expression does not compile.
+    /// The error of a message expression that does not compile.
     pub message_error: Option<String>,
-    /// What one run of the message expression costs at most, by estimate.
+    /// The estimated maximum cost of one run of the message expression.
     pub message_max_cost: u64,
-    /// Where the error is, from the node of the rule.
+    /// The path of the error, from the node of the rule.
     pub field_path: Option<String>,
 }
 
-/// What the type of `self` is called in messages if it is an object.
+/// The name of the type of `self` in messages, if it is an object.
 const TYPE_NAME: &str = "selfType";
 
 /// Compiles the rules of a schema node. `decl` is the node's type; without one there can be no rules.

@@ -1,4 +1,4 @@
-//! Old values: which one a new value stands for, and whether they are the same.
+//! Correlates new values with old ones, and compares them.
 
 use serde_json::Value as Json;
 
@@ -12,7 +12,7 @@ pub(super) struct Correlated<'v> {
     schema: &'v Schema,
 }
 
-/// Whether failures count that concern nothing that has changed.
+/// The treatment of failures that concern unchanged values.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ratchet<'v> {
     current: Option<Correlated<'v>>,
@@ -20,7 +20,7 @@ pub(super) struct Ratchet<'v> {
 }
 
 impl<'v> Ratchet<'v> {
-    /// Failures count unless the value is what it has been.
+    /// Failures count unless the value is unchanged.
     pub(super) fn new(new: &'v Json, old: &'v Json, schema: &'v Schema) -> Self {
         Self {
             current: Some(Correlated { new, old, schema }),
@@ -28,7 +28,7 @@ impl<'v> Ratchet<'v> {
         }
     }
 
-    /// Whether nothing has changed here, or around here where that cannot be told.
+    /// Reports whether nothing has changed here, or in the surrounding value if this one cannot be correlated.
     pub(super) fn is_unchanged(&self) -> bool {
         match (&self.current, &self.parent) {
             (Some(current), _) => current.is_unchanged(),
@@ -60,7 +60,7 @@ impl<'v> Ratchet<'v> {
         }
     }
 
-    /// For rules in `allOf`, where only what is around counts.
+    /// Returns the correlation for rules in `allOf`, where only the surrounding value counts.
     pub(super) fn parent_only(&self) -> Self {
         Self {
             current: None,

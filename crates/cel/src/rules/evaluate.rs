@@ -1,4 +1,4 @@
-//! Running the rules of one node on one value.
+//! Evaluates the rules of one node on one value.
 
 use kubewright_machinery::field::{self, ErrorList, FieldError, Path};
 use serde_json::Value as Json;
@@ -11,21 +11,21 @@ use crate::value::EvalError;
 use super::correlation::Ratchet;
 use super::{CompiledRule, Reason, Rule};
 
-/// What is left to spend, and what was found.
+/// The remaining budget, and the findings.
 pub(super) struct Run {
     pub(super) budget: i64,
     pub(super) errors: ErrorList,
     pub(super) warnings: Vec<String>,
 }
 
-/// Why nothing further is to run.
+/// The reason to stop.
 pub(super) struct Stop;
 
-/// What came of a message expression that gave no message.
+/// The failure of a message expression.
 enum NoMessage {
     /// The message of the rule is used.
     Default,
-    /// This is reported, and nothing further runs.
+    /// The error is reported, and evaluation stops.
     Stop(String),
 }
 
@@ -87,7 +87,7 @@ impl Run {
         Ok(())
     }
 
-    /// Whether a rule holds, or whether that was reported otherwise.
+    /// Reports whether a rule holds, or its failure was reported already.
     fn holds(
         &mut self,
         program: &Program,

@@ -28,7 +28,7 @@ use serde_json::Value as Json;
 pub struct Rule {
     /// The expression that must be true.
     pub rule: String,
-    /// What is said if it is not.
+    /// The message of a failure.
     pub message: String,
     /// An expression for what is said if it is not, which comes before `message`.
     pub message_expression: String,
@@ -36,7 +36,7 @@ pub struct Rule {
     pub reason: Option<Reason>,
     /// The field the error is about, from the node of the rule.
     pub field_path: String,
-    /// Whether `oldSelf` is an optional.
+    /// `true` if `oldSelf` is an optional.
     pub optional_old_self: Option<bool>,
 }
 
@@ -67,7 +67,7 @@ impl Rule {
         }
     }
 
-    /// What errors about the rule show of it: the message, or else the expression.
+    /// Returns the text of the rule in errors: the message, or else the expression.
     fn shown(&self) -> &str {
         match self.message.is_empty() {
             true => self.rule.trim(),

@@ -44,14 +44,14 @@ pub struct Validator {
     root: Node,
 }
 
-/// What validation found.
+/// The result of a validation.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What is wrong.
+    /// The errors.
     pub errors: ErrorList,
-    /// What is wrong and has been before, which is forgiven.
+    /// Warnings for errors that the old object had too, which are tolerated.
     pub warnings: Vec<String>,
-    /// What is left of the budget; negative if it ran out.
+    /// The remaining budget; negative if it is exceeded.
     pub remaining_budget: i64,
 }
 
@@ -59,7 +59,7 @@ pub struct Outcome {
 #[derive(Debug, Default)]
 struct Node {
     rules: Vec<(Rule, CompiledRule)>,
-    /// Why no rule of the node could be compiled.
+    /// The error if no rule of the node could be compiled.
     error: Option<String>,
     all_of: Vec<Node>,
     items: Option<Box<Node>>,
@@ -67,7 +67,7 @@ struct Node {
     additional_properties: Option<Box<Node>>,
 }
 
-/// Where a value is, as a list of steps that is made into text only for errors.
+/// The path of a value, as a list of steps that is rendered only for errors.
 enum Place<'p> {
     Root,
     Child(&'p Place<'p>, &'p str),
@@ -128,7 +128,7 @@ impl Validator {
     }
 }
 
-/// Whether there is a rule anywhere. Those in `allOf` alone are not looked for.
+/// Reports whether there is a rule anywhere, except in `allOf`.
 fn has_rules(schema: &Schema) -> bool {
     !schema.validations.is_empty()
         || schema.items.as_deref().is_some_and(has_rules)

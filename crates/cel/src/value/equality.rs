@@ -86,7 +86,7 @@ fn lists(a: &List<'_>, b: &Value<'_>) -> Equality {
     }
 }
 
-/// Whether every element of `b` is in the set `a`.
+/// Reports whether every element of `b` is in the set `a`.
 fn all_in_set(a: &List<'_>, b: &List<'_>) -> Equality {
     let members: Vec<Value<'_>> = a.iter().collect::<Result<_, _>>()?;
     if members.len() > 16
@@ -113,7 +113,7 @@ fn texts<'v>(values: &'v [Value<'_>]) -> Option<std::collections::HashSet<&'v st
     values.iter().map(Value::as_str).collect()
 }
 
-/// Whether every element of `b` equals the one of the map list `a` with the same key.
+/// Reports whether every element of `b` equals the one of the map list `a` with the same key.
 fn all_by_key(a: &List<'_>, b: &List<'_>) -> Equality {
     let keys = a.map_keys();
     let members: Vec<Value<'_>> = a.iter().collect::<Result<_, _>>()?;
@@ -176,7 +176,7 @@ fn maps(a: &Map<'_>, b: &Value<'_>) -> Equality {
     Ok(true)
 }
 
-/// Whether an object has a field only as null, which is as good as not at all.
+/// Reports whether an object has a field only as null, which counts as missing.
 fn value_is_absent(map: &Map<'_>, key: &Value<'_>) -> Result<bool, EvalError> {
     Ok(map.find(key)?.is_none())
 }

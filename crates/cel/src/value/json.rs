@@ -1,4 +1,4 @@
-//! JSON as values, by its schema.
+//! Converts JSON to values, by its schema.
 
 use std::sync::Arc;
 

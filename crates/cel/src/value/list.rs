@@ -14,9 +14,9 @@ use super::{EvalError, EvalResult, Value, equality};
 pub enum List<'a> {
     /// An array, and its schema if it has one.
     Json(&'a [Json], Option<&'a Schema>),
-    /// Values; with a schema if they are to be compared and added as it says.
+    /// Values, with a schema if it defines how they are compared and added.
     Values(Arc<Vec<Value<'a>>>, Option<&'a Schema>),
-    /// Values of the expression itself.
+    /// Constant values of the expression.
     Constant(&'a [Value<'a>]),
 }
 
@@ -25,7 +25,7 @@ impl<'a> List<'a> {
         Self::Values(Arc::new(values), None)
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         match self {
             Self::Json(items, _) => items.len(),
@@ -34,7 +34,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Reports whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -67,7 +67,7 @@ impl<'a> List<'a> {
         self.schema().map_or(ListType::Atomic, |s| s.list_type)
     }
 
-    /// Whether `element` is in the list. Elements it cannot be compared with are not it.
+    /// Reports whether `element` is in the list. Elements of other types are not equal to it.
     pub(crate) fn contains(&self, element: &Value<'a>) -> Result<bool, EvalError> {
         for item in self.iter() {
             if matches!(equality::equal(element, &item?), Ok(true)) {
@@ -117,13 +117,13 @@ impl<'a> List<'a> {
         Ok(Value::List(List::Values(Arc::new(values), schema)))
     }
 
-    /// The properties that tell the elements of a map list apart.
+    /// Returns the properties that identify the elements of a map list.
     pub(crate) fn map_keys(&self) -> &'a [String] {
         self.schema().map_or(&[], |s| s.list_map_keys.as_slice())
     }
 }
 
-/// Whether two elements of a map list have the same values for `keys`.
+/// Reports whether two elements of a map list have the same values for `keys`.
 pub(crate) fn same_key(a: &Value<'_>, b: &Value<'_>, keys: &[String]) -> bool {
     let (Value::Map(a), Value::Map(b)) = (a, b) else {
         return false;

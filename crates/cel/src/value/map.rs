@@ -16,17 +16,17 @@ use super::{EvalError, EvalResult, Str, Value};
 pub enum Map<'a> {
     /// An object, and its schema if it has one.
     Json(&'a serde_json::Map<String, Json>, Option<&'a Schema>),
-    /// Entries an expression has made.
+    /// Entries that an expression has created.
     Values(Arc<Entries<'a>>),
-    /// Entries of the expression itself.
+    /// Constant entries of the expression.
     Constant(&'a Entries<'a>),
 }
 
-/// Entries in the order they were made.
+/// Entries in the order of their creation.
 #[derive(Debug, Clone, Default)]
 pub struct Entries<'a> {
     entries: Vec<(Value<'a>, Value<'a>)>,
-    /// Where each key is, once there are many.
+    /// The index of each key, once there are many.
     index: HashMap<Key, usize>,
 }
 
@@ -38,11 +38,11 @@ enum Key {
     Text(Arc<str>),
 }
 
-/// Below this many entries a search is faster than an index.
+/// The number of entries below which a search is faster than an index.
 const INDEX_FROM: usize = 9;
 
 impl<'a> Map<'a> {
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         match self {
             Self::Json(object, _) => object.len(),
@@ -51,7 +51,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Reports whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -242,7 +242,7 @@ fn key<'a>(name: &'a str) -> Value<'a> {
     Value::String(Str::Borrowed(name))
 }
 
-/// Whether the schema is of an object with fields rather than of a map.
+/// Reports whether the schema is of an object with fields rather than of a map.
 fn has_fields(schema: &Schema) -> bool {
     !schema.properties.is_empty()
 }

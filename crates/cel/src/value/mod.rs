@@ -78,29 +78,29 @@ pub enum Value<'a> {
     Semver(Arc<Semver>),
     /// A named format, `format.dns1123Label()`.
     Format(&'static NamedFormat),
-    /// What `x-kubernetes-preserve-unknown-fields` has kept. It can be compared and nothing else.
+    /// A value that `x-kubernetes-preserve-unknown-fields` has kept, which can only be compared.
     Preserved(&'a Json),
 }
 
 /// A string, borrowed or shared.
 #[derive(Clone)]
 pub enum Str<'a> {
-    /// From the object or the expression.
+    /// Borrowed from the object or the expression.
     Borrowed(&'a str),
-    /// Made by an expression.
+    /// Created by an expression.
     Shared(Arc<str>),
 }
 
-/// Why an evaluation has no value.
+/// The error of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EvalError {
-    /// What the expression did wrong. `&&`, `||` and the macros built on them may absorb it.
+    /// The expression failed. `&&`, `||` and the macros built on them may absorb the error.
     Failed(Cow<'static, str>),
-    /// It cost more than it may. Nothing absorbs this.
+    /// The cost limit is exceeded. Nothing absorbs this error.
     CostLimitExceeded,
 }
 
-/// What evaluating something gives.
+/// The result of an evaluation.
 pub type EvalResult<'a> = Result<Value<'a>, EvalError>;
 
 impl EvalError {
@@ -211,7 +211,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether the value can be an argument of type `wanted`. Of lists and maps, the first element speaks for all.
+    /// Reports whether the value can be an argument of type `wanted`. Of lists and maps, only the first element is
+    /// checked.
     pub(crate) fn is_assignable_to(&self, wanted: &Type) -> bool {
         match (wanted, self) {
             (Type::Dyn | Type::Any | Type::Param(_), _) => true,
@@ -262,7 +263,7 @@ impl<'a> Str<'a> {
         Self::Shared(text.into())
     }
 
-    /// This string for as long as something that owns it lives.
+    /// Returns the string with the lifetime of its owner.
     pub(crate) fn reborrow<'b>(&'b self) -> Str<'b> {
         Str::Borrowed(self)
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{EvalError, Value};
 
-/// How two values are ordered; an error if they are not.
+/// Compares two values; an error if they have no order.
 pub(crate) fn compare(a: &Value<'_>, b: &Value<'_>) -> Result<Ordering, EvalError> {
     use Value::*;
     let order = match (a, b) {
@@ -27,7 +27,7 @@ pub(crate) fn compare(a: &Value<'_>, b: &Value<'_>) -> Result<Ordering, EvalErro
     Ok(order)
 }
 
-/// Whether values of this kind have an order at all.
+/// Reports whether values of this type have an order.
 pub(crate) fn is_ordered(value: &Value<'_>) -> bool {
     use Value::*;
     matches!(

@@ -70,7 +70,7 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-/// Seconds as a decimal number: `5400s`, `0.001s`.
+/// Formats seconds as a decimal number: `5400s`, `0.001s`.
 fn duration(nanos: i64) -> String {
     // Whole seconds and the fraction are added as floats, as in Go.
     let seconds = (nanos / 1_000_000_000) as f64 + (nanos % 1_000_000_000) as f64 / 1e9;

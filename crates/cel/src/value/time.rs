@@ -1,4 +1,4 @@
-//! Points in time.
+//! Timestamps.
 
 use std::fmt;
 
@@ -21,16 +21,16 @@ pub(crate) const MAX_SECONDS: i64 = 253_402_300_799;
 /// A date and time of day, somewhere.
 pub(crate) struct Civil {
     pub(crate) year: i64,
-    /// From 1.
+    /// The number, from 1.
     pub(crate) month: i64,
-    /// From 1.
+    /// The number, from 1.
     pub(crate) day: i64,
     pub(crate) hour: i64,
     pub(crate) minute: i64,
     pub(crate) second: i64,
-    /// Days since the first of January.
+    /// The days since the first of January.
     pub(crate) day_of_year: i64,
-    /// 0 is Sunday.
+    /// The day of the week; 0 is Sunday.
     pub(crate) day_of_week: i64,
 }
 
@@ -42,7 +42,7 @@ impl Timestamp {
         offset: 0,
     };
 
-    /// In UTC; none if it is not within the years 1 to 9999.
+    /// Creates a timestamp in UTC; `None` if it is not within the years 1 to 9999.
     pub fn from_unix(seconds: i64, nanos: u32) -> Option<Self> {
         (MIN_SECONDS..=MAX_SECONDS)
             .contains(&seconds)
@@ -53,17 +53,17 @@ impl Timestamp {
             })
     }
 
-    /// Seconds since 1970, rounded down, and the nanoseconds beyond them.
+    /// Returns the seconds since 1970, rounded down, and the nanoseconds beyond them.
     pub fn instant(self) -> (i64, u32) {
         (self.seconds, self.nanos)
     }
 
-    /// Whether it is the zero of Go's times: the start of year 1.
+    /// Reports whether the timestamp is Go's zero time: the start of year 1.
     pub(crate) fn is_zero(self) -> bool {
         self.seconds == MIN_SECONDS && self.nanos == 0
     }
 
-    /// Later by a number of nanoseconds; none if that is out of range.
+    /// Adds nanoseconds; `None` if the result is out of range.
     pub(crate) fn plus(self, nanos: i64) -> Option<Self> {
         let total = self.total() + i128::from(nanos);
         let seconds = i64::try_from(total.div_euclid(1_000_000_000)).ok()?;
@@ -75,12 +75,12 @@ impl Timestamp {
         })
     }
 
-    /// The nanoseconds since another time; none if there are too many.
+    /// Returns the nanoseconds since another time; `None` if there are too many.
     pub(crate) fn since(self, earlier: Self) -> Option<i64> {
         i64::try_from(self.total() - earlier.total()).ok()
     }
 
-    /// The date and time at an offset from UTC in seconds.
+    /// Returns the date and time at an offset from UTC in seconds.
     pub(crate) fn civil(self, offset: i64) -> Civil {
         let local = self.seconds + offset;
         let days = local.div_euclid(SECONDS_PER_DAY);
@@ -141,7 +141,7 @@ impl Timestamp {
         })
     }
 
-    /// The same point in UTC.
+    /// Returns the same point in time in UTC.
     pub(crate) fn utc(self) -> Self {
         Self { offset: 0, ..self }
     }

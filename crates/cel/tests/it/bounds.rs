@@ -1,4 +1,4 @@
-//! Nothing that is typed in can bring the process down or keep it busy.
+//! No expression can crash the process or keep it busy.
 
 use std::time::{Duration, Instant};
 

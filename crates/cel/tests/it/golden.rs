@@ -1,4 +1,4 @@
-//! Expressions with the answers of Kubernetes 1.36.3's CEL environment: issues, types, estimates, values, errors, costs.
+//! Expressions with recordings of Kubernetes 1.36.3's CEL environment: issues, types, estimates, values, errors, costs.
 //!
 //! Each file of `tests/golden` holds groups: a schema, `self` and `oldSelf`, and cases. A case has `issues` if it does
 //! not compile, `program` if its constants cannot be made, or else its type, its estimated cost, and what came of it.

@@ -1,4 +1,4 @@
-//! Schemas with rules and objects, with the verdicts of Kubernetes 1.36.3's CRD validator.
+//! Schemas with rules and objects, with recordings of Kubernetes 1.36.3's CRD validator.
 
 use kubewright_cel::limits::RUNTIME_COST_BUDGET;
 use kubewright_cel::{Schema, Validator};

@@ -1,7 +1,7 @@
 //! The printable characters of Go, as `strconv.IsPrint` has them.
 //!
 //! Go 1.26 knows Unicode 15. The tables of the Rust standard library follow newer versions of Unicode, so they cannot
-//! answer for Go: a character that was assigned since is escaped by Go and would be printed by Rust.
+//! be used: a character that was assigned since is escaped by Go and would be printed by Rust.
 
 /// Inclusive ranges of printable characters, in ascending order.
 #[rustfmt::skip]

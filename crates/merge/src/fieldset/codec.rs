@@ -243,7 +243,7 @@ fn read_element(key: &str) -> Result<Option<PathElement>, DecodeError> {
     }))
 }
 
-/// Converts a number that is read back to a float; large integers lose their last digits.
+/// Converts numbers to floats, as they are when they are read back; large integers lose their last digits.
 fn as_floats(value: Value) -> Value {
     match value {
         Value::Number(n) => {

@@ -91,7 +91,7 @@ fn check(
                     path: &mut path,
                     found: strict,
                 };
-                // What nests too deep is refused when the operation runs.
+                // A value that nests too deep is rejected when the operation runs.
                 _ = seed.deserialize(&mut serde_json::Deserializer::from_str(raw.get()));
             }
             _ => {

@@ -5,7 +5,7 @@ use crate::fieldset::{FieldSet, Path};
 use kubewright_machinery::go;
 use std::fmt;
 
-/// One field that somebody else owns.
+/// A conflict about one field, which another manager owns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     /// The identity of the owner, by which conflicts are sorted.

@@ -1,6 +1,7 @@
 //! Removes fields that a manager applied before and no longer applies.
 //!
-//! A field goes if the manager owned it, does not name it now, and nobody else owns it. What the manager never owned
+//! A field is removed if the manager owned it, does not name it now, and nobody else owns it. What the manager never
+//! owned
 //! stays, even inside of something it drops.
 
 use super::endpoint::{ConvertError, Endpoint};
@@ -70,7 +71,7 @@ pub(super) fn prune<S: Schema>(
     }
 }
 
-/// Puts back what anybody owns, in the version in which it is owned.
+/// Restores fields that others own, in the version in which they are owned.
 fn add_back_owned<S: Schema>(
     merged: &Versioned<S>,
     fields: &FieldSet,

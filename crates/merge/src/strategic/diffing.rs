@@ -26,12 +26,12 @@ impl Options {
         deletions: true,
         retain_keys: false,
     };
-    /// Include changes and additions.
+    /// The options for changes and additions.
     pub(super) const CHANGES: Options = Options {
         deletions: false,
         ..Options::ALL
     };
-    /// Include deletions.
+    /// The options for deletions.
     pub(super) const DELETIONS: Options = Options {
         changes: false,
         ..Options::ALL

@@ -5,7 +5,7 @@ use crate::schema::{ListMerge, Schema};
 use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::{Map, Value};
 
-/// The most pairs of list items that are looked at. A larger list is merged to see what becomes of it.
+/// The maximum number of pairs of list items that are compared. Larger lists are merged instead.
 const MAX_PAIRS: usize = 4096;
 
 /// Reports whether [`merge`](super::merge) of `over` into `base` gives `base`, without merging. In doubt

@@ -87,7 +87,7 @@ fn maps<S: Schema>(
     Ok(out)
 }
 
-/// The items of a list with one path element.
+/// The match of a path element in a list.
 enum Found<'v> {
     Once(&'v Value),
     /// An item that occurs more than once is replaced instead of merged.

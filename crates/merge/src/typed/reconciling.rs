@@ -1,6 +1,6 @@
 //! Adjusts field sets that were written under an older schema.
 //!
-//! When a list or map that merged by entry becomes one value, an owner of entries becomes the owner of the whole. The
+//! If a list or map that merged by entry becomes one value, an owner of entries becomes the owner of the whole. The
 //! other way round needs no change: it is as if the value had always been granular.
 
 use super::atom::{Atom, resolve};

@@ -1,7 +1,7 @@
 //! The names of fields in Go, for the texts of errors.
 //!
 //! The catalog knows JSON names. Go's names follow from them by a convention that has exceptions; those listed here
-//! are the ones that occur. The names of embedded structs are told from a field they hold.
+//! are the ones that occur. The names of embedded structs are derived from a field they hold.
 
 use kubewright_catalog::types::{Field, Type};
 

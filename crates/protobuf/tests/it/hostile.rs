@@ -1,4 +1,4 @@
-//! Bytes that nobody should send.
+//! Hostile bytes.
 
 use kubewright_catalog::kind_type;
 use kubewright_machinery::limits::DOCUMENT_DEPTH;

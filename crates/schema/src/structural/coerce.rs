@@ -22,7 +22,7 @@ pub struct ConformOptions {
 }
 
 /// Gives an object the shape of its schema: metadata decoded, unknown fields and useless nulls gone. Defaults are not
-/// filled in. The error is the text of a refusal; the answer is the paths of what was unknown.
+/// filled in. Returns the paths of unknown fields; the error is the message of the rejection.
 pub fn conform(
     object: &mut Value,
     schema: &Structural,
@@ -64,7 +64,7 @@ pub fn refresh(object: &mut Value, schema: &Structural) {
         track: false,
         drop_invalid: true,
     };
-    // Nothing is refused where invalid metadata is dropped.
+    // Dropping invalid metadata never fails.
     let _ = conform(object, schema, options);
     apply_defaults(object, schema);
 }

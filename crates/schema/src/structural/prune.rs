@@ -14,7 +14,7 @@ pub fn prune(object: &mut Value, schema: &Structural, unknown: Option<&mut Vec<S
     prune_at(object, schema, true, unknown);
 }
 
-/// The same for a value that is an object of its own only if its schema says so.
+/// Prunes a value that is an embedded object only if its schema says so.
 pub fn prune_value(value: &mut Value, schema: &Structural) {
     prune_at(value, schema, schema.embedded, None);
 }

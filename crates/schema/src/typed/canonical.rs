@@ -119,7 +119,7 @@ fn is_moment(text: &str, layout: Layout) -> bool {
     matches!(recode::time(text, layout), Ok(Some(t)) if t == *text)
 }
 
-/// A value without a type of its own that comes back as it is.
+/// Reports whether a value without a known type is in canonical form.
 fn is_plain(value: &Value, depth: usize) -> bool {
     if depth > DOCUMENT_DEPTH {
         return false;

@@ -59,7 +59,8 @@ pub(super) fn omitted(field: &Field, value: &Value) -> bool {
     }
 }
 
-/// Reports whether Go's `omitempty` applies. Structs, which times and quantities are too, are never empty.
+/// Reports whether values of the type can be empty for Go's `omitempty`. Structs, which times and quantities are too,
+/// cannot.
 fn can_be_empty(ty: &Type) -> bool {
     matches!(
         ty,

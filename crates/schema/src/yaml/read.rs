@@ -4,9 +4,9 @@
 //! keys come out sorted, and of repeated keys the last wins; a strict reader's objection to those is kept beside the
 //! document. Only the first document of a stream is read.
 //!
-//! What it is not: a YAML 1.1 scanner. Text is taken apart by the rules of YAML 1.2, which differ in corners.
+//! It is not a YAML 1.1 scanner: text is tokenized by the rules of YAML 1.2, which differ in corner cases.
 //!
-//! Invariants: depth is bounded as in JSON; aliases that blow a small text up are refused.
+//! Invariants: depth is bounded as in JSON; aliases that expand a small text too much are rejected.
 
 mod errors;
 mod resolve;
@@ -105,7 +105,7 @@ enum Content<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Reads the first document and answers its root.
+    /// Reads the first document and returns its root.
     fn read(&mut self, text: &'a str) -> Result<Option<usize>, YamlError> {
         let mut options = Options::default();
         options.set_emit_comments(false);

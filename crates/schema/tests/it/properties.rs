@@ -28,7 +28,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A pod with some fields of its own and some that it does not have.
+/// A pod with known and unknown fields.
 fn pod() -> impl Strategy<Value = Value> {
     let container = (
         ".{0,8}",

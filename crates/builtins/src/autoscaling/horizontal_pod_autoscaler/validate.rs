@@ -1,4 +1,4 @@
-//! What is wrong with an autoscaler, in the form of `autoscaling/v2`.
+//! Validates autoscalers of `autoscaling/v2`.
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
@@ -98,7 +98,7 @@ fn validate_spec(scaler: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// What the API version of a reference must say.
+/// The requirement for the API version of a reference.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Group {
     Required,

@@ -1,4 +1,4 @@
-//! Cron schedules, as far as telling good ones from bad ones.
+//! Validates cron schedules.
 
 use kubewright_machinery::go;
 
@@ -26,7 +26,7 @@ const DESCRIPTORS: [&str; 7] = [
     "@hourly",
 ];
 
-/// What is wrong with a schedule, if anything.
+/// Returns the error of an invalid schedule.
 pub(super) fn check(schedule: &str) -> Result<(), String> {
     let mut spec = schedule;
     if spec.starts_with("TZ=") || spec.starts_with("CRON_TZ=") {

@@ -1,4 +1,4 @@
-//! What is wrong with the status of a job: counters only grow, a finished job stays finished.
+//! Validates the status of a job: counters only grow, a finished job stays finished.
 
 use kubewright_machinery::field::{self, ErrorList, FieldError, Path};
 use serde_json::Value;
@@ -58,7 +58,7 @@ pub(super) fn update(new: &Value, old: &Value) -> ErrorList {
     errors
 }
 
-/// What the status of a finished job must say, looked at when it changes.
+/// Validates the status of a finished job when it changes.
 fn validate_finish(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList) {
     let (after, before) = (&new["status"], &old["status"]);
     let conditions = path.child("conditions");

@@ -1,4 +1,4 @@
-//! What is wrong with a job.
+//! Validates jobs.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ pub(super) fn update(new: &Value, old: &Value) -> ErrorList {
     errors
 }
 
-/// Checks a job spec, also inside a cron job; the selector is not looked at.
+/// Validates a job spec, also inside a cron job, except for its selector.
 pub(crate) fn validate_spec(spec: &Value, path: &Path, errors: &mut ErrorList) {
     for name in [
         "parallelism",

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::json::{Read, Write};
 
-/// What is wrong with a binding.
+/// Validates a binding.
 pub fn validate(binding: &Value) -> ErrorList {
     let mut errors = ErrorList::new();
     let path = Path::new("target");

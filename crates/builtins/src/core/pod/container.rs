@@ -27,7 +27,7 @@ const EPHEMERAL_FORBIDDEN: [&str; 9] = [
     "lifecycle",
 ];
 
-/// What the containers of one pod are checked against.
+/// The context in which the containers of a pod are validated.
 pub(super) struct Context<'a> {
     pub(super) spec: &'a Value,
     pub(super) volumes: &'a Volumes<'a>,

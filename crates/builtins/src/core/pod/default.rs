@@ -87,7 +87,7 @@ fn requests_from_limits(container: &mut Value) {
     }
 }
 
-/// Pod-level requests follow from pod-level limits and from what the containers ask for.
+/// Sets pod-level requests from pod-level limits and from the requests of the containers.
 fn pod_level_requests(spec: &mut Value) {
     if !spec["resources"].is_set() {
         return;

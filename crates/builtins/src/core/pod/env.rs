@@ -1,4 +1,4 @@
-//! Environment variables, and what they and volumes read from the pod itself.
+//! Environment variables, and references of variables and volumes to fields of the pod.
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
@@ -38,12 +38,12 @@ const BYTE_DIVISORS: [&str; 13] = [
     "1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei",
 ];
 
-/// Where a reference to the pod's own fields stands.
+/// The context of a reference to the pod's fields.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In an environment variable.
+    /// An environment variable.
     Env,
-    /// In a file of a volume.
+    /// A file of a volume.
     Volume,
 }
 

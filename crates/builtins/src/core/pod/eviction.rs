@@ -11,14 +11,14 @@ use crate::json::{Read, Write};
 const MAX_DISRUPTED: usize = 2000;
 const VIOLATED: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
 
-/// Whether the pod may go without asking any budget: it is over, never started, or is going already.
+/// Reports whether the pod may be evicted without a budget: it has finished, never started, or is being deleted.
 pub fn needs_no_budget(pod: &Value) -> bool {
     let phase = pod["status"]["phase"].text();
     matches!(phase, "Succeeded" | "Failed" | "Pending")
         || pod["metadata"]["deletionTimestamp"].is_set()
 }
 
-/// Whether a pod that is not healthy may go without counting against the budget.
+/// Reports whether an unhealthy pod may be evicted without counting against the budget.
 pub fn may_go_unhealthy(pod: &Value, budget: &Value) -> bool {
     let ready = pod["status"]["conditions"]
         .items()
@@ -33,7 +33,7 @@ pub fn may_go_unhealthy(pod: &Value, budget: &Value) -> bool {
             && status["desiredHealthy"].int() > 0)
 }
 
-/// The answer when more than one budget covers the pod.
+/// Returns the error if more than one budget covers the pod.
 pub fn too_many_budgets() -> Status {
     let message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
     Status::failure(500, "InternalError", message)
@@ -130,7 +130,7 @@ fn exhaust(budget: &mut Value, now: &str) {
     }
 }
 
-/// Says in the pod's status why it goes.
+/// Adds the reason of the eviction to the pod's status.
 pub fn mark_evicted(pod: &mut Value, now: &str) {
     let mut condition = json!({
         "type": "DisruptionTarget",

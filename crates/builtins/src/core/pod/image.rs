@@ -1,6 +1,7 @@
-//! Image references, as far as defaulting needs them: is it the latest?
+//! Parses image references, as far as defaulting needs it.
 
-/// Whether the image names the tag `latest`, or no tag and no digest, which means the same. A reference that cannot be
+/// Reports whether the image names the tag `latest`, or no tag and no digest, which means the same. A reference that
+/// cannot be
 /// read is not the latest.
 pub(crate) fn is_latest(image: &str) -> bool {
     let (rest, digest) = match image.split_once('@') {
@@ -69,7 +70,7 @@ fn is_domain(domain: &str) -> bool {
     })
 }
 
-/// Lower case letters and digits, parted by `.`, `_`, `__` or any number of `-`.
+/// Reports whether a text consists of lower case letters and digits, separated by `.`, `_`, `__` or any number of `-`.
 fn is_path_component(part: &str) -> bool {
     let word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     let bytes = part.as_bytes();

@@ -8,7 +8,7 @@
 //! | `container`, `env`, `mount`, `probe`, `volume`, `scheduling`, `security` | the parts of that |
 //! | [`update`] | what an update may change |
 //! | [`binding`], [`eviction`], [`resize`] | subresources |
-//! | `warnings` | what is let through with a warning |
+//! | `warnings` | warnings for objects that are accepted |
 
 pub mod binding;
 mod container;

@@ -12,7 +12,7 @@ use crate::{
 
 const ONLY: &str = "only cpu and memory resources are mutable";
 
-/// Before an update of `/resize`: everything but resources and resize policies is the old pod's.
+/// Prepares an update of `/resize`, which changes only resources and resize policies.
 pub fn prepare(new: &mut Value, old: &Value) {
     let lists = ["containers", "initContainers"];
     let fits = |list: &str| {
@@ -44,7 +44,7 @@ pub fn prepare(new: &mut Value, old: &Value) {
     strategy::count_generation(new, old);
 }
 
-/// What is wrong with a resize.
+/// Validates a resize.
 pub fn validate(new: &Value, old: &Value) -> ErrorList {
     let mut errors = meta::common(new, old, true);
     errors.extend(meta::validate_update(new, old));

@@ -1,4 +1,4 @@
-//! Where a pod may run: node selectors, affinity, tolerations, spreading, gates.
+//! Validates scheduling constraints: node selectors, affinity, tolerations, spreading, gates.
 
 use std::collections::BTreeSet;
 

@@ -228,7 +228,8 @@ fn is_ipc(name: &str) -> bool {
         .any(|p| name.starts_with(p))
 }
 
-/// Segments of lower case letters, digits, `-` and `_`, parted by `.` or `/`, that start and end with a letter or digit.
+/// Reports whether a text consists of segments of lower case letters, digits, `-` and `_`, separated by `.` or `/`,
+/// that start and end with a letter or digit.
 fn is_sysctl(name: &str) -> bool {
     let word = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     name.split(['.', '/']).all(|part| {

@@ -1,4 +1,4 @@
-//! What a create or an update of a pod may set, and how long its deletion may take.
+//! The strategy of pods: fields that a create or an update may set, and the grace period of deletion.
 
 use std::collections::HashMap;
 
@@ -99,7 +99,7 @@ fn expand_affinity(affinity: &mut Value, labels: &Value) {
     affinity.each("requiredDuringSchedulingIgnoredDuringExecution", expand);
 }
 
-/// Label keys of the pod become requirements of the term's selector.
+/// Adds label keys of the pod to the requirements of the term's selector.
 fn expand_label_keys(term: &mut Value, field: &str, operator: &str, labels: &Value) {
     if !term["labelSelector"].is_set() {
         return;
@@ -122,7 +122,7 @@ fn expand_label_keys(term: &mut Value, field: &str, operator: &str, labels: &Val
     }
 }
 
-/// Writers that do not know `observedGeneration` do not erase it: the n-th condition of a type keeps the n-th value.
+/// Keeps `observedGeneration` for writers that do not know it: the n-th condition of a type keeps the n-th value.
 fn keep_observed_generations(status: &mut Value, old: &Value) {
     let mut known: HashMap<&str, std::collections::VecDeque<i64>> = HashMap::new();
     for c in old["conditions"].items() {

@@ -1,4 +1,4 @@
-//! What an update of a pod may change: images, tolerations, the deadline, and gates that go away.
+//! Validates updates of pods, which may change images, tolerations and the deadline, and remove gates.
 
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::Value;
@@ -121,7 +121,7 @@ pub fn ephemeral_containers(new: &Value, old: &Value) -> ErrorList {
     errors
 }
 
-/// Before an update of `/ephemeralcontainers`: everything else is the old pod's.
+/// Prepares an update of `/ephemeralcontainers`, which changes nothing else.
 pub fn prepare_ephemeral_containers(new: &mut Value, old: &Value) {
     let containers = new["spec"]["ephemeralContainers"].clone();
     crate::general::copy(new, old, "spec");
@@ -135,7 +135,7 @@ pub fn prepare_ephemeral_containers(new: &mut Value, old: &Value) {
     super::strategy::count_generation(new, old);
 }
 
-/// Whether containers stayed the same in number; images are required.
+/// Validates that every container has an image, and reports whether the number of containers is unchanged.
 fn validate_containers(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList) -> bool {
     if new.items().len() != old.items().len() {
         errors.push(field::forbidden(
@@ -241,7 +241,7 @@ fn munged(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList) -> Valu
     spec
 }
 
-/// Containers that have terminated for good do not run again.
+/// Validates that containers that have terminated do not run again.
 fn validate_transitions(new: &Value, old: &Value, list: &str, path: &Path, errors: &mut ErrorList) {
     let policy = old["spec"]["restartPolicy"].text();
     if policy == "Always" || list == "initContainerStatuses" && policy != "Never" {

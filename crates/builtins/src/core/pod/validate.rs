@@ -1,4 +1,4 @@
-//! What is wrong with a pod, or with a pod spec inside a template.
+//! Validates pods, and pod specs inside templates.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ pub(crate) fn create(pod: &Value) -> ErrorList {
     errors
 }
 
-/// What creates and updates have in common.
+/// Validates what creates and updates have in common.
 pub(super) fn metadata_and_spec(pod: &Value) -> ErrorList {
     let mut errors = meta::validate(pod, true, meta::subdomain);
     validate_annotations(
@@ -109,7 +109,7 @@ pub(super) fn validate_annotations(pod: &Value, path: &Path, errors: &mut ErrorL
     }
 }
 
-/// Checks an annotation from the time when profiles had no fields of their own.
+/// Validates an annotation that older versions used instead of fields for profiles.
 fn validate_seccomp_annotation(key: &str, profile: &Value, path: &Path, errors: &mut ErrorList) {
     let usual = ["runtime/default", "docker/default", "unconfined"];
     if !usual.contains(&profile.text()) && !profile.text().starts_with("localhost/") {
@@ -300,7 +300,7 @@ fn validate_spec(spec: &Value, pod_name: &str, is_pod: bool, path: &Path, errors
     validate_os(spec, &path.child("os"), errors);
 }
 
-/// Claims of resources have names of their own, and come from one place.
+/// Validates that resource claims have unique names and one source each.
 fn validate_claims(claims: &Value, path: &Path, errors: &mut ErrorList) {
     let mut seen = BTreeSet::new();
     for (i, claim) in claims.items().iter().enumerate() {

@@ -18,7 +18,7 @@ use crate::{
 /// The volumes that are fine, by name.
 pub(super) type Volumes<'a> = BTreeMap<&'a str, &'a Value>;
 
-/// The sources in the order they are looked at.
+/// The sources in the order in which they are checked.
 const SOURCES: [&str; 30] = [
     "emptyDir",
     "hostPath",

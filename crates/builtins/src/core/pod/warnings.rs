@@ -1,4 +1,4 @@
-//! What the API warns about in pods and templates, though it lets it through.
+//! Warnings for pods and templates that are accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -211,7 +211,7 @@ pub(crate) fn template(template: &Value, path: &Path) -> Vec<String> {
     out
 }
 
-/// Init, regular and ephemeral containers with their paths.
+/// Returns init, regular and ephemeral containers with their paths.
 fn containers<'a>(spec: &'a Value, path: &Path) -> Vec<(&'a Value, Path)> {
     let mut out = Vec::new();
     for list in ["initContainers", "containers", "ephemeralContainers"] {

@@ -1,4 +1,4 @@
-//! What must be allocated for a service, and how it is written down. Pure: the allocator is the caller's.
+//! Computes what must be allocated for a service, and writes allocations into it. The allocator is the caller's.
 //!
 //! On create: [`normalize_cluster_ips`], [`default_ip_families`] (whose errors end the request), then for each wish of
 //! [`wanted_cluster_ips`] and [`wanted_node_ports`] ask the allocator and [`put_cluster_ip`] / [`put_node_port`]. On
@@ -21,7 +21,7 @@ use crate::json::{Read, Write};
 /// A cluster IP to allocate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedIp {
-    /// Its place in `spec.clusterIPs`.
+    /// The index in `spec.clusterIPs`.
     pub index: usize,
     /// `IPv4` or `IPv6`.
     pub family: String,
@@ -32,7 +32,7 @@ pub struct WantedIp {
 /// A node port to allocate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedPort {
-    /// Its place in `spec.ports`; `None` is the health check port.
+    /// The index in `spec.ports`; `None` is the health check port.
     pub index: Option<usize>,
     /// The port that was asked for; `None` takes any.
     pub port: Option<i64>,
@@ -128,7 +128,7 @@ pub fn default_ip_families(
     errors
 }
 
-/// What an update leaves out of addresses and ports stays as it was.
+/// Keeps addresses and ports that an update leaves out.
 pub fn keep_allocated(new: &mut Value, old: &Value) {
     if needs_cluster_ip(old) && needs_cluster_ip(new) {
         let spec = new.field("spec");
@@ -303,7 +303,7 @@ pub fn released_node_ports(new: Option<&Value>, old: &Value) -> Vec<i64> {
     all(old).difference(&kept).copied().collect()
 }
 
-/// Whether an update leaves everything that is allocated as it is.
+/// Reports whether an update changes nothing that is allocated.
 pub fn allocates_nothing(new: &Value, old: &Value) -> bool {
     same_cluster_ips(old, new)
         && new["spec"]["type"] == old["spec"]["type"]

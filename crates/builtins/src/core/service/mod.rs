@@ -1,5 +1,5 @@
-//! Services: the pure part. Addresses and node ports are allocated by the server; [`allocation`] says which are needed
-//! and writes them down.
+//! Services. Addresses and node ports are allocated by the server; [`allocation`] computes which are needed
+//! and writes them into the service.
 
 pub mod allocation;
 mod cluster_ips;

@@ -1,4 +1,4 @@
-//! What follows for a service from a change of its type.
+//! Updates a service after a change of its type.
 //!
 //! A service is a union and `type` says which: fields that no longer apply go away, unless the writer changed them in
 //! the same breath, which validation then refuses.
@@ -12,23 +12,23 @@ use crate::{
     json::{Read, Write, same},
 };
 
-/// Whether the service has (or will get) a cluster IP; `None` counts as one.
+/// Reports whether the service has, or will get, a cluster IP; `None` counts as one.
 pub fn needs_cluster_ip(service: &Value) -> bool {
     service["spec"]["type"] != "ExternalName"
 }
 
-/// Whether the type is one that has node ports.
+/// Reports whether the type has node ports.
 pub fn needs_node_port(service: &Value) -> bool {
     matches!(service["spec"]["type"].text(), "NodePort" | "LoadBalancer")
 }
 
-/// Whether the service has a port for health checks.
+/// Reports whether the service has a port for health checks.
 pub fn needs_health_check_port(service: &Value) -> bool {
     let spec = &service["spec"];
     spec["type"] == "LoadBalancer" && spec["externalTrafficPolicy"] == "Local"
 }
 
-/// Whether traffic can come from outside the cluster.
+/// Reports whether the service accepts traffic from outside the cluster.
 pub(crate) fn externally_accessible(spec: &Value) -> bool {
     match spec["type"].text() {
         "LoadBalancer" | "NodePort" => true,
@@ -37,7 +37,7 @@ pub(crate) fn externally_accessible(spec: &Value) -> bool {
     }
 }
 
-/// Whether both services name the same cluster IPs.
+/// Reports whether both services have the same cluster IPs.
 pub(crate) fn same_cluster_ips(old: &Value, new: &Value) -> bool {
     let (old, new) = (&old["spec"], &new["spec"]);
     old["clusterIP"].text() == new["clusterIP"].text()

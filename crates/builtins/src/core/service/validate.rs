@@ -1,4 +1,4 @@
-//! What is wrong with a service. By then addresses and ports are allocated.
+//! Validates services, after addresses and ports have been allocated.
 
 use std::collections::BTreeSet;
 

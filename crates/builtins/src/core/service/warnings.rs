@@ -1,4 +1,4 @@
-//! What the API warns about in services.
+//! Warnings for services that are accepted.
 
 use kubewright_machinery::field::Path;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Validates values against their schema, with the messages of the real server's validator.
 //!
-//! An update may keep what newer rules refuse: findings about a value that is the same as before are dropped, as far as old
-//! and new values can be told to belong together ([`Old`]).
+//! An update may keep values that newer rules reject: findings about an unchanged value are dropped, as far as old
+//! and new values can be correlated ([`Old`]).
 
 mod correlate;
 mod number;

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(super) enum Position<'a> {
     /// The object itself.
     Root,
-    /// A field with a name of its own.
+    /// A field that the schema lists by name.
     Field(&'a Position<'a>, &'a str),
     /// A field whose name is data, or one that is missing.
     Entry(&'a Position<'a>, &'a str),
