@@ -41,6 +41,10 @@ pub static METADATA_NAMESPACE: FieldLabel = label!("metadata.namespace");
 ///     "field label not supported: spec.nope",
 /// );
 /// ```
+///
+/// # Errors
+///
+/// Returns an error if the kind does not support the label.
 pub fn find(
     group: &str,
     version: &str,

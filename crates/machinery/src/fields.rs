@@ -48,6 +48,10 @@ pub fn escape_value(value: &str) -> Cow<'_, str> {
 }
 
 /// Unescapes a value of a selector.
+///
+/// # Errors
+///
+/// Returns an error for an incomplete or unknown escape.
 pub fn unescape_value(text: &str) -> Result<Cow<'_, str>, SelectorError> {
     if !text.contains(['\\', ',', '=']) {
         return Ok(text.into());
@@ -80,6 +84,18 @@ pub fn unescape_value(text: &str) -> Result<Cow<'_, str>, SelectorError> {
 
 impl FieldSelector {
     /// Parses the text of list and watch requests. The empty text matches everything.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is not a field selector.
+    ///
+    /// ```
+    /// use kubewright_machinery::fields::FieldSelector;
+    ///
+    /// let selector = FieldSelector::parse("metadata.name=web,status.phase!=Running")?;
+    /// assert_eq!(selector.required_value("metadata.name"), Some("web"));
+    /// # Ok::<(), kubewright_machinery::labels::SelectorError>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut parts = split_terms(text);
         parts.sort_unstable();

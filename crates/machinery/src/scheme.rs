@@ -75,11 +75,19 @@ impl Scheme {
     }
 
     /// Adds a type that knows its kind.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the type or the kind is registered already, with another partner.
     pub fn add<K: Kind>(&mut self) -> Result<(), SchemeError> {
         self.register::<K>(K::gvk())
     }
 
     /// Adds a type under a kind. Twice the same does no harm.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the type or the kind is registered already, with another partner.
     pub fn register<K: 'static>(&mut self, gvk: GroupVersionKind) -> Result<(), SchemeError> {
         let (id, name) = (TypeId::of::<K>(), type_name::<K>());
         match self.types.get(&gvk) {
@@ -99,6 +107,10 @@ impl Scheme {
     }
 
     /// The kinds that a type stands for.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the type is not registered, or for several kinds.
     pub fn kinds<K: 'static>(&self) -> &[GroupVersionKind] {
         self.kinds
             .get(&TypeId::of::<K>())

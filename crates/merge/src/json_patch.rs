@@ -70,6 +70,10 @@ pub enum Decoding {
 }
 
 /// Runs `patch` on `document`.
+///
+/// # Errors
+///
+/// Returns an error if an operation fails; the document is lost.
 pub fn apply(document: Value, patch: &Patch) -> Result<Value, ApplyError> {
     let mut run = Run {
         depth: depth_of(&document),
@@ -84,6 +88,20 @@ pub fn apply(document: Value, patch: &Patch) -> Result<Value, ApplyError> {
 
 impl Patch {
     /// Reads a patch from a request body.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the body is not a JSON patch, or has too many operations.
+    ///
+    /// ```
+    /// use kubewright_merge::json_patch::{Decoding, Patch, apply};
+    /// use serde_json::json;
+    ///
+    /// let body = br#"[{"op": "replace", "path": "/replicas", "value": 3}]"#;
+    /// let patch = Patch::decode(body, Decoding::Checked)?;
+    /// assert_eq!(apply(json!({"replicas": 1}), &patch)?, json!({"replicas": 3}));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decode(body: &[u8], decoding: Decoding) -> Result<Patch, DecodeError> {
         decode::decode(body, decoding)
     }

@@ -37,6 +37,20 @@ pub enum Error {
 }
 
 /// Applies `patch` to `document` in place. An array as patch replaces the document.
+///
+/// # Errors
+///
+/// Returns an error if the document or the patch is not an object, or nests too deep.
+///
+/// ```
+/// use kubewright_merge::merge_patch;
+/// use serde_json::json;
+///
+/// let mut document = json!({"a": 1, "b": 2});
+/// merge_patch::apply(&mut document, json!({"a": null, "c": 3}))?;
+/// assert_eq!(document, json!({"b": 2, "c": 3}));
+/// # Ok::<(), merge_patch::Error>(())
+/// ```
 pub fn apply(document: &mut Value, patch: Value) -> Result<(), Error> {
     if depth_of(document) > VALUE_DEPTH || depth_of(&patch) > VALUE_DEPTH {
         return Err(Error::TooDeep);
@@ -54,6 +68,10 @@ pub fn apply(document: &mut Value, patch: Value) -> Result<(), Error> {
 }
 
 /// The merge patch that turns `original` into `modified`; empty when they are equal.
+///
+/// # Errors
+///
+/// Returns an error if a document is not an object, or nests too deep.
 pub fn diff(original: &Value, modified: &Value) -> Result<Value, Error> {
     match (original, modified) {
         (Value::Object(original), Value::Object(modified)) => {
@@ -70,6 +88,10 @@ pub fn diff(original: &Value, modified: &Value) -> Result<Value, Error> {
 /// Fields that differ between `current` and `modified` are set; fields that the user dropped since `original` are
 /// deleted; fields that others
 /// added are kept.
+///
+/// # Errors
+///
+/// Returns an error if a document is not an object, or nests too deep.
 pub fn diff3(original: &Value, modified: &Value, current: &Value) -> Result<Value, Error> {
     let (Value::Object(original), Value::Object(modified), Value::Object(current)) =
         (original, modified, current)

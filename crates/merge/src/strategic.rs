@@ -95,12 +95,20 @@ pub enum Error {
 }
 
 /// Applies `patch` to `original`.
+///
+/// # Errors
+///
+/// Returns an error if the patch does not fit the object or its schema.
 pub fn apply<S: PatchSchema>(schema: S, original: Value, patch: Value) -> Result<Value, Error> {
     let (original, patch) = (object(original)?, object(patch)?);
     merging::merge_map(original, patch, Some(schema), Options::APPLY).map(Value::Object)
 }
 
 /// The patch that turns `original` into `modified`; empty when they are equal.
+///
+/// # Errors
+///
+/// Returns an error if an object does not fit its schema.
 pub fn diff<S: PatchSchema>(schema: S, original: &Value, modified: &Value) -> Result<Value, Error> {
     let (original, modified) = (fields(original)?, fields(modified)?);
     diffing::diff_maps(original, modified, Some(schema), diffing::Options::ALL).map(Value::Object)
@@ -110,6 +118,10 @@ pub fn diff<S: PatchSchema>(schema: S, original: &Value, modified: &Value) -> Re
 ///
 /// `original` is the configuration that the user applied last, `modified` the new one, `current` the live object.
 /// Without `overwrite`, changing a field that others changed since `original` is a conflict.
+///
+/// # Errors
+///
+/// Returns an error if an object does not fit its schema, or for a conflict.
 pub fn diff3<S: PatchSchema>(
     schema: S,
     original: &Value,

@@ -30,6 +30,10 @@ pub struct Decoded {
 }
 
 /// Reads an object in its envelope. `default` is the API version and the kind to assume where the envelope names none.
+///
+/// # Errors
+///
+/// Returns an error if the bytes are not an object of a known kind.
 pub fn decode(bytes: &[u8], default: (&str, &str)) -> Result<Decoded, DecodeError> {
     let envelope = Envelope::read(bytes).map_err(DecodeError::Envelope)?;
     let (mut api_version, mut kind) = (envelope.api_version.clone(), envelope.kind.clone());

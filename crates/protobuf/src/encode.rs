@@ -18,6 +18,10 @@ use crate::{
 };
 
 /// An object, a list, a `Status` or any other value that says its `kind` and `apiVersion`, in its envelope.
+///
+/// # Errors
+///
+/// Returns an error if the kind is unknown, or the value does not fit its type.
 pub fn encode(value: &Value) -> Result<Vec<u8>, EncodeError> {
     let mut encoder = Encoder::new();
     encoder.envelope(value)?;
@@ -26,6 +30,10 @@ pub fn encode(value: &Value) -> Result<Vec<u8>, EncodeError> {
 
 /// One frame of a watch: a length of four bytes, big endian, and an event of that type (`ADDED`, `ERROR`) with the
 /// object in its envelope.
+///
+/// # Errors
+///
+/// Returns an error if the object cannot be encoded.
 pub fn encode_watch_event(kind: &str, object: &Value) -> Result<Vec<u8>, EncodeError> {
     let mut encoder = Encoder::new();
     encoder.envelope(object)?;

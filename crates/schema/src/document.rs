@@ -61,12 +61,20 @@ impl<'a> Node<'a> {
     }
 
     /// Takes a value apart into a node. Strings are moved, not copied.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value nests too deep.
     pub fn from_value(value: Value) -> Result<Node<'static>, TypeError> {
         from_value(value, 0)
     }
 
     /// The plain value: of repeated keys the last wins, integers that fit 64 bits (signed or not) stay integers, every
     /// other number is a float.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a number does not fit a float.
     pub fn into_value(self) -> Result<Value, TypeError> {
         Ok(match self {
             Node::Null => Value::Null,

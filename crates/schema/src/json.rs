@@ -18,6 +18,21 @@ pub struct SyntaxError {
 }
 
 /// Reads one JSON document. Strings without escapes are borrowed.
+///
+/// # Errors
+///
+/// Returns Go's error if the text is not JSON or nests too deep.
+///
+/// ```
+/// use kubewright_schema::parse_json;
+///
+/// assert_eq!(parse_json(b"{\"a\": 1}")?.get("a").map(|n| n.kind()), Some("number"));
+/// assert_eq!(
+///     parse_json(b"{").unwrap_err().to_string(),
+///     "unexpected end of JSON input"
+/// );
+/// # Ok::<(), kubewright_schema::SyntaxError>(())
+/// ```
 pub fn parse_json(bytes: &[u8]) -> Result<Node<'_>, SyntaxError> {
     let mut parser = Parser {
         bytes,

@@ -8,6 +8,10 @@ pub const TYPE_META_CONTEXT: &str = "couldn't get version/kind; json parse error
 
 /// The `apiVersion` and `kind` a document gives; empty where it gives none. Keys match without regard to case here, as
 /// they do in the real server. The error goes after [`TYPE_META_CONTEXT`].
+///
+/// # Errors
+///
+/// Returns an error if the document is not an object, or a field is not a string.
 pub fn read_type_meta<'n>(node: &'n Node<'_>) -> Result<(&'n str, &'n str), TypeError> {
     let entries = match node {
         Node::Null => return Ok(("", "")),

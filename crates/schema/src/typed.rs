@@ -48,6 +48,10 @@ pub struct TypeError {
 }
 
 /// Decodes a document into a type.
+///
+/// # Errors
+///
+/// Returns an error if a value is of another type than its field.
 pub fn decode_typed(node: Node<'_>, ty: &'static StructType) -> Result<Typed, TypeError> {
     let mut decoder = Decoder::new(ty, true);
     let value = decoder.root(node, ty)?;
@@ -58,6 +62,10 @@ pub fn decode_typed(node: Node<'_>, ty: &'static StructType) -> Result<Typed, Ty
 }
 
 /// Decodes a value that was changed in memory, by a patch say. Equal to printing it and decoding the text.
+///
+/// # Errors
+///
+/// Returns an error if a value is of another type than its field.
 pub fn normalize_typed(value: Value, ty: &'static StructType) -> Result<Value, TypeError> {
     let mut decoder = Decoder::new(ty, false);
     let mut value = value;

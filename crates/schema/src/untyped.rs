@@ -11,6 +11,10 @@ use crate::{
 /// Decodes a document into a plain object. Numbers that are written as integers of 64 bits are integers, others are floats:
 /// `2.0` is one until it is stored ([`normalize_untyped`]). Of repeated keys the last wins, and each is reported as a
 /// duplicate.
+///
+/// # Errors
+///
+/// Returns an error if a number does not fit a float.
 pub fn decode_untyped(node: Node<'_>) -> Result<(Value, Problems), TypeError> {
     let mut decoder = Decoder::default();
     let value = match node {

@@ -136,6 +136,10 @@ impl Checked {
     }
 
     /// Plans the expression for evaluation. Constants that cannot be computed, such as `int("x")`, are an error.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if a constant cannot be computed.
     pub fn program(&self) -> Result<Program, String> {
         plan::plan(self)
     }

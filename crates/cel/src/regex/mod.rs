@@ -10,6 +10,10 @@ mod rewrite;
 pub use regex::Regex;
 
 /// Compiles a pattern, or says in Go's words why it cannot be.
+///
+/// # Errors
+///
+/// Returns Go's message for an invalid pattern.
 pub fn compile(pattern: &str) -> Result<Regex, String> {
     let rewritten = rewrite::rewrite(pattern)
         .map_err(|(what, part)| format!("error parsing regexp: {what}: `{part}`"))?;

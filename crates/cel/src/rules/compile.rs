@@ -38,6 +38,10 @@ pub struct CompiledRule {
 const TYPE_NAME: &str = "selfType";
 
 /// Compiles the rules of a schema node. `decl` is the node's type; without one there can be no rules.
+///
+/// # Errors
+///
+/// Returns a message if there are rules and the node has no type. Rules that do not compile carry their own errors.
 pub fn compile_rules(
     rules: &[Rule],
     schema: &Schema,

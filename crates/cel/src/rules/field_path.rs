@@ -5,6 +5,10 @@ use kubewright_machinery::field::Path;
 use crate::schema::Schema;
 
 /// A field path as errors print it, or why it leads nowhere in the schema.
+///
+/// # Errors
+///
+/// Returns a message if the schema has no field at the path.
 pub fn normalized_field_path(text: &str, schema: &Schema) -> Result<String, String> {
     let mut path = Path::root();
     let mut schema = schema;

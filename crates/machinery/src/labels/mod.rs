@@ -78,11 +78,27 @@ impl LabelSelector {
     }
 
     /// Parses the text form. The empty text matches everything.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is not a label selector.
+    ///
+    /// ```
+    /// use kubewright_machinery::labels::LabelSelector;
+    ///
+    /// let selector = LabelSelector::parse("app=web,!canary")?;
+    /// assert!(selector.matches(|key| (key == "app").then_some("web")));
+    /// # Ok::<(), kubewright_machinery::labels::SelectorError>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         parse::parse(text).map(Self::new)
     }
 
     /// All of these requirements.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key is not a label key, or the number of values does not fit the operator.
     pub fn new(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Self {
@@ -92,6 +108,10 @@ impl LabelSelector {
     }
 
     /// Takes the object form, `{matchLabels, matchExpressions}`. `null` matches nothing, `{}` everything.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for unknown operators and invalid keys or values.
     pub fn from_label_selector(selector: &Value) -> Result<Self, SelectorError> {
         if selector.is_null() {
             return Ok(Self::nothing());

@@ -56,6 +56,18 @@ pub enum QuantityError {
 
 impl Quantity {
     /// Parses a quantity: `0.5`, `100m`, `1.5Gi`, `12e6`. More than nine decimal places are rounded up.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is not a number with an optional suffix.
+    ///
+    /// ```
+    /// use kubewright_machinery::quantity::Quantity;
+    ///
+    /// let cpu = Quantity::parse("1.5")?;
+    /// assert_eq!(cpu.to_string(), "1500m");
+    /// # Ok::<(), kubewright_machinery::quantity::QuantityError>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         parse::parse(text)
     }

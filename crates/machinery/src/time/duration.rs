@@ -11,6 +11,17 @@ pub struct DurationError(String);
 const LIMIT: u64 = 1 << 63;
 
 /// Parses a Go duration, `1h30m` or `-1.5s`, into nanoseconds.
+///
+/// # Errors
+///
+/// Returns Go's error if the text is not a duration or does not fit.
+///
+/// ```
+/// use kubewright_machinery::time::parse_duration;
+///
+/// assert_eq!(parse_duration("1m30s")?, 90_000_000_000);
+/// # Ok::<(), kubewright_machinery::time::duration::DurationError>(())
+/// ```
 pub fn parse_duration(text: &str) -> Result<i64, DurationError> {
     let error = |what: &str| DurationError(format!("time: {what} {}", quote(text.as_bytes())));
     let invalid = || error("invalid duration");

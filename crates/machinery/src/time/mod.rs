@@ -46,11 +46,27 @@ impl Time {
     }
 
     /// Reads a `metav1.Time`: RFC 3339, with or without fractions, in any offset.
+    ///
+    /// # Errors
+    ///
+    /// Returns Go's error if the text is not RFC 3339.
+    ///
+    /// ```
+    /// use kubewright_machinery::time::Time;
+    ///
+    /// let time = Time::parse("2024-05-01T12:00:00+02:00")?;
+    /// assert_eq!(time.to_seconds(), "2024-05-01T10:00:00Z");
+    /// # Ok::<(), kubewright_machinery::time::TimeError>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         Layout::Rfc3339.parse(text).map(|(time, _)| time)
     }
 
     /// Reads a `metav1.MicroTime`: RFC 3339 with exactly six decimal places.
+    ///
+    /// # Errors
+    ///
+    /// Returns Go's error if the text is not RFC 3339 with six decimal places.
     pub fn parse_micro(text: &str) -> Result<Self, TimeError> {
         Layout::Micro.parse(text).map(|(time, _)| time)
     }

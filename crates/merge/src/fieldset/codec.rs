@@ -32,6 +32,18 @@ pub enum DecodeError {
 
 impl FieldSet {
     /// Reads `FieldsV1` text.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is not `FieldsV1`.
+    ///
+    /// ```
+    /// use kubewright_merge::fieldset::FieldSet;
+    ///
+    /// let set = FieldSet::from_json(r#"{"f:spec":{"f:replicas":{}}}"#)?;
+    /// assert_eq!(set.to_json(), r#"{"f:spec":{"f:replicas":{}}}"#);
+    /// # Ok::<(), kubewright_merge::fieldset::DecodeError>(())
+    /// ```
     pub fn from_json(text: &str) -> Result<FieldSet, DecodeError> {
         let value: Value =
             serde_json::from_str(text).map_err(|e| DecodeError::Syntax(e.to_string()))?;
@@ -39,6 +51,10 @@ impl FieldSet {
     }
 
     /// Reads `FieldsV1` that is already parsed.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value is not `FieldsV1`.
     pub fn from_value(value: &Value) -> Result<FieldSet, DecodeError> {
         Ok(read(value, 0)?.0)
     }

@@ -54,6 +54,10 @@ pub enum ApplyError {
 }
 
 /// Applies a configuration.
+///
+/// # Errors
+///
+/// Returns conflicts with other managers, and errors of requests that do not fit the schema.
 pub fn apply<S: Schema>(
     request: &Apply<'_>,
     endpoint: &Endpoint<'_, S>,

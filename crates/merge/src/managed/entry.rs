@@ -121,6 +121,10 @@ fn write_members(
 
 impl ManagedFields {
     /// Reads the value of `metadata.managedFields`. Of two entries with one identity the later one counts.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value is not a list of entries.
     pub fn decode(value: &Value) -> Result<ManagedFields, DecodeError> {
         let items = match value {
             Value::Null => return Ok(ManagedFields::default()),

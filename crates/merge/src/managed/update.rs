@@ -24,6 +24,10 @@ pub struct UpdateError(pub(super) String);
 /// The entries are taken from `new`, so that a client can edit them; from `live` when `new` has none or they cannot be
 /// read, and always when writing through a subresource. An empty list, or a list with one empty entry, resets them:
 /// from then on ownership is not tracked until the next apply.
+///
+/// # Errors
+///
+/// Returns an error if an object does not fit its schema.
 pub fn update<S: Schema>(
     live: &Value,
     new: &mut Value,
@@ -35,6 +39,10 @@ pub fn update<S: Schema>(
 }
 
 /// [`update`] that leaves the fields of the new entries in that form.
+///
+/// # Errors
+///
+/// Returns an error if an object does not fit its schema.
 pub fn update_as<S: Schema>(
     live: &Value,
     new: &mut Value,

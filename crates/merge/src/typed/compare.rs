@@ -21,6 +21,10 @@ pub struct Comparison {
 }
 
 /// Compares two values of one type.
+///
+/// # Errors
+///
+/// Returns the problems of values that do not fit the schema.
 pub fn compare<S: Schema>(schema: S, old: &Value, new: &Value) -> Result<Comparison, Problems> {
     Ok(walk(schema, Some(old), Some(new), 0)?.below)
 }

@@ -10,12 +10,20 @@ use serde_json::{Map, Value};
 /// The leaves of a value, its list items and the entries of its maps: what applying the value claims.
 ///
 /// A list item that occurs twice is a member without anything below it.
+///
+/// # Errors
+///
+/// Returns the problems of a value that does not fit the schema.
 pub fn to_field_set<S: Schema>(schema: S, value: &Value) -> Result<FieldSet, Problems> {
     walk(schema, value, Named::AsSet, 0).map(|(_, below)| below)
 }
 
 /// The same with every struct field that has members below it as a member, too: [`FieldSet::ensure_named_fields`] of
 /// [`to_field_set`] in one go.
+///
+/// # Errors
+///
+/// Returns the problems of a value that does not fit the schema.
 pub fn to_named_field_set<S: Schema>(schema: S, value: &Value) -> Result<FieldSet, Problems> {
     walk(schema, value, Named::Always, 0).map(|(_, below)| below)
 }

@@ -13,6 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// Items of a list that merges keep the order of `base`, except that the items which `over` names come in the order of
 /// `over`. `base` may name an item twice, `over` may not.
+///
+/// # Errors
+///
+/// Returns the problems of values that do not fit the schema.
 pub fn merge<S: Schema>(schema: S, base: &Value, over: &Value) -> Result<Value, Problems> {
     walk(schema, base, over, 0)
 }

@@ -21,6 +21,10 @@ pub enum Duplicates {
 }
 
 /// Checks that `value` has the types that its schema declares, no field besides, and list items with their keys.
+///
+/// # Errors
+///
+/// Returns the problems of a value that does not fit the schema.
 pub fn validate<S: Schema>(
     schema: S,
     value: &Value,

@@ -23,6 +23,10 @@ pub struct ConformOptions {
 
 /// Gives an object the shape of its schema: metadata decoded, unknown fields and useless nulls gone. Defaults are not
 /// filled in. Returns the paths of unknown fields; the error is the message of the rejection.
+///
+/// # Errors
+///
+/// Returns the server's message if metadata does not fit its type.
 pub fn conform(
     object: &mut Value,
     schema: &Structural,
@@ -46,6 +50,10 @@ pub fn conform(
 }
 
 /// Gives the metadata of an object its type, and leaves all else alone: what becomes of objects of another kind.
+///
+/// # Errors
+///
+/// Returns the server's message if metadata does not fit its type.
 pub fn conform_metadata(
     object: &mut Value,
     options: ConformOptions,
@@ -70,6 +78,10 @@ pub fn refresh(object: &mut Value, schema: &Structural) {
 }
 
 /// Checks and decodes the metadata of embedded objects. `is_root`: the value is such an object itself.
+///
+/// # Errors
+///
+/// Returns an error if metadata does not fit its type.
 pub fn coerce_value(
     value: &mut Value,
     schema: &Structural,
@@ -89,6 +101,10 @@ pub fn coerce_value(
 }
 
 /// Decodes metadata into its type.
+///
+/// # Errors
+///
+/// Returns an error if the metadata does not fit its type.
 pub fn decode_object_meta(metadata: Value) -> Result<Value, TypeError> {
     let node = Node::from_value(metadata)?;
     decode_typed(node, &OBJECT_META).map(|typed| typed.value)

@@ -38,6 +38,10 @@ const UNSUPPORTED: [(&str, &str); 7] = [
 
 impl Structural {
     /// Compiles a `JSONSchemaProps` document.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for a schema that is not structural.
     pub fn compile(schema: &Value) -> Result<Structural, CompileError> {
         compile(schema, 0)
     }

@@ -17,6 +17,10 @@ impl fmt::Display for FieldPathError {
 impl std::error::Error for FieldPathError {}
 
 /// Follows a path through a schema: the path as errors name it, and what is there.
+///
+/// # Errors
+///
+/// Returns an error if the schema has no field at the path.
 pub fn find_field<'a>(
     path: &str,
     schema: &'a Structural,

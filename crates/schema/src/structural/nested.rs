@@ -27,6 +27,10 @@ fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String
 }
 
 /// An integer at a dotted path. The error is Go's.
+///
+/// # Errors
+///
+/// Returns Go's message if the value, or one on the way to it, is of another type.
 pub fn nested_i64(object: &Value, path: &str) -> Result<Option<i64>, String> {
     match nested(object, path)? {
         None => Ok(None),
@@ -38,6 +42,10 @@ pub fn nested_i64(object: &Value, path: &str) -> Result<Option<i64>, String> {
 }
 
 /// A text at a dotted path. The error is Go's.
+///
+/// # Errors
+///
+/// Returns Go's message if the value, or one on the way to it, is of another type.
 pub fn nested_str<'a>(object: &'a Value, path: &str) -> Result<Option<&'a str>, String> {
     match nested(object, path)? {
         None => Ok(None),

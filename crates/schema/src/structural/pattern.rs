@@ -24,6 +24,10 @@ impl Pattern {
     }
 
     /// Returns the error of an invalid pattern, worded as in Go.
+    ///
+    /// # Errors
+    ///
+    /// Returns Go's message for an invalid pattern.
     pub fn check(text: &str) -> Result<(), String> {
         shared(text).map(|_| ())
     }

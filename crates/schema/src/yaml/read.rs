@@ -39,6 +39,10 @@ pub struct YamlError {
 }
 
 /// Reads the first document of a YAML text. Empty text is `null`.
+///
+/// # Errors
+///
+/// Returns an error if the text is not YAML, or cannot be expressed as JSON.
 pub fn parse_yaml(bytes: &[u8]) -> Result<Yaml, YamlError> {
     let text = errors::check_text(bytes)?;
     errors::check_escapes(text)?;

@@ -27,6 +27,10 @@ pub fn validate(binding: &Value) -> ErrorList {
 }
 
 /// Assigns the pod to the node of the binding. The error completes the sentence of a 409 about `pods/binding`.
+///
+/// # Errors
+///
+/// Returns a message if the pod is being deleted or bound already.
 pub fn bind(pod: &mut Value, binding: &Value, now: &str) -> Result<(), String> {
     let name = pod["metadata"]["name"].text();
     if pod["metadata"]["deletionTimestamp"].is_set() {

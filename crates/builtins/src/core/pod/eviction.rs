@@ -40,6 +40,10 @@ pub fn too_many_budgets() -> Status {
 }
 
 /// Takes one disruption from a budget, or says why not.
+///
+/// # Errors
+///
+/// Returns a 429 if the budget does not allow a disruption.
 pub fn take_disruption(budget: &mut Value, pod_name: &str, now: &str) -> Result<(), Box<Status>> {
     let name = budget["metadata"]["name"].text().to_owned();
     let status = &budget["status"];
