@@ -3,7 +3,7 @@
 use std::{cell::Cell, fs, path::Path};
 
 use anyhow::{Context, Result, anyhow};
-use kubewright_schema::parse_yaml;
+use kubewright_schema::yaml::parse_yaml;
 use serde::Deserialize;
 use serde_json::Value;
 

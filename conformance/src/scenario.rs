@@ -9,7 +9,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use kubewright_schema::parse_yaml;
+use kubewright_schema::yaml::parse_yaml;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -26,7 +26,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use flate2::read::GzDecoder;
 use futures_util::{StreamExt, stream};
-use kubewright_schema::parse_yaml;
+use kubewright_schema::yaml::parse_yaml;
 use serde_json::Value;
 
 use crate::{

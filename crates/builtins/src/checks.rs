@@ -3,11 +3,7 @@
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
     quantity::Quantity,
-    validation::{
-        label_selector::{LabelSelectorOptions, validate_label_selector},
-        meta::IMMUTABLE,
-        names,
-    },
+    validation::{IMMUTABLE, LabelSelectorOptions, names, validate_label_selector},
 };
 use serde_json::Value;
 

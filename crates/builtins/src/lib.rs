@@ -3,7 +3,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`rules`](mod@rules) | [`KindRules`], and [`rules()`], which finds them by group and kind |
+//! | `rules` | [`KindRules`], and [`rules()`], which finds them by group and kind |
 //! | [`general`] | the defaults of all kinds |
 //! | [`convert`](mod@convert) | conversion of stored objects to another version or group |
 //! | [`scale`] | the scale subresource |
@@ -48,7 +48,7 @@ mod node;
 mod policy;
 mod rbac;
 mod resource;
-pub mod rules;
+mod rules;
 pub mod scale;
 mod scheduling;
 mod storage;

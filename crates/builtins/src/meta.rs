@@ -2,10 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::{
-        meta::{validate_object_meta, validate_object_meta_update},
-        names,
-    },
+    validation::{names, validate_object_meta, validate_object_meta_update},
 };
 use serde_json::Value;
 

@@ -4,11 +4,11 @@
 //! object into the bytes that the Go server would write for it, and such bytes into a JSON value, driven by the
 //! tables of `kubewright-catalog`. There are no generated message structs: a type costs one row per field.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`encode`](mod@encode) | [`encode()`]: an object to bytes; [`encode_watch_event`]: a frame of a watch |
-//! | [`decode`](mod@decode) | [`decode()`]: bytes to an object |
-//! | [`error`] | [`EncodeError`], [`DecodeError`]: what goes wrong, in the words of the Go server |
+//! | `encode` | [`encode()`]: an object to bytes; [`encode_watch_event`]: a frame of a watch |
+//! | `decode` | [`decode()`]: bytes to an object |
+//! | `error` | [`EncodeError`], [`DecodeError`], with the messages of the Go server |
 //! | `layout` | the tables compiled for the wire: fields by number and by name |
 //! | `wire` | varints, tags and lengths: reading forwards, writing backwards |
 //!
@@ -39,9 +39,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod decode;
-pub mod encode;
-pub mod error;
+mod decode;
+mod encode;
+mod error;
 mod layout;
 mod wire;
 

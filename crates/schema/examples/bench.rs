@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use kubewright_schema::{decode_typed, encode, normalize_typed, parse_json, parse_yaml};
+use kubewright_schema::{decode_typed, encode, normalize_typed, parse_json, yaml::parse_yaml};
 use serde_json::{Value, json};
 
 fn main() {

@@ -4,16 +4,17 @@
 //! fields vanish, types are enforced with certain words, zero values are left out or written in full. This crate does
 //! the same to plain JSON values, driven by the tables of `kubewright-catalog`.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`document`] | [`Node`]: a parsed document that keeps order, repeated keys and the text of numbers |
-//! | [`json`], [`yaml`] | the two notations: text to [`Node`] |
-//! | [`typed`] | [`decode_typed`]: a document into a type; [`normalize_typed`]: a value that was changed in memory |
-//! | [`untyped`] | [`decode_untyped`], [`normalize_untyped`]: the same without a type, as custom resources are |
-//! | [`problems`] | problems that a strict decoder rejects: unknown and repeated fields |
+//! | `document` | [`Node`]: a parsed document that keeps order, repeated keys and the text of numbers |
+//! | `json` | [`parse_json`]: JSON text to [`Node`] |
+//! | [`yaml`] | YAML text to [`Node`], and values to YAML text |
+//! | `typed` | [`decode_typed`]: a document into a type; [`normalize_typed`]: a value that was changed in memory |
+//! | `untyped` | [`decode_untyped`], [`normalize_untyped`]: the same without a type, for custom resources |
+//! | `problems` | [`Problem`]: what a strict decoder rejects, unknown and repeated fields |
 //! | [`structural`] | the schemas of custom resources: compiled, pruning, defaults, validation |
-//! | `type_meta` | what a document claims to be |
-//! | [`encode`](mod@encode) | values to bytes as Go prints them, with a place for the resource version |
+//! | `type_meta` | [`read_type_meta`]: the type that a document claims to have |
+//! | `encode` | [`encode`]: values to bytes as Go prints them |
 //!
 //! ```
 //! use kubewright_schema::{decode_typed, parse_json};
@@ -36,22 +37,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod document;
-pub mod encode;
-pub mod json;
-pub mod problems;
+mod document;
+mod encode;
+mod json;
+mod problems;
 mod recode;
 pub mod structural;
 mod type_meta;
-pub mod typed;
-pub mod untyped;
+mod typed;
+mod untyped;
 pub mod yaml;
 
 pub use document::Node;
-pub use encode::encode;
+pub use encode::{encode, write_value};
 pub use json::{SyntaxError, parse_json};
 pub use problems::{Problem, Problems};
 pub use type_meta::{TYPE_META_CONTEXT, read_type_meta};
 pub use typed::{TypeError, Typed, decode_typed, normalize_typed};
 pub use untyped::{decode_untyped, normalize_untyped, retype_numbers};
-pub use yaml::{Yaml, YamlError, parse_yaml};

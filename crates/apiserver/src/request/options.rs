@@ -7,7 +7,7 @@ use kubewright_machinery::{
     go,
     gvk::GroupKind,
     labels::LabelSelector,
-    status,
+    status, validation,
 };
 use serde_json::Value;
 
@@ -280,7 +280,8 @@ impl WriteOptions {
             }
             _ => {}
         }
-        validate_field_manager(manager, &mut errors);
+        let path = Path::new("fieldManager");
+        errors.extend(validation::validate_field_manager(manager, &path));
         validate_dry_run(&dry_run, &mut errors);
         let field_validation = match validation {
             "Ignore" => FieldValidation::Ignore,
@@ -387,18 +388,6 @@ fn parse_int(query: &Query, key: &str) -> Result<Option<i64>, Status> {
                 go::quote(text)
             ))
         }),
-    }
-}
-
-fn validate_field_manager(manager: &str, errors: &mut ErrorList) {
-    const LONGEST: usize = 128;
-    let path = Path::new("fieldManager");
-    if manager.len() > LONGEST {
-        errors.push(field::too_long(&path, LONGEST));
-    }
-    for (i, c) in manager.char_indices().filter(|(_, c)| c.is_control()) {
-        let text = format!("invalid character U+{:04X} (at position {i})", c as u32);
-        errors.push(field::invalid_str(&path, manager, text));
     }
 }
 

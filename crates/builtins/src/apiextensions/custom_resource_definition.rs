@@ -3,7 +3,7 @@
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
     go,
-    validation::meta::{validate_object_meta, validate_object_meta_update},
+    validation::{validate_object_meta, validate_object_meta_update},
 };
 use kubewright_schema::structural::is_recognized_format;
 use serde_json::{Value, json};

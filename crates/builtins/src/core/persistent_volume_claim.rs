@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::{metadata_fields, names},
+    validation::{self, names},
 };
 use serde_json::Value;
 
@@ -194,11 +194,11 @@ fn validate_status_update(new: &Value, old: &Value) -> ErrorList {
 /// Checks a claim template inside a pod: only labels and annotations, and a spec.
 pub(crate) fn validate_template(template: &Value, path: &Path, errors: &mut ErrorList) {
     let (metadata, at) = (&template["metadata"], path.child("metadata"));
-    errors.extend(metadata_fields::validate_annotations(
+    errors.extend(validation::validate_annotations(
         &metadata["annotations"],
         &at.child("annotations"),
     ));
-    errors.extend(metadata_fields::validate_labels(
+    errors.extend(validation::validate_labels(
         &metadata["labels"],
         &at.child("labels"),
     ));

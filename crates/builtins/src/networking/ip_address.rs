@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::{meta::IMMUTABLE, names},
+    validation::{IMMUTABLE, names},
 };
 use serde_json::Value;
 

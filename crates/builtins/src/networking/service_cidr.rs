@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::meta::IMMUTABLE,
+    validation::IMMUTABLE,
 };
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::{metadata_fields, names},
+    validation::{self, names},
 };
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn validate_create(class: &Value) -> ErrorList {
     }
     let (nodes, path) = (&class["scheduling"], Path::new("scheduling"));
     let selector_path = path.child("nodeSelector");
-    errors.extend(metadata_fields::validate_labels(
+    errors.extend(validation::validate_labels(
         &nodes["nodeSelector"],
         &selector_path,
     ));

@@ -20,7 +20,7 @@ const LIMIT: u64 = 1 << 63;
 /// use kubewright_machinery::time::parse_duration;
 ///
 /// assert_eq!(parse_duration("1m30s")?, 90_000_000_000);
-/// # Ok::<(), kubewright_machinery::time::duration::DurationError>(())
+/// # Ok::<(), kubewright_machinery::time::DurationError>(())
 /// ```
 pub fn parse_duration(text: &str) -> Result<i64, DurationError> {
     let error = |what: &str| DurationError(format!("time: {what} {}", quote(text.as_bytes())));

@@ -4,10 +4,10 @@
 //! Go's `time.Parse`) and written in UTC with [`Time::to_seconds`] or [`Time::to_micros`]. Nothing here reads a clock;
 //! a program converts its clock's `SystemTime` into a [`Time`].
 //!
-//! [`duration`] holds Go's durations (`1h0m0s`) and the ages that tables show (`3h20m`).
+//! `duration` holds Go's durations (`1h0m0s`) and the ages that tables show (`3h20m`).
 
 mod date_time;
-pub mod duration;
+mod duration;
 mod parse;
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::calendar::{Date, SECONDS_PER_DAY};
 
 pub use date_time::{is_date, is_date_time};
-pub use duration::{format_duration, human_duration, parse_duration, short_human_duration};
+pub use duration::{
+    DurationError, format_duration, human_duration, parse_duration, short_human_duration,
+};
 pub use parse::Layout;
 
 /// A point in time, to the nanosecond, from year 0 to year 9999 and somewhat beyond.

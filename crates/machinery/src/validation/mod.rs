@@ -3,25 +3,26 @@
 //! | module | what it checks |
 //! |---|---|
 //! | [`names`] | the formats of names, labels and paths |
-//! | [`meta`] | an object's metadata, on create and on update |
-//! | [`metadata_fields`] | single fields of metadata: labels, annotations, owners, finalizers, managed fields |
-//! | [`label_selector`] | label selectors within specs |
+//! | `meta` | an object's metadata, on create and on update |
+//! | `metadata_fields` | single fields of metadata: labels, annotations, owners, finalizers, managed fields |
+//! | `label_selector` | label selectors within specs |
 //!
 //! All of it works on JSON values that have the right types already; a value of a wrong type counts as not set.
 
 mod ip;
-pub mod label_selector;
-pub mod meta;
-pub mod metadata_fields;
+mod label_selector;
+mod meta;
+mod metadata_fields;
 pub mod names;
 mod owner;
 #[cfg(test)]
 mod tests;
 
-pub use label_selector::validate_label_selector;
-pub use meta::{validate_object_meta, validate_object_meta_update};
+pub use label_selector::{LabelSelectorOptions, has_invalid_values, validate_label_selector};
+pub use meta::{IMMUTABLE, validate_object_meta, validate_object_meta_update};
 pub use metadata_fields::{
-    validate_annotations, validate_builtin_finalizers, validate_finalizers, validate_labels,
-    validate_managed_fields, validate_no_new_finalizers, validate_owner_references,
+    MAX_ANNOTATIONS, validate_annotations, validate_builtin_finalizers, validate_field_manager,
+    validate_finalizers, validate_labels, validate_managed_fields, validate_no_new_finalizers,
+    validate_owner_references,
 };
 pub use names::NameCheck;

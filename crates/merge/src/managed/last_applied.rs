@@ -11,13 +11,12 @@ use crate::typed::{self, Duplicates};
 use kubewright_machinery::{
     go::JsonStyle,
     limits::{VALUE_DEPTH, depth_of},
+    validation::MAX_ANNOTATIONS,
 };
 use serde_json::{Map, Value};
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 const MANAGER: &str = "kubectl";
-/// The most bytes that all annotations of an object may have, keys and values together.
-const MAX_ANNOTATIONS: usize = 256 * 1024;
 
 /// The fields in which the live object still is what client-side apply made of it; none if it was not applied so.
 pub(super) fn tolerated<S: Schema>(

@@ -3,7 +3,7 @@
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
     gvk::GroupVersion,
-    validation::{meta::validate_object_meta, names},
+    validation::{names, validate_object_meta},
 };
 use serde_json::Value;
 

@@ -7,10 +7,7 @@ use kubewright_cel::{Validator, limits::RUNTIME_COST_BUDGET};
 use kubewright_machinery::{
     field::{self, ErrorKind, ErrorList, FieldError, Path},
     gvk::GroupVersionKind,
-    validation::{
-        meta::{validate_object_meta, validate_object_meta_update},
-        names,
-    },
+    validation::{names, validate_object_meta, validate_object_meta_update},
 };
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use kubewright_catalog::types::StructType;
-use kubewright_schema::{decode_typed, decode_untyped, encode, parse_json, parse_yaml};
+use kubewright_schema::{decode_typed, decode_untyped, encode, parse_json, yaml::parse_yaml};
 
 fn ty(group: &str, resource: &str) -> &'static StructType {
     kubewright_catalog::resource(group, "v1", resource)

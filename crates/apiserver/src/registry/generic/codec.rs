@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use kubewright_machinery::{Status, status};
 use kubewright_merge::managed;
-use kubewright_schema::{encode::write_value, normalize_typed, normalize_untyped};
+use kubewright_schema::{normalize_typed, normalize_untyped, write_value};
 use kubewright_store::{Entry, Payload};
 use serde_json::{Map, Value};
 

@@ -7,7 +7,7 @@ use kubewright_machinery::{
     field::{ErrorList, Path},
     gvk::GroupKind,
     status,
-    validation::{meta, names},
+    validation::{self, names},
 };
 use serde_json::{Map, Value, json};
 
@@ -119,7 +119,7 @@ impl Generic {
         if !self.strategy.checks_metadata_updates() {
             errors = self.validate_metadata(object);
             let (new, old, path) = (&object["metadata"], &old["metadata"], Path::new("metadata"));
-            errors.extend(meta::validate_object_meta_update(new, old, &path));
+            errors.extend(validation::validate_object_meta_update(new, old, &path));
         }
         errors.extend(self.strategy.judge_update(cx, object, old));
         self.refuse(object, &errors)?;
@@ -132,7 +132,7 @@ impl Generic {
 
     fn validate_metadata(&self, object: &Value) -> ErrorList {
         let path = Path::new("metadata");
-        meta::validate_object_meta(
+        validation::validate_object_meta(
             &object["metadata"],
             self.namespaced,
             names::name_is_path_segment,

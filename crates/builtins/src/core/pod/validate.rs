@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::{metadata_fields, names},
+    validation::{self, names},
 };
 use serde_json::Value;
 
@@ -204,12 +204,12 @@ pub(crate) fn template(template: &Value, path: &Path, errors: &mut ErrorList) {
 pub(crate) fn template_metadata(template: &Value, path: &Path, errors: &mut ErrorList) {
     let metadata = &template["metadata"];
     let labels_path = path.child("labels");
-    errors.extend(metadata_fields::validate_labels(
+    errors.extend(validation::validate_labels(
         &metadata["labels"],
         &labels_path,
     ));
     let annotations_path = path.child("annotations");
-    errors.extend(metadata_fields::validate_annotations(
+    errors.extend(validation::validate_annotations(
         &metadata["annotations"],
         &annotations_path,
     ));
@@ -255,7 +255,7 @@ fn validate_spec(spec: &Value, pod_name: &str, is_pod: bool, path: &Path, errors
     let known = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
     checks::one_of(&spec["dnsPolicy"], &known, &path.child("dnsPolicy"), errors);
     let selector_path = path.child("nodeSelector");
-    errors.extend(metadata_fields::validate_labels(
+    errors.extend(validation::validate_labels(
         &spec["nodeSelector"],
         &selector_path,
     ));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::{metadata_fields, names},
+    validation::{self, names},
 };
 use serde_json::{Value, json};
 
@@ -140,7 +140,7 @@ fn validate(service: &Value, old: &Value, errors: &mut ErrorList) {
     }
     if spec["selector"].is_set() {
         let path = path.child("selector");
-        errors.extend(metadata_fields::validate_labels(&spec["selector"], &path));
+        errors.extend(validation::validate_labels(&spec["selector"], &path));
     }
     validate_affinity(spec, &path, errors);
     cluster_ips::validate(service, old, errors);

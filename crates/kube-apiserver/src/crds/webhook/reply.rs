@@ -3,7 +3,7 @@
 use kubewright_machinery::{
     field::{self, Path},
     go,
-    validation::metadata_fields::{validate_annotations, validate_labels},
+    validation::{validate_annotations, validate_labels},
 };
 use serde_json::{Map, Value};
 
