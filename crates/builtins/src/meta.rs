@@ -2,40 +2,37 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::{names, validate_object_meta, validate_object_meta_update},
+    validation::{NameCheck, NameForm, names, validate_object_meta, validate_object_meta_update},
 };
 use serde_json::Value;
 
 use crate::json::Read;
 
-/// The signature of a rule for names: the name, and whether it is a prefix that will be completed.
-pub(crate) type NameRule = fn(&str, bool) -> Vec<String>;
-
 /// The finalizers that need no domain.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
 /// Validates a name that only has to fit into a URL path.
-pub(crate) fn path_segment(name: &str, prefix: bool) -> Vec<String> {
-    names::name_is_path_segment(name, prefix)
+pub(crate) fn path_segment(name: &str, form: NameForm) -> Vec<String> {
+    names::name_is_path_segment(name, form)
 }
 
 /// Validates a whole name that has to fit into a URL path, even if it is a prefix.
-pub(crate) fn path_name(name: &str, _: bool) -> Vec<String> {
+pub(crate) fn path_name(name: &str, _: NameForm) -> Vec<String> {
     names::is_path_segment_name(name)
 }
 
 /// Validates a DNS subdomain.
-pub(crate) fn subdomain(name: &str, prefix: bool) -> Vec<String> {
-    names::name_is_dns_subdomain(name, prefix)
+pub(crate) fn subdomain(name: &str, form: NameForm) -> Vec<String> {
+    names::name_is_dns_subdomain(name, form)
 }
 
 /// Validates a DNS label.
-pub(crate) fn label(name: &str, prefix: bool) -> Vec<String> {
-    names::name_is_dns_label(name, prefix)
+pub(crate) fn label(name: &str, form: NameForm) -> Vec<String> {
+    names::name_is_dns_label(name, form)
 }
 
 /// Validates the metadata of an object.
-pub(crate) fn validate(obj: &Value, namespaced: bool, name: NameRule) -> ErrorList {
+pub(crate) fn validate(obj: &Value, namespaced: bool, name: NameCheck) -> ErrorList {
     validate_at(&obj["metadata"], namespaced, name, &Path::new("metadata"))
 }
 
@@ -43,7 +40,7 @@ pub(crate) fn validate(obj: &Value, namespaced: bool, name: NameRule) -> ErrorLi
 pub(crate) fn validate_at(
     meta: &Value,
     namespaced: bool,
-    name: NameRule,
+    name: NameCheck,
     path: &Path,
 ) -> ErrorList {
     let mut errors = validate_object_meta(meta, namespaced, name, path);
@@ -60,7 +57,7 @@ pub(crate) fn validate_update(new: &Value, old: &Value) -> ErrorList {
 }
 
 /// Validates the metadata of an object whose finalizers may have any name.
-pub(crate) fn validate_general(obj: &Value, namespaced: bool, name: NameRule) -> ErrorList {
+pub(crate) fn validate_general(obj: &Value, namespaced: bool, name: NameCheck) -> ErrorList {
     validate_object_meta(&obj["metadata"], namespaced, name, &Path::new("metadata"))
 }
 

@@ -84,7 +84,8 @@ pub use functions::semver::Semver;
 pub use functions::url::Url;
 pub use program::{Activation, Evaluation, Program};
 pub use rules::{
-    CompiledRule, Outcome, Reason, Rule, Validator, compile_rules, normalized_field_path,
+    CompiledRule, Outcome, Ratcheting, Reason, Rule, Validator, compile_rules,
+    normalized_field_path,
 };
 pub use schema::{ListType, Schema, SchemaKind};
 pub use source::{Issue, Issues, Location};

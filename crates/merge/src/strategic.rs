@@ -114,10 +114,19 @@ pub fn diff<S: PatchSchema>(schema: S, original: &Value, modified: &Value) -> Re
     diffing::diff_maps(original, modified, Some(schema), diffing::Options::ALL).map(Value::Object)
 }
 
-/// The patch that carries the user's intent to the live object.
+/// The handling of changes that conflict with those of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnConflict {
+    /// Returns an error.
+    Fail,
+    /// Overwrites the changes of others.
+    Overwrite,
+}
+
+/// Computes the patch that applies the user's changes to the live object.
 ///
 /// `original` is the configuration that the user applied last, `modified` the new one, `current` the live object.
-/// Without `overwrite`, changing a field that others changed since `original` is a conflict.
+/// Changing a field that others changed since `original` is a conflict.
 ///
 /// # Errors
 ///
@@ -127,14 +136,14 @@ pub fn diff3<S: PatchSchema>(
     original: &Value,
     modified: &Value,
     current: &Value,
-    overwrite: bool,
+    on_conflict: OnConflict,
 ) -> Result<Value, Error> {
     let (original, modified, current) = (fields(original)?, fields(modified)?, fields(current)?);
     let schema = Some(schema);
     let delta = diffing::diff_maps(current, modified, schema, diffing::Options::CHANGES)?;
     let deletions = diffing::diff_maps(original, modified, schema, diffing::Options::DELETIONS)?;
     let patch = merging::merge_map(deletions, delta, schema, Options::COMBINE)?;
-    if !overwrite {
+    if on_conflict == OnConflict::Fail {
         let changed = diffing::diff_maps(original, current, schema, diffing::Options::UNORDERED)?;
         if conflicts::in_maps(&patch, &changed, schema)? {
             return Err(Error::Conflict {

@@ -1,6 +1,6 @@
 //! Validates defaults against the schema that they are part of.
 
-use kubewright_cel::limits::RUNTIME_COST_BUDGET;
+use kubewright_cel::{Ratcheting, limits::RUNTIME_COST_BUDGET};
 use kubewright_machinery::field::{self, ErrorList, FieldError, Path};
 use kubewright_schema::structural::{
     Structural, coerce::coerce_value, embedded::validate_embedded, prune::prune_value,
@@ -143,11 +143,11 @@ impl Walk {
         let Some(rules) = compile_rules(schema, is_root || schema.embedded) else {
             return;
         };
-        let kept = rules.validate(default, Some(default), self.budget, false);
+        let kept = rules.validate(default, Some(default), self.budget, Ratcheting::Disabled);
         let mut left = kept.remaining_budget;
         let mut found = kept.errors;
         if found.is_empty() {
-            let fresh = rules.validate(default, None, self.budget, false);
+            let fresh = rules.validate(default, None, self.budget, Ratcheting::Disabled);
             left = left.min(fresh.remaining_budget);
             found = fresh.errors;
         }

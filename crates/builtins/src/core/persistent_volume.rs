@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::names,
+    validation::{NameForm, names},
 };
 use serde_json::{Value, json};
 
@@ -186,7 +186,7 @@ fn validate_spec(spec: &Value, path: &Path, errors: &mut ErrorList) {
     }
     let class = spec["storageClassName"].text();
     if !class.is_empty() {
-        let found = names::name_is_dns_subdomain(class, false);
+        let found = names::name_is_dns_subdomain(class, NameForm::Whole);
         checks::messages(class, found, &path.child("storageClassName"), errors);
     }
     checks::one_of_if_set(

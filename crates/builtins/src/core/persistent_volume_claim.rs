@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::{self, names},
+    validation::{self, NameForm, names},
 };
 use serde_json::Value;
 
@@ -260,7 +260,7 @@ fn validate_class(spec: &Value, field_name: &str, path: &Path, errors: &mut Erro
     if !name.is_empty() {
         checks::messages(
             name,
-            names::name_is_dns_subdomain(name, false),
+            names::name_is_dns_subdomain(name, NameForm::Whole),
             &path.child(field_name),
             errors,
         );

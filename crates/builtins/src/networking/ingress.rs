@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::names,
+    validation::{NameForm, names},
 };
 use serde_json::Value;
 
@@ -103,13 +103,13 @@ fn validate(ingress: &Value) -> ErrorList {
         }
         let secret = tls["secretName"].text();
         if !secret.is_empty() {
-            let found = names::name_is_dns_subdomain(secret, false);
+            let found = names::name_is_dns_subdomain(secret, NameForm::Whole);
             checks::messages(secret, found, &path.child("secretName"), &mut errors);
         }
     }
     let class = &spec["ingressClassName"];
     if class.is_set() {
-        let found = names::name_is_dns_subdomain(class.text(), false);
+        let found = names::name_is_dns_subdomain(class.text(), NameForm::Whole);
         checks::messages(
             class.text(),
             found,
@@ -206,7 +206,7 @@ fn validate_service(service: &Value, path: &Path, errors: &mut ErrorList) {
     match service["name"].text() {
         "" => errors.push(field::required(&service_path.child("name"), "")),
         name => {
-            let found = names::name_is_dns_label(name, false);
+            let found = names::name_is_dns_label(name, NameForm::Whole);
             checks::messages(name, found, &service_path.child("name"), errors);
         }
     }

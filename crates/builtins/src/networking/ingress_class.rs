@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::names,
+    validation::{NameForm, names},
 };
 use serde_json::Value;
 
@@ -96,7 +96,7 @@ fn validate_parameters(parameters: &Value, path: &Path, errors: &mut ErrorList) 
             ));
         }
         "Namespace" => {
-            let found = names::name_is_dns_label(namespace.text(), false);
+            let found = names::name_is_dns_label(namespace.text(), NameForm::Whole);
             checks::messages(namespace.text(), found, &namespace_path, errors);
         }
         "Cluster" if namespace.is_set() => {

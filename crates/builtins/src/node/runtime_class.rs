@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::{self, names},
+    validation::{self, NameForm, names},
 };
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ fn validate_create(class: &Value) -> ErrorList {
         "" => errors.push(field::required(&path, "")),
         name => checks::messages(
             name,
-            names::name_is_dns_label(name, false),
+            names::name_is_dns_label(name, NameForm::Whole),
             &path,
             &mut errors,
         ),

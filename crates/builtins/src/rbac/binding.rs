@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::names,
+    validation::{NameForm, names},
 };
 use serde_json::Value;
 
@@ -106,7 +106,7 @@ fn validate_subject(subject: &Value, namespaced: bool, path: &Path, errors: &mut
     match kind {
         "ServiceAccount" => {
             if !name.is_empty() {
-                let found = names::name_is_dns_subdomain(name, false);
+                let found = names::name_is_dns_subdomain(name, NameForm::Whole);
                 checks::messages(name, found, &path.child("name"), errors);
             }
             if !group.is_empty() {

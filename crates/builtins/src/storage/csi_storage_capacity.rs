@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::names,
+    validation::{NameForm, names},
 };
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn validate_create(capacity: &Value) -> ErrorList {
         &mut errors,
     );
     let class = capacity["storageClassName"].text();
-    let found = names::name_is_dns_subdomain(class, false);
+    let found = names::name_is_dns_subdomain(class, NameForm::Whole);
     checks::messages(class, found, &Path::new("storageClassName"), &mut errors);
     if let Some(q) = resources::quantity(&capacity["capacity"]) {
         checks::non_negative_quantity(&q, &Path::new("capacity"), &mut errors);

@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::names,
+    validation::{NameForm, names},
 };
 use serde_json::Value;
 
@@ -54,10 +54,10 @@ fn validate_create(attachment: &Value) -> ErrorList {
         _ => {}
     }
     let node = spec["nodeName"].text();
-    let found = names::name_is_dns_subdomain(node, false);
+    let found = names::name_is_dns_subdomain(node, NameForm::Whole);
     checks::messages(node, found, &path.child("nodeName"), &mut errors);
     if name.is_set() {
-        let found = names::name_is_dns_subdomain(name.text(), false);
+        let found = names::name_is_dns_subdomain(name.text(), NameForm::Whole);
         let path = Path::new("spec.source.persistentVolumeName");
         checks::messages(name.text(), found, &path, &mut errors);
     }

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose;
 use kubewright_machinery::{
     time::{is_date, is_date_time},
-    validation::names,
+    validation::{NameForm, names},
 };
 
 use crate::value::{EvalResult, Value};
@@ -27,7 +27,7 @@ static FORMATS: [(&str, NamedFormat); 13] = [
         "dns1123Label",
         NamedFormat {
             name: "DNS1123Label",
-            validate: |s| names::name_is_dns_label(s, false),
+            validate: |s| names::name_is_dns_label(s, NameForm::Whole),
             regex_size: 30,
         },
     ),
@@ -35,7 +35,7 @@ static FORMATS: [(&str, NamedFormat); 13] = [
         "dns1123Subdomain",
         NamedFormat {
             name: "DNS1123Subdomain",
-            validate: |s| names::name_is_dns_subdomain(s, false),
+            validate: |s| names::name_is_dns_subdomain(s, NameForm::Whole),
             regex_size: 60,
         },
     ),
@@ -43,7 +43,7 @@ static FORMATS: [(&str, NamedFormat); 13] = [
         "dns1035Label",
         NamedFormat {
             name: "DNS1035Label",
-            validate: |s| names::name_is_dns1035_label(s, false),
+            validate: |s| names::name_is_dns1035_label(s, NameForm::Whole),
             regex_size: 30,
         },
     ),
@@ -59,7 +59,7 @@ static FORMATS: [(&str, NamedFormat); 13] = [
         "dns1123LabelPrefix",
         NamedFormat {
             name: "DNS1123LabelPrefix",
-            validate: |s| names::name_is_dns_label(s, true),
+            validate: |s| names::name_is_dns_label(s, NameForm::Prefix),
             regex_size: 30,
         },
     ),
@@ -67,7 +67,7 @@ static FORMATS: [(&str, NamedFormat); 13] = [
         "dns1123SubdomainPrefix",
         NamedFormat {
             name: "DNS1123SubdomainPrefix",
-            validate: |s| names::name_is_dns_subdomain(s, true),
+            validate: |s| names::name_is_dns_subdomain(s, NameForm::Prefix),
             regex_size: 60,
         },
     ),
@@ -75,7 +75,7 @@ static FORMATS: [(&str, NamedFormat); 13] = [
         "dns1035LabelPrefix",
         NamedFormat {
             name: "DNS1035LabelPrefix",
-            validate: |s| names::name_is_dns1035_label(s, true),
+            validate: |s| names::name_is_dns1035_label(s, NameForm::Prefix),
             regex_size: 30,
         },
     ),

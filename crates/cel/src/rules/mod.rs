@@ -19,7 +19,7 @@ mod validator;
 
 pub use compile::{CompiledRule, compile_rules};
 pub use field_path::normalized_field_path;
-pub use validator::{Outcome, Validator};
+pub use validator::{Outcome, Ratcheting, Validator};
 
 use serde_json::Value as Json;
 

@@ -19,7 +19,7 @@ use super::{CompiledRule, Rule};
 ///
 /// ```
 /// use kubewright_cel::limits::RUNTIME_COST_BUDGET;
-/// use kubewright_cel::{Schema, Validator};
+/// use kubewright_cel::{Ratcheting, Schema, Validator};
 /// use serde_json::json;
 ///
 /// let schema = Schema::from_json(&json!({
@@ -35,13 +35,22 @@ use super::{CompiledRule, Rule};
 /// let validator = Validator::new(&schema, true).expect("there are rules");
 /// let old = json!({"spec": {"size": 3}});
 /// let new = json!({"spec": {"size": 2}});
-/// let outcome = validator.validate(&new, Some(&old), RUNTIME_COST_BUDGET, false);
+/// let outcome = validator.validate(&new, Some(&old), RUNTIME_COST_BUDGET, Ratcheting::Disabled);
 /// assert_eq!(outcome.errors[0].to_string(), "spec.size: Invalid value: may not shrink");
 /// ```
 #[derive(Debug)]
 pub struct Validator {
     schema: Schema,
     root: Node,
+}
+
+/// The treatment of rules that fail on parts of an object that an update does not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ratcheting {
+    /// They only cause warnings.
+    Enabled,
+    /// They cause errors.
+    Disabled,
 }
 
 /// The result of a validation.
@@ -97,17 +106,16 @@ impl Validator {
         Some(Self { schema, root })
     }
 
-    /// Runs the rules on an object, in place of `old` if it is an update. With `ratcheting`, rules that fail where
-    /// nothing has changed only warn.
+    /// Evaluates the rules on an object, which replaces `old` if it is an update.
     pub fn validate(
         &self,
         new: &Json,
         old: Option<&Json>,
         budget: i64,
-        ratcheting: bool,
+        ratcheting: Ratcheting,
     ) -> Outcome {
         let ratchet = match old {
-            Some(old) if ratcheting => Ratchet::new(new, old, &self.schema),
+            Some(old) if ratcheting == Ratcheting::Enabled => Ratchet::new(new, old, &self.schema),
             _ => Ratchet::default(),
         };
         let mut run = Run {

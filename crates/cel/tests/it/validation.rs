@@ -1,12 +1,12 @@
 //! Schemas with rules and objects, with recordings of Kubernetes 1.36.3's CRD validator.
 
 use kubewright_cel::limits::RUNTIME_COST_BUDGET;
-use kubewright_cel::{Schema, Validator};
+use kubewright_cel::{Ratcheting, Schema, Validator};
 
 use crate::golden::recorded;
 
 #[test]
-fn every_verdict_is_that_of_the_real_server() {
+fn every_result_is_that_of_the_real_server() {
     let recorded = recorded("validation.json");
     let cases = recorded["cases"].as_array().expect("there are cases");
     assert!(cases.len() > 40);
@@ -21,9 +21,12 @@ fn every_verdict_is_that_of_the_real_server() {
             match Validator::new(&schema, case["root"] == true) {
                 None => (Vec::new(), Vec::new(), budget),
                 Some(validator) => {
-                    let ratchet = case["ratchet"] == true;
+                    let ratcheting = match case["ratchet"] == true {
+                        true => Ratcheting::Enabled,
+                        false => Ratcheting::Disabled,
+                    };
                     let outcome =
-                        validator.validate(&case["new"], case.get("old"), budget, ratchet);
+                        validator.validate(&case["new"], case.get("old"), budget, ratcheting);
                     let errors = outcome.errors.iter().map(ToString::to_string).collect();
                     (errors, outcome.warnings, outcome.remaining_budget)
                 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{
+    NameCheck, NameForm,
     metadata_fields::{
         validate_annotations, validate_finalizers, validate_labels, validate_managed_fields,
         validate_no_new_finalizers, validate_owner_references,
@@ -22,13 +23,13 @@ pub const IMMUTABLE: &str = "field is immutable";
 pub fn validate_object_meta(
     meta: &Value,
     namespaced: bool,
-    name_check: fn(&str, bool) -> Vec<String>,
+    name_check: NameCheck,
     path: &Path,
 ) -> ErrorList {
     let mut errors = ErrorList::new();
     let base = text(meta, "generateName");
     if !base.is_empty() {
-        for reason in name_check(base, true) {
+        for reason in name_check(base, NameForm::Prefix) {
             errors.push(field::invalid_str(
                 &path.child("generateName"),
                 base,
@@ -44,7 +45,7 @@ pub fn validate_object_meta(
             "name or generateName is required",
         ));
     } else {
-        for reason in name_check(name, false) {
+        for reason in name_check(name, NameForm::Whole) {
             errors.push(field::invalid_str(&name_path, name, reason));
         }
     }
@@ -158,7 +159,7 @@ fn validate_namespace(namespace: &str, namespaced: bool, path: &Path) -> ErrorLi
     let path = path.child("namespace");
     match (namespaced, namespace.is_empty()) {
         (true, true) => vec![field::required(&path, "")],
-        (true, false) => names::name_is_dns_label(namespace, false)
+        (true, false) => names::name_is_dns_label(namespace, NameForm::Whole)
             .into_iter()
             .map(|reason| field::invalid_str(&path, namespace, reason))
             .collect(),

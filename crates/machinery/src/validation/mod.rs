@@ -25,4 +25,15 @@ pub use metadata_fields::{
     validate_finalizers, validate_labels, validate_managed_fields, validate_no_new_finalizers,
     validate_owner_references,
 };
-pub use names::NameCheck;
+
+/// The part of a name that is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameForm {
+    /// A whole name.
+    Whole,
+    /// A `generateName`, to which more is appended.
+    Prefix,
+}
+
+/// A check of an object's name.
+pub type NameCheck = fn(&str, NameForm) -> Vec<String>;

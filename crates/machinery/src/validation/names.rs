@@ -8,15 +8,14 @@
 
 pub use super::ip::{is_ip, is_ip_legacy};
 
+use super::NameForm;
+
 /// The longest DNS label.
 pub const DNS_LABEL_MAX: usize = 63;
 /// The longest DNS subdomain, and with it the longest name of most objects.
 pub const DNS_SUBDOMAIN_MAX: usize = 253;
 /// The longest value of a label.
 pub const LABEL_VALUE_MAX: usize = 63;
-
-/// A check of an object's name. The flag says that the string is a `generateName`, to which more will be appended.
-pub type NameCheck = fn(&str, bool) -> Vec<String>;
 
 const LABEL_FMT: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const LABEL_RULE: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
@@ -317,23 +316,23 @@ pub fn is_in_range(value: i64, low: i64, high: i64) -> Vec<String> {
 }
 
 /// The name of an object that must be a DNS subdomain.
-pub fn name_is_dns_subdomain(name: &str, prefix: bool) -> Vec<String> {
-    is_dns1123_subdomain(&masked(name, prefix))
+pub fn name_is_dns_subdomain(name: &str, form: NameForm) -> Vec<String> {
+    is_dns1123_subdomain(&masked(name, form))
 }
 
 /// The name of an object that must be a DNS label.
-pub fn name_is_dns_label(name: &str, prefix: bool) -> Vec<String> {
-    is_dns1123_label(&masked(name, prefix))
+pub fn name_is_dns_label(name: &str, form: NameForm) -> Vec<String> {
+    is_dns1123_label(&masked(name, form))
 }
 
 /// The name of an object that must be a DNS label starting with a letter.
-pub fn name_is_dns1035_label(name: &str, prefix: bool) -> Vec<String> {
-    is_dns1035_label(&masked(name, prefix))
+pub fn name_is_dns1035_label(name: &str, form: NameForm) -> Vec<String> {
+    is_dns1035_label(&masked(name, form))
 }
 
 /// The name of an object that only has to fit into a URL path.
-pub fn name_is_path_segment(name: &str, prefix: bool) -> Vec<String> {
-    if prefix {
+pub fn name_is_path_segment(name: &str, form: NameForm) -> Vec<String> {
+    if form == NameForm::Prefix {
         is_path_segment_prefix(name)
     } else {
         is_path_segment_name(name)
@@ -426,8 +425,8 @@ fn parent_directory(value: &str) -> Option<String> {
 
 /// A generated name goes on behind its base, so a dash at the end of the base is fine. As in Kubernetes, the last two
 /// bytes make room for one that surely fits.
-fn masked(name: &str, prefix: bool) -> std::borrow::Cow<'_, str> {
-    if prefix && name.len() > 1 && name.ends_with('-') {
+fn masked(name: &str, form: NameForm) -> std::borrow::Cow<'_, str> {
+    if form == NameForm::Prefix && name.len() > 1 && name.ends_with('-') {
         let kept = &name.as_bytes()[..name.len() - 2];
         format!("{}a", String::from_utf8_lossy(kept)).into()
     } else {

@@ -122,13 +122,22 @@ fn names_that_do_not_fit_say_why() {
 
 #[test]
 fn a_generated_names_base_may_end_in_a_dash() {
-    assert!(name_is_dns_label("web-", true).is_empty());
-    assert_eq!(name_is_dns_label("web-", false), [LABEL_RULE]);
-    assert_eq!(name_is_dns_subdomain("-", true), [SUBDOMAIN_RULE]);
-    assert_eq!(name_is_dns_subdomain("é-", true), [SUBDOMAIN_RULE]);
-    assert!(name_is_dns1035_label("a--", true).is_empty());
-    assert!(name_is_path_segment("..", true).is_empty());
-    assert_eq!(name_is_path_segment("..", false), ["may not be '..'"]);
+    assert!(name_is_dns_label("web-", NameForm::Prefix).is_empty());
+    assert_eq!(name_is_dns_label("web-", NameForm::Whole), [LABEL_RULE]);
+    assert_eq!(
+        name_is_dns_subdomain("-", NameForm::Prefix),
+        [SUBDOMAIN_RULE]
+    );
+    assert_eq!(
+        name_is_dns_subdomain("é-", NameForm::Prefix),
+        [SUBDOMAIN_RULE]
+    );
+    assert!(name_is_dns1035_label("a--", NameForm::Prefix).is_empty());
+    assert!(name_is_path_segment("..", NameForm::Prefix).is_empty());
+    assert_eq!(
+        name_is_path_segment("..", NameForm::Whole),
+        ["may not be '..'"]
+    );
 }
 
 #[test]

@@ -300,7 +300,14 @@ fn a_three_way_diff_keeps_what_others_added() {
     let original = json!({"containers": [{"name": "a"}, {"name": "b"}], "x": 1});
     let modified = json!({"containers": [{"name": "a", "image": "2"}], "x": 1});
     let current = json!({"containers": [{"name": "a", "image": "1"}, {"name": "b"}, {"name": "sidecar"}], "x": 2});
-    let patch = diff3(T::Pod, &original, &modified, &current, true).expect("ok");
+    let patch = diff3(
+        T::Pod,
+        &original,
+        &modified,
+        &current,
+        OnConflict::Overwrite,
+    )
+    .expect("ok");
     assert_eq!(
         patch,
         json!({
@@ -315,7 +322,7 @@ fn a_three_way_diff_keeps_what_others_added() {
         json!({"containers": [{"name": "a", "image": "2"}, {"name": "sidecar"}], "x": 1})
     );
     assert!(matches!(
-        diff3(T::Pod, &original, &modified, &current, false),
+        diff3(T::Pod, &original, &modified, &current, OnConflict::Fail),
         Err(Error::Conflict { .. })
     ));
 }

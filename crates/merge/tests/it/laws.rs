@@ -198,7 +198,7 @@ proptest! {
         let patch = json!({"spec": {"template": {"spec": {"containers": c, "$setElementOrder/containers": b}}}});
         _ = strategic::apply(Type(&DEPLOYMENT), live.clone(), patch.clone());
         _ = strategic::diff(Type(&DEPLOYMENT), &live, &patch);
-        _ = strategic::diff3(Type(&DEPLOYMENT), &live, &patch, &live, false);
+        _ = strategic::diff3(Type(&DEPLOYMENT), &live, &patch, &live, strategic::OnConflict::Fail);
     }
 
     #[test]
@@ -280,7 +280,7 @@ proptest! {
         let patch = strategic::diff(Type(&DEPLOYMENT), &old, &new).expect("diff");
         let patched = strategic::apply(Type(&DEPLOYMENT), old.clone(), patch).expect("applied");
         prop_assert_eq!(&patched, &new);
-        let patch = strategic::diff3(Type(&DEPLOYMENT), &old, &new, &old, false).expect("diff");
+        let patch = strategic::diff3(Type(&DEPLOYMENT), &old, &new, &old, strategic::OnConflict::Fail).expect("diff");
         let patched = strategic::apply(Type(&DEPLOYMENT), old, patch).expect("applied");
         prop_assert_eq!(patched, new);
     }

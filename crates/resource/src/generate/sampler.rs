@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_cel::{Validator, limits::RUNTIME_COST_BUDGET};
+use kubewright_cel::{Ratcheting, Validator, limits::RUNTIME_COST_BUDGET};
 use kubewright_machinery::field::Path;
 use kubewright_schema::structural::{
     Structural, list_types::validate_list_types, rules::compile_rules, validate::validate,
@@ -288,7 +288,8 @@ impl Trial {
         validate(value, &self.schema, &root).is_empty()
             && validate_list_types(value, &self.schema, &root).is_empty()
             && rules.is_none_or(|rules| {
-                let outcome = rules.validate(value, None, RUNTIME_COST_BUDGET, false);
+                let outcome =
+                    rules.validate(value, None, RUNTIME_COST_BUDGET, Ratcheting::Disabled);
                 outcome.errors.is_empty()
             })
     }

@@ -3,7 +3,7 @@
 //! Every validation by a structural schema goes through here, in the server and without one, so that the
 //! verdicts are the same.
 
-use kubewright_cel::{Validator, limits::RUNTIME_COST_BUDGET};
+use kubewright_cel::{Ratcheting, Validator, limits::RUNTIME_COST_BUDGET};
 use kubewright_machinery::{
     field::{self, ErrorKind, ErrorList, FieldError, Path},
     gvk::GroupVersionKind,
@@ -213,7 +213,7 @@ impl ObjectRules<'_> {
             errors.push(field::invalid(&root, &Value::Null, message));
             return Vec::new();
         }
-        let outcome = rules.validate(object, old, RUNTIME_COST_BUDGET, true);
+        let outcome = rules.validate(object, old, RUNTIME_COST_BUDGET, Ratcheting::Enabled);
         errors.extend(outcome.errors);
         outcome.warnings
     }

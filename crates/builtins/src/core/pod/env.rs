@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::names,
+    validation::{NameForm, names},
 };
 use serde_json::Value;
 
@@ -82,7 +82,7 @@ pub(super) fn validate_env_from(sources: &Value, path: &Path, errors: &mut Error
                 "" => errors.push(field::required(&path, "")),
                 name => checks::messages(
                     name,
-                    names::name_is_dns_subdomain(name, true),
+                    names::name_is_dns_subdomain(name, NameForm::Prefix),
                     &path,
                     errors,
                 ),
@@ -255,7 +255,7 @@ fn validate_key_ref(reference: &Value, path: &Path, errors: &mut ErrorList) {
     let name = reference["name"].text();
     checks::messages(
         name,
-        names::name_is_dns_subdomain(name, false),
+        names::name_is_dns_subdomain(name, NameForm::Whole),
         &path.child("name"),
         errors,
     );

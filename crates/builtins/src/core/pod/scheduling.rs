@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::names,
+    validation::{NameForm, names},
 };
 use serde_json::Value;
 
@@ -263,7 +263,7 @@ fn validate_field_requirement(e: &Value, path: &Path, errors: &mut ErrorList) {
         return;
     }
     for (i, v) in values.iter().enumerate() {
-        let found = names::name_is_dns_subdomain(v.text(), false);
+        let found = names::name_is_dns_subdomain(v.text(), NameForm::Whole);
         checks::messages(v.text(), found, &path.child("values").index(i), errors);
     }
 }
@@ -276,7 +276,7 @@ fn validate_pod_term(term: &Value, path: &Path, errors: &mut ErrorList) {
         errors,
     );
     for name in term["namespaces"].items() {
-        let found = names::name_is_dns_label(name.text(), false);
+        let found = names::name_is_dns_label(name.text(), NameForm::Whole);
         checks::messages(name.text(), found, &path.child("namespace"), errors);
     }
     validate_label_keys(term, path, errors);

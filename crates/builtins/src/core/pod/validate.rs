@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::{self, names},
+    validation::{self, NameForm, names},
 };
 use serde_json::Value;
 
@@ -282,7 +282,7 @@ fn validate_spec(spec: &Value, pod_name: &str, is_pod: bool, path: &Path, errors
             let text = spec[name].text();
             checks::messages(
                 text,
-                names::name_is_dns_subdomain(text, false),
+                names::name_is_dns_subdomain(text, NameForm::Whole),
                 &path.child(name),
                 errors,
             );
@@ -497,7 +497,7 @@ fn validate_names(spec: &Value, path: &Path, errors: &mut ErrorList) {
         if !text.is_empty() {
             checks::messages(
                 text,
-                names::name_is_dns_subdomain(text, false),
+                names::name_is_dns_subdomain(text, NameForm::Whole),
                 &path.child(name),
                 errors,
             );

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::names,
+    validation::{NameForm, names},
 };
 use serde_json::Value;
 
@@ -128,7 +128,7 @@ fn validate_source(volume: &Value, pod_name: &str, path: &Path, errors: &mut Err
         validate_one_source(name, &volume[name], &path.child(name), errors);
         if name == "ephemeral" && !pod_name.is_empty() && !volume["name"].is_blank() {
             let claim = format!("{pod_name}-{}", volume["name"].text());
-            for message in names::name_is_dns_subdomain(&claim, false) {
+            for message in names::name_is_dns_subdomain(&claim, NameForm::Whole) {
                 let message = format!("PVC name \"{claim}\": {message}");
                 errors.push(field::invalid(
                     &path.child("name"),
