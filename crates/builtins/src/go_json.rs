@@ -113,8 +113,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn syntax_errors_are_told_as_go_does() {
-        for (text, told) in [
+    fn syntax_errors_are_those_of_go() {
+        for (text, message) in [
             ("v", "invalid character 'v' looking for beginning of value"),
             ("[", "unexpected end of JSON input"),
             ("", "unexpected end of JSON input"),
@@ -123,7 +123,7 @@ mod tests {
             ("[1 2]", "invalid character '2' after array element"),
         ] {
             let error = serde_json::from_str::<Value>(text).unwrap_err();
-            assert_eq!(syntax_error(text.as_bytes(), &error), told, "{text}");
+            assert_eq!(syntax_error(text.as_bytes(), &error), message, "{text}");
         }
     }
 }

@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_errors_are_told_once() {
+    fn equal_errors_are_reported_once() {
         let (a, b) = (required(&Path::new("a"), ""), required(&Path::new("b"), ""));
         assert_eq!(aggregate(&[a.clone(), a.clone()]), "a: Required value");
         assert_eq!(

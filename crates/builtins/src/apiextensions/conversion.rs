@@ -130,9 +130,9 @@ fn validate_url(url: &str, path: &Path, errors: &mut ErrorList) {
 
 fn validate_service(service: &Value, path: &Path, errors: &mut ErrorList) {
     // The real server mixes the two up.
-    for (told, looked_at) in [("name", "namespace"), ("namespace", "name")] {
-        if service[looked_at].text().is_empty() {
-            errors.push(field::required(&path.child(told), ""));
+    for (missing, given) in [("name", "namespace"), ("namespace", "name")] {
+        if service[given].text().is_empty() {
+            errors.push(field::required(&path.child(missing), ""));
         }
     }
     let found = names::is_port_number(service["port"].int());

@@ -94,9 +94,9 @@ impl Walk {
             let at = path.child("default");
             let before = errors.len();
             if in_metadata {
-                judge_in_metadata(default, schema, &position, &at, errors);
+                validate_in_metadata(default, schema, &position, &at, errors);
             } else {
-                self.judge(default, schema, own, &at, errors);
+                self.validate(default, schema, own, &at, errors);
             }
             if errors.len() == before {
                 self.run_rules(default, schema, is_root, &at, errors);
@@ -155,7 +155,7 @@ impl Walk {
         self.budget = left;
     }
 
-    fn judge(
+    fn validate(
         &self,
         default: &Value,
         schema: &Structural,
@@ -195,7 +195,7 @@ fn below(at: &Path, error: FieldError) -> FieldError {
 }
 
 /// A default inside metadata: the metadata around it must stay valid.
-fn judge_in_metadata(
+fn validate_in_metadata(
     default: &Value,
     schema: &Structural,
     position: &Position<'_>,

@@ -206,7 +206,7 @@ impl Costs {
     }
 
     /// Reports rules that cost too much together.
-    pub(super) fn judge(&self, path: &Path, errors: &mut ErrorList) {
+    pub(super) fn validate(&self, path: &Path, errors: &mut ErrorList) {
         let limit = limits::STATIC_CRD_COST_LIMIT;
         if self.total <= limit {
             return;

@@ -150,13 +150,13 @@ pub(super) fn validate(
         costs: Costs::default(),
     };
     let context = sound.as_ref().map(Context::root);
-    walk.node(schema, &path, &Place::root(), context.as_ref());
+    walk.node(schema, &path, &Position::root(), context.as_ref());
     errors.extend(walk.schema_errors);
     errors.extend(walk.rule_errors);
     if errors.len() == before {
         errors.extend(uncompiled);
     }
-    walk.costs.judge(&path, errors);
+    walk.costs.validate(&path, errors);
 }
 
 /// Reports whether a predicate holds for a schema or one of its nodes.
@@ -211,7 +211,7 @@ fn check_root(schema: &Value, path: &Path, errors: &mut ErrorList) {
 
 /// The position of the walk in a schema.
 #[derive(Clone)]
-struct Place<'a> {
+struct Position<'a> {
     is_root: bool,
     in_metadata: bool,
     /// The reason why a default is not allowed here.
@@ -220,7 +220,7 @@ struct Place<'a> {
     uncorrelated: Option<&'a Path>,
 }
 
-impl Place<'_> {
+impl Position<'_> {
     fn root() -> Self {
         Self {
             is_root: true,
@@ -243,25 +243,25 @@ impl Walk<'_> {
         &mut self,
         schema: &Value,
         path: &Path,
-        place: &Place<'_>,
+        position: &Position<'_>,
         context: Option<&Context<'_>>,
     ) {
         if !schema.is_object() {
             return;
         }
         let before = self.schema_errors.len();
-        self.check_openapi(schema, path, place);
+        self.check_openapi(schema, path, position);
         if schema["uniqueItems"].flag() {
             let message =
                 "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
             self.forbid(&path.child("uniqueItems"), message);
         }
-        let inside = Place {
+        let inside = Position {
             is_root: false,
-            ..place.clone()
+            ..position.clone()
         };
         self.additional_properties(schema, path, &inside, context);
-        self.properties(schema, path, place, &inside, context);
+        self.properties(schema, path, position, &inside, context);
         self.node(&schema["not"], &path.child("not"), &inside, None);
         for key in ["allOf", "oneOf", "anyOf"] {
             for (i, nested) in schema[key].items().iter().enumerate() {
@@ -291,7 +291,7 @@ impl Walk<'_> {
                 schema,
                 context,
                 self.options.any_cost,
-                place.uncorrelated,
+                position.uncorrelated,
                 path,
                 &mut self.costs,
             );
@@ -303,13 +303,13 @@ impl Walk<'_> {
         self.schema_errors.push(field::forbidden(path, message));
     }
 
-    fn check_openapi(&mut self, schema: &Value, path: &Path, place: &Place<'_>) {
+    fn check_openapi(&mut self, schema: &Value, path: &Path, position: &Position<'_>) {
         let ty = schema["type"].text();
         if self.options.types && !ty.is_empty() && !TYPES.contains(&ty) {
             let error = field::not_supported(&path.child("type"), ty, &TYPES);
             self.schema_errors.push(error);
         }
-        if let Some(reason) = place
+        if let Some(reason) = position
             .no_default
             .as_ref()
             .filter(|_| schema["default"].is_set())
@@ -346,7 +346,7 @@ impl Walk<'_> {
                 "items must be a schema object and not an array",
             );
         }
-        if place.in_metadata && schema["x-kubernetes-embedded-resource"].flag() {
+        if position.in_metadata && schema["x-kubernetes-embedded-resource"].flag() {
             let path = path.child("x-kubernetes-embedded-resource");
             self.forbid(&path, "must not be used inside of resource meta");
         }
@@ -356,7 +356,7 @@ impl Walk<'_> {
         &mut self,
         schema: &Value,
         path: &Path,
-        place: &Place<'_>,
+        position: &Position<'_>,
         context: Option<&Context<'_>>,
     ) {
         let additional = &schema["additionalProperties"];
@@ -370,29 +370,29 @@ impl Walk<'_> {
                 "additionalProperties and properties are mutual exclusive",
             );
         }
-        let mut place = place.clone();
-        if place.in_metadata {
+        let mut position = position.clone();
+        if position.in_metadata {
             let reason = "inside additionalProperties applying to object metadata";
-            place.no_default = Some(reason.to_owned());
+            position.no_default = Some(reason.to_owned());
         }
         let context = context.and_then(Context::additional);
-        self.node(additional, &path, &place, context.as_ref());
+        self.node(additional, &path, &position, context.as_ref());
     }
 
     fn properties(
         &mut self,
         schema: &Value,
         path: &Path,
-        place: &Place<'_>,
-        inside: &Place<'_>,
+        position: &Position<'_>,
+        inside: &Position<'_>,
         context: Option<&Context<'_>>,
     ) {
-        let own = place.is_root || schema["x-kubernetes-embedded-resource"].flag();
+        let own = position.is_root || schema["x-kubernetes-embedded-resource"].flag();
         for (name, property) in schema["properties"].entries() {
             let mut child = inside.clone();
             if own && matches!(name, "metadata" | "kind" | "apiVersion") {
                 child.in_metadata = true;
-                if place.is_root {
+                if position.is_root {
                     child.no_default = Some(format!("in top-level {name}"));
                 }
             }
@@ -410,10 +410,10 @@ impl Walk<'_> {
         &mut self,
         schema: &Value,
         path: &Path,
-        place: &Place<'_>,
+        position: &Position<'_>,
         context: Option<&Context<'_>>,
     ) {
-        let mut child = place.clone();
+        let mut child = position.clone();
         if schema["x-kubernetes-list-type"] != "map" {
             child.uncorrelated = child.uncorrelated.or(Some(path));
         }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{created, named, refusals, updated};
+use crate::{created, errors_of_create, named, updated};
 
 #[test]
 fn plain_secret_data_is_encoded_and_wins() {
@@ -18,7 +18,7 @@ fn plain_secret_data_is_encoded_and_wins() {
 fn a_typed_secret_needs_its_keys() {
     let secret = json!({"metadata": named("s"), "type": "kubernetes.io/tls", "stringData": {"tls.crt": "x"}});
     assert_eq!(
-        refusals("", "Secret", secret),
+        errors_of_create("", "Secret", secret),
         ["data[tls.key]: Required value"]
     );
 }
@@ -60,7 +60,7 @@ fn an_immutable_config_map_keeps_its_data() {
 fn a_key_stands_in_data_or_in_binary_data() {
     let map = json!({"metadata": named("c"), "data": {"b": "x"}, "binaryData": {"b": "AAEC"}});
     let expected = ["data[b]: Invalid value: \"b\": duplicate of key present in binaryData"];
-    assert_eq!(refusals("", "ConfigMap", map), expected);
+    assert_eq!(errors_of_create("", "ConfigMap", map), expected);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn limits_of_containers_follow_from_each_other() {
 #[test]
 fn a_minimum_above_the_maximum_is_refused() {
     let limits = json!([{"type": "Pod", "max": {"cpu": "1"}, "min": {"cpu": "2"}}]);
-    let errors = refusals(
+    let errors = errors_of_create(
         "",
         "LimitRange",
         json!({"metadata": named("l"), "spec": {"limits": limits}}),
@@ -123,7 +123,7 @@ fn a_minimum_above_the_maximum_is_refused() {
 #[test]
 fn a_quota_counts_whole_things() {
     let hard = json!({"pods": "1500m"});
-    let errors = refusals(
+    let errors = errors_of_create(
         "",
         "ResourceQuota",
         json!({"metadata": named("q"), "spec": {"hard": hard}}),
@@ -139,7 +139,7 @@ fn an_event_belongs_to_the_namespace_of_its_object() {
     let event = json!({"metadata": named("e"), "involvedObject": {"namespace": "other"}});
     let expected =
         ["involvedObject.namespace: Invalid value: \"other\": does not match event.namespace"];
-    assert_eq!(refusals("", "Event", event), expected);
+    assert_eq!(errors_of_create("", "Event", event), expected);
 }
 
 #[test]
@@ -149,5 +149,5 @@ fn the_newer_events_are_stricter() {
         "eventTime: Required value",
         "type: Invalid value: \"\": has invalid value: Odd",
     ];
-    assert_eq!(refusals("events.k8s.io", "Event", event), expected);
+    assert_eq!(errors_of_create("events.k8s.io", "Event", event), expected);
 }

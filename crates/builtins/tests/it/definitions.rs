@@ -129,7 +129,7 @@ fn what_openapi_allows_and_the_server_does_not_is_refused() {
 }
 
 #[test]
-fn rules_are_judged_by_what_they_cost() {
+fn rules_are_limited_in_cost() {
     let list = json!({"type": "array", "items": {"type": "string"},
         "x-kubernetes-validations": [{"rule": "self.all(x, self.all(y, x == y))"}]});
     let found = errors(&property(list));
@@ -151,7 +151,7 @@ fn what_was_ever_stored_must_stay() {
 }
 
 #[test]
-fn selectable_fields_are_judged_even_in_a_schema_that_is_not_structural() {
+fn selectable_fields_are_validated_even_in_a_schema_that_is_not_structural() {
     let mut crd = property(json!({"type": "string", "anyOf": [{"type": "string"}]}));
     crd["spec"]["versions"][0]["selectableFields"] =
         json!([{"jsonPath": "a"}, {"jsonPath": ".b"}, {"jsonPath": ".a[0]"}]);
@@ -175,7 +175,7 @@ fn defaults_need_pruning() {
 }
 
 #[test]
-fn a_schema_that_cannot_be_made_is_not_judged_further() {
+fn a_schema_that_cannot_be_compiled_is_not_validated_further() {
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": false, "anyOf": [{"default": 1}]});
     let found = errors(&property(schema));
     assert!(

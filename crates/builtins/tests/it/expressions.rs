@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{created, refusals, updated};
+use crate::{created, errors_of_create, updated};
 
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const RESOURCE: &str = "resource.k8s.io";
@@ -47,10 +47,16 @@ fn match_conditions_of_webhooks_must_compile() {
         ),
     ] {
         let expected = format!("{path}: {message}");
-        assert_eq!(refusals(ADMISSION, kind, webhook(expression)), [expected]);
+        assert_eq!(
+            errors_of_create(ADMISSION, kind, webhook(expression)),
+            [expected]
+        );
     }
     let fine = webhook("authorizer.path('/x').check('get').allowed()");
-    assert_eq!(refusals(ADMISSION, kind, fine), Vec::<String>::new());
+    assert_eq!(
+        errors_of_create(ADMISSION, kind, fine),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -65,7 +71,7 @@ fn match_conditions_that_stay_are_not_compiled_again() {
 
 #[test]
 fn policies_must_compile() {
-    let of_policy = |spec| refusals(ADMISSION, "ValidatingAdmissionPolicy", policy(spec));
+    let of_policy = |spec| errors_of_create(ADMISSION, "ValidatingAdmissionPolicy", policy(spec));
     assert_eq!(
         of_policy(json!({
             "variables": [{"name": "a", "expression": "1"}, {"name": "c", "expression": "variables.nope"}],
@@ -103,7 +109,7 @@ fn policies_must_compile() {
 fn mutations_must_compile() {
     let of_mutation = |mutation: Value| {
         let spec = json!({"reinvocationPolicy": "Never", "mutations": [mutation]});
-        refusals(ADMISSION, "MutatingAdmissionPolicy", policy(spec))
+        errors_of_create(ADMISSION, "MutatingAdmissionPolicy", policy(spec))
     };
     let apply = |text: &str| json!({"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": text}});
     let patch = |text: &str| json!({"patchType": "JSONPatch", "jsonPatch": {"expression": text}});
@@ -129,18 +135,18 @@ fn mutations_must_compile() {
 fn selectors_of_devices_must_compile() {
     let class = |text: &str| json!({"metadata": {"name": "x"}, "spec": {"selectors": [{"cel": {"expression": text}}]}});
     assert_eq!(
-        refusals(RESOURCE, "DeviceClass", class("device.driver == 'a'")),
+        errors_of_create(RESOURCE, "DeviceClass", class("device.driver == 'a'")),
         Vec::<String>::new()
     );
     assert_eq!(
-        refusals(RESOURCE, "DeviceClass", class("1")),
+        errors_of_create(RESOURCE, "DeviceClass", class("1")),
         [
             "spec.selectors[0].cel.expression: Invalid value: \"1\": must evaluate to bool or the unknown type, not int"
         ]
     );
     let long = format!("true{}", " ".repeat(10240));
     assert_eq!(
-        refusals(RESOURCE, "DeviceClass", class(&long)),
+        errors_of_create(RESOURCE, "DeviceClass", class(&long)),
         ["spec.selectors[0].cel.expression: Too long: may not be more than 10240 bytes"]
     );
     let selectors = json!([{"cel": {"expression": "x."}}]);
@@ -150,7 +156,7 @@ fn selectors_of_devices_must_compile() {
     ]}}});
     let message = "Invalid value: \"x.\": compilation failed: ERROR: <input>:1:3: Syntax error: no viable alternative at input '.'\n | x.\n | ..^";
     assert_eq!(
-        refusals(RESOURCE, "ResourceClaim", claim),
+        errors_of_create(RESOURCE, "ResourceClaim", claim),
         [
             format!("spec.devices.requests[0].exactly.selectors[0].cel.expression: {message}"),
             format!(

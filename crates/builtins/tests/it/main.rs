@@ -23,7 +23,7 @@ fn created(group: &str, kind: &str, mut obj: Value) -> Value {
 }
 
 /// Returns the errors of a create.
-fn refusals(group: &str, kind: &str, obj: Value) -> Vec<String> {
+fn errors_of_create(group: &str, kind: &str, obj: Value) -> Vec<String> {
     let obj = created(group, kind, obj);
     let errors = (rules(group, kind).validate_create)(&obj);
     errors.iter().map(ToString::to_string).collect()

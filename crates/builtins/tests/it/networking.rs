@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{created, named, refusals};
+use crate::{created, errors_of_create, named};
 
 const GROUP: &str = "networking.k8s.io";
 
@@ -27,7 +27,7 @@ fn an_exception_lies_within_its_range() {
     let expected = [
         "spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: \"11.0.0.0/16\": must be a strict subset of `cidr`",
     ];
-    assert_eq!(refusals(GROUP, "NetworkPolicy", policy), expected);
+    assert_eq!(errors_of_create(GROUP, "NetworkPolicy", policy), expected);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_backend_needs_a_port() {
     let path = json!({"path": "nope", "pathType": "Prefix", "backend": {"service": {"name": "s", "port": {}}}});
     let ingress = json!({"metadata": named("i"), "spec": {"rules": [{"http": {"paths": [path]}}]}});
     assert_eq!(
-        refusals(GROUP, "Ingress", ingress),
+        errors_of_create(GROUP, "Ingress", ingress),
         [
             "spec.rules[0].http.paths[0].path: Invalid value: \"nope\": must be an absolute path",
             "spec.rules[0].http.paths[0].backend: Required value: port name or number is required",
@@ -53,14 +53,14 @@ fn an_autoscaler_looks_at_the_cpu_by_default() {
         80
     );
     assert_eq!(stored["spec"]["minReplicas"], 1);
-    assert!(refusals("autoscaling", "HorizontalPodAutoscaler", scaler).is_empty());
+    assert!(errors_of_create("autoscaling", "HorizontalPodAutoscaler", scaler).is_empty());
 }
 
 #[test]
 fn the_most_replicas_are_not_fewer_than_the_least() {
     let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"});
     let spec = json!({"minReplicas": 5, "maxReplicas": 4, "scaleTargetRef": target});
-    let errors = refusals(
+    let errors = errors_of_create(
         "autoscaling",
         "HorizontalPodAutoscaler",
         json!({"metadata": named("h"), "spec": spec}),
@@ -74,7 +74,7 @@ fn the_most_replicas_are_not_fewer_than_the_least() {
 #[test]
 fn a_budget_has_a_minimum_or_a_maximum() {
     let spec = json!({"minAvailable": 1, "maxUnavailable": "10%"});
-    let errors = refusals(
+    let errors = errors_of_create(
         "policy",
         "PodDisruptionBudget",
         json!({"metadata": named("b"), "spec": spec}),

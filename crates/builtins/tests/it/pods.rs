@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{created, named, refusals, updated};
+use crate::{created, errors_of_create, named, updated};
 
 fn pod(spec: Value) -> Value {
     json!({"metadata": named("p"), "spec": spec})
@@ -35,7 +35,7 @@ fn the_smallest_pod_gets_every_default() {
         stored["status"],
         json!({"phase": "Pending", "qosClass": "BestEffort"})
     );
-    assert!(refusals("", "Pod", pod(plain())).is_empty());
+    assert!(errors_of_create("", "Pod", pod(plain())).is_empty());
 }
 
 #[test]
@@ -95,10 +95,10 @@ fn probes_volumes_and_references_are_filled() {
 #[test]
 fn a_pod_needs_containers_with_names_and_images() {
     assert_eq!(
-        refusals("", "Pod", pod(json!({}))),
+        errors_of_create("", "Pod", pod(json!({}))),
         ["spec.containers: Required value"]
     );
-    let errors = refusals(
+    let errors = errors_of_create(
         "",
         "Pod",
         pod(json!({"containers": [{}, {"name": "a", "image": "i"}, {"name": "a", "image": "i"}]})),
@@ -120,7 +120,7 @@ fn a_request_above_its_limit_is_refused() {
     let expected = [
         "spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or equal to cpu limit of 1",
     ];
-    assert_eq!(refusals("", "Pod", pod(spec)), expected);
+    assert_eq!(errors_of_create("", "Pod", pod(spec)), expected);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_mount_needs_its_volume() {
     let mounts = json!([{"name": "no", "mountPath": "/a"}]);
     let spec = json!({"containers": [{"name": "c", "image": "i", "volumeMounts": mounts}]});
     assert_eq!(
-        refusals("", "Pod", pod(spec)),
+        errors_of_create("", "Pod", pod(spec)),
         ["spec.containers[0].volumeMounts[0].name: Not found: \"no\""]
     );
 }

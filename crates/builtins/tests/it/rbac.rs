@@ -3,7 +3,7 @@
 use kubewright_builtins::rules;
 use serde_json::{Value, json};
 
-use crate::{created, named, refusals, updated};
+use crate::{created, errors_of_create, named, updated};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -35,7 +35,7 @@ fn a_rule_needs_verbs() {
     let role =
         json!({"metadata": named("r"), "rules": [{"apiGroups": [""], "resources": ["pods"]}]});
     let expected = ["rules[0].verbs: Required value: verbs must contain at least one value"];
-    assert_eq!(refusals(GROUP, "Role", role), expected);
+    assert_eq!(errors_of_create(GROUP, "Role", role), expected);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use kubewright_builtins::core::service::allocation;
 use serde_json::{Value, json};
 
-use crate::{created, named, refusals, updated};
+use crate::{created, errors_of_create, named, updated};
 
 fn service(spec: Value) -> Value {
     let mut service = json!({"metadata": named("s"), "spec": spec});
@@ -25,7 +25,7 @@ fn a_service_gets_its_defaults() {
 
 #[test]
 fn several_ports_need_names_and_every_port_a_number() {
-    let errors = refusals(
+    let errors = errors_of_create(
         "",
         "Service",
         service(json!({"ports": [{"port": 80}, {"name": "x", "port": 0}]})),
@@ -44,7 +44,7 @@ fn several_ports_need_names_and_every_port_a_number() {
 fn the_name_of_a_service_may_start_with_a_digit() {
     let mut numbered = service(json!({"ports": [{"port": 80}]}));
     numbered["metadata"]["name"] = json!("9digit");
-    assert!(refusals("", "Service", numbered).is_empty());
+    assert!(errors_of_create("", "Service", numbered).is_empty());
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn the_address_type_of_a_slice_stays() {
 #[test]
 fn the_loopback_address_is_no_endpoint() {
     let subsets = json!([{"addresses": [{"ip": "127.0.0.1"}], "ports": [{"port": 80}]}]);
-    let errors = refusals(
+    let errors = errors_of_create(
         "",
         "Endpoints",
         json!({"metadata": named("e"), "subsets": subsets}),

@@ -3,7 +3,7 @@
 use kubewright_builtins::rules;
 use serde_json::json;
 
-use crate::{created, named, refusals, updated};
+use crate::{created, errors_of_create, named, updated};
 
 #[test]
 fn a_claim_is_pending_and_names_its_source_twice() {
@@ -26,7 +26,7 @@ fn a_claim_is_pending_and_names_its_source_twice() {
 fn a_claim_needs_a_size() {
     let claim = json!({"metadata": named("c"), "spec": {"accessModes": ["ReadWriteOnce"]}});
     assert_eq!(
-        refusals("", "PersistentVolumeClaim", claim),
+        errors_of_create("", "PersistentVolumeClaim", claim),
         ["spec.resources[storage]: Required value"]
     );
 }
@@ -41,7 +41,7 @@ fn a_volume_is_pending_since_it_was_made() {
         "2026-01-01T00:00:00Z"
     );
     assert_eq!(stored["spec"]["persistentVolumeReclaimPolicy"], "Retain");
-    assert!(refusals("", "PersistentVolume", volume).is_empty());
+    assert!(errors_of_create("", "PersistentVolume", volume).is_empty());
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn the_value_of_a_priority_class_stays() {
         errors,
         ["value: Forbidden: may not be changed in an update."]
     );
-    let errors = refusals("scheduling.k8s.io", "PriorityClass", class(2_000_000_000));
+    let errors = errors_of_create("scheduling.k8s.io", "PriorityClass", class(2_000_000_000));
     assert_eq!(
         errors,
         ["value: Forbidden: maximum allowed value of a user defined priority is 1000000000"]

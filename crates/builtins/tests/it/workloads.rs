@@ -3,7 +3,7 @@
 use kubewright_builtins::{Propagation, rules};
 use serde_json::{Value, json};
 
-use crate::{created, named, refusals, template, updated};
+use crate::{created, errors_of_create, named, template, updated};
 
 fn workload(more: Value) -> Value {
     let mut spec = json!({"selector": {"matchLabels": {"app": "a"}}, "template": template()});
@@ -46,7 +46,7 @@ fn pods_of_workloads_are_restarted_always() {
     let mut deployment = workload(json!({"replicas": -1}));
     deployment["spec"]["template"]["spec"]["restartPolicy"] = json!("Never");
     assert_eq!(
-        refusals("apps", "Deployment", deployment),
+        errors_of_create("apps", "Deployment", deployment),
         [
             "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
             "spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: \"Always\"",
@@ -85,7 +85,7 @@ fn claims_of_a_stateful_set_count_as_volumes() {
     }]}));
     set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
         json!([{"name": "data", "mountPath": "/d"}]);
-    assert!(refusals("apps", "StatefulSet", set).is_empty());
+    assert!(errors_of_create("apps", "StatefulSet", set).is_empty());
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_job_selects_its_pods_by_its_uid() {
     assert_eq!(stored["spec"]["template"]["metadata"]["labels"], labels);
     assert_eq!(stored["metadata"]["labels"], labels);
     assert_eq!(stored["spec"]["backoffLimit"], 6);
-    assert!(refusals("batch", "Job", job(json!({}))).is_empty());
+    assert!(errors_of_create("batch", "Job", job(json!({}))).is_empty());
 }
 
 #[test]
@@ -140,12 +140,12 @@ fn the_completions_of_a_job_are_fixed() {
 #[test]
 fn a_cron_job_needs_a_schedule_that_can_be_read() {
     let cron = |schedule: &str| json!({"metadata": named("c"), "spec": {"schedule": schedule, "jobTemplate": {"spec": job(json!({}))["spec"]}}});
-    assert!(refusals("batch", "CronJob", cron("*/5 * * * *")).is_empty());
+    assert!(errors_of_create("batch", "CronJob", cron("*/5 * * * *")).is_empty());
     assert_eq!(
-        refusals("batch", "CronJob", cron("")),
+        errors_of_create("batch", "CronJob", cron("")),
         ["spec.schedule: Required value"]
     );
-    let errors = refusals("batch", "CronJob", cron("61 * * * *"));
+    let errors = errors_of_create("batch", "CronJob", cron("61 * * * *"));
     assert_eq!(
         errors,
         ["spec.schedule: Invalid value: \"61 * * * *\": end of range (61) above maximum (59): 61"]

@@ -77,11 +77,11 @@ struct Node {
 }
 
 /// The path of a value, as a list of steps that is rendered only for errors.
-enum Place<'p> {
+enum Position<'p> {
     Root,
-    Child(&'p Place<'p>, &'p str),
-    Key(&'p Place<'p>, &'p str),
-    Index(&'p Place<'p>, usize),
+    Child(&'p Position<'p>, &'p str),
+    Key(&'p Position<'p>, &'p str),
+    Index(&'p Position<'p>, usize),
 }
 
 /// A value and what it has been.
@@ -126,7 +126,7 @@ impl Validator {
         let pair = Pair { new, old };
         let stopped = self
             .root
-            .validate(&mut run, &self.schema, pair, &ratchet, &Place::Root)
+            .validate(&mut run, &self.schema, pair, &ratchet, &Position::Root)
             .is_err();
         Outcome {
             errors: run.errors,
@@ -210,7 +210,7 @@ impl Node {
         schema: &'v Schema,
         pair: Pair<'v>,
         ratchet: &Ratchet<'v>,
-        place: &Place<'_>,
+        position: &Position<'_>,
     ) -> Result<(), Stop> {
         let Pair { new, old } = pair;
         if new.is_null() {
@@ -218,18 +218,18 @@ impl Node {
         }
         if let Some(why) = &self.error {
             let detail = format!("rule compiler initialization error: {why}");
-            let error = field::invalid_str(&place.path(), schema.kind.name(), detail);
+            let error = field::invalid_str(&position.path(), schema.kind.name(), detail);
             run.errors.push(error);
         } else {
             let old = old.filter(|old| !old.is_null());
-            run.rules(&self.rules, schema, new, old, ratchet, &|| place.path())?;
+            run.rules(&self.rules, schema, new, old, ratchet, &|| position.path())?;
         }
         for node in &self.all_of {
-            node.validate(run, schema, pair, &ratchet.parent_only(), place)?;
+            node.validate(run, schema, pair, &ratchet.parent_only(), position)?;
         }
         match new {
-            Json::Array(items) => self.items(run, schema, items, old, ratchet, place),
-            Json::Object(object) => self.fields(run, schema, object, old, ratchet, place),
+            Json::Array(items) => self.items(run, schema, items, old, ratchet, position),
+            Json::Object(object) => self.fields(run, schema, object, old, ratchet, position),
             _ => Ok(()),
         }
     }
@@ -241,7 +241,7 @@ impl Node {
         items: &'v [Json],
         old: Option<&'v Json>,
         ratchet: &Ratchet<'v>,
-        place: &Place<'_>,
+        position: &Position<'_>,
     ) -> Result<(), Stop> {
         let (Some(node), Some(below)) = (&self.items, &schema.items) else {
             return Ok(());
@@ -249,8 +249,8 @@ impl Node {
         let old = old.and_then(Json::as_array);
         for (at, new) in items.iter().enumerate() {
             let old = old.and_then(|old| old_item(schema, old, new));
-            let place = Place::Index(place, at);
-            node.validate(run, below, Pair { new, old }, &ratchet.index(at), &place)?;
+            let position = Position::Index(position, at);
+            node.validate(run, below, Pair { new, old }, &ratchet.index(at), &position)?;
         }
         Ok(())
     }
@@ -262,7 +262,7 @@ impl Node {
         object: &'v serde_json::Map<String, Json>,
         old: Option<&'v Json>,
         ratchet: &Ratchet<'v>,
-        place: &Place<'_>,
+        position: &Position<'_>,
     ) -> Result<(), Stop> {
         let old = |name: &str| old.and_then(|old| old.get(name));
         if let (Some(node), Some(below)) =
@@ -273,8 +273,8 @@ impl Node {
                     new,
                     old: old(name),
                 };
-                let place = Place::Key(place, name);
-                node.validate(run, below, pair, &ratchet.key(name), &place)?;
+                let position = Position::Key(position, name);
+                node.validate(run, below, pair, &ratchet.key(name), &position)?;
             }
         }
         for (name, node) in &self.properties {
@@ -283,15 +283,15 @@ impl Node {
                     new,
                     old: old(name),
                 };
-                let place = Place::Child(place, name);
-                node.validate(run, below, pair, &ratchet.key(name), &place)?;
+                let position = Position::Child(position, name);
+                node.validate(run, below, pair, &ratchet.key(name), &position)?;
             }
         }
         Ok(())
     }
 }
 
-impl Place<'_> {
+impl Position<'_> {
     fn path(&self) -> Path {
         match self {
             Self::Root => Path::root(),

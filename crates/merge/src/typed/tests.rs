@@ -177,7 +177,7 @@ fn a_new_object_adds_containers_too() {
 }
 
 #[test]
-fn changes_are_told_from_additions_and_removals() {
+fn changes_additions_and_removals_are_distinguished() {
     assert_eq!(
         compared(
             json!({"n": 1, "s": "a", "whole": {"x": 1}, "atomic": [1, 2], "set": ["a", "b"], "ports": [{"port": 80, "name": "x"}]}),

@@ -13,7 +13,7 @@ fn config_map(raw: &[u8]) -> Result<Value, String> {
 }
 
 #[test]
-fn bytes_that_are_no_envelope_are_told_from_those_that_are() {
+fn bytes_that_are_no_envelope_are_recognised() {
     for (bytes, message) in [
         (&b""[..], "empty data"),
         (b"k8s\0", "empty body"),

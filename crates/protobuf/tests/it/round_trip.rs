@@ -49,7 +49,7 @@ proptest! {
 }
 
 #[test]
-fn pointers_to_zero_are_told_from_absent_ones() {
+fn pointers_to_zero_differ_from_absent_ones() {
     let deployment =
         |spec: Value| json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec});
     let decoded = |value: &Value| decode(&encode(value).unwrap(), ("", "")).unwrap().value;

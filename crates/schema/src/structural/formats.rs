@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn every_format_tells_right_from_wrong() {
+    fn every_format_accepts_and_rejects() {
         for (format, right, wrong) in [
             ("bsonobjectid", "507f1f77bcf86cd799439011", "507f"),
             ("uri", "https://x.example.com/a", "no uri"),

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_as_go_tells_them() {
+    fn errors_are_those_of_go() {
         for (pattern, text) in [
             ("(a", "missing closing ): `(a`"),
             ("a)", "unexpected ): `a)`"),

@@ -125,7 +125,7 @@ fn the_same_key_a_hundred_thousand_times_is_one_problem() {
 }
 
 #[test]
-fn huge_numbers_are_judged_by_their_type() {
+fn huge_numbers_are_checked_by_their_type() {
     let digits = "9".repeat(100_000);
     let text = format!(r#"{{"metadata":{{"generation":{digits}}}}}"#);
     let error = decode_typed(parse_json(text.as_bytes()).unwrap(), ty("", "configmaps"));

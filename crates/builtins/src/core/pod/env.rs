@@ -40,7 +40,7 @@ const BYTE_DIVISORS: [&str; 13] = [
 
 /// The context of a reference to the pod's fields.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RefContext {
     /// An environment variable.
     Env,
     /// A file of a volume.
@@ -111,7 +111,7 @@ fn validate_source(var: &Value, path: &Path, errors: &mut ErrorList) {
         count += 1;
         validate_field_ref(
             &source["fieldRef"],
-            Place::Env,
+            RefContext::Env,
             &path.child("fieldRef"),
             errors,
         );
@@ -119,7 +119,7 @@ fn validate_source(var: &Value, path: &Path, errors: &mut ErrorList) {
     if source["resourceFieldRef"].is_set() {
         count += 1;
         let path = path.child("resourceFieldRef");
-        validate_resource_ref(&source["resourceFieldRef"], Place::Env, &path, errors);
+        validate_resource_ref(&source["resourceFieldRef"], RefContext::Env, &path, errors);
     }
     for reference in ["configMapKeyRef", "secretKeyRef"] {
         if source[reference].is_set() {
@@ -145,7 +145,7 @@ fn validate_source(var: &Value, path: &Path, errors: &mut ErrorList) {
 /// Checks a reference to a field of the pod.
 pub(super) fn validate_field_ref(
     reference: &Value,
-    place: Place,
+    context: RefContext,
     path: &Path,
     errors: &mut ErrorList,
 ) {
@@ -183,9 +183,9 @@ pub(super) fn validate_field_ref(
         errors.push(field::invalid_str(&name_path, name, message));
         return;
     }
-    let known: &[&str] = match place {
-        Place::Env => &ENV_FIELDS,
-        Place::Volume => &VOLUME_FIELDS,
+    let known: &[&str] = match context {
+        RefContext::Env => &ENV_FIELDS,
+        RefContext::Volume => &VOLUME_FIELDS,
     };
     let name = if name == "spec.host" {
         "spec.nodeName"
@@ -200,14 +200,14 @@ pub(super) fn validate_field_ref(
 /// Checks a reference to a resource of a container.
 pub(super) fn validate_resource_ref(
     reference: &Value,
-    place: Place,
+    context: RefContext,
     path: &Path,
     errors: &mut ErrorList,
 ) {
     let resource = reference["resource"].text();
     let huge =
         resource.starts_with("requests.hugepages-") || resource.starts_with("limits.hugepages-");
-    if place == Place::Volume && reference["containerName"].is_blank() {
+    if context == RefContext::Volume && reference["containerName"].is_blank() {
         errors.push(field::required(&path.child("containerName"), ""));
     } else if resource.is_empty() {
         errors.push(field::required(&path.child("resource"), ""));

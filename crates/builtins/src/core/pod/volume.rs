@@ -8,7 +8,7 @@ use kubewright_machinery::{
 };
 use serde_json::Value;
 
-use super::env::{self, Place};
+use super::env::{self, RefContext};
 use crate::{
     checks,
     core::{persistent_volume_claim, resources},
@@ -227,7 +227,7 @@ fn validate_downward_file(file: &Value, path: &Path, errors: &mut ErrorList) {
     checks::local_path(file["path"].text(), &path.child("path"), errors);
     let (own, resource) = (&file["fieldRef"], &file["resourceFieldRef"]);
     if own.is_set() {
-        env::validate_field_ref(own, Place::Volume, &path.child("fieldRef"), errors);
+        env::validate_field_ref(own, RefContext::Volume, &path.child("fieldRef"), errors);
         if resource.is_set() {
             let message = "fieldRef and resourceFieldRef can not be specified simultaneously";
             errors.push(field::invalid_str(path, "resource", message));
@@ -235,7 +235,7 @@ fn validate_downward_file(file: &Value, path: &Path, errors: &mut ErrorList) {
     } else if resource.is_set() {
         env::validate_resource_ref(
             resource,
-            Place::Volume,
+            RefContext::Volume,
             &path.child("resourceFieldRef"),
             errors,
         );

@@ -12,7 +12,7 @@ fn texts(value: Value, document: Value) -> Vec<String> {
 }
 
 #[test]
-fn types_are_told_apart() {
+fn types_are_distinguished() {
     let of = |ty: &str| json!({"type": "object", "properties": {"a": {"type": ty}}});
     assert_eq!(
         texts(json!({"a": "x"}), of("integer")),
@@ -71,7 +71,7 @@ fn numbers_have_bounds_and_factors() {
 }
 
 #[test]
-fn of_several_alternatives_the_one_that_fits_best_is_told_of() {
+fn of_several_alternatives_the_best_match_is_reported() {
     let document = json!({"type": "object", "properties": {"a": {"type": "string"}, "n": {"type": "integer"}},
         "anyOf": [{"properties": {"a": {"minLength": 2}}}, {"properties": {"n": {"enum": [1]}}}]});
     assert_eq!(
