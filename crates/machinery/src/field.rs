@@ -13,17 +13,17 @@ use crate::go;
 pub struct Path(String);
 
 impl Path {
-    /// The root, which renders as nothing.
+    /// Returns the root, which renders as nothing.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// A path that starts with a name.
+    /// Creates a path that starts with a name.
     pub fn new(name: &str) -> Self {
         Self(name.into())
     }
 
-    /// A field below.
+    /// Returns the path of a field below.
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
         if self.0.is_empty() {
@@ -33,7 +33,7 @@ impl Path {
         }
     }
 
-    /// An item of a list.
+    /// Returns the path of an item of the list.
     #[must_use]
     pub fn index(&self, i: usize) -> Self {
         // The digits, from the last to the first.
@@ -51,7 +51,7 @@ impl Path {
         self.joined(&["[", digits, "]"])
     }
 
-    /// A key of a map.
+    /// Returns the path of a key of the map.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
         self.joined(&["[", key, "]"])
@@ -68,7 +68,7 @@ impl Path {
         Self(text)
     }
 
-    /// The text.
+    /// Returns the path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -110,7 +110,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The reason that a cause carries: `FieldValueInvalid`.
+    /// Returns the reason of the cause in a `Status`: `FieldValueInvalid`.
     pub fn reason(self) -> &'static str {
         match self {
             Self::NotFound => "FieldValueNotFound",
@@ -195,22 +195,22 @@ pub fn invalid_raw(path: &Path, value: impl Into<String>, detail: impl Into<Stri
     error(ErrorKind::Invalid, path, Some(value.into()), detail)
 }
 
-/// The field must be set.
+/// Creates an error for a field that must be set.
 pub fn required(path: &Path, detail: impl Into<String>) -> FieldError {
     error(ErrorKind::Required, path, None, detail)
 }
 
-/// The value occurs twice.
+/// Creates an error for a value that occurs twice.
 pub fn duplicate(path: &Path, value: &Value) -> FieldError {
     error(ErrorKind::Duplicate, path, Some(print(value)), "")
 }
 
-/// The field may not be set, or not to this value.
+/// Creates an error for a field that may not be set, or not to this value.
 pub fn forbidden(path: &Path, detail: impl Into<String>) -> FieldError {
     error(ErrorKind::Forbidden, path, None, detail)
 }
 
-/// The value refers to something that does not exist.
+/// Creates an error for a value that refers to something that does not exist.
 pub fn not_found(path: &Path, value: &Value) -> FieldError {
     error(ErrorKind::NotFound, path, Some(print(value)), "")
 }
@@ -274,13 +274,13 @@ pub fn type_invalid(path: &Path, value: &Value, detail: impl Into<String>) -> Fi
     error(ErrorKind::TypeInvalid, path, Some(print(value)), detail)
 }
 
-/// The value could not be checked.
+/// Creates an error for a value that could not be checked.
 pub fn internal(path: &Path, detail: impl Into<String>) -> FieldError {
     error(ErrorKind::Internal, path, None, detail)
 }
 
 impl FieldError {
-    /// The message without the field: `Invalid value: "x": must be y`.
+    /// Returns the message without the field: `Invalid value: "x": must be y`.
     pub fn body(&self) -> String {
         let mut out = self.kind.title().to_owned();
         if let Some(value) = &self.value {

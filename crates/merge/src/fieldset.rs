@@ -1,10 +1,11 @@
-//! Sets of field paths: who owns what.
+//! Sets of field paths.
 //!
 //! A [`FieldSet`] is a tree. Each node has a [`PathElement`], says whether the path that ends there is a *member*, and
 //! holds the paths below it. Membership does not spread: `a` and `a.b` are two members, and `a.b` may be in a set that
 //! lacks `a`.
 //!
-//! [`FieldSet::from_json`] and [`FieldSet::write_json`] speak `FieldsV1`, the encoding in `metadata.managedFields`.
+//! [`FieldSet::from_json`] and [`FieldSet::write_json`] read and write `FieldsV1`, the encoding in
+//! `metadata.managedFields`.
 //!
 //! Invariants: siblings are sorted and unique, no node is without members at or below it, no path is longer than
 //! [`VALUE_DEPTH`]. Subtrees are shared between sets, so a set operation copies only what it changes.
@@ -42,12 +43,12 @@ pub(crate) struct Node {
 }
 
 impl FieldSet {
-    /// The empty set.
+    /// Creates an empty set.
     pub const fn new() -> Self {
         FieldSet { nodes: Vec::new() }
     }
 
-    /// The empty set, with room for so many elements at its top.
+    /// Creates an empty set with capacity for so many elements at its top.
     pub(crate) fn with_capacity(elements: usize) -> Self {
         FieldSet {
             nodes: Vec::with_capacity(elements),
@@ -59,7 +60,7 @@ impl FieldSet {
         self.nodes.is_empty()
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.nodes
             .iter()
@@ -120,20 +121,20 @@ impl FieldSet {
         self.node(element)?.below.as_deref()
     }
 
-    /// Calls `visit` for each member. At each level the members come first and then what is below them, which is the
+    /// Calls `visit` for each member. At each level the members come first and then the paths below them, which is the
     /// order in which Kubernetes lists conflicts.
     pub fn for_each(&self, mut visit: impl FnMut(&[PathElement])) {
         self.walk(&mut Vec::new(), &mut visit);
     }
 
-    /// All members, in the order of [`FieldSet::for_each`].
+    /// Returns all members, in the order of [`FieldSet::for_each`].
     pub fn paths(&self) -> Vec<Path> {
         let mut out = Vec::new();
         self.for_each(|path| out.push(Path(path.to_vec())));
         out
     }
 
-    /// The members that have no members below them.
+    /// Returns the members that have no members below them.
     pub fn leaves(&self) -> FieldSet {
         let nodes = self.nodes.iter().filter_map(|node| {
             let below = node.below.as_ref().map(|below| below.leaves());
@@ -144,7 +145,7 @@ impl FieldSet {
         }
     }
 
-    /// The set with every struct field that has members below it as a member, too. Map entries and list items are not
+    /// Adds every struct field that has members below it as a member. Map entries and list items are not
     /// added.
     pub fn ensure_named_fields<S: Schema>(&self, schema: S) -> FieldSet {
         self.ensure_named(Some(schema))
@@ -243,7 +244,7 @@ impl FieldSet {
 }
 
 impl Node {
-    /// A node, unless nothing would be in it.
+    /// Creates a node, unless it would be empty.
     fn new(element: PathElement, member: bool, below: Option<FieldSet>) -> Option<Node> {
         let below = below.filter(|below| !below.is_empty()).map(Arc::new);
         (member || below.is_some()).then_some(Node {

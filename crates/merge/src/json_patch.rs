@@ -6,7 +6,7 @@
 //! - `replace` of a key that an object lacks adds it; `copy` of such a key adds `null`; `add` without a value adds
 //!   `null`; `test` of `null` holds for a missing key.
 //! - Array indices may be negative and count from the end (`-1` in `add` appends).
-//! - What stands before the first `/` of a path is ignored.
+//! - Text before the first `/` of a path is ignored.
 //! - `test` compares scalars by their JSON text: `1.0` is not `1`, and a value with `<`, `>` or `&` equals only if the
 //!   patch writes these characters escaped, as the server does.
 //!
@@ -27,10 +27,10 @@ use pointer::Place;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The most operations a patch may have.
+/// The maximum number of operations of a patch.
 pub const MAX_OPERATIONS: usize = 10_000;
 
-/// The most bytes that the `copy` operations of one patch may add, measured as JSON.
+/// The maximum number of bytes that the `copy` operations of one patch may add, measured as JSON.
 pub const MAX_COPY_BYTES: usize = 3 * 1024 * 1024;
 
 /// A decoded patch: operations in order.
@@ -69,7 +69,7 @@ pub enum Decoding {
     Checked,
 }
 
-/// Runs `patch` on `document`.
+/// Applies `patch` to `document`.
 ///
 /// # Errors
 ///
@@ -106,7 +106,7 @@ impl Patch {
         decode::decode(body, decoding)
     }
 
-    /// The number of operations.
+    /// Returns the number of operations.
     pub fn len(&self) -> usize {
         self.operations.len()
     }

@@ -1,21 +1,21 @@
 //! Patches, merges and field ownership of Kubernetes objects.
 //!
-//! | module | what it gives |
+//! | module | contents |
 //! |---|---|
 //! | [`json_patch`] | JSON patch (RFC 6902), with the limits and messages of kube-apiserver |
 //! | [`merge_patch`] | JSON merge patch (RFC 7386): apply, two-way and three-way diff |
 //! | [`strategic`] | strategic merge patch: apply, two-way and three-way diff |
 //! | [`managed`] | `metadata.managedFields` after a write, and server-side apply with conflicts |
 //! | [`fieldset`] | sets of field paths, and their encoding `FieldsV1` |
-//! | [`typed`] | values seen through a schema: field sets, comparison, merge, removal |
+//! | [`typed`] | values and their schema: field sets, comparison, merge, removal |
 //! | [`schema`] | the trait through which the crate reads the caller's type tables |
 //!
 //! Everything works on [`serde_json::Value`], does no I/O and reads no clock: the time of a write is an argument. No
-//! input makes it panic, and nothing nests deeper than [`VALUE_DEPTH`](kubewright_machinery::limits::VALUE_DEPTH).
+//! input causes a panic, and nothing nests deeper than [`VALUE_DEPTH`](kubewright_machinery::limits::VALUE_DEPTH).
 //!
 //! # Example
 //!
-//! Two managers apply to one object; the second one meets a field that the first one owns.
+//! Two managers apply to one object; the second one conflicts with the first one about a field.
 //!
 //! ```
 //! use kubewright_merge::managed::{Apply, ApplyError, Endpoint, OneVersion, apply};

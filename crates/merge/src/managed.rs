@@ -1,14 +1,13 @@
-//! `metadata.managedFields`: who owns which field, kept up to date on every write.
+//! `metadata.managedFields`: field ownership, updated on every write.
 //!
-//! [`update`] is what the server does after a create, update or patch: the writer gains what it added or changed, and
-//! everybody loses what is gone. [`apply`](fn@apply) is server-side apply: it merges a configuration into the live
-//! object, finds conflicts with other owners, and takes away what its manager no longer applies.
+//! [`update`] runs after a create, update or patch: the writer gains the fields it added or changed, and all managers
+//! lose removed fields. [`apply`](fn@apply) is server-side apply: it merges a configuration into the live object, finds
+//! conflicts with other owners, and removes fields that its manager no longer applies.
 //!
-//! Both look at the object through an [`Endpoint`]: the schema of the version that is written, which fields the
-//! endpoint lets a writer own, and how to see the object in other versions, since each owner owns fields of the version
-//! it wrote.
+//! Both use an [`Endpoint`]: the schema of the version that is written, the filter of fields that a writer may own, and
+//! the conversion to other versions, since each owner owns fields of the version it wrote.
 //!
-//! Neither fills in defaults nor validates; `apply` hands back a merged object that the caller completes.
+//! Neither applies defaults nor validates; `apply` returns a merged object, whose defaults the caller applies.
 //!
 //! Invariants: an entry owns at least one field; at most ten entries come from updates, the oldest ones are merged into
 //! `ancient-changes`; an entry's time changes only when its fields do.

@@ -1,11 +1,12 @@
 //! Values and their schema: field sets, comparison, merging.
 //!
-//! - [`validate`]: whether a value fits its schema.
+//! - [`validate`]: checks that a value fits its schema.
 //! - [`to_field_set`]: the fields that a value sets.
 //! - [`compare`]: which fields were added, modified or removed.
-//! - [`merge`]: one value laid over another, by the rules of the schema; [`covers`]: whether that would change nothing.
+//! - [`merge`]: merges one value into another, by the rules of the schema; [`covers`]: whether that would change
+//! nothing.
 //! - [`remove_items`] and [`extract_items`]: a value without some fields, or with these alone.
-//! - [`reconcile`]: a field set brought in line with a schema that has changed.
+//! - [`reconcile`]: a field set adjusted to a changed schema.
 //!
 //! All of them only read their input, and none depends on the meaning of an object.
 

@@ -1,7 +1,7 @@
 //! Decodes bytes into objects, accepting whatever Go accepts.
 //!
 //! Fields may come in any order; unknown ones are skipped; of repeated scalars the last counts; repeated messages
-//! merge. What comes out is the JSON form of what was read: times and quantities as text, bytes in base64. Whether Go
+//! merge. The result is the JSON form of the message: times and quantities as text, bytes in base64. Whether Go
 //! would print a field that was not sent is left to `kubewright_schema::normalize_typed`.
 //!
 //! Invariants: nothing is read past the end of a message; values nest no deeper than
@@ -37,7 +37,7 @@ pub struct Decoded {
 pub fn decode(bytes: &[u8], default: (&str, &str)) -> Result<Decoded, DecodeError> {
     let envelope = Envelope::read(bytes).map_err(DecodeError::Envelope)?;
     let (mut api_version, mut kind) = (envelope.api_version.clone(), envelope.kind.clone());
-    // A version with two slashes is none at all.
+    // A version with two slashes is invalid.
     if api_version.is_empty() || api_version.matches('/').count() > 1 {
         api_version = default.0.to_owned();
     }

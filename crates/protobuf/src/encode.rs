@@ -17,7 +17,7 @@ use crate::{
     wire::{LENGTH, Writer},
 };
 
-/// An object, a list, a `Status` or any other value that says its `kind` and `apiVersion`, in its envelope.
+/// Encodes an object, a list, a `Status` or any other value with `kind` and `apiVersion`, in its envelope.
 ///
 /// # Errors
 ///
@@ -28,7 +28,8 @@ pub fn encode(value: &Value) -> Result<Vec<u8>, EncodeError> {
     Ok(encoder.out.finish())
 }
 
-/// One frame of a watch: a length of four bytes, big endian, and an event of that type (`ADDED`, `ERROR`) with the
+/// Encodes one frame of a watch: a length of four bytes, big endian, and an event of that type (`ADDED`, `ERROR`)
+/// with the
 /// object in its envelope.
 ///
 /// # Errors
@@ -41,7 +42,7 @@ pub fn encode_watch_event(kind: &str, object: &Value) -> Result<Vec<u8>, EncodeE
     out.close(1, 0);
     out.close(2, 0);
     out.bytes_field(1, kind.as_bytes());
-    // A frame of 4 GiB or more has no length; no object comes near.
+    // A frame of 4 GiB or more has no length, but no object is that large.
     let length = u32::try_from(out.len()).map_err(|_| EncodeError::Mismatch {
         field: "object",
         expected: "frame",

@@ -1,7 +1,7 @@
 //! Errors, worded as the Go server words them.
 //!
 //! A server wraps the text of a [`DecodeError`] in one of two messages. Which one depends on whether the envelope
-//! named a kind: [`DecodeError::type_meta`] tells.
+//! named a kind, see [`DecodeError::type_meta`].
 
 /// A value that cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +57,7 @@ pub enum DecodeError {
         /// The kind looked for.
         kind: String,
     },
-    /// The envelope is fine, what it holds is not.
+    /// The envelope is valid, its contents are not.
     #[error("{message}")]
     Body {
         /// The API version of the object.

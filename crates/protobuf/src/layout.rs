@@ -1,8 +1,8 @@
 //! The tables of the catalog, compiled for the wire.
 //!
 //! The catalog lists the fields of a struct in declaration order under their JSON names, with embedded structs
-//! flattened. The wire wants them by number, with embedded structs as messages of their own. A [`Message`] holds both
-//! views. All are compiled at first use and refer to each other by [`MessageId`].
+//! flattened. On the wire they are ordered by number, with embedded structs as separate messages. A [`Message`] holds
+//! both views. All are compiled at first use and refer to each other by [`MessageId`].
 //!
 //! Invariants: the parts of a message ascend by number; the names of a message ascend, and each has a slot below
 //! [`Message::slots`].

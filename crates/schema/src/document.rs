@@ -1,10 +1,10 @@
-//! A parsed document that knows no types yet.
+//! Parsed documents, before types are known.
 //!
 //! [`Node`] keeps what the text said: the order of keys, keys that occur twice, numbers as they were written. Both
 //! notations ([`parse_json`](crate::json::parse_json), [`parse_yaml`](crate::yaml::parse_yaml)) end here, and every
 //! decoder starts here.
 //!
-//! Invariant: nothing nests deeper than [`DOCUMENT_DEPTH`](kubewright_machinery::limits::DOCUMENT_DEPTH), so walking, converting and dropping a tree never exhausts a
+//! Invariant: nothing nests deeper than [`DOCUMENT_DEPTH`], so walking, converting and dropping a tree never exhausts a
 //! thread's stack, in debug builds too.
 
 use kubewright_machinery::limits::DOCUMENT_DEPTH;

@@ -353,8 +353,7 @@ impl<'a> Parser<'a> {
 }
 
 /// Reports whether none of eight bytes ends a run of plain text. Each test sets the high bit of a byte that matches;
-/// bytes
-/// after the first match may be set falsely, which does no harm.
+/// bytes after the first match may be set falsely, which does no harm.
 fn is_plain(word: [u8; 8]) -> bool {
     const LOW: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;

@@ -1,6 +1,5 @@
 //! Prints built-in kinds as rows of a `Table`, as the API server does: the columns of each kind, and a pure function
-//! from
-//! the object to its cells.
+//! from the object to its cells.
 //!
 //! One file per API group; each maps a kind to a [`Printer`]. What a kind prints is decided by its group and kind
 //! alone: all served versions of a kind print the same cells. Kinds without a printer of their own (roles, limit

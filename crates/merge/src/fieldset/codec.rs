@@ -1,7 +1,7 @@
 //! `FieldsV1`: sets as JSON.
 //!
 //! Each path element is an object key: `f:name`, `k:{"name":"a"}`, `v:"value"`, `i:3`. An empty object means that the
-//! path is a member; `.` says so where there are members below it, too. Elements of a kind that is not known are left
+//! path is a member; `.` says so if there are members below it, too. Elements of an unknown kind are left
 //! out together with what is below them, since a later version may know them.
 
 use super::{FieldSet, KeyField, Node, PathElement};
@@ -19,10 +19,10 @@ pub enum DecodeError {
     /// The text is not JSON.
     #[error("{0}")]
     Syntax(String),
-    /// Something that should be an object is none.
+    /// A value that must be an object is of another type.
     #[error("expect {{ or n, but found {0}")]
     NotAnObject(String),
-    /// A key is no path element.
+    /// A key is not a path element.
     #[error("parsing key as path element: {0}")]
     Element(String),
     /// The value nests too deep.
@@ -67,19 +67,19 @@ impl FieldSet {
         out.push('}');
     }
 
-    /// `FieldsV1` text.
+    /// Returns `FieldsV1` text.
     pub fn to_json(&self) -> String {
         let mut out = String::new();
         self.write_json(&mut out);
         out
     }
 
-    /// The text of [`FieldSet::to_value`] as Go would encode it, without making the value.
+    /// Writes the text of [`FieldSet::to_value`] as Go would encode it, without building the value.
     pub fn write_value_text(&self, out: &mut String) {
         self.write_below(out, false);
     }
 
-    /// `member`: what the set is below is a member itself.
+    /// Writes the set below an element, which is a member itself if `member`.
     fn write_below(&self, out: &mut String, member: bool) {
         out.push('{');
         if member {
@@ -119,7 +119,7 @@ impl FieldSet {
         out.push('}');
     }
 
-    /// `FieldsV1` as a value; its maps have the order of [`Map`].
+    /// Returns `FieldsV1` as a value; its maps have the order of [`Map`].
     pub fn to_value(&self) -> Value {
         Value::Object(self.to_map())
     }

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// One step from a container to what it contains.
+/// One step from a container to an item or field in it.
 #[derive(Clone, Debug)]
 pub enum PathElement {
     /// A field of a struct or an entry of a map.
@@ -30,17 +30,17 @@ pub struct KeyField {
     pub value: Value,
 }
 
-/// A path from an object to something in it. Prints as `.spec.ports[port=80,protocol="TCP"].name`.
+/// A path from an object to a field or item in it. Prints as `.spec.ports[port=80,protocol="TCP"].name`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(pub Vec<PathElement>);
 
 impl PathElement {
-    /// A field by its name.
+    /// Creates the element of a field.
     pub fn field(name: &str) -> Self {
         PathElement::FieldName(SmolStr::new(name))
     }
 
-    /// A list item by its key fields, in any order.
+    /// Creates the element of a list item, from its key fields in any order.
     pub fn key(fields: impl IntoIterator<Item = (impl Into<SmolStr>, Value)>) -> Self {
         let fields = fields.into_iter().map(|(name, value)| KeyField {
             name: name.into(),
@@ -51,7 +51,7 @@ impl PathElement {
         PathElement::Key(fields.into())
     }
 
-    /// A list item by its value.
+    /// Creates the element of a list item, from its value.
     pub fn value(value: Value) -> Self {
         PathElement::Value(Arc::new(value))
     }
@@ -67,7 +67,7 @@ impl PathElement {
 }
 
 impl Path {
-    /// A path of field names.
+    /// Creates a path of field names.
     pub fn of_fields<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
         Path(names.into_iter().map(PathElement::field).collect())
     }

@@ -8,7 +8,7 @@ use super::{FieldSet, Node, PathElement};
 /// A filter of paths.
 #[derive(Clone, Debug)]
 pub enum Filter {
-    /// All but these and what is below them.
+    /// Keeps all paths but these and those below them.
     Exclude(FieldSet),
     /// Keeps the paths that one of these patterns matches.
     Include(Pattern),
@@ -23,7 +23,7 @@ pub struct Pattern {
 }
 
 impl Filter {
-    /// The paths of `set` that count.
+    /// Returns the paths of `set` that the filter keeps.
     pub fn apply(&self, set: &FieldSet) -> FieldSet {
         match self {
             Filter::Exclude(excluded) => set.recursive_difference(excluded),
@@ -33,7 +33,7 @@ impl Filter {
 }
 
 impl Pattern {
-    /// A pattern that matches all paths that begin with these elements; `None` stands for any element.
+    /// Creates a pattern that matches all paths with this prefix; `None` matches any element.
     pub fn prefix(elements: impl IntoIterator<Item = Option<PathElement>>) -> Pattern {
         let mut elements = elements.into_iter();
         match elements.next() {
@@ -48,7 +48,7 @@ impl Pattern {
         }
     }
 
-    /// A pattern that matches what either one matches.
+    /// Returns a pattern that matches whatever either one matches.
     pub fn or(mut self, other: Pattern) -> Pattern {
         if self.everything || other.everything {
             return Pattern {

@@ -38,9 +38,9 @@ pub struct Entry {
 /// The representation of the fields of an entry in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// As an object.
+    /// The fields are an object.
     Object,
-    /// As a string: the JSON text of that object. For values that are written out and not looked at again; see
+    /// The fields are a string: the JSON text of that object. For values that are written and not read again; see
     /// [`write_text_forms`] and [`expand_text_forms`].
     Text,
 }

@@ -1,8 +1,7 @@
 //! Removes fields that a manager applied before and no longer applies.
 //!
 //! A field is removed if the manager owned it, does not name it now, and nobody else owns it. What the manager never
-//! owned
-//! stays, even inside of something it drops.
+//! owned stays, even inside of something it drops.
 
 use super::endpoint::{ConvertError, Endpoint};
 use super::entry::ManagedFields;

@@ -202,7 +202,7 @@ fn diff_items<S: PatchSchema>(
     if kind == Kind::Scalars {
         let (items, deletions) = diff_scalars(original, modified, options);
         let items = lists::in_order_of(items, modified, key, kind)?;
-        // The order is named unless the list has all the scalars in the order of their text.
+        // The order is included unless the list has all the scalars in the order of their text.
         let sorted = sorted_by_text(original, None);
         let reordered = !sorted.iter().map(|(_, value)| *value).eq(modified);
         let ordered = options.order

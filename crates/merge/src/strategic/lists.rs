@@ -1,4 +1,4 @@
-//! Lists that merge: what they hold, and in which order the result comes.
+//! Lists that merge: the types of their items, and the order of the result.
 
 use super::{DIRECTIVE, Error, bad_order, internal, no_merge_key, wrong_type};
 use crate::fieldset::compare_values;
@@ -346,7 +346,8 @@ fn sort(items: Vec<Value>, ranks: &Ranks<'_>, kind: Kind) -> Vec<Value> {
     if ranked.len() > SMALL || ranked.iter().all(|(rank, _)| rank.is_some()) {
         ranked.sort_by_key(|(rank, _)| *rank);
     } else {
-        // What has no rank goes in front of whatever it is compared with, so the way of sorting shows.
+        // An item without a rank goes before the item it is compared with, so the sorting algorithm is visible in the
+        // result.
         for i in 1..ranked.len() {
             for j in (1..=i).rev() {
                 let goes_first = match (&ranked[j].0, &ranked[j - 1].0) {

@@ -7,8 +7,8 @@ use crate::schema::{ListMerge, Schema};
 use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::{Map, Value};
 
-/// All that is below a value which is new: leaves and what holds them. What [`compare`](super::compare) with nothing
-/// finds added, without the sets that stay empty.
+/// Returns everything below a new value: leaves and their containers. This is what [`compare`](super::compare) with
+/// nothing finds added, without the sets that stay empty.
 pub(super) fn added<S: Schema>(
     schema: S,
     value: &Value,

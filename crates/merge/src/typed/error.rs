@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// One thing that does not fit.
+/// A single problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The path, such as `.spec.replicas`; empty for the whole value.
@@ -11,7 +11,7 @@ pub struct Problem {
     pub message: String,
 }
 
-/// Everything that does not fit; at least one thing.
+/// All problems of a value; at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
 
@@ -27,7 +27,7 @@ impl Problems {
         Problems::new("exceeded max depth")
     }
 
-    /// The same problems, seen from one step further out.
+    /// Returns the problems with a step added in front of their paths.
     pub(crate) fn below(mut self, element: impl fmt::Display) -> Self {
         let prefix = element.to_string();
         for problem in &mut self.0 {

@@ -7,7 +7,7 @@ use super::atom::{Atom, resolve};
 use crate::fieldset::{FieldSet, PathElement};
 use crate::schema::{ListMerge, Schema, Shape};
 
-/// The set as the schema of today would have it, or none if nothing changes.
+/// Returns the set adjusted to the current schema, or `None` if nothing changes.
 pub fn reconcile<S: Schema>(schema: S, set: &FieldSet) -> Option<FieldSet> {
     let mut walk = Reconciliation {
         path: Vec::new(),

@@ -9,12 +9,12 @@ use crate::schema::{ListMerge, Schema};
 use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::{Map, Value};
 
-/// The value without the members of `set` and what is below them. Copies only what stays.
+/// Returns the value without the members of `set` and everything below them. Copies only what is kept.
 pub fn remove_items<S: Schema>(schema: S, value: &Value, set: &FieldSet) -> Value {
     walk(schema, value, set, Mode::Remove, 0)
 }
 
-/// The value with the members of `set` alone.
+/// Returns the value with the members of `set` only.
 pub fn extract_items<S: Schema>(schema: S, value: &Value, set: &FieldSet) -> Value {
     walk(schema, value, set, Mode::Extract, 0)
 }

@@ -68,7 +68,7 @@ pub(super) fn scalar_problem(scalar: Scalar, value: Option<&Value>) -> Option<St
     }
 }
 
-/// Everything that is wrong with a value. Paths are put together on the way back, so that a value that fits costs none.
+/// Collects the problems of a value. Paths are built on the way back, so that a valid value needs none.
 fn check<S: Schema>(schema: S, value: &Value, duplicates: Duplicates) -> Vec<Problem> {
     if matches!(schema.shape(), Shape::Untyped | Shape::Deduced) {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Coerces the metadata of an object and of objects embedded in it to its type, and conforms whole objects to
-//! their schema when they are written and when they are read from storage.
+//! Coerces the metadata of an object and of objects embedded in it to its type, and conforms whole objects to their
+//! schema when they are written and when they are read from storage.
 
 use kubewright_catalog::generated::meta_v1::OBJECT_META;
 use kubewright_machinery::field::{self, FieldError, Path};

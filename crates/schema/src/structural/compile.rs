@@ -25,7 +25,7 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// A schema that cannot be compiled. `Display` is the message of the real server.
+/// Fields that a structural schema cannot have, and their names in messages of the real server.
 const UNSUPPORTED: [(&str, &str); 7] = [
     ("id", "id"),
     ("$schema", "schema"),

@@ -8,8 +8,7 @@
 //! | metadata is decoded by its type, unknown fields go, embedded objects are coerced | [`coerce`] |
 //! | unknown fields are dropped and reported | [`prune`] |
 //! | `null` goes where it is not allowed; missing values get their defaults | [`default`] |
-//! | values are validated | [`validate`], [`embedded`], [`list_types`], [`rules`]; all of them on a whole object:
-//! [`object`] |
+//! | values are validated | [`validate`], [`embedded`], [`list_types`], [`rules`]; all of them on a whole object: [`object`] |
 //!
 //! Invariant: a schema nests no deeper than the document it came from, which is bounded by
 //! [`DOCUMENT_DEPTH`](kubewright_machinery::limits::DOCUMENT_DEPTH), so every walk here is bounded too.

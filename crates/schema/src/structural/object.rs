@@ -1,7 +1,7 @@
 //! Prepares and validates whole objects.
 //!
-//! Every validation by a structural schema goes through here, in the server and without one, so that the
-//! verdicts are the same.
+//! Every validation by a structural schema goes through here, in the server and without one, so that the verdicts are
+//! the same.
 
 use kubewright_cel::{Ratcheting, Validator, limits::RUNTIME_COST_BUDGET};
 use kubewright_machinery::{

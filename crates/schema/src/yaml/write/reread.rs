@@ -1,6 +1,5 @@
-//! Applies what happens to a string that is written as JSON and read back as YAML, which is how Kubernetes converts
-//! an object
-//! to YAML.
+//! Applies what happens to a string that is written as JSON and read back as YAML, which is how Kubernetes converts an
+//! object to YAML.
 //!
 //! JSON leaves some characters unescaped that mean something to YAML: of the line breaks, U+0085 is folded away with
 //! the spaces around it, and control characters beyond ASCII's first 32 are not read at all.
