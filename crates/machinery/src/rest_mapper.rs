@@ -1,6 +1,25 @@
 //! Maps kinds to resources and back, and names that people type (`po`, `deploy.apps`) to resources.
 //!
 //! [`RestMapper`] is the trait; [`StaticRestMapper`] implements it with a table and needs no server.
+//!
+//! ```
+//! use kubewright_machinery::{
+//!     gvk::{GroupVersionKind, GroupVersionResource},
+//!     rest_mapper::{RestMapper, RestMapping, StaticRestMapper},
+//! };
+//!
+//! let mut mapper = StaticRestMapper::new();
+//! mapper.add(RestMapping {
+//!     kind: GroupVersionKind::new("apps", "v1", "Deployment"),
+//!     resource: GroupVersionResource::new("apps", "v1", "deployments"),
+//!     singular: "deployment".to_owned(),
+//!     short_names: vec!["deploy".to_owned()],
+//!     namespaced: true,
+//! });
+//! let found = mapper.resource_for(&GroupVersionResource::new("", "", "deploy"))?;
+//! assert_eq!(found.resource, "deployments");
+//! # Ok::<(), kubewright_machinery::rest_mapper::RestMapperError>(())
+//! ```
 
 use std::collections::HashMap;
 
@@ -54,14 +73,14 @@ pub trait RestMapper {
     /// are none.
     fn mapping(&self, kind: &GroupKind, versions: &[&str]) -> Result<RestMapping, RestMapperError>;
 
-    /// All that a partial resource may mean, the preferred first. Group and version may be empty, the group may be the
+    /// Returns all matches of a partial resource, the preferred one first. Group and version may be empty, the group may be the
     /// start of one, and the name may be plural, singular or short, in any case.
     fn mappings_for(
         &self,
         partial: &GroupVersionResource,
     ) -> Result<Vec<RestMapping>, RestMapperError>;
 
-    /// The one resource that a partial resource means.
+    /// Returns the only match of a partial resource.
     fn resource_for(
         &self,
         partial: &GroupVersionResource,
@@ -76,7 +95,7 @@ pub trait RestMapper {
         }
     }
 
-    /// The kind of the objects of a resource, the preferred one if several match.
+    /// Returns the kind of the objects of a resource, the preferred one if several match.
     fn kind_for(
         &self,
         partial: &GroupVersionResource,
@@ -88,7 +107,7 @@ pub trait RestMapper {
     }
 }
 
-/// A mapper over a table. What was added first is preferred.
+/// A mapper over a table. Mappings that were added first are preferred.
 #[derive(Clone, Debug, Default)]
 pub struct StaticRestMapper {
     mappings: Vec<RestMapping>,
@@ -98,12 +117,12 @@ pub struct StaticRestMapper {
 }
 
 impl StaticRestMapper {
-    /// A mapper that knows nothing.
+    /// Creates an empty mapper.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a mapping behind those that are there. A kind that is there already keeps its first mapping.
+    /// Adds a mapping with the lowest preference. A kind that is known already keeps its first mapping.
     pub fn add(&mut self, mapping: RestMapping) {
         let index = self.mappings.len();
         let kinds = self.by_kind.entry(mapping.kind.group_kind()).or_default();
@@ -124,7 +143,7 @@ impl StaticRestMapper {
         self.mappings.push(mapping);
     }
 
-    /// All mappings, in the order they were added.
+    /// Returns all mappings, in the order they were added.
     pub fn mappings(&self) -> &[RestMapping] {
         &self.mappings
     }

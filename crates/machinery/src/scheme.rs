@@ -1,5 +1,16 @@
 //! Rust types and the kinds they represent.
 //!
+//! ```
+//! use kubewright_machinery::{gvk::GroupVersionKind, scheme::Scheme};
+//!
+//! struct Widget;
+//!
+//! let mut scheme = Scheme::new();
+//! scheme.register::<Widget>(GroupVersionKind::new("example.com", "v1", "Widget"))?;
+//! assert_eq!(scheme.kind::<Widget>()?.kind, "Widget");
+//! # Ok::<(), kubewright_machinery::scheme::SchemeError>(())
+//! ```
+//!
 //! A [`Scheme`] maps types to kinds and back. Types that implement [`Kind`] know their own; any other `'static` type can
 //! be registered with a kind of choice.
 
@@ -63,13 +74,13 @@ pub enum SchemeError {
     /// The type has no registered kind.
     #[error("no kind is registered for the type {0}")]
     NoKind(&'static str),
-    /// The type stands for several kinds, so there is no telling which is meant.
+    /// The type is registered for several kinds.
     #[error("multiple kinds are registered for the type {0}")]
     ManyKinds(&'static str),
 }
 
 impl Scheme {
-    /// A scheme that knows nothing.
+    /// Creates an empty scheme.
     pub fn new() -> Self {
         Self::default()
     }
@@ -83,7 +94,7 @@ impl Scheme {
         self.register::<K>(K::gvk())
     }
 
-    /// Adds a type under a kind. Twice the same does no harm.
+    /// Adds a type under a kind. Adding it again is idempotent.
     ///
     /// # Errors
     ///
@@ -106,11 +117,7 @@ impl Scheme {
         Ok(())
     }
 
-    /// The kinds that a type stands for.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the type is not registered, or for several kinds.
+    /// Returns the kinds that a type represents.
     pub fn kinds<K: 'static>(&self) -> &[GroupVersionKind] {
         self.kinds
             .get(&TypeId::of::<K>())
@@ -118,7 +125,11 @@ impl Scheme {
             .unwrap_or_default()
     }
 
-    /// The one kind that a type stands for.
+    /// Returns the one kind that a type represents.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the type is not registered, or for several kinds.
     pub fn kind<K: 'static>(&self) -> Result<&GroupVersionKind, SchemeError> {
         match self.kinds::<K>() {
             [one] => Ok(one),
@@ -127,7 +138,7 @@ impl Scheme {
         }
     }
 
-    /// The type that stands for a kind.
+    /// Returns the type that represents a kind.
     pub fn type_of(&self, gvk: &GroupVersionKind) -> Option<TypeId> {
         self.types.get(gvk).map(|r| r.id)
     }

@@ -18,13 +18,20 @@ pub enum Stability {
 pub struct KubeVersion {
     /// The stability level.
     pub stability: Stability,
-    /// The number behind the `v`.
+    /// The number after the `v`.
     pub major: i64,
-    /// The number behind `alpha` or `beta`, else 0.
+    /// The number after `alpha` or `beta`, else 0.
     pub minor: i64,
 }
 
 /// Parses `v1`, `v2beta1` and the like.
+///
+/// ```
+/// use kubewright_machinery::version::parse_kube_version;
+///
+/// assert!(parse_kube_version("v1") > parse_kube_version("v2beta1"));
+/// assert_eq!(parse_kube_version("latest"), None);
+/// ```
 pub fn parse_kube_version(version: &str) -> Option<KubeVersion> {
     let rest = version.strip_prefix('v')?;
     let end = rest

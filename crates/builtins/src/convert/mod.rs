@@ -1,6 +1,6 @@
 //! Converts stored objects to another version or group of the same kind.
 //!
-//! Two kinds have two faces. Events are stored as core `v1` and also served as `events.k8s.io/v1`; horizontal pod
+//! Two kinds have two representations. Events are stored as core `v1` and also served as `events.k8s.io/v1`; horizontal pod
 //! autoscalers are stored as `autoscaling/v2` and also served as `v1`, where what `v1` has no field for travels in
 //! annotations. Any other pair only changes `apiVersion`.
 
@@ -11,7 +11,16 @@ use serde_json::Value;
 
 use crate::json::Write;
 
-/// `value` as it is seen in group and version `to`.
+/// Converts an object between two groups and versions.
+///
+/// ```
+/// use kubewright_builtins::convert::convert;
+/// use serde_json::json;
+///
+/// let event = json!({"apiVersion": "v1", "kind": "Event", "message": "started"});
+/// let event = convert(event, ("", "v1"), ("events.k8s.io", "v1"), "Event");
+/// assert_eq!(event["note"], "started");
+/// ```
 pub fn convert(mut value: Value, from: (&str, &str), to: (&str, &str), kind: &str) -> Value {
     if from == to {
         return value;
@@ -35,7 +44,7 @@ pub fn convert(mut value: Value, from: (&str, &str), to: (&str, &str), kind: &st
     value
 }
 
-/// The group and version that a kind is stored in, where it is served in several.
+/// Returns the group and version that a kind is stored in, if it is served in several.
 pub fn storage_version(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {
     match (group, kind) {
         ("" | "events.k8s.io", "Event") => Some(("", "v1")),

@@ -1,15 +1,26 @@
 //! Regular expressions of Go.
 //!
 //! Patterns are rewritten for the `regex` crate, which is of the same family and matches in the same way: `\d`, `\w`
-//! and `\s` are ASCII in Go, `\Q..\E` and octal escapes exist there, set operations in classes do not. What Go refuses
-//! is refused with its words.
+//! and `\s` are ASCII in Go, `\Q..\E` and octal escapes exist there, set operations in classes do not. Patterns that Go
+//! rejects are rejected with its messages.
+//!
+//! ```
+//! use kubewright_cel::regex;
+//!
+//! assert!(regex::compile(r"^\d+$")?.is_match("42"));
+//! assert_eq!(
+//!     regex::compile("(").unwrap_err(),
+//!     "error parsing regexp: missing closing ): `(`"
+//! );
+//! # Ok::<(), String>(())
+//! ```
 
 mod class;
 mod rewrite;
 
 pub use regex::Regex;
 
-/// Compiles a pattern, or says in Go's words why it cannot be.
+/// Compiles a pattern.
 ///
 /// # Errors
 ///
@@ -28,7 +39,7 @@ pub fn compile(pattern: &str) -> Result<Regex, String> {
         })
 }
 
-/// The most memory a compiled pattern may take.
+/// The maximum memory of a compiled pattern.
 const SIZE_LIMIT: usize = 10 << 20;
 
 #[cfg(test)]

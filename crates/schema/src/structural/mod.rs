@@ -1,7 +1,7 @@
 //! Structural schemas: the compiled schemas of a CustomResourceDefinition, and their use in the server.
 //!
 //! A `JSONSchemaProps` document is checked ([`check_structural`]) and compiled ([`Structural::compile`]) once, when the
-//! definition is written. Objects then pass through it on every write, in this order:
+//! CustomResourceDefinition is written. Objects then go through these steps on every write:
 //!
 //! | step | module |
 //! |---|---|
@@ -12,6 +12,29 @@
 //!
 //! Invariant: a schema nests no deeper than the document it came from, which is bounded by
 //! [`DOCUMENT_DEPTH`](kubewright_machinery::limits::DOCUMENT_DEPTH), so every walk here is bounded too.
+//!
+//! ```
+//! use kubewright_machinery::field::Path;
+//! use kubewright_schema::structural::{
+//!     Structural, default::apply_defaults, prune::prune, validate::validate,
+//! };
+//! use serde_json::json;
+//!
+//! let schema = Structural::compile(&json!({"type": "object", "properties": {
+//!     "spec": {"type": "object", "properties": {
+//!         "replicas": {"type": "integer", "default": 1, "maximum": 5},
+//!     }},
+//! }}))?;
+//!
+//! let mut object = json!({"spec": {"typo": true}});
+//! prune(&mut object, &schema, None);
+//! apply_defaults(&mut object, &schema);
+//! assert_eq!(object, json!({"spec": {"replicas": 1}}));
+//!
+//! let errors = validate(&json!({"spec": {"replicas": 9}}), &schema, &Path::root());
+//! assert_eq!(errors[0].field, "spec.replicas");
+//! # Ok::<(), kubewright_schema::structural::CompileError>(())
+//! ```
 
 pub mod coerce;
 mod compile;

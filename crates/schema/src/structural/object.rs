@@ -1,6 +1,6 @@
 //! Prepares and validates whole objects.
 //!
-//! Every validation by a structural schema goes through here, in the server and without one, so that the verdicts are
+//! Every validation by a structural schema goes through here, in the server and without one, so that the results are
 //! the same.
 
 use kubewright_cel::{Ratcheting, Validator, limits::RUNTIME_COST_BUDGET};

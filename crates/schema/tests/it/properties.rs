@@ -2,7 +2,7 @@
 
 use kubewright_schema::{
     decode_typed, decode_untyped, encode, normalize_typed, normalize_untyped, parse_json,
-    parse_yaml,
+    yaml::parse_yaml,
 };
 use proptest::{collection, prelude::*};
 use serde_json::{Map, Value, json};
