@@ -1,4 +1,4 @@
-//! Expressions of admission: the match conditions of webhooks, and the policies of
+//! Compiles expressions of admission: the match conditions of webhooks, and the policies of
 //! `admissionregistration.k8s.io`.
 //!
 //! ```
@@ -125,7 +125,7 @@ impl AdmissionEnv {
     }
 
     fn instantiate(&self, checked: Checked) -> Result<Checked, CompileError> {
-        // Messages are checked and cannot be run yet.
+        // Messages are checked, but cannot be evaluated yet.
         if !self.patch_types {
             checked.program().map_err(|why| {
                 CompileError::Internal(format!("program instantiation failed: {why}"))

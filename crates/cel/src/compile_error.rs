@@ -6,7 +6,7 @@ pub enum CompileError {
     /// The expression does not parse, does not check, or is of the wrong type.
     #[error("{0}")]
     Invalid(String),
-    /// The expression checks, and no program can be made of it.
+    /// The expression checks, but cannot be planned.
     #[error("{0}")]
     Internal(String),
     /// The expression may cost more than its limit.

@@ -30,7 +30,8 @@ enum Shape {
 }
 
 impl DeclType {
-    /// The type of values of a schema; none where rules see nothing: preserved fields without a type, arrays without
+    /// Returns the type of values of a schema; `None` for values that rules cannot see: preserved fields without a
+    /// type, arrays without
     /// items. `resource` if the schema is that of a whole resource.
     pub fn of(schema: &Schema, resource: bool) -> Option<Arc<Self>> {
         if schema.int_or_string {
@@ -46,12 +47,12 @@ impl DeclType {
         Self::of_kind(schema)
     }
 
-    /// A type without a schema, of unknown size.
+    /// Declares a type without a schema, of unknown size.
     pub fn scalar(scalar: Type) -> Arc<Self> {
         Self::sized(scalar, 0, 1)
     }
 
-    /// An object with the given fields, by the identifiers that expressions use.
+    /// Declares an object with fields, by the identifiers that expressions use.
     pub fn object(fields: impl IntoIterator<Item = (String, Arc<DeclType>)>) -> Arc<Self> {
         Arc::new(Self {
             shape: Shape::Object {
@@ -117,7 +118,7 @@ impl DeclType {
         (MAX_REQUEST_BYTES / (self.min_serialized_size + 1)) as u64
     }
 
-    /// The type of the elements of a list or map.
+    /// Returns the type of the elements of a list or map.
     pub fn element(&self) -> Option<&Arc<DeclType>> {
         match &self.shape {
             Shape::List(element) | Shape::Map(element) => Some(element),
@@ -125,7 +126,7 @@ impl DeclType {
         }
     }
 
-    /// The type of a field of an object, by its identifier.
+    /// Returns the type of a field of an object, by its identifier.
     pub fn field(&self, ident: &str) -> Option<&Arc<DeclType>> {
         match &self.shape {
             Shape::Object { fields, .. } => fields.get(ident),

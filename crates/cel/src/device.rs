@@ -18,16 +18,16 @@ use crate::decl::DeclType;
 use crate::env::Env;
 use crate::types::Type;
 
-/// The most that a selector may cost by estimate.
+/// The maximum estimated cost of a selector.
 const MAX_COST: u64 = 1_000_000;
-/// The most attributes and capacities that a device has.
+/// The maximum number of attributes and capacities of a device.
 const MAX_ATTRIBUTES: i64 = 32;
 /// The longest value of an attribute.
 const MAX_VALUE: i64 = 64;
 /// The longest name of a driver.
 const MAX_DRIVER: i64 = 63;
 
-/// Compiles an expression that says whether a device fits.
+/// Compiles an expression that selects devices.
 ///
 /// # Errors
 ///

@@ -29,9 +29,9 @@ pub struct Env {
     bindings: bool,
 }
 
-/// The message that an operation of a JSON patch is made with.
+/// The message type of the operations of a JSON patch.
 pub(crate) const JSON_PATCH: &str = "JSONPatch";
-/// The message that apply configurations are made with.
+/// The message type of apply configurations.
 pub(crate) const OBJECT: &str = "Object";
 
 /// A declared name.
@@ -83,7 +83,7 @@ impl Env {
         self
     }
 
-    /// Declares what patches are made with: the messages `Object{}` and `JSONPatch{}`, and `jsonpatch.escapeKey`.
+    /// Declares the types of patches: the messages `Object{}` and `JSONPatch{}`, and `jsonpatch.escapeKey`.
     #[must_use]
     pub fn with_patch_types(mut self) -> Self {
         self.patch_types = true;

@@ -3,7 +3,7 @@
 //!
 //! [`escape`] and [`unescape`] are inverse to each other on every name that can be escaped at all.
 
-/// The words of the language that no field can be called by.
+/// The reserved words, which cannot be names of fields.
 const RESERVED: [&str; 21] = [
     "true",
     "false",
@@ -28,7 +28,8 @@ const RESERVED: [&str; 21] = [
     "while",
 ];
 
-/// The identifier a rule uses for the property `name`; none if no rule can name it (a leading digit, a `$`).
+/// Returns the identifier that a rule uses for the property `name`; `None` if it cannot be escaped (a leading digit,
+/// a `$`).
 pub fn escape(name: &str) -> Option<String> {
     let first = *name.as_bytes().first()?;
     if first.is_ascii_digit() {
@@ -57,7 +58,7 @@ pub fn escape(name: &str) -> Option<String> {
     Some(out)
 }
 
-/// The property an identifier stands for; none if it holds an escape that does not exist.
+/// Returns the property that an identifier represents; `None` if it holds an unknown escape.
 pub fn unescape(ident: &str) -> Option<String> {
     if !ident.contains("__") {
         return Some(ident.to_owned());

@@ -1,8 +1,10 @@
 //! The schema of the data: the part of a structural schema that CEL needs.
 //!
-//! A [`Schema`] goes two ways: [`DeclType::of`](crate::DeclType::of) makes the type that rules are checked against, and
-//! values borrow it at run time to know that a string is a time or that a list is a set. It is the caller's to make one
-//! from its own schemas, or [`Schema::from_json`] reads the JSON of an OpenAPI v3 schema.
+//! A [`Schema`] is used twice: [`DeclType::of`](crate::DeclType::of) derives the type that rules are checked against,
+//! and
+//! values borrow it at run time to know that a string is a time or that a list is a set. Callers convert their own
+//! schemas,
+//! or read the JSON of an OpenAPI v3 schema with [`Schema::from_json`].
 //!
 //! Schemas of embedded resources always have `apiVersion`, `kind` and `metadata` with `name` and `generateName`;
 //! [`Schema::with_object_meta`] adds them to the schema of a whole resource.
@@ -90,7 +92,7 @@ pub enum ListType {
 }
 
 impl Schema {
-    /// A schema with a `type` and nothing else.
+    /// Creates a schema with a `type` and nothing else.
     pub fn of_kind(kind: SchemaKind) -> Self {
         Self {
             kind,
@@ -98,7 +100,7 @@ impl Schema {
         }
     }
 
-    /// Reads the JSON of an OpenAPI v3 schema. What lies deeper than 120 levels is left out.
+    /// Reads the JSON of an OpenAPI v3 schema. Levels deeper than [`DOCUMENT_DEPTH`] are left out.
     pub fn from_json(json: &Json) -> Self {
         Self::read(json, DOCUMENT_DEPTH)
     }

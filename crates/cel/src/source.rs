@@ -1,4 +1,4 @@
-//! The text of an expression and what is wrong with it.
+//! The text of an expression and its issues.
 //!
 //! Positions are counted in characters. [`Issues`] prints like the reference implementation: one `ERROR:` line for each
 //! issue, the line of source it concerns, and a caret under the place.

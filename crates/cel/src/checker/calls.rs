@@ -1,4 +1,4 @@
-//! Calls: which function, which overloads.
+//! Resolves calls to functions and their overloads.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! The type checker.
 //!
 //! Every node gets a type; every call gets the overloads that can take its arguments. Types that an expression leaves
-//! open (`[]`) are variables until something decides them ([`unify`]); those that nothing decides are `dyn`.
+//! open (`[]`) are variables until they are inferred ([`unify`]); those that stay open are `dyn`.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `unify` | whether a type can be assigned to another |
 //! | `calls` | choosing overloads |
@@ -176,7 +176,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Makes a node a reference to what is declared.
+    /// Turns a node into a reference to a declaration.
     fn resolve(&mut self, expr: &mut Expr, name: &str, declared: Declared) {
         let of = match declared {
             Declared::Local(of) => of,
@@ -267,7 +267,7 @@ impl Checker<'_> {
             self.report(id, what);
             return Type::Error;
         };
-        // Words of the language may be written as they are after a dot.
+        // Reserved words need no escape after a dot.
         let reserved = format!("__{field}__");
         let found = decl.field(field).map(|of| (field, of)).or_else(|| {
             let of = decl.field(&reserved).filter(|_| is_reserved(field))?;
@@ -332,7 +332,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The type of a value that stands for itself, or of what is in an optional.
+    /// Returns the type of a value, or of the value in an optional.
     fn unwrap_optional(&mut self, id: ExprId, optional: bool) -> Type {
         let of = self.type_of(id);
         if !optional {
@@ -354,7 +354,7 @@ impl Checker<'_> {
         if self.substitution.assign(&so_far, &next) {
             return unify::most_general(&so_far, &next);
         }
-        // Whether a mixture is meant is decided when all types are known.
+        // Mixed types are checked when all types are known.
         Type::Dyn
     }
 

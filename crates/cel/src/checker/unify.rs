@@ -1,4 +1,4 @@
-//! Assignability, and what open types turn out to be.
+//! Checks assignability and infers open types.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(super) struct Renaming<'o> {
 }
 
 impl Substitution {
-    /// A type variable that is nowhere else.
+    /// Creates a new type variable.
     pub(super) fn fresh(&mut self) -> Type {
         let name = format!("_var{}", self.fresh);
         self.fresh += 1;
@@ -34,14 +34,14 @@ impl Substitution {
         self.keep(mark, fits)
     }
 
-    /// The same for each pair of two lists.
+    /// Assigns each pair of two lists.
     pub(super) fn assign_all(&mut self, from: &[Type], to: &[Type]) -> bool {
         let mark = self.log.len();
         let fits = from.len() == to.len() && from.iter().zip(to).all(|(f, t)| self.unify(f, t));
         self.keep(mark, fits)
     }
 
-    /// A type with its variables replaced by what they stand for, and by `dyn` if `open` and they stand for nothing.
+    /// Replaces the variables of a type by their bindings, and unbound ones by `dyn` if `open`.
     pub(super) fn apply(&self, of: &Type, open: bool) -> Type {
         match of {
             Type::Param(name) => match self.bindings.get(name) {

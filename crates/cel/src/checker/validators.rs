@@ -56,7 +56,7 @@ fn converts(checker: &Checker<'_>, function: &str, value: Value<'_>) -> bool {
     function.call(&all, &[value]).is_ok()
 }
 
-/// Lists and maps of more than one type, except in what is handed to `format`.
+/// Rejects lists and maps of more than one type, except in arguments of `format`.
 fn mixtures(checker: &Checker<'_>, expr: &Expr, exempt: bool, found: &mut Found) {
     if !exempt {
         match &expr.kind {

@@ -1,4 +1,4 @@
-//! The estimate: a walk over the checked tree with what is known of sizes.
+//! Estimates costs: a walk over the checked tree with known sizes.
 //!
 //! Sizes come from literals, from declared types by path, from functions, and from the variables of comprehensions. A
 //! path that does not begin at a variable begins at the declared type all the same, as in the reference implementation.
@@ -41,7 +41,7 @@ pub(super) struct Estimator<'c> {
 /// The path of a value in the declared type, if it has one; the path need not exist.
 pub(super) type Path = Option<Option<Arc<DeclType>>>;
 
-/// The sizes of what is in a list or map.
+/// The sizes of the entries of a list or map.
 #[derive(Clone, Copy)]
 pub(super) struct EntrySize {
     is_list: bool,

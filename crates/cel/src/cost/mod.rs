@@ -1,11 +1,11 @@
 //! The cost of an expression: estimated before it runs, and counted while it runs.
 //!
 //! Costs are those of the reference implementation to the unit, since they decide which CRDs are accepted: a unit for a
-//! name or a selection, a tenth of a unit a character for what reads strings, the product of both for nested loops.
+//! name or a selection, a tenth of a unit per character for reading strings, the product of both for nested loops.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `ranges` | sizes and costs from a least to a most |
+//! | `ranges` | ranges of sizes and costs |
 //! | `estimate` | the walk over the tree |
 //! | `calls`, `library` | functions of the language, functions of Kubernetes |
 //! | `runtime` | the counter |

@@ -3,23 +3,23 @@
 /// A range of sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeEstimate {
-    /// At least.
+    /// The minimum.
     pub min: u64,
-    /// At most.
+    /// The maximum.
     pub max: u64,
 }
 
 /// A range of costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CostEstimate {
-    /// At least.
+    /// The minimum.
     pub min: u64,
-    /// At most.
+    /// The maximum.
     pub max: u64,
 }
 
 impl SizeEstimate {
-    /// Anything.
+    /// The range of all sizes.
     pub(crate) const UNKNOWN: Self = Self {
         min: 0,
         max: u64::MAX,

@@ -66,7 +66,7 @@ impl Meter {
         }
     }
 
-    /// Gives back what a test for presence has been charged.
+    /// Refunds the cost of a test for presence.
     pub(crate) fn refund(&mut self, cost: u64) {
         self.cost = self.cost.saturating_sub(cost);
     }

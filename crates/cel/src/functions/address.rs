@@ -4,7 +4,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kubewright_machinery::go::quote;
 
-/// Reads an address, and whether it has a zone; or why it cannot be read.
+/// Parses an address; returns whether it has a zone.
 pub(super) fn parse_address(text: &str) -> Result<(IpAddr, bool), String> {
     let fail = |why: &str| Err(format!("ParseAddr({}): {why}", quote(text)));
     match text.find(['.', ':', '%']).map(|at| text.as_bytes()[at]) {

@@ -285,7 +285,7 @@ fn to_duration<'a>(args: &[Value<'a>]) -> EvalResult<'a> {
 fn to_int<'a>(args: &[Value<'a>]) -> EvalResult<'a> {
     match args {
         [Value::Double(d)] => {
-            // The bounds themselves are out: not every neighbour of theirs can be told apart.
+            // The bounds themselves are excluded, because floats next to them are not distinct integers.
             if d.is_nan() || *d <= i64::MIN as f64 || *d >= i64::MAX as f64 {
                 return Err(EvalError::new("integer overflow"));
             }

@@ -345,7 +345,7 @@ fn sort_by_keys<'a>(args: &[Value<'a>]) -> EvalResult<'a> {
 
 fn range<'a>(args: &[Value<'a>]) -> EvalResult<'a> {
     match args {
-        // What costs more than any limit allows need not be made.
+        // A result that exceeds every cost limit need not be computed.
         [Value::Int(end)] if *end > MAX_RANGE => Err(EvalError::CostLimitExceeded),
         [Value::Int(end)] => Ok(Value::List(List::new((0..*end).map(Value::Int).collect()))),
         _ => no_such_overload(),

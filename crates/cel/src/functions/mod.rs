@@ -13,7 +13,7 @@
 //! | `json_patch` | `jsonpatch.escapeKey`, which only mutations have |
 //! | `url`, `quantity`, `net` with `address`, `formats`, `semver` | the Kubernetes types |
 //!
-//! Each file has a `declare` that adds to a [`Registry`]; a library of a caller's own can do the same.
+//! Each file has a `declare` that adds to a [`Registry`].
 
 pub(crate) mod address;
 pub(crate) mod authorizer;
@@ -151,7 +151,7 @@ impl Registry {
         self.add(name, id.into(), true, params, result, implementation.into());
     }
 
-    /// Lets a function see whatever it is called with.
+    /// Lets a function be called with any arguments.
     pub(crate) fn unguarded(&mut self, name: &'static str) {
         for overload in &mut self.function(name).overloads {
             overload.guarded = false;

@@ -289,7 +289,7 @@ fn contains_ip<'a>(args: &[Value<'a>]) -> EvalResult<'a> {
         }
         [Value::Cidr(network, bits), Value::String(text)] => match parse_ip(text) {
             Ok(ip) => Ok(Value::Bool(in_network(*network, *bits, ip))),
-            // Why it is not an address is not told.
+            // The reason is not part of the message.
             Err(_) => no_such_overload(),
         },
         _ => no_such_overload(),

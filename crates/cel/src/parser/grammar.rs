@@ -1,6 +1,7 @@
 //! The grammar, one function a rule.
 //!
-//! Rules leave what they have parsed on a stack ([`Parser::done`]) and return nothing, and what does not recurse is kept
+//! Rules leave parsed expressions on a stack ([`Parser::done`]) and return nothing, and code that does not recurse is
+//! kept
 //! out of those that do: nesting of 250 levels fits a small stack even without optimisation. Every expression is kept
 //! with the number of operators, selections and calls nested in it, which is limited too.
 
@@ -29,7 +30,7 @@ pub(super) struct Parser<'s, 'i> {
     done: Vec<(Expr, usize)>,
     /// The operators without a right side yet.
     waiting: Vec<Operator>,
-    /// The tokens that would close what is open.
+    /// The tokens that would close the open constructs.
     pub(super) closers: Vec<TokenKind>,
     pub(super) nodes: Nodes,
     pub(super) issues: &'i mut Issues,
@@ -120,7 +121,7 @@ impl<'s, 'i> Parser<'s, 'i> {
         }
     }
 
-    /// After a term: gives it to the operators that bind it; whether another operator follows.
+    /// Combines the operators that bind a term; returns whether another operator follows.
     fn operator(&mut self, base: usize) -> bool {
         let token = self.peek();
         let next = binary_operator(token.kind);
@@ -202,7 +203,7 @@ impl<'s, 'i> Parser<'s, 'i> {
         }
     }
 
-    /// Stops at once when too many operators are nested: what has been made must be dropped again, level by level.
+    /// Stops at once when too many operators are nested, because the tree is dropped level by level.
     fn not_too_deep(&mut self) -> Rule {
         let deepest = self.done.last().map_or(0, |(_, depth)| *depth);
         if deepest > MAX_DEPTH {
@@ -237,7 +238,7 @@ impl<'s, 'i> Parser<'s, 'i> {
         Some(())
     }
 
-    /// A field, which it adds to the operand; or else the place and the name of a call.
+    /// Adds a field to the operand, or returns the position and name of a call.
     fn selected(&mut self) -> Option<(ExprId, String)> {
         let dot = self.take();
         let optional = self.skip(TokenKind::Question);
@@ -453,14 +454,14 @@ impl<'s, 'i> Parser<'s, 'i> {
         Some(count)
     }
 
-    /// Makes a call of the last `count` expressions.
+    /// Builds a call from the last `count` expressions.
     fn combine(&mut self, id: ExprId, function: &str, count: usize, deeper: usize) {
         let (args, depth) = self.pop(count);
         let kind = call(function, args);
         self.done.push((Expr { id, kind }, depth + deeper));
     }
 
-    /// Makes a balanced tree of a chain of `&&` or `||`.
+    /// Builds a balanced tree from a chain of `&&` or `||`.
     fn combine_chain(&mut self, base: usize, top: Operator) {
         let chain = self.waiting[base..].iter().rev();
         let count = chain.take_while(|o| o.strength == top.strength).count();
@@ -522,7 +523,7 @@ impl<'s, 'i> Parser<'s, 'i> {
         self.done.push((node, 0));
     }
 
-    /// Reports an error and gives a node that stands for what is wrong.
+    /// Reports an error and returns a placeholder.
     pub(super) fn error_at(&mut self, offset: u32, what: &str) -> Expr {
         self.issues.report(self.source.location(offset), what);
         self.nodes.node(offset, ExprKind::Unspecified)
@@ -539,6 +540,6 @@ enum Head {
     Done,
     Call(ExprId, String),
     Message(ExprId, String),
-    /// A word of the language: where, which, and whether it is called.
+    /// A reserved word: its position, text, and whether it is called.
     Reserved(u32, String, bool),
 }

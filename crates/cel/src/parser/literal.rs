@@ -1,4 +1,4 @@
-//! The text of a literal to its value.
+//! Converts the text of a literal to its value.
 
 use crate::ast::Literal;
 
@@ -49,7 +49,7 @@ fn float(text: &str, negative: bool) -> Option<Literal> {
     number.is_finite().then_some(Literal::Double(number))
 }
 
-/// Takes quotes and escapes off. In bytes, `\xff` is a byte; in strings it is a character.
+/// Removes quotes and escapes. In bytes, `\xff` is a byte; in strings it is a character.
 fn unquote(text: &str, bytes: bool) -> Result<Vec<u8>, &'static str> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let (raw, text) = match text.strip_prefix(['r', 'R']) {

@@ -9,7 +9,7 @@
 //! | `cel.bind`, in environments that have it | a binding |
 //! | `sortBy` | a binding around a fold that makes the keys |
 //!
-//! Nodes made here stand where the call's parenthesis stands.
+//! Nodes created here have the position of the call's parenthesis.
 
 use crate::ast::{Comprehension, Expr, ExprId, ExprKind, Literal, operators as op};
 
@@ -18,7 +18,7 @@ use super::nodes::Nodes;
 
 /// The accumulator of every fold. No source can name it.
 const ACCUMULATOR: &str = "@result";
-/// A name sources could use for the accumulator in the past.
+/// The former name of the accumulator, which sources could use.
 const OLD_ACCUMULATOR: &str = "__result__";
 const UNUSED: &str = "#unused";
 const SORT_INPUT: &str = "@__sortBy_input__";

@@ -1,7 +1,7 @@
 //! Parses text into a tree.
 //!
 //! A parser by recursive descent, with the limits of the reference implementation: 100,000 characters, 250 nested
-//! expressions, 250 nested operators. Syntax errors are worded as its generated parser words them, and parsing goes on
+//! expressions, 250 nested operators. Syntax errors have the messages of its generated parser, and parsing resumes
 //! after them in nearly the same way.
 
 mod grammar;
@@ -19,7 +19,7 @@ use grammar::Parser;
 
 /// The longest expression, in characters.
 const MAX_CHARACTERS: usize = 100_000;
-/// The deepest tree that is handed on, macros expanded. Everything after the parser recurses over the tree.
+/// The maximum depth of a tree after macros are expanded. Everything after the parser recurses over the tree.
 const MAX_TREE_DEPTH: usize = 1_000;
 
 /// Parses an expression and expands its macros, `cel.bind` among them if `bindings`.

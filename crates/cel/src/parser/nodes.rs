@@ -2,7 +2,7 @@
 
 use crate::ast::{Comprehension, Entry, Expr, ExprId, ExprKind, FieldInit, Literal};
 
-/// The most nodes of a tree. Macros that copy what they stand on double it each time.
+/// The maximum number of nodes of a tree. Nested macros that copy their target double it each time.
 const MAX_NODES: usize = 400_000;
 
 /// Allocates node ids and stores their positions.
@@ -39,7 +39,7 @@ impl Nodes {
             .unwrap_or(0)
     }
 
-    /// Gives up an id; the last one handed out is used again.
+    /// Frees an id; the last one allocated is reused.
     pub(super) fn delete(&mut self, id: ExprId) {
         if id as usize + 1 == self.offsets.len() {
             self.offsets.pop();

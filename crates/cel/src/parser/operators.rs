@@ -4,7 +4,7 @@ use crate::ast::{Expr, ExprId, ExprKind, operators as op};
 
 use super::lexer::TokenKind;
 
-/// An operator that waits for its right side.
+/// An operator without a right side yet.
 #[derive(Clone, Copy)]
 pub(super) struct Operator {
     pub(super) strength: u8,
@@ -24,7 +24,7 @@ pub(super) fn call(function: &str, args: Vec<Expr>) -> ExprKind {
     }
 }
 
-/// Takes `terms[low..=high]` into a tree that is as deep as it must be and no deeper.
+/// Builds a balanced tree from `terms[low..=high]`.
 pub(super) fn balance(
     terms: &mut [Option<Expr>],
     ids: &[ExprId],

@@ -1,7 +1,7 @@
 //! Reports syntax errors and resumes parsing.
 //!
-//! One token in excess is skipped, one that is plainly missing is taken for granted, and otherwise tokens are skipped
-//! until one that could follow. After an error nothing is reported until a token is understood again.
+//! One excess token is skipped, one that is clearly missing is assumed, and otherwise tokens are skipped
+//! until one that could follow. After an error nothing is reported until a token is accepted again.
 
 use super::grammar::Parser;
 use super::lexer::{Token, TokenKind};
@@ -187,7 +187,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// Takes a token of this kind. If it is not there that is reported; whether parsing can go on as if it were.
+    /// Consumes a token of this kind, or reports that it is missing. Returns whether parsing can continue.
     pub(super) fn expect(&mut self, kind: TokenKind) -> bool {
         let token = self.peek();
         if token.kind == kind {
@@ -237,7 +237,7 @@ impl<'s> Parser<'s, '_> {
         );
     }
 
-    /// Reports what stands from `start` to here, and goes on.
+    /// Reports the tokens from `start` to here, and continues.
     pub(super) fn no_viable_alternative(&mut self, start: Token<'s>) {
         let token = self.peek();
         let end = match token.kind {
@@ -265,7 +265,7 @@ impl<'s> Parser<'s, '_> {
         self.tokens[(self.at + ahead).min(last)]
     }
 
-    /// Takes a token that is understood.
+    /// Consumes a token.
     pub(super) fn take(&mut self) -> Token<'s> {
         self.recovering = false;
         self.advance()
@@ -285,7 +285,7 @@ impl<'s> Parser<'s, '_> {
         token
     }
 
-    /// Skips what cannot follow.
+    /// Skips tokens that cannot follow.
     fn recover(&mut self) {
         loop {
             let kind = self.peek().kind;

@@ -20,7 +20,7 @@ pub(super) struct Machine<'a> {
 pub(super) enum Slot<'a> {
     Unset,
     Value(EvalResult<'a>),
-    /// The start of an accumulator, which is made when it is first named.
+    /// The initial value of an accumulator, which is computed at its first use.
     Lazy(&'a Node),
 }
 
@@ -129,7 +129,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Charges for something that was tried, and gives what came of it.
+    /// Charges for an attempt, and returns its result.
     pub(super) fn finish(&mut self, cost: u64, result: EvalResult<'a>) -> EvalResult<'a> {
         if matches!(result, Err(EvalError::CostLimitExceeded)) {
             return result;
@@ -173,7 +173,7 @@ impl<'a> Machine<'a> {
         let result = match (&left, &right) {
             (Ok(left), Ok(right)) => match equality::equal(left, right) {
                 Ok(same) => Ok(Value::Bool(same != negated)),
-                // What cannot be compared is not equal.
+                // Values that cannot be compared are not equal.
                 Err(_) if negated => Ok(Value::Bool(true)),
                 Err(error) => Err(error),
             },
@@ -217,7 +217,7 @@ impl<'a> Machine<'a> {
         self.finish(cost, result)
     }
 
-    /// A call that an argument ends that is an error. It costs something only if that is the last one.
+    /// A call with an argument that is an error. It costs something only if that is the last one.
     fn strict_call(
         &mut self,
         args: &'a [Node],

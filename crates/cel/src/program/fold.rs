@@ -63,14 +63,14 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// One round; whether there is to be another.
+    /// Runs one iteration; returns whether there is another.
     fn step(&mut self, fold: &'a Fold) -> Result<bool, EvalError> {
         match self.run(&fold.condition) {
             Ok(Value::Bool(false)) => return Ok(false),
             Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
             _ => {}
         }
-        // Nodes that work in place leave the accumulator as it is to be.
+        // Nodes that work in place have updated the accumulator already.
         match self.run(&fold.step) {
             Err(EvalError::CostLimitExceeded) => Err(EvalError::CostLimitExceeded),
             Ok(Value::Type(crate::types::Type::Error)) => Ok(true),
@@ -144,7 +144,7 @@ impl<'a> Machine<'a> {
         Ok(UNCHANGED)
     }
 
-    /// Makes sure that the accumulator has a value; whether it is an error.
+    /// Ensures that the accumulator has a value; returns whether it is an error.
     fn begin(&mut self, slot: usize) -> Result<(), EvalError> {
         match self.slots.get(slot) {
             Some(Slot::Value(Ok(_))) => Ok(()),

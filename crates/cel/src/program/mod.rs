@@ -1,12 +1,12 @@
 //! Programs: expressions that are ready to be evaluated many times.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `plan` | the tree of a checked expression as [`Node`]s: names resolved, constants folded, patterns compiled |
 //! | `attribute` | names with selections and indexes after them |
 //! | `constants` | sets of constants |
-//! | `eval` | running nodes |
-//! | `fold` | running comprehensions |
+//! | `eval` | evaluation of nodes |
+//! | `fold` | evaluation of comprehensions |
 
 mod attribute;
 mod constants;
@@ -31,7 +31,7 @@ use crate::value::{EvalResult, Value, json};
 use attribute::Attribute;
 use constants::ConstantSet;
 
-/// An expression that is ready to run.
+/// An expression that is ready to be evaluated.
 #[derive(Debug)]
 pub struct Program {
     root: Node,

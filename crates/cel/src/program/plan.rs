@@ -72,7 +72,7 @@ impl<'c> Planner<'c> {
         exprs.iter().try_for_each(|expr| self.node(expr))
     }
 
-    /// Makes the node of an expression whose parts are planned.
+    /// Builds the node of an expression whose parts are planned.
     fn finish(&mut self, expr: &Expr) -> Planned {
         let node = match &expr.kind {
             ExprKind::Unspecified => return Err("unsupported expr".into()),
@@ -197,7 +197,7 @@ impl<'c> Planner<'c> {
         slot
     }
 
-    /// The step of a fold; what adds to its accumulator does so in place.
+    /// Plans the step of a fold, which adds to its accumulator in place.
     fn step(&mut self, fold: &'c Comprehension, slot: usize) -> Planned {
         let in_place = match &fold.init.kind {
             ExprKind::List { elements, .. } => elements.is_empty(),

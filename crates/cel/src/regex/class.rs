@@ -2,7 +2,7 @@
 
 use super::rewrite::PatternError;
 
-/// Writes a character so that it stands for itself, in a class or out of one.
+/// Writes a character literally, in a class or outside of one.
 pub(super) fn literal(c: char, out: &mut String) {
     if c.is_ascii_alphanumeric() || !c.is_ascii() {
         out.push(c);
@@ -11,7 +11,7 @@ pub(super) fn literal(c: char, out: &mut String) {
     }
 }
 
-/// Writes `\d` and its kin as items of a class.
+/// Writes `\d`, `\w`, `\s` and their negations as items of a class.
 pub(super) fn perl(c: char, out: &mut String) {
     out.push_str(match c {
         'd' => "0-9",

@@ -1,4 +1,4 @@
-//! A pattern of Go as a pattern of the `regex` crate.
+//! Rewrites a pattern of Go as a pattern of the `regex` crate.
 
 use super::class;
 
@@ -10,7 +10,7 @@ const MAX_REPEAT: u32 = 1_000;
 
 /// The product of nested repetition counts so far.
 struct Counts {
-    /// The last thing that can be repeated.
+    /// The repetition count of the last item.
     last: u32,
     /// The most of the innermost group, then of those around it.
     groups: Vec<u32>,
@@ -33,7 +33,7 @@ impl Counts {
         self.settle();
     }
 
-    /// The last thing is repeated so often. Says whether that is still little enough.
+    /// Records a repetition of the last item; returns whether the total is within the limit.
     fn repeat(&mut self, count: u32) -> bool {
         self.last = match count {
             0 => 1,

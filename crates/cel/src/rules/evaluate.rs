@@ -33,7 +33,7 @@ const OUT_OF_BUDGET: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
 impl Run {
-    /// Runs rules on a value. `path` is asked for only if something is wrong.
+    /// Evaluates rules on a value. `path` is called only for errors.
     pub(super) fn rules(
         &mut self,
         rules: &[(Rule, CompiledRule)],
@@ -200,7 +200,7 @@ impl Run {
         }
     }
 
-    /// Takes a cost from the budget, if it is there.
+    /// Deducts a cost from the budget, if it suffices.
     fn spend(&mut self, cost: u64) -> bool {
         match i64::try_from(cost) {
             Ok(cost) if cost <= self.budget => {

@@ -4,7 +4,7 @@ use kubewright_machinery::field::Path;
 
 use crate::schema::Schema;
 
-/// A field path as errors print it, or why it leads nowhere in the schema.
+/// Returns a field path as errors print it.
 ///
 /// # Errors
 ///

@@ -1,11 +1,11 @@
 //! Validation rules of schemas: `x-kubernetes-validations`.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `compile` | rules of one schema node: checked, estimated, made ready |
-//! | `evaluate` | running the rules of one node on one value |
+//! | `compile` | rules of one schema node: checked, estimated, planned |
+//! | `evaluate` | evaluation of the rules of one node on one value |
 //! | `validator` | the rules of a whole schema on a whole object |
-//! | `correlation` | which old value a new one stands for, and whether anything has changed |
+//! | `correlation` | correlation of new values with old ones |
 //! | `field_path` | the `fieldPath` of a rule |
 //!
 //! A rule that names `oldSelf` is a transition rule: it runs only where there is an old value, unless it says
@@ -30,7 +30,7 @@ pub struct Rule {
     pub rule: String,
     /// The message of a failure.
     pub message: String,
-    /// An expression for what is said if it is not, which comes before `message`.
+    /// An expression for the message of a failure, which takes precedence over `message`.
     pub message_expression: String,
     /// The kind of error.
     pub reason: Option<Reason>,
@@ -40,7 +40,7 @@ pub struct Rule {
     pub optional_old_self: Option<bool>,
 }
 
-/// The kind of error a rule gives.
+/// The kind of error that a rule causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// `FieldValueInvalid`

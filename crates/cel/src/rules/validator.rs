@@ -15,7 +15,7 @@ use super::correlation::{Ratchet, old_item};
 use super::evaluate::{Run, Stop};
 use super::{CompiledRule, Rule};
 
-/// All rules of a schema, compiled once to run on many objects.
+/// The rules of a schema, compiled once and evaluated on many objects.
 ///
 /// ```
 /// use kubewright_cel::limits::RUNTIME_COST_BUDGET;
@@ -84,7 +84,7 @@ enum Position<'p> {
     Index(&'p Position<'p>, usize),
 }
 
-/// A value and what it has been.
+/// A value and its old value.
 #[derive(Clone, Copy)]
 struct Pair<'v> {
     new: &'v Json,

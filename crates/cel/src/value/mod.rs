@@ -1,6 +1,6 @@
 //! Values, most of them borrowed.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `json` | JSON seen through a schema |
 //! | `list`, `map` | the two containers, over JSON or of values |
