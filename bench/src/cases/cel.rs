@@ -3,7 +3,9 @@
 use std::{hint::black_box, time::Duration};
 
 use anyhow::{Context, ensure};
-use kubewright_cel::{Activation, DeclType, Env, Schema, Validator, limits::RUNTIME_COST_BUDGET};
+use kubewright_cel::{
+    Activation, DeclType, Env, Ratcheting, Schema, Validator, limits::RUNTIME_COST_BUDGET,
+};
 use serde_json::{Value, json};
 
 use super::{Bench, Case, OURS, micros};
@@ -83,7 +85,14 @@ fn turn(count: u32) -> anyhow::Result<Sample> {
         sample.figures.insert(key.to_owned(), micros(time));
     }
     let validator = Validator::new(&schema, false).context("the schema has no rules")?;
-    let validate = || validator.validate(&object, Some(&object), RUNTIME_COST_BUDGET, true);
+    let validate = || {
+        validator.validate(
+            &object,
+            Some(&object),
+            RUNTIME_COST_BUDGET,
+            Ratcheting::Enabled,
+        )
+    };
     ensure!(
         validate().errors.is_empty(),
         "scores nothing: a rule that holds came out false"

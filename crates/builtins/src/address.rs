@@ -4,7 +4,7 @@ use core::net::{IpAddr, Ipv4Addr};
 
 use kubewright_machinery::field::{self, ErrorList, Path};
 
-/// An address, also in the spellings that were once accepted: decimal parts with leading zeros.
+/// Parses an address, also in the spellings that were once accepted: decimal parts with leading zeros.
 pub(crate) fn parse(text: &str) -> Option<IpAddr> {
     if let Ok(ip) = text.parse::<IpAddr>() {
         return Some(match ip {

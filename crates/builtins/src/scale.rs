@@ -44,7 +44,7 @@ pub fn to_scale(obj: &Value) -> Value {
     })
 }
 
-/// Writes the number of a scale into the object it belongs to; the resourceVersion comes along, for the check on write.
+/// Writes the replicas of a scale into its object, with the resourceVersion for the check on write.
 pub fn apply_scale(obj: &mut Value, scale: &Value) {
     obj.field("spec")
         .put("replicas", scale["spec"]["replicas"].int());

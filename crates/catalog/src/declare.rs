@@ -1,4 +1,4 @@
-//! The words in which the generated tables are written: constant constructors that keep a row on one line.
+//! Constant constructors for the generated tables, which keep a row on one line.
 
 use crate::types::{Field, ListType, Omit, PatchStrategy, StructType, Type};
 
@@ -94,7 +94,7 @@ impl Field {
         self
     }
 
-    /// Merges in a strategic merge patch.
+    /// Marks a field that merges in a strategic merge patch.
     pub(crate) const fn merge(self, key: Option<&'static str>) -> Self {
         self.patch(PatchStrategy::Merge(key))
     }
@@ -109,12 +109,12 @@ impl Field {
         self.patch(PatchStrategy::RetainKeys)
     }
 
-    /// Merges, and the items retain keys.
+    /// Marks a field that merges, with items that retain keys.
     pub(crate) const fn merge_retain_keys(self, key: Option<&'static str>) -> Self {
         self.patch(PatchStrategy::MergeRetainKeys(key))
     }
 
-    /// Has a published default.
+    /// Sets the published default.
     pub(crate) const fn default(mut self, json: &'static str) -> Self {
         self.default = Some(json);
         self
@@ -126,7 +126,7 @@ impl Field {
         self
     }
 
-    /// Lists its values.
+    /// Sets the list of values.
     pub(crate) const fn values(mut self, values: &'static [&'static str]) -> Self {
         self.values = values;
         self

@@ -4,7 +4,7 @@
 //! (`CORE_V1_PODS` is `pods` of the core group's `v1`); the generator finds it by that name and puts it into the
 //! resource's row. A resource without a constant knows `metadata.name` and `metadata.namespace` only.
 //!
-//! Paths are dotted and speak of the JSON of the same version. A label without a path always has its default as value.
+//! Paths are dotted and refer to the JSON of the same version. A label without a path always has its default as value.
 
 use crate::resource::{FieldLabel, ResourceInfo};
 

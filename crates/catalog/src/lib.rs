@@ -3,13 +3,13 @@
 //! One pinned release ([`RELEASE`]) is the source; `cargo xtask codegen` reads it and writes the tables. The crate
 //! holds facts, no behaviour: what a server does with them is elsewhere.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`types`] | the vocabulary of shapes: [`StructType`](types::StructType), [`Field`](types::Field), [`Type`](types::Type) |
 //! | [`resource`](mod@resource) | the vocabulary of discovery: groups, versions, resources, subresources |
 //! | [`generated`] | the tables themselves: one module per package of types, and the resources |
-//! | [`field_labels`] | what field selectors may name |
-//! | [`lookup`] | finding a resource or a type by name |
+//! | [`field_labels`] | the fields that selectors may name |
+//! | [`lookup`] | lookup of resources and types by name |
 //! | [`printers`] | columns and cells of each kind, as tables show them |
 //!
 //! ```

@@ -3,8 +3,7 @@
 //! - [`validate`]: checks that a value fits its schema.
 //! - [`to_field_set`]: the fields that a value sets.
 //! - [`compare`]: which fields were added, modified or removed.
-//! - [`merge`]: merges one value into another, by the rules of the schema; [`covers`]: whether that would change
-//! nothing.
+//! - [`merge`]: merges one value into another, by the rules of the schema; [`covers`]: whether that changes nothing.
 //! - [`remove_items`] and [`extract_items`]: a value without some fields, or with these alone.
 //! - [`reconcile`]: a field set adjusted to a changed schema.
 //!

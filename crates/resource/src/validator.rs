@@ -170,7 +170,10 @@ impl Validator {
         let mut object = compiled.decode(object)?;
         keep_system_fields(&mut object, &old);
         prepare_for_status_update(&mut object, &old);
-        let errors = compiled.rules().validate_status_update(&object, &old).errors;
+        let errors = compiled
+            .rules()
+            .validate_status_update(&object, &old)
+            .errors;
         compiled.answer(object, &errors)
     }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use kubewright_machinery::go::quote;
 
 /// The number of problems that are kept. Further ones are dropped, as the real decoder does.
-pub const MAX_PROBLEMS: usize = 100;
+const MAX_PROBLEMS: usize = 100;
 
 /// One thing a strict decoder objects to. `Display` is its text in a strict decoding error.
 #[derive(Clone, Debug, PartialEq, Eq)]

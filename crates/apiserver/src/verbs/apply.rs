@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::Response;
 use kubewright_machinery::{Status, status};
-use kubewright_schema::{Node, Problem, decode_untyped, normalize_typed, parse_yaml};
+use kubewright_schema::{Node, Problem, decode_untyped, normalize_typed, yaml::parse_yaml};
 use serde_json::Value;
 
 use super::{Target, managed, update, write};

@@ -8,8 +8,8 @@ use kubewright_machinery::{
     status,
 };
 use kubewright_schema::{
-    Node, Problems, TYPE_META_CONTEXT, decode_typed, decode_untyped, parse_json, parse_yaml,
-    read_type_meta,
+    Node, Problems, TYPE_META_CONTEXT, decode_typed, decode_untyped, parse_json, read_type_meta,
+    yaml::parse_yaml,
 };
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use kubewright_machinery::{
     Status,
     status::{self, Details},
 };
-use kubewright_schema::{TYPE_META_CONTEXT, decode_typed, parse_json, parse_yaml};
+use kubewright_schema::{TYPE_META_CONTEXT, decode_typed, parse_json, yaml::parse_yaml};
 use serde_json::Value;
 
 use super::{Call, decode, list, not_allowed};

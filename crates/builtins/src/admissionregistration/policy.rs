@@ -65,7 +65,7 @@ const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const MAX_ANNOTATIONS: usize = 20;
 const MAX_ANNOTATION_EXPRESSION: usize = 5 * 1024;
 
-/// The defaults of what a policy or a binding matches.
+/// Sets the defaults of the resources that a policy or a binding matches.
 pub(crate) fn default_match(resources: &mut Value) {
     resources.put_if_unset("matchPolicy", "Equivalent");
     resources.put_if_unset("namespaceSelector", json!({}));

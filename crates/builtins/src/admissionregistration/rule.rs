@@ -1,4 +1,4 @@
-//! The rules that say which requests a webhook or a policy is about.
+//! The rules that select the requests of a webhook or a policy.
 
 use std::collections::BTreeSet;
 
@@ -48,9 +48,9 @@ pub(super) fn validate(rule: &Value, path: &Path, errors: &mut ErrorList) {
 /// The effect of a write on match conditions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MatchConditions {
-    /// They are new or may have changed.
+    /// The conditions are new or may have changed.
     Check,
-    /// They are the stored ones, which are not validated again.
+    /// The conditions are the stored ones, which are not validated again.
     Unchanged,
 }
 

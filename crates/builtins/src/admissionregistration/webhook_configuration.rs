@@ -40,7 +40,7 @@ pub(crate) static MUTATING_RULES: KindRules = KindRules {
     ..VALIDATING_RULES
 };
 
-/// The defaults of a rule that says which requests are meant.
+/// Sets the defaults of a rule that selects requests.
 pub(crate) fn default_rule(rule: &mut Value) {
     rule.put_if_unset("scope", "*");
 }
@@ -163,7 +163,7 @@ fn validate_webhook(
     }
 }
 
-/// A domain with at least three segments.
+/// Validates a domain with at least three segments.
 fn validate_name(name: &str, path: &Path, errors: &mut ErrorList) {
     let found = names::is_dns1123_subdomain(name);
     if name.is_empty() {
@@ -176,7 +176,7 @@ fn validate_name(name: &str, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-/// The names of the two missing-name fields are swapped, as the real server has it.
+/// The two fields are swapped, as in the real server.
 fn validate_client(client: &Value, path: &Path, errors: &mut ErrorList) {
     let (url, service) = (&client["url"], &client["service"]);
     if url.is_set() == service.is_set() {

@@ -7,7 +7,7 @@ pub enum Approval {
     Approved,
     /// The annotation says that there is no approval.
     Bypassed,
-    /// There is none.
+    /// There is no annotation.
     Missing,
     /// The annotation has no valid value.
     Invalid,
@@ -24,7 +24,7 @@ pub fn is_protected_group(group: &str) -> bool {
     })
 }
 
-/// Reads the annotation: what it says, and the words for it.
+/// Reads the annotation, and returns its message.
 pub fn approval(annotation: &str) -> (Approval, String) {
     const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
     if annotation.is_empty() {

@@ -129,7 +129,7 @@ fn validate_url(url: &str, path: &Path, errors: &mut ErrorList) {
 }
 
 fn validate_service(service: &Value, path: &Path, errors: &mut ErrorList) {
-    // The real server mixes the two up.
+    // The two fields are swapped in the real server.
     for (missing, given) in [("name", "namespace"), ("namespace", "name")] {
         if service[given].text().is_empty() {
             errors.push(field::required(&path.child(missing), ""));

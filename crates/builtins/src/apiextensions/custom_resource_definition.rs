@@ -1,4 +1,4 @@
-//! Custom resource definitions: defaults, strategy and validation.
+//! CustomResourceDefinitions: defaults, strategy and validation.
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
@@ -82,7 +82,7 @@ fn prepare_update(new: &mut Value, old: &Value) {
     }
 }
 
-/// The status may be written with metadata; the real server means to keep it apart and does not.
+/// A status update may change metadata, as in the real server.
 fn prepare_status_update(new: &mut Value, old: &Value) {
     general::copy(new, old, "spec");
     general::copy(new.field("metadata"), &old["metadata"], "generation");
@@ -167,7 +167,7 @@ fn validate_stored_versions(crd: &Value) -> ErrorList {
     }
     let mut errors = ErrorList::new();
     let versions = crd["spec"]["versions"].items();
-    // Upstream strikes each version off its list: a name that comes twice is missing the second time.
+    // Upstream removes each version from its list, so a duplicate name is missing the second time.
     let mut listed: Vec<&Value> = stored.items().iter().collect();
     for version in versions {
         let at = listed.iter().position(|name| **name == version["name"]);

@@ -54,7 +54,7 @@ impl<'a> Position<'a> {
         next
     }
 
-    /// An object that has nothing but this value at that place.
+    /// Builds an object that has nothing but this value at that position.
     fn surround(&self, value: Value) -> Value {
         let mut object = self
             .steps
@@ -131,7 +131,7 @@ impl Walk {
         }
     }
 
-    /// A default fulfils the rules, whether it was there before or not.
+    /// Validates a default against the rules, as a new and as an old value.
     fn run_rules(
         &mut self,
         default: &Value,
@@ -184,7 +184,7 @@ impl Walk {
     }
 }
 
-/// An error about a part of a value, as one about a part of what the value is in.
+/// Moves the path of an error from a value to the object around it.
 fn below(at: &Path, error: FieldError) -> FieldError {
     let field = match error.field.as_str() {
         "<nil>" => at.to_string(),
@@ -194,7 +194,7 @@ fn below(at: &Path, error: FieldError) -> FieldError {
     FieldError { field, ..error }
 }
 
-/// A default inside metadata: the metadata around it must stay valid.
+/// Validates a default inside metadata, which must leave the metadata valid.
 fn validate_in_metadata(
     default: &Value,
     schema: &Structural,

@@ -1,4 +1,4 @@
-//! The extensions of a schema: how lists and maps merge, and rules.
+//! Validates the extensions of a schema: list and map types, and rules.
 
 use kubewright_machinery::field::{self, ErrorList, Path};
 use kubewright_schema::structural::{Structural, field_path::find_field};

@@ -1,4 +1,4 @@
-//! A spec as the server sees it inside: what all versions have in common stands above them.
+//! Hoists fields that all versions of a spec share, as the internal form of the server does.
 //!
 //! Error messages show it: the schema of a CustomResourceDefinition with one version is called `spec.validation`.
 
@@ -15,7 +15,7 @@ pub(super) enum Part {
     SelectableFields,
 }
 
-/// A spec, with what the versions share above them.
+/// Returns a spec with the fields that all versions share hoisted.
 pub(super) struct Hoisted<'a> {
     pub(super) spec: &'a Value,
     shared: [bool; 4],
@@ -55,7 +55,7 @@ impl<'a> Hoisted<'a> {
         self.spec["versions"].items()
     }
 
-    /// The versions have it in common.
+    /// All versions share the value.
     pub(super) fn is_shared(&self, part: Part) -> bool {
         self.shared[part as usize]
     }
@@ -79,7 +79,7 @@ impl<'a> Hoisted<'a> {
         }
     }
 
-    /// All schemas, each once.
+    /// Returns all schemas, each once.
     pub(super) fn schemas(&self) -> impl Iterator<Item = &'a Value> {
         let all: &[Value] = self.versions();
         let count = if self.is_shared(Part::Schema) {

@@ -1,4 +1,4 @@
-//! The group `apiextensions.k8s.io`: custom resource definitions, and what may be in them.
+//! The group `apiextensions.k8s.io`: CustomResourceDefinitions.
 
 mod approval;
 mod conversion;

@@ -15,7 +15,7 @@ enum Form {
     Plain,
     /// A schema, or `null`.
     Schema,
-    /// Several.
+    /// A list of values.
     Schemas,
     /// The fields by name.
     ByName,

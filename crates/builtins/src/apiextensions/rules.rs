@@ -20,7 +20,7 @@ const NAMED: usize = 4;
 pub(super) struct Context<'a> {
     schema: &'a Structural,
     is_root: bool,
-    /// The type, where a place above has rules too.
+    /// The type, if a node above has rules too.
     decl: Option<Arc<DeclType>>,
     /// The maximum number of values of the node; `None` if it is unbounded.
     cardinality: Option<u64>,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::json::Read;
 
-/// The most fields that selectors may name.
+/// The maximum number of selectable fields.
 const MOST_SELECTABLE: usize = 8;
 
 /// Validates a spec. `old` is the stored one, which may break newer rules.
@@ -244,7 +244,7 @@ fn validate_version(
     validate_columns(spec.own(version, Part::Columns), path, errors);
     let selectable = spec.own(version, Part::SelectableFields);
     if !selectable.items().is_empty() {
-        // The schema may be common to all versions, and is not looked for there.
+        // A schema that all versions share is not checked here.
         if schema["openAPIV3Schema"].is_set() {
             validate_selectable(selectable, schema, &path.child("selectableFields"), errors);
         } else {

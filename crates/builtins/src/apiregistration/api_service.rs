@@ -1,4 +1,4 @@
-//! API services: which group and version is served from where.
+//! API services, which register the servers of groups and versions.
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
@@ -31,7 +31,7 @@ fn default(service: &mut Value) {
     });
 }
 
-/// One that is served here needs no check to be available.
+/// A local API service is always available.
 fn prepare_create(service: &mut Value) {
     general::drop_status(service);
     if service["spec"]["service"].is_set() {

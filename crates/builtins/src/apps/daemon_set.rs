@@ -42,7 +42,7 @@ fn default(set: &mut Value) {
     }
     spec.put_if_unset("revisionHistoryLimit", 10);
     pod::default::template(spec.field("template"));
-    // The number is a field of the past; the annotation it became is there from the first, and so its writer's own.
+    // The generation of the template was a field in the past. It is an annotation now, which the creator owns.
     let generation = template_generation(set);
     put_template_generation(set, generation);
 }
@@ -65,7 +65,7 @@ fn prepare_update(new: &mut Value, old: &Value) {
     general::count_spec_changes(new, old);
 }
 
-/// The count lives in an annotation, since the field left the API.
+/// The count is kept in an annotation, since the field left the API.
 fn template_generation(set: &Value) -> i64 {
     set["metadata"]["annotations"][TEMPLATE_GENERATION]
         .text()

@@ -42,7 +42,7 @@ fn default(deployment: &mut Value) {
     pod::default::template(spec.field("template"));
 }
 
-/// Annotations count too: rollbacks used to be asked for there.
+/// Increments the generation for changed annotations too, because rollbacks used to be requested there.
 fn prepare_update(new: &mut Value, old: &Value) {
     general::keep_status(new, old);
     let annotations = |d: &Value| d["metadata"]["annotations"].clone();

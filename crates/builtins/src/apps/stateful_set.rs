@@ -205,7 +205,7 @@ fn validate_spec(spec: &Value, new: bool, errors: &mut ErrorList) {
     workload::validate_always(spec, "StatefulSet", &path.child("template"), errors);
 }
 
-/// The template with the volumes that the claims will become.
+/// Returns the template with the volumes of the claims.
 fn with_claims(spec: &Value) -> Value {
     let mut template = spec["template"].clone();
     let pod = template.field("spec");

@@ -53,7 +53,7 @@ fn default(scaler: &mut Value) {
     }
 }
 
-/// The metric that `targetCPUUtilizationPercentage` stands for.
+/// Returns the metric that `targetCPUUtilizationPercentage` represents.
 pub(crate) fn cpu_utilization(percent: i64) -> Value {
     json!({
         "type": "Resource",

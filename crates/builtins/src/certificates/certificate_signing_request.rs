@@ -58,7 +58,7 @@ pub(crate) static RULES: KindRules = KindRules {
 /// The fields that a write to `/approval` cannot own.
 pub const RESET_FIELDS_APPROVAL: &[&str] = &["spec", "status.certificate"];
 
-/// Writes down who asks. Comes after the strategy has dropped what the body said.
+/// Sets the requester. Call it after the strategy has removed the fields that the body set.
 pub fn put_requester(csr: &mut Value, username: &str, uid: &str, groups: &[String], extra: Value) {
     let spec = csr.field("spec");
     spec.put("username", username);

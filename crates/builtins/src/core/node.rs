@@ -54,7 +54,7 @@ fn default(node: &mut Value) {
         let first = spec["podCIDRs"][0].clone();
         spec.put("podCIDR", first);
     } else if spec["podCIDRs"][0] != first {
-        // Who knows only one of the two fields means that one.
+        // Writers that know only one of the two fields set that one.
         spec.put("podCIDRs", json!([first]));
     }
 }

@@ -77,7 +77,7 @@ fn default(volume: &mut Value) {
     pod::default::volume_source(spec);
 }
 
-/// A new volume is pending since it was made.
+/// Sets the phase of a new volume to pending.
 fn prepare_create(volume: &mut Value) {
     let made = volume["metadata"]["creationTimestamp"].clone();
     volume.put("status", json!({"phase": "Pending"}));

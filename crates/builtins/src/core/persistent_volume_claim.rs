@@ -63,7 +63,7 @@ fn default(claim: &mut Value) {
     });
 }
 
-/// The defaults of a claim's spec, wherever it stands.
+/// Sets the defaults of a claim's spec.
 pub(crate) fn default_spec(spec: &mut Value) {
     spec.put_if_unset("volumeMode", "Filesystem");
     spec.with("resources", resources::default_requirements);

@@ -35,7 +35,7 @@ pub(crate) static RULES: KindRules = KindRules {
 };
 
 const MAX_PRECEDENCE: i64 = 10000;
-/// The only schema that may come first.
+/// The only schema that may have precedence 1.
 const EXEMPT: &str = "exempt";
 const VERBS: [&str; 9] = [
     "create",

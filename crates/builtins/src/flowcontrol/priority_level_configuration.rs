@@ -31,7 +31,7 @@ pub(crate) static RULES: KindRules = KindRules {
     ..KindRules::GENERAL
 };
 
-/// The level that nothing is held back in.
+/// The level without limits.
 const EXEMPT: &str = "exempt";
 /// An annotation of an older version, which could not distinguish a share of zero from none.
 const KEPT_ZERO: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";

@@ -1,4 +1,4 @@
-//! Unified diffs of two texts, with three lines of context, matched as the well-known difference library matches them:
+//! Computes unified diffs of two texts, with three lines of context, matched like Python's difflib:
 //! the longest common block first, then the same to its left and right.
 
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ const CONTEXT: usize = 3;
 /// A block that both texts have: its positions in the first and second text, and its length.
 type Block = (usize, usize, usize);
 
-/// The difference, without a header; empty if there is none.
+/// Returns the difference without a header; empty if there is none.
 pub(super) fn unified(old: &str, new: &str) -> String {
     let (a, b): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
     let mut out = String::new();

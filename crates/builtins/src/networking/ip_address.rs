@@ -1,4 +1,4 @@
-//! IP addresses: the record of which object holds a service address.
+//! IP addresses, which record the object that holds a service address.
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},

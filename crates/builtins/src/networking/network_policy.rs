@@ -21,7 +21,7 @@ pub(crate) static RULES: KindRules = KindRules {
     ..KindRules::GENERAL
 };
 
-/// A policy is about ingress, and about egress if it says anything about it.
+/// Sets the policy types: ingress, and egress if the policy has egress rules.
 fn default(policy: &mut Value) {
     let spec = policy.field("spec");
     let types = match spec["egress"].is_blank() {

@@ -70,7 +70,7 @@ pub(crate) static TAINT_RULE_RULES: KindRules = KindRules {
     ..SLICE_RULES
 };
 
-/// One device of the exact kind, unless the claim asks for more.
+/// Sets the allocation mode and count of requests.
 fn default_claim_spec(spec: &mut Value) {
     spec.with("devices", |devices| {
         devices.each("requests", |request| {

@@ -71,7 +71,7 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     errors
 }
 
-/// Names with the system's prefix are the system's, with its values.
+/// Validates that names with the system's prefix are those of the system, with its values.
 fn check_system(class: &Value) -> Result<(), String> {
     let name = class["metadata"]["name"].text();
     let Some((_, value)) = SYSTEM.iter().find(|(known, _)| *known == name) else {

@@ -1,6 +1,6 @@
 //! Ages and durations for people, from the time stamps of objects.
 //!
-//! The clock is an argument. A time stamp that is absent, unreadable or the first moment of year one is no time at all.
+//! The clock is an argument. A timestamp that is absent, unreadable or Go's zero time counts as unset.
 
 use kubewright_machinery::time::{Time, human_duration};
 use serde_json::Value;

@@ -5,7 +5,7 @@
 //! alone: all served versions of a kind print the same cells. Kinds without a printer of their own (roles, limit
 //! ranges, custom resource definitions, ...) print as [`DEFAULT`].
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `columns` | constructors for column definitions |
 //! | `fields` | reading JSON fields, where absent and mistyped fields count as zero values |

@@ -2,6 +2,8 @@
 
 use std::{fmt::Write, ops::Range};
 
+use serde_json::Number;
+
 /// The sizes that `%v` prints without an exponent.
 const PLAIN: Range<f64> = 1e-4..1e6;
 /// The sizes that JSON prints without an exponent.
@@ -25,7 +27,7 @@ pub fn write_float(out: &mut String, value: f64) {
 pub fn float_without_exponent(value: f64) -> String {
     let mut out = String::new();
     if write_unless_finite(&mut out, value) {
-        let _ = write!(out, "{value}");
+        write_plain(&mut out, value);
     }
     out
 }
@@ -56,17 +58,65 @@ fn write_unless_finite(out: &mut String, value: f64) -> bool {
 fn write_shortest(out: &mut String, value: f64, plain: Range<f64>, width: usize) {
     let size = value.abs();
     if size == 0.0 || plain.contains(&size) {
-        // Writing to a string cannot fail.
-        let _ = write!(out, "{value}");
-        return;
+        return write_plain(out, value);
     }
-    let text = format!("{value:e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let (sign, exponent) = match exponent.strip_prefix('-') {
-        Some(exponent) => ('-', exponent),
-        None => ('+', exponent),
-    };
-    let _ = write!(out, "{digits}e{sign}{exponent:0>width$}");
+    let (digits, exponent) = shortest(size);
+    let (first, rest) = digits.split_at(1);
+    let sign = if value < 0.0 { "-" } else { "" };
+    let point = if rest.is_empty() { "" } else { "." };
+    let exponent_sign = if exponent < 0 { '-' } else { '+' };
+    let exponent = exponent.unsigned_abs();
+    // Writing to a string cannot fail.
+    let _ = write!(
+        out,
+        "{sign}{first}{point}{rest}e{exponent_sign}{exponent:0>width$}"
+    );
+}
+
+/// Appends the shortest digits that read back, without an exponent.
+fn write_plain(out: &mut String, value: f64) {
+    let (digits, exponent) = shortest(value.abs());
+    if value.is_sign_negative() {
+        out.push('-');
+    }
+    let zeros = |n: usize| std::iter::repeat_n('0', n);
+    match usize::try_from(exponent) {
+        Err(_) => {
+            out.push_str("0.");
+            out.extend(zeros(exponent.unsigned_abs() as usize - 1));
+            out.push_str(&digits);
+        }
+        Ok(exponent) if exponent + 1 >= digits.len() => {
+            out.push_str(&digits);
+            out.extend(zeros(exponent + 1 - digits.len()));
+        }
+        Ok(exponent) => {
+            let (whole, fraction) = digits.split_at(exponent + 1);
+            let _ = write!(out, "{whole}.{fraction}");
+        }
+    }
+}
+
+/// Returns the shortest digits of a number that is not negative, and the power of ten of the first one.
+///
+/// Where two texts of that length are equally near, Go takes the one with the even digit. So does serde_json, and the
+/// standard library does not.
+fn shortest(value: f64) -> (String, i32) {
+    let text = Number::from_f64(value).map_or_else(String::new, |n| n.to_string());
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_start_matches('0');
+    if digits.is_empty() {
+        return ("0".to_owned(), 0);
+    }
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    // Numbers have few digits, so the lengths fit.
+    let point = whole.len() as i32 - (all.len() - digits.len()) as i32;
+    (
+        digits.trim_end_matches('0').to_owned(),
+        exponent + point - 1,
+    )
 }
 
 #[cfg(test)]
@@ -93,6 +143,12 @@ mod tests {
             (1e-10, "1e-10", "1e-10", "1e-10"),
             (0.0001, "0.0001", "0.0001", "0.0001"),
             (1e300, "1e+300", "1e+300", "1e+300"),
+            (
+                27134673328941.062,
+                "2.7134673328941062e+13",
+                "27134673328941.062",
+                "27134673328941.062",
+            ),
         ] {
             let print = |write: fn(&mut String, f64)| {
                 let mut out = String::new();

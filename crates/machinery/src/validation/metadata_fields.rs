@@ -14,9 +14,9 @@ use crate::{
 /// The most bytes that all annotations together may take.
 pub const MAX_ANNOTATIONS: usize = 256 * 1024;
 /// The longest name of a field manager.
-pub const MAX_FIELD_MANAGER: usize = 128;
+const MAX_FIELD_MANAGER: usize = 128;
 /// The longest name of a subresource in managed fields.
-pub const MAX_SUBRESOURCE: usize = 256;
+const MAX_SUBRESOURCE: usize = 256;
 
 /// Checks labels, given as an object of strings.
 pub fn validate_labels(labels: &Value, path: &Path) -> ErrorList {

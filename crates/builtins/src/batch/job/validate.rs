@@ -120,7 +120,7 @@ fn validate_own_spec(spec: &Value, errors: &mut ErrorList) {
     workload::validate_match(spec, &path, errors);
 }
 
-/// A selector that was to be generated must be the one that is.
+/// Validates that a generated selector is the expected one.
 fn validate_generated_selector(job: &Value, errors: &mut ErrorList) {
     let spec = &job["spec"];
     if spec["manualSelector"].flag() || !spec["selector"].is_set() {

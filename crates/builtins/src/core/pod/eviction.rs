@@ -39,7 +39,7 @@ pub fn too_many_budgets() -> Status {
     Status::failure(500, "InternalError", message)
 }
 
-/// Takes one disruption from a budget, or says why not.
+/// Takes one disruption from a budget.
 ///
 /// # Errors
 ///

@@ -1,12 +1,12 @@
 //! Pods, and the pod templates inside workloads.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `default` | defaults of pods, pod specs, containers, probes and volumes |
 //! | `strategy` | what a create or an update may set, quality of service, graceful deletion |
-//! | `validate` | what is wrong with a pod or a template |
+//! | `validate` | validation of pods and templates |
 //! | `container`, `env`, `mount`, `probe`, `volume`, `scheduling`, `security` | the parts of that |
-//! | [`update`] | what an update may change |
+//! | [`update`] | validation of updates |
 //! | [`binding`], [`eviction`], [`resize`] | subresources |
 //! | `warnings` | warnings for objects that are accepted |
 

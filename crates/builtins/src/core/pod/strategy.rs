@@ -10,7 +10,7 @@ use crate::{
     json::{Read, Write, same},
 };
 
-/// A new pod is pending, of the first generation, and knows its quality of service.
+/// Prepares a new pod: pending, generation 1, with its quality of service.
 pub(crate) fn prepare_create(pod: &mut Value) {
     general::start_generation(pod);
     let class = qos::class_of(pod);
@@ -27,13 +27,13 @@ pub(crate) fn prepare_create(pod: &mut Value) {
     });
 }
 
-/// An update keeps the status.
+/// Prepares an update, which keeps the status.
 pub(crate) fn prepare_update(new: &mut Value, old: &Value) {
     general::keep_status(new, old);
     count_generation(new, old);
 }
 
-/// A status update keeps the spec, the owners and the quality of service.
+/// Prepares a status update, which keeps the spec, the owners and the quality of service.
 pub(crate) fn prepare_status_update(new: &mut Value, old: &Value) {
     general::copy(new, old, "spec");
     new.field("metadata").forget("deletionTimestamp");
@@ -50,7 +50,7 @@ pub(crate) fn prepare_status_update(new: &mut Value, old: &Value) {
     keep_observed_generations(status, &old["status"]);
 }
 
-/// The grace period: what was asked for, else the pod's own; none for pods that run nowhere.
+/// Returns the grace period: the requested one, else the pod's; 0 for pods that do not run.
 pub(crate) fn grace(pod: &Value, requested: Option<i64>) -> Grace {
     let own = pod["spec"]["terminationGracePeriodSeconds"].int();
     let mut seconds = requested.unwrap_or(own);

@@ -192,7 +192,7 @@ pub fn wanted_cluster_ips(new: &Value, old: Option<&Value>) -> Vec<WantedIp> {
     families.iter().enumerate().skip(held).map(wish).collect()
 }
 
-/// Writes an allocated cluster IP down.
+/// Writes an allocated cluster IP into the service.
 pub fn put_cluster_ip(service: &mut Value, index: usize, ip: &str) {
     let spec = service.field("spec");
     if index == 0 {
@@ -253,7 +253,7 @@ pub fn wanted_node_ports(new: &Value, old: Option<&Value>) -> Vec<WantedPort> {
     wanted
 }
 
-/// Writes an allocated node port down; on a create (`shared`) ports of the same number get the same one.
+/// Writes an allocated node port into the service; on a create (`shared`) ports of the same number get the same one.
 pub fn put_node_port(service: &mut Value, index: Option<usize>, node_port: i64, shared: bool) {
     let spec = service.field("spec");
     let Some(index) = index else {
@@ -272,7 +272,7 @@ pub fn put_node_port(service: &mut Value, index: Option<usize>, node_port: i64, 
     });
 }
 
-/// The cluster IPs that the change gives back.
+/// Returns the cluster IPs that the change releases.
 pub fn released_cluster_ips(new: Option<&Value>, old: &Value) -> Vec<String> {
     if !needs_cluster_ip(old) || old["spec"]["clusterIPs"][0] == "None" {
         return Vec::new();
@@ -286,7 +286,7 @@ pub fn released_cluster_ips(new: Option<&Value>, old: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The node ports that the change gives back, the health check port included.
+/// Returns the node ports that the change releases, the health check port included.
 pub fn released_node_ports(new: Option<&Value>, old: &Value) -> Vec<i64> {
     let all = |service: &Value| {
         let mut ports = match needs_node_port(service) {

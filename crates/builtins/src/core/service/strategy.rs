@@ -1,7 +1,8 @@
 //! Updates a service after a change of its type.
 //!
-//! A service is a union and `type` says which: fields that no longer apply go away, unless the writer changed them in
-//! the same breath, which validation then refuses.
+//! A service is a union with the discriminator `type`: fields that no longer apply are removed, unless the writer
+//! changed them in
+//! the same write, which validation then rejects.
 
 use std::collections::BTreeSet;
 

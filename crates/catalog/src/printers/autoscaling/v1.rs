@@ -11,7 +11,7 @@ use crate::printers::fields;
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 
-/// The CPU utilization aimed at when an autoscaler names no metric.
+/// The default target of CPU utilization.
 const DEFAULT_CPU_UTILIZATION: i64 = 80;
 
 /// Reports whether the autoscaler is of version 1. List items may not say so; those of version 2 have metrics.
@@ -23,7 +23,7 @@ pub(super) fn is_v1(autoscaler: &Value) -> bool {
     }
 }
 
-/// The metrics to aim at.
+/// Returns the target metrics.
 pub(super) fn metric_specs(autoscaler: &Value) -> Vec<Value> {
     let mut metrics: Vec<Value> = annotated(autoscaler, METRICS)
         .unwrap_or_default()
@@ -38,7 +38,7 @@ pub(super) fn metric_specs(autoscaler: &Value) -> Vec<Value> {
     metrics
 }
 
-/// The metrics as last seen.
+/// Returns the observed metrics.
 pub(super) fn metric_statuses(autoscaler: &Value) -> Vec<Value> {
     if let Some(metrics) = annotated(autoscaler, CURRENT_METRICS) {
         return metrics.iter().map(metric_status).collect();

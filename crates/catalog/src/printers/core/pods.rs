@@ -1,7 +1,7 @@
 //! Printers of pods, pod templates and replication controllers.
 //!
 //! A pod's status column is the word a person would use: the phase, unless a container, an init container, the
-//! scheduler or deletion has something more telling to say.
+//! scheduler or deletion determines a more specific one.
 
 use kubewright_machinery::{json::Read, time::Time};
 use serde_json::Value;

@@ -7,7 +7,7 @@ use http::{HeaderMap, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
 use kubewright_machinery::go;
-use kubewright_schema::{Node, decode_untyped, parse_json, parse_yaml};
+use kubewright_schema::{Node, decode_untyped, parse_json, yaml::parse_yaml};
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
