@@ -1,5 +1,6 @@
 //! Answers: which form the client wants ([`negotiate`]), and each form.
 
+pub(crate) mod compress;
 pub mod encode;
 pub mod list;
 pub mod negotiate;

@@ -4,6 +4,7 @@
 //! headers and warnings on the way out. [`ApiServer`] is cheap to clone and has no socket of its own: hand it to
 //! [`crate::serve::serve`], or to an in-process client.
 
+mod deadline;
 mod dispatch;
 mod service;
 

@@ -6,7 +6,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use bytes::Bytes;
@@ -16,17 +16,15 @@ use http_body::Body as HttpBody;
 use kubewright_machinery::{Status, status};
 use tower::Service;
 
-use super::{ApiServer, dispatch};
+use super::{ApiServer, deadline, dispatch};
 use crate::{
     auth::{self, Attributes, Decision},
     body::{Body, BoxError},
     endpoints::metrics::RequestLabels,
-    request::{RequestInfo, UserInfo, Verb, Warnings, query::Query},
-    respond::{Accepted, encode::response, status_response},
+    request::{RequestInfo, UserInfo, Warnings, query::Query},
+    respond::{Accepted, compress, encode::response, status_response},
 };
 
-/// How long a request may take that is neither a watch nor a conversation.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest list of warnings, in characters; beyond it each is cut.
 const WARNINGS_LIMIT: usize = 4 * 1024;
 const WARNING_CUT: usize = 256;
@@ -82,11 +80,12 @@ impl ApiServer {
         let form = StatusForm::of(request.headers(), &query);
         let audit_id = audit_id(request.headers());
         let method = request.method().clone();
+        let apply = is_apply(request.headers());
         let _in_flight = self.shared.metrics.in_flight(info.verb.is_write());
         let incoming = Incoming {
             request,
             info: info.clone(),
-            query,
+            query: query.clone(),
             warnings: warnings.clone(),
         };
         let guarded = AssertUnwindSafe(self.within_time(incoming, user))
@@ -105,7 +104,7 @@ impl ApiServer {
             }
         };
         finish(response.headers_mut(), audit_id, &warnings);
-        let labels = RequestLabels::of(&info, &method, false, false);
+        let labels = RequestLabels::of(&info, &method, apply, &query);
         self.shared
             .metrics
             .observe(&labels, response.status().as_u16(), began.elapsed());
@@ -117,18 +116,27 @@ impl ApiServer {
         incoming: Incoming,
         user: Option<Arc<UserInfo>>,
     ) -> Result<Response<Body>, Status> {
-        let long_running =
-            incoming.info.verb == Verb::Watch || !incoming.info.subresource.is_empty();
+        let limit = {
+            let serving = self.shared.serving.load();
+            deadline::of(&incoming.info, &incoming.query, &serving.registry)?
+        };
+        let gzip = compress::accepts_gzip(incoming.request.headers());
         let handled = async {
             match user {
                 Some(user) => dispatch::run(self, incoming, user).await,
                 None => self.authenticated(incoming).await,
             }
         };
-        if long_running {
+        let Some(limit) = limit else {
             return handled.await;
-        }
-        match tokio::time::timeout(REQUEST_TIMEOUT, handled).await {
+        };
+        let handled = async {
+            match handled.await {
+                Ok(response) if gzip => Ok(compress::compress(response).await),
+                other => other,
+            }
+        };
+        match tokio::time::timeout(limit, handled).await {
             Ok(result) => result,
             Err(_) => Err(status::timeout(
                 "Timeout: request did not complete within the allotted timeout",
@@ -191,6 +199,13 @@ impl StatusForm {
         headers.extend(self.user_agent.map(|value| (header::USER_AGENT, value)));
         Accepted::for_status(&headers, &self.query)
     }
+}
+
+/// Reports whether a patch with these headers is a server-side apply.
+fn is_apply(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|media| media == "application/apply-patch+yaml")
 }
 
 /// The client's own id for the request, or a new one.

@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use crate::request::{RequestInfo, Verb};
+use crate::request::{RequestInfo, Verb, query::Query};
 
 /// The labels of a request, borrowed while it is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -19,7 +19,7 @@ pub struct RequestLabels<'a> {
     pub subresource: &'a str,
     /// `resource`, `namespace`, `cluster`, or empty.
     pub scope: &'a str,
-    /// `All` where nothing was to be stored.
+    /// `All` for a dry run, `invalid` where the option has another value, else empty.
     pub dry_run: &'a str,
     /// Which part of the server answered: `apiserver`, or empty for health.
     pub component: &'a str,
@@ -69,7 +69,7 @@ impl RequestLabels<'static> {
 
 impl<'a> RequestLabels<'a> {
     /// The labels of a request to a resource that exists, or to another path.
-    pub fn of(info: &'a RequestInfo, method: &Method, apply: bool, dry_run: bool) -> Self {
+    pub fn of(info: &'a RequestInfo, method: &Method, apply: bool, query: &Query) -> Self {
         if !info.is_resource {
             let path = PATHS
                 .iter()
@@ -90,7 +90,7 @@ impl<'a> RequestLabels<'a> {
             resource: &info.resource,
             subresource: &info.subresource,
             scope: scope(info),
-            dry_run: if dry_run { "All" } else { "" },
+            dry_run: dry_run(query),
             component: "apiserver",
         }
     }
@@ -139,6 +139,19 @@ fn verb(info: &RequestInfo, apply: bool) -> &'static str {
         Verb::Delete => "DELETE",
         Verb::DeleteCollection => "DELETECOLLECTION",
         Verb::Other => "other",
+    }
+}
+
+fn dry_run(query: &Query) -> &'static str {
+    let (mut given, mut valid) = (false, true);
+    for value in query.all("dryRun") {
+        given = true;
+        valid &= value == "All";
+    }
+    match (given, valid) {
+        (false, _) => "",
+        (true, true) => "All",
+        (true, false) => "invalid",
     }
 }
 

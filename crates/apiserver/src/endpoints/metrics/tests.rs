@@ -16,7 +16,7 @@ fn info(method: &Method, uri: &str) -> RequestInfo {
 fn requests_are_counted_by_code_and_bucket() {
     let metrics = Metrics::new(Timestamp::from_second(1_700_000_000).unwrap());
     let get = info(&Method::GET, "/api/v1/namespaces/a/pods/x");
-    let labels = RequestLabels::of(&get, &Method::GET, false, false);
+    let labels = RequestLabels::of(&get, &Method::GET, false, &Query::default());
     metrics.observe(&labels, 200, Duration::from_millis(5));
     metrics.observe(&labels, 200, Duration::from_millis(70));
     metrics.observe(&labels, 404, Duration::from_secs(100));
@@ -79,7 +79,7 @@ fn labels_are_those_of_the_real_server() {
     ];
     for (method, uri, expected) in cases {
         let info = info(&method, uri);
-        let labels = RequestLabels::of(&info, &method, false, false);
+        let labels = RequestLabels::of(&info, &method, false, &Query::default());
         assert_eq!(
             format!("{} {} {}", labels.verb, labels.scope, labels.resource),
             expected,
@@ -87,16 +87,26 @@ fn labels_are_those_of_the_real_server() {
         );
     }
     let patch = info(&Method::PATCH, "/api/v1/namespaces/a/pods/x");
-    let labels = RequestLabels::of(&patch, &Method::PATCH, true, true);
+    let labels = RequestLabels::of(
+        &patch,
+        &Method::PATCH,
+        true,
+        &Query::parse(Some("dryRun=All&dryRun=All")),
+    );
     assert_eq!((labels.verb, labels.dry_run), ("APPLY", "All"));
+    for query in ["dryRun=", "dryRun=All&dryRun=some"] {
+        let query = Query::parse(Some(query));
+        let labels = RequestLabels::of(&patch, &Method::PATCH, false, &query);
+        assert_eq!((labels.verb, labels.dry_run), ("PATCH", "invalid"));
+    }
     let probe = info(&Method::GET, "/livez");
     assert_eq!(
-        RequestLabels::of(&probe, &Method::GET, false, false).subresource,
+        RequestLabels::of(&probe, &Method::GET, false, &Query::default()).subresource,
         "/livez"
     );
     let unknown = info(&Method::GET, "/no/such/path");
     assert_eq!(
-        RequestLabels::of(&unknown, &Method::GET, false, false).subresource,
+        RequestLabels::of(&unknown, &Method::GET, false, &Query::default()).subresource,
         "",
         "clients invent no labels"
     );
@@ -106,7 +116,7 @@ fn labels_are_those_of_the_real_server() {
 fn gauges_go_down_when_the_guards_are_dropped() {
     let metrics = Arc::new(Metrics::new(Timestamp::UNIX_EPOCH));
     let watch = info(&Method::GET, "/api/v1/pods?watch=1");
-    let labels = RequestLabels::of(&watch, &Method::GET, false, false);
+    let labels = RequestLabels::of(&watch, &Method::GET, false, &Query::default());
     let guards = (
         metrics.in_flight(true),
         metrics.in_flight(false),
