@@ -6,6 +6,7 @@
 mod call;
 mod location;
 mod reply;
+mod trust;
 
 use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};

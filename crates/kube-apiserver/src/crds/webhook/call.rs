@@ -8,11 +8,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
 use kubewright_machinery::go;
 use kubewright_schema::{Node, decode_untyped, parse_json, yaml::parse_yaml};
-use rustls::{
-    ClientConfig, RootCertStore,
-    crypto::ring,
-    pki_types::{CertificateDer, ServerName, pem::PemObject},
-};
+use rustls::pki_types::ServerName;
 use serde_json::Value;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -21,7 +17,10 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use super::location::{self, Location};
+use super::{
+    location::{self, Location},
+    trust,
+};
 
 /// How long an endpoint may take, with all places it points to.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -179,10 +178,11 @@ async fn exchange(url: &str, ca_bundle: &[u8], document: Option<&Bytes>) -> Resu
         return send(socket, &uri, document).await;
     }
     let name = ServerName::try_from(host).map_err(|e| e.to_string())?;
-    let stream = connector(ca_bundle)?
+    let config = trust::client_config(ca_bundle).map_err(|e| e.to_string())?;
+    let stream = TlsConnector::from(Arc::new(config))
         .connect(name, socket)
         .await
-        .map_err(|e| format!("tls: {e}"))?;
+        .map_err(|e| trust::describe(&e))?;
     send(stream, &uri, document).await
 }
 
@@ -240,19 +240,6 @@ impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
-}
-
-fn connector(ca_bundle: &[u8]) -> Result<TlsConnector, String> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(ca_bundle).flatten() {
-        roots.add(certificate).map_err(|e| e.to_string())?;
-    }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|e| e.to_string())?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(TlsConnector::from(Arc::new(config)))
 }
 
 #[cfg(test)]

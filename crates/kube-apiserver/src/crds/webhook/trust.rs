@@ -1,0 +1,218 @@
+//! Which certificates of endpoints are trusted, by the rules of Go.
+
+use std::sync::Arc;
+
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+        verify_server_name,
+    },
+    crypto::ring,
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+    server::ParsedCertificate,
+};
+
+/// Returns a TLS configuration that trusts the certificates of a `caBundle`: what they have signed, and they themselves.
+pub(super) fn client_config(ca_bundle: &[u8]) -> Result<ClientConfig, Error> {
+    let provider = Arc::new(ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    let mut bundle = Vec::new();
+    for certificate in CertificateDer::pem_slice_iter(ca_bundle).flatten() {
+        roots.add(certificate.clone())?;
+        bundle.push(certificate);
+    }
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()?;
+    if roots.is_empty() {
+        return Ok(builder.with_root_certificates(roots).with_no_client_auth());
+    }
+    let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .map_err(|e| Error::General(e.to_string()))?;
+    let verifier = Arc::new(BundleVerifier { signed, bundle });
+    Ok(builder
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth())
+}
+
+/// Returns the words of Go for a certificate that nobody vouches for, where that is the failure.
+pub(super) fn describe(error: &std::io::Error) -> String {
+    let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
+    let inner = error.get_ref().and_then(|e| e.downcast_ref::<Error>());
+    if inner == Some(&unknown) {
+        return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+            .to_owned();
+    }
+    format!("tls: {error}")
+}
+
+/// Accepts what a certificate of the bundle has signed, and, as Go does, the certificates of the bundle themselves, whether
+/// or not they may sign others.
+#[derive(Debug)]
+struct BundleVerifier {
+    signed: Arc<WebPkiServerVerifier>,
+    bundle: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for BundleVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verdict = self.signed.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        );
+        match verdict {
+            // The period of validity has been checked before anybody looked for the issuer.
+            Err(Error::InvalidCertificate(reason))
+                if is_about_issuer(&reason) && self.bundle.iter().any(|c| c == end_entity) =>
+            {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.signed
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.signed
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.signed.supported_verify_schemes()
+    }
+}
+
+/// Reports whether a certificate was rejected for who signed it: nobody known, another of the same name, or itself as an
+/// authority.
+fn is_about_issuer(reason: &CertificateError) -> bool {
+    match reason {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => true,
+        CertificateError::Other(other) => other.0.to_string() == "CaUsedAsEndEntity",
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{
+        BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose,
+        IsCa, KeyPair, date_time_ymd,
+    };
+    use rustls::{ClientConnection, ServerConfig, ServerConnection};
+
+    use super::*;
+
+    fn params(name: &str) -> CertificateParams {
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params
+    }
+
+    /// Connects to a server with that certificate, and says how the handshake ends.
+    fn handshake(
+        certificate: &CertificateDer<'static>,
+        key: &KeyPair,
+        bundle: &str,
+    ) -> Result<(), String> {
+        let server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![certificate.clone()],
+                rustls::pki_types::PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+            )
+            .unwrap();
+        let mut server = ServerConnection::new(Arc::new(server)).unwrap();
+        let config = client_config(bundle.as_bytes()).map_err(|e| e.to_string())?;
+        let name = ServerName::try_from("hook.example.com").unwrap();
+        let mut client = ClientConnection::new(Arc::new(config), name).unwrap();
+        while client.is_handshaking() {
+            let mut wire = Vec::new();
+            client.write_tls(&mut wire).unwrap();
+            server.read_tls(&mut wire.as_slice()).unwrap();
+            let _ = server.process_new_packets();
+            let mut wire = Vec::new();
+            server.write_tls(&mut wire).unwrap();
+            client.read_tls(&mut wire.as_slice()).unwrap();
+            client
+                .process_new_packets()
+                .map_err(|e| describe(&std::io::Error::other(e)))?;
+        }
+        Ok(())
+    }
+
+    fn authority(name: &str) -> CertifiedIssuer<'static, KeyPair> {
+        let mut ca = CertificateParams::new([]).unwrap();
+        ca.distinguished_name.push(DnType::CommonName, name);
+        ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        CertifiedIssuer::self_signed(ca, KeyPair::generate().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_leaf_of_the_bundle_is_trusted() {
+        let (ca, key) = (authority("ca"), KeyPair::generate().unwrap());
+        let leaf = params("hook.example.com").signed_by(&key, &ca).unwrap();
+        assert_eq!(handshake(leaf.der(), &key, &leaf.pem()), Ok(()));
+        assert_eq!(handshake(leaf.der(), &key, &ca.pem()), Ok(()));
+        let namesake = authority("rcgen self signed cert");
+        let leaf = params("hook.example.com")
+            .signed_by(&key, &namesake)
+            .unwrap();
+        assert_eq!(handshake(leaf.der(), &key, &leaf.pem()), Ok(()));
+        let own = params("hook.example.com").self_signed(&key).unwrap();
+        assert_eq!(handshake(own.der(), &key, &own.pem()), Ok(()));
+        let mut sovereign = params("hook.example.com");
+        sovereign.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let sovereign = sovereign.self_signed(&key).unwrap();
+        assert_eq!(handshake(sovereign.der(), &key, &sovereign.pem()), Ok(()));
+    }
+
+    #[test]
+    fn others_are_not() {
+        const UNKNOWN: &str =
+            "tls: failed to verify certificate: x509: certificate signed by unknown authority";
+        let (ca, key) = (authority("ca"), KeyPair::generate().unwrap());
+        let leaf = params("hook.example.com").signed_by(&key, &ca).unwrap();
+        let sibling = params("hook.example.com").signed_by(&key, &ca).unwrap();
+        for bundle in [authority("other").pem(), sibling.pem(), String::new()] {
+            let refused = handshake(leaf.der(), &key, &bundle).unwrap_err();
+            assert_eq!(refused, UNKNOWN);
+        }
+        let named = params("other.example.com").signed_by(&key, &ca).unwrap();
+        assert!(handshake(named.der(), &key, &named.pem()).is_err());
+        let mut old = params("hook.example.com");
+        old.not_before = date_time_ymd(2020, 1, 1);
+        old.not_after = date_time_ymd(2021, 1, 1);
+        let old = old.signed_by(&key, &ca).unwrap();
+        assert!(handshake(old.der(), &key, &old.pem()).is_err());
+    }
+}
