@@ -31,6 +31,8 @@ pub mod lookup;
 pub mod printers;
 pub mod resource;
 pub mod types;
+mod unserved;
 
 pub use generated::RELEASE;
 pub use lookup::{by_kind, groups, kind_type, resource, struct_type};
+pub use unserved::{home_group, is_known_kind};

@@ -6,6 +6,7 @@
 
 use std::{fmt::Write, sync::Arc};
 
+use futures_util::future::{BoxFuture, FutureExt};
 use http::{HeaderValue, Response, StatusCode, header};
 use kubewright_machinery::go;
 
@@ -22,7 +23,7 @@ pub enum Probe {
     Readyz,
 }
 
-type CheckFn = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+type CheckFn = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 #[derive(Clone)]
 struct Check {
@@ -82,21 +83,35 @@ impl HealthChecks {
     /// Adds a check to some probes.
     #[must_use]
     pub fn check_for(
-        mut self,
+        self,
         probes: &'static [Probe],
         name: impl Into<String>,
         run: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
+        self.check_async(probes, name, move || std::future::ready(run()))
+    }
+
+    /// Adds a check that has to wait for its answer, such as a read from the store, to some probes.
+    #[must_use]
+    pub fn check_async<F>(
+        mut self,
+        probes: &'static [Probe],
+        name: impl Into<String>,
+        run: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
         self.checks.push(Check {
             name: name.into(),
             probes,
-            run: Arc::new(run),
+            run: Arc::new(move || run().boxed()),
         });
         self
     }
 
     /// Answers `/livez` and its like.
-    pub fn answer(&self, probe: Probe, query: &Query) -> Response<Body> {
+    pub async fn answer(&self, probe: Probe, query: &Query) -> Response<Body> {
         let mut unmatched: Vec<&str> = query.all("exclude").collect();
         let excluded = unmatched.clone();
         let mut text = String::new();
@@ -107,7 +122,7 @@ impl HealthChecks {
                 let _ = writeln!(text, "[+]{} excluded: ok", check.name);
                 continue;
             }
-            match (check.run)() {
+            match (check.run)().await {
                 Ok(()) => {
                     let _ = writeln!(text, "[+]{} ok", check.name);
                 }
@@ -145,9 +160,9 @@ impl HealthChecks {
     }
 
     /// Answers `/livez/ping` and its like, or `None` where there is no such check.
-    pub fn answer_one(&self, probe: Probe, name: &str) -> Option<Response<Body>> {
+    pub async fn answer_one(&self, probe: Probe, name: &str) -> Option<Response<Body>> {
         let check = self.of(probe).find(|check| check.name == name)?;
-        Some(match (check.run)() {
+        Some(match (check.run)().await {
             Ok(()) => plain(StatusCode::OK, "ok".to_owned(), false),
             Err(reason) => plain(
                 StatusCode::INTERNAL_SERVER_ERROR,
@@ -199,7 +214,7 @@ mod tests {
     use super::*;
 
     async fn ask(checks: &HealthChecks, probe: Probe, query: &str) -> (u16, String) {
-        read(checks.answer(probe, &Query::parse(Some(query)))).await
+        read(checks.answer(probe, &Query::parse(Some(query))).await).await
     }
 
     async fn read(response: Response<Body>) -> (u16, String) {
@@ -269,15 +284,15 @@ mod tests {
             ask(&checks, Probe::Readyz, "exclude=shutdown").await,
             (200, "ok".into())
         );
-        let one = checks.answer_one(Probe::Readyz, "shutdown").unwrap();
+        let one = checks.answer_one(Probe::Readyz, "shutdown").await.unwrap();
         assert_eq!(
             read(one).await,
             (500, "internal server error: going down\n".into())
         );
-        let one = checks.answer_one(Probe::Readyz, "ping").unwrap();
+        let one = checks.answer_one(Probe::Readyz, "ping").await.unwrap();
         assert_eq!(read(one).await, (200, "ok".into()));
-        assert!(checks.answer_one(Probe::Livez, "shutdown").is_none());
-        assert!(checks.answer_one(Probe::Livez, "").is_none());
+        assert!(checks.answer_one(Probe::Livez, "shutdown").await.is_none());
+        assert!(checks.answer_one(Probe::Livez, "").await.is_none());
     }
 
     #[test]

@@ -135,7 +135,7 @@ pub struct Subresource {
     pub handlers: Handlers,
     /// Keeps track of who manages which field through it.
     pub managed: Option<Arc<FieldManager>>,
-    /// The columns of its objects, where they are not the parent's.
+    /// The columns of its objects; `None` where they cannot be shown as tables.
     pub table: Option<Arc<dyn Table>>,
 }
 

@@ -263,7 +263,7 @@ impl WriteOptions {
     pub fn parse(query: &Query, kind: WriteKind) -> Result<Self, Status> {
         let manager = query.first("fieldManager").unwrap_or_default();
         let validation = query.first("fieldValidation").unwrap_or_default();
-        let dry_run: Vec<&str> = query.all("dryRun").filter(|d| !d.is_empty()).collect();
+        let dry_run: Vec<&str> = query.all("dryRun").collect();
         let mut errors = ErrorList::new();
         match kind {
             WriteKind::Apply if manager.is_empty() => {
@@ -318,7 +318,7 @@ impl DeleteOptions {
     /// From the query, for deletes without a body.
     pub fn parse(query: &Query) -> Result<Self, Status> {
         let policy = query.first("propagationPolicy");
-        let dry_run: Vec<&str> = query.all("dryRun").filter(|d| !d.is_empty()).collect();
+        let dry_run: Vec<&str> = query.all("dryRun").collect();
         Self {
             grace_period_seconds: parse_int(query, "gracePeriodSeconds")?,
             orphan_dependents: query.flag("orphanDependents"),

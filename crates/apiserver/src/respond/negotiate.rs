@@ -49,6 +49,8 @@ pub struct Offer {
     pub plain_protobuf: bool,
     /// Tables and metadata can be had.
     pub transforms: bool,
+    /// Objects have a form as rows of a table.
+    pub tables: bool,
     /// The answer may be a stream of events.
     pub streams: bool,
 }
@@ -122,6 +124,7 @@ impl Accepted {
             media: BUILT_IN,
             plain_protobuf: true,
             transforms: true,
+            tables: true,
             streams: false,
         };
         let fallback = Self {
@@ -240,7 +243,7 @@ impl Clause<'_> {
         };
         match kind {
             // Tables have no protobuf form.
-            Some("Table") if media == Media::Protobuf => None,
+            Some("Table") if media == Media::Protobuf || !offer.tables => None,
             Some("Table") => Some(Transform::Table(version)),
             Some("PartialObjectMetadata") => Some(Transform::Partial(version)),
             Some("PartialObjectMetadataList") => Some(Transform::PartialList(version)),
@@ -289,6 +292,7 @@ mod tests {
         media: BUILT_IN,
         plain_protobuf: true,
         transforms: true,
+        tables: true,
         streams: true,
     };
 

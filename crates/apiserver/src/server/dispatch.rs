@@ -10,7 +10,7 @@ use crate::{
     body::Body,
     discovery::{Aggregated, Format, Legacy, aggregated_format},
     endpoints::{self, Probe},
-    request::{RequestContext, UserInfo},
+    request::{RequestContext, UserInfo, query::Query},
     respond::{
         Accepted, Media,
         encode::{bytes_response, response},
@@ -28,6 +28,9 @@ pub(super) async fn run(
 ) -> Result<Response<Body>, Status> {
     let serving = server.shared.serving.load_full();
     if !incoming.info.is_resource {
+        if let Some((probe, check)) = Probe::of_path(&incoming.info.path) {
+            return Ok(health(server, probe, check, &incoming.query.clone()).await);
+        }
         return Ok(non_resource(server, &serving, &incoming));
     }
     let Incoming {
@@ -90,29 +93,39 @@ fn page_not_found() -> Response<Body> {
     response
 }
 
+/// Answers a probe, or one of its checks.
+async fn health(
+    server: &ApiServer,
+    probe: Probe,
+    check: Option<&str>,
+    query: &Query,
+) -> Response<Body> {
+    let health = &server.shared.health;
+    match check {
+        None => health.answer(probe, query).await,
+        Some(name) => health
+            .answer_one(probe, name)
+            .await
+            .unwrap_or_else(page_not_found),
+    }
+}
+
 fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> Response<Body> {
     let shared = &server.shared;
     let (path, headers) = (incoming.info.path.as_str(), incoming.request.headers());
-    if let Some((probe, check)) = Probe::of_path(path) {
-        return match check {
-            None => shared.health.answer(probe, &incoming.query),
-            Some(name) => shared
-                .health
-                .answer_one(probe, name)
-                .unwrap_or_else(page_not_found),
-        };
-    }
     let now = jiff::Timestamp::now();
     if let Some(answer) = serving.openapi.answer(path, headers, &incoming.query, now) {
         return answer;
     }
-    if !matches!(*incoming.request.method(), Method::GET | Method::HEAD) {
-        return match discovery(shared, serving, incoming) {
-            Some(_) => crate::respond::status_response(
+    if *incoming.request.method() != Method::GET && reads_only(path) {
+        let document = discovery(shared, serving, incoming);
+        return match document {
+            Some(missing) if missing.status() == StatusCode::NOT_FOUND => missing,
+            None if !path.starts_with("/version") => page_not_found(),
+            _ => crate::respond::status_response(
                 &Accepted::for_status(headers, &incoming.query),
                 &verbs::not_allowed(),
             ),
-            None => page_not_found(),
         };
     }
     match path {
@@ -133,10 +146,22 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
         "/version" | "/version/" => response(200, Media::Json.name(), shared.version.document()),
         "/metrics" => response(
             200,
-            "text/plain; version=0.0.4; charset=utf-8",
+            endpoints::metrics::CONTENT_TYPE,
             shared.metrics.render(),
         ),
         _ => discovery(shared, serving, incoming).unwrap_or_else(page_not_found),
+    }
+}
+
+/// Reports whether a path takes only GET. The paths besides take any method: `/`, `/metrics`, and the lists of groups and of
+/// a group's versions.
+fn reads_only(path: &str) -> bool {
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    match parts.next() {
+        Some("version") => parts.next().is_none(),
+        Some("api") => true,
+        Some("apis") => parts.count() > 1,
+        _ => false,
     }
 }
 
@@ -185,6 +210,7 @@ fn discovery(
         media: negotiate::BUILT_IN,
         plain_protobuf: true,
         transforms: false,
+        tables: false,
         streams: false,
     };
     Some(

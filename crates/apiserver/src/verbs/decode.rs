@@ -171,17 +171,17 @@ fn check_kind(expected: &GroupVersionKind, api_version: &str, kind: &str) -> Res
     if given == *expected {
         return Ok(());
     }
-    if given.group_kind() == expected.group_kind() {
-        let known = kubewright_catalog::kind_type(&given.group, &given.version, &given.kind);
-        if known.is_some() {
-            return Err(status::bad_request(format!(
-                "the API version in the data ({}) does not match the expected API version ({})",
-                given.group_version(),
-                expected.group_version()
-            )));
-        }
+    let known = kubewright_catalog::is_known_kind(&given.group, &given.version, &given.kind);
+    let home = |kind: &GroupVersionKind| {
+        kubewright_catalog::home_group(&kind.group, &kind.kind).to_owned()
+    };
+    if known && given.kind == expected.kind && home(&given) == home(expected) {
+        return Err(status::bad_request(format!(
+            "the API version in the data ({}) does not match the expected API version ({})",
+            given.group_version(),
+            expected.group_version()
+        )));
     }
-    let known = kubewright_catalog::kind_type(&given.group, &given.version, &given.kind).is_some();
     let text = if known {
         let package = match expected.group.split('.').next() {
             None | Some("") => "core",

@@ -22,12 +22,12 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         target,
         request,
     } = call;
+    let handler = target.handlers().list.clone().ok_or_else(not_allowed)?;
     let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(true))?;
     let mut options = options(&cx, &target.resource, cx.info.verb == Verb::Watch)?;
     if options.watch {
         return watch(&cx, &target, &accepted, &mut options).await;
     }
-    let handler = target.handlers().list.clone().ok_or_else(not_allowed)?;
     let list = handler.list(&cx, &options).await?;
     Ok(list_response(&cx, &accepted, &target.resource, list).await)
 }

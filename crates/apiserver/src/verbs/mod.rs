@@ -123,7 +123,19 @@ impl Target {
             plain_protobuf: matches!(self.body_type().1, Shape::Typed(_))
                 && self.resource.custom.is_none(),
             transforms: true,
+            tables: self.has_tables(),
             streams,
+        }
+    }
+
+    /// Reports whether the objects here can be shown as tables. Reviews and most subresources cannot.
+    fn has_tables(&self) -> bool {
+        match self.subresource() {
+            Some(subresource) => subresource.table.is_some(),
+            None => {
+                let handlers = &self.resource.handlers;
+                handlers.get.is_some() || handlers.list.is_some()
+            }
         }
     }
 }

@@ -250,7 +250,7 @@ impl<'a> Parts<'a> {
                     "status",
                     &["metadata", "spec"],
                 ))),
-                table: None,
+                table: Some(resource.table.clone()),
             });
         }
         if let Some(paths) = &version.scale {

@@ -9,6 +9,7 @@ mod http_client;
 mod managers;
 mod openapi;
 mod perturbations;
+mod requests;
 mod resource_version_semantics;
 mod verbs;
 mod watch;

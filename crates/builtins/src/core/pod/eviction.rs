@@ -36,7 +36,8 @@ pub fn may_go_unhealthy(pod: &Value, budget: &Value) -> bool {
 /// Returns the error if more than one budget covers the pod.
 pub fn too_many_budgets() -> Status {
     let message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
-    Status::failure(500, "InternalError", message)
+    // The one failure without a reason.
+    Status::failure(500, "", message)
 }
 
 /// Takes one disruption from a budget.
