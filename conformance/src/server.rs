@@ -24,7 +24,7 @@ use kubewright_apiserver::{
     clock::Clock,
     request::UserInfo,
 };
-use kubewright_kube_apiserver::KubeApiServer;
+use kubewright_kube_apiserver::{KubeApiServer, PluginName};
 use kubewright_machinery::Status;
 use parking_lot::Mutex;
 
@@ -58,6 +58,8 @@ impl Server {
         let plane = KubeApiServer::builder()
             .clock(clock.clone())
             .authenticator(Arc::new(OneUser))
+            // On in the server whose answers are recorded.
+            .enable_admission_plugins([PluginName::STORAGE_OBJECT_IN_USE_PROTECTION])
             .build()
             .await
             .map_err(|status| anyhow!("{}", status.message))?;

@@ -18,6 +18,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`admission`] | the in-tree admission plugins |
+//! | `bootstrap` | the objects that a cluster has from the start |
 //! | [`crds`] | custom resources: CustomResourceDefinitions and the kinds that they define |
 //! | [`kinds`] | resources built from the catalog; strategies, tables, conversion |
 //! | [`openapi`] | descriptions of the built-in types |
@@ -27,12 +28,16 @@
 //! | `server` | [`KubeApiServer`] and its builder |
 
 pub mod admission;
+mod bootstrap;
 pub mod crds;
 pub mod kinds;
 pub mod openapi;
 pub mod reviews;
 mod scaling;
 mod server;
+mod service_range;
 pub mod subresources;
 
+pub use admission::{PluginName, UnknownPlugin};
 pub use server::{FIRST_REVISION, KubeApiServer, KubeApiServerBuilder};
+pub use service_range::{ServiceRange, ServiceRangeError};

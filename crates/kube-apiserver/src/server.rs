@@ -6,16 +6,19 @@ use kubewright_apiserver::{
     admission::{AdmissionChain, NamespaceLifecycle, Plugin},
     auth::{AlwaysAllow, Anonymous, Authenticator, Authorizer},
     clock::{SharedClock, SystemClock},
+    endpoints::{HealthChecks, Probe},
     server::ApiServer,
 };
 use kubewright_machinery::Status;
 use kubewright_store::{MemoryStore, Revision, Store};
 
 use crate::{
-    admission,
+    admission::{self, PluginName, Selection},
+    bootstrap,
     crds::{Definitions, in_process::Conversions},
     kinds::{self, Environment, namespaces},
     openapi::BuiltInDescriptions,
+    service_range::ServiceRange,
 };
 
 /// The revision at which a new store starts. It is not 0, because clients give resourceVersion 0 a special meaning.
@@ -35,7 +38,9 @@ pub struct KubeApiServerBuilder {
     authenticator: Arc<dyn Authenticator>,
     authorizer: Arc<dyn Authorizer>,
     plugins: Vec<Arc<dyn Plugin>>,
+    selection: Selection,
     address: String,
+    service_range: ServiceRange,
     conversions: Conversions,
 }
 
@@ -48,7 +53,9 @@ impl KubeApiServer {
             authenticator: Arc::new(Anonymous),
             authorizer: Arc::new(AlwaysAllow),
             plugins: Vec::new(),
+            selection: Selection::default(),
             address: String::new(),
+            service_range: ServiceRange::default(),
             conversions: Conversions::default(),
         }
     }
@@ -101,6 +108,30 @@ impl KubeApiServerBuilder {
         self
     }
 
+    /// Switches admission plugins on that are off by default. Plugins that this server does not have are ignored.
+    #[must_use]
+    pub fn enable_admission_plugins(mut self, names: impl IntoIterator<Item = PluginName>) -> Self {
+        self.selection.enabled.extend(names);
+        self
+    }
+
+    /// Switches admission plugins off, also those that were switched on.
+    #[must_use]
+    pub fn disable_admission_plugins(
+        mut self,
+        names: impl IntoIterator<Item = PluginName>,
+    ) -> Self {
+        self.selection.disabled.extend(names);
+        self
+    }
+
+    /// Sets the range that services get their cluster IPs from (default: `10.96.0.0/12`).
+    #[must_use]
+    pub fn service_cluster_ip_range(mut self, range: ServiceRange) -> Self {
+        self.service_range = range;
+        self
+    }
+
     /// Sets the host and port by which clients reach the server; discovery reports it.
     #[must_use]
     pub fn address(mut self, address: impl Into<String>) -> Self {
@@ -130,15 +161,19 @@ impl KubeApiServerBuilder {
             clock: self.clock,
             authenticator: self.authenticator.clone(),
             authorizer: self.authorizer.clone(),
+            service_range: self.service_range,
             conversions: self.conversions,
         };
         let lifecycle = NamespaceLifecycle::new(Arc::new(namespaces::Stored::new(store.clone())));
-        let mut chain = vec![Arc::new(lifecycle) as _];
-        chain.extend(admission::plugins(&environment));
+        let mut chain = Vec::<Arc<dyn Plugin>>::new();
+        if self.selection.has("NamespaceLifecycle") {
+            chain.push(Arc::new(lifecycle));
+        }
+        chain.extend(admission::plugins(&environment, &self.selection));
         // None of ours changes declared kinds.
         let spares = self.plugins.is_empty();
         chain.extend(self.plugins);
-        chain.push(admission::quota(&environment));
+        chain.extend(admission::quota(&environment, &self.selection));
         let chain = match spares {
             true => AdmissionChain::new(chain).sparing_declared_kinds(),
             false => AdmissionChain::new(chain),
@@ -150,11 +185,44 @@ impl KubeApiServerBuilder {
             .authorizer(self.authorizer)
             .admission(chain)
             .descriptions(Arc::new(BuiltInDescriptions))
-            .address(self.address)
+            .health(health(&store))
+            .address(self.address.as_str())
             .build();
         definitions.start(&server).await?;
         namespaces::bootstrap(&server).await?;
+        bootstrap::service_cidr(&server, &environment).await?;
         admission::priority::bootstrap(&server).await?;
+        let endpoint = bootstrap::Endpoint::of(&self.address);
+        bootstrap::kubernetes_service(&server, &environment, endpoint).await?;
         Ok(KubeApiServer { server, store })
     }
+}
+
+/// The checks of `/livez`, `/readyz` and `/healthz`, by the names that kube-apiserver has for them. What is done once at the
+/// start is done before the server answers, so those checks never fail.
+fn health(store: &Arc<dyn Store>) -> HealthChecks {
+    const STARTED: [&str; 6] = [
+        "poststarthook/start-apiextensions-controllers",
+        "poststarthook/crd-informer-synced",
+        "poststarthook/start-system-namespaces-controller",
+        "poststarthook/scheduling/bootstrap-system-priority-classes",
+        "poststarthook/bootstrap-controller",
+        "poststarthook/start-kubernetes-service-cidr-controller",
+    ];
+    let reads = |store: &Arc<dyn Store>| {
+        let store = store.clone();
+        move || {
+            let store = store.clone();
+            async move { store.current().await.map(drop).map_err(|e| e.to_string()) }
+        }
+    };
+    let checks = HealthChecks::new()
+        .check("ping", || Ok(()))
+        .check("log", || Ok(()))
+        .check_async(&Probe::ALL, "etcd", reads(store))
+        .check_async(&[Probe::Readyz], "etcd-readiness", reads(store))
+        .check_for(&[Probe::Readyz], "informer-sync", || Ok(()));
+    STARTED
+        .into_iter()
+        .fold(checks, |checks, name| checks.check(name, || Ok(())))
 }

@@ -19,7 +19,7 @@ use kubewright_apiserver::{
     serve::{ServeOptions, certs::SelfSigned, kubeconfig::Kubeconfig, serve},
 };
 use kubewright_builtin_controllers::Controllers;
-use kubewright_kube_apiserver::{FIRST_REVISION, KubeApiServer};
+use kubewright_kube_apiserver::{FIRST_REVISION, KubeApiServer, PluginName, ServiceRange};
 use kubewright_scaffold::Refusal;
 use kubewright_store::MemoryStore;
 use serde_json::json;
@@ -49,6 +49,18 @@ pub(crate) struct Up {
         allow_hyphen_values = true
     )]
     controllers: Controllers,
+
+    /// Range that services get their cluster IPs from.
+    #[arg(long, value_name = "CIDR", default_value_t)]
+    service_cluster_ip_range: ServiceRange,
+
+    /// Admission plugins to run besides the default ones, as a list of names such as `StorageObjectInUseProtection`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = implemented_plugin)]
+    enable_admission_plugins: Vec<PluginName>,
+
+    /// Admission plugins not to run, as a list of names such as `LimitRanger,ResourceQuota`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    disable_admission_plugins: Vec<PluginName>,
 
     /// Reserved for the durable store; this version keeps everything in memory.
     #[arg(long, value_name = "DIR")]
@@ -86,6 +98,9 @@ impl Up {
             .store(Arc::new(store.clone()))
             .authenticator(Arc::new(tokens))
             .address(address.to_string())
+            .service_cluster_ip_range(self.service_cluster_ip_range)
+            .enable_admission_plugins(self.enable_admission_plugins.iter().copied())
+            .disable_admission_plugins(self.disable_admission_plugins.iter().copied())
             .build()
             .await
             .context("the control plane did not start")?;
@@ -165,6 +180,15 @@ impl Up {
             .map(|token| token.trim_matches('"').to_owned())
             .ok_or_else(|| unusable(&"it has no token"))?;
         Ok((tokens, first))
+    }
+}
+
+/// Parses the name of an admission plugin that this server has.
+fn implemented_plugin(text: &str) -> Result<PluginName, String> {
+    let name: PluginName = text.parse().map_err(|e| format!("{e}"))?;
+    match name.is_implemented() {
+        true => Ok(name),
+        false => Err(format!("admission plugin {name} is not implemented")),
     }
 }
 

@@ -11,7 +11,7 @@
 //! | [`priority`] | the priority of a pod, from its `PriorityClass` |
 //! | [`default_toleration_seconds`] | pods stay on an unreachable node for five minutes |
 //! | [`default_storage_class`] | a claim that names no class gets the default one |
-//! | [`storage_in_use`] | volumes, claims and attribute classes are held by a finalizer |
+//! | [`storage_in_use`] | volumes, claims and attribute classes are held by a finalizer; off unless enabled |
 //! | [`pvc_resize`] | claims grow where their class allows it |
 //! | [`runtime_class`] | overhead and scheduling, from the pod's `RuntimeClass` |
 //! | [`default_ingress_class`] | an ingress that names no class gets the default one |
@@ -37,6 +37,7 @@ mod refusal;
 mod resource_list;
 pub mod resource_quota;
 pub mod runtime_class;
+mod selection;
 pub mod storage_in_use;
 mod stored;
 pub mod taint_nodes_by_condition;
@@ -61,31 +62,60 @@ pub use priority::Priority;
 pub use pvc_resize::PersistentVolumeClaimResize;
 pub use resource_quota::ResourceQuota;
 pub use runtime_class::RuntimeClass;
+pub(crate) use selection::Selection;
+pub use selection::{PluginName, UnknownPlugin};
 pub use storage_in_use::StorageObjectInUseProtection;
 pub use taint_nodes_by_condition::TaintNodesByCondition;
 
-/// The plugins that come after `NamespaceLifecycle` and before webhooks and quota, in order.
-pub fn plugins(environment: &Environment) -> Vec<Arc<dyn Plugin>> {
+/// Returns the selected plugins that come after `NamespaceLifecycle` and before webhooks and quota, in order.
+pub(crate) fn plugins(environment: &Environment, selection: &Selection) -> Vec<Arc<dyn Plugin>> {
     let store = Stored(environment.store.clone());
-    vec![
-        Arc::new(LimitRanger::new(store.clone())),
-        Arc::new(TaintNodesByCondition),
-        Arc::new(Priority::new(store.clone())),
-        Arc::new(DefaultTolerationSeconds),
-        Arc::new(DefaultStorageClass::new(store.clone())),
-        Arc::new(StorageObjectInUseProtection),
-        Arc::new(PersistentVolumeClaimResize::new(store.clone())),
-        Arc::new(RuntimeClass::new(store.clone())),
-        Arc::new(DefaultIngressClass::new(store.clone())),
-        Arc::new(PodTopologyLabels::new(store.clone())),
-        Arc::new(PodResizeValidator::new(store)),
-    ]
+    let all: [(&'static str, Arc<dyn Plugin>); 11] = [
+        ("LimitRanger", Arc::new(LimitRanger::new(store.clone()))),
+        ("TaintNodesByCondition", Arc::new(TaintNodesByCondition)),
+        ("Priority", Arc::new(Priority::new(store.clone()))),
+        (
+            "DefaultTolerationSeconds",
+            Arc::new(DefaultTolerationSeconds),
+        ),
+        (
+            "DefaultStorageClass",
+            Arc::new(DefaultStorageClass::new(store.clone())),
+        ),
+        (
+            "StorageObjectInUseProtection",
+            Arc::new(StorageObjectInUseProtection),
+        ),
+        (
+            "PersistentVolumeClaimResize",
+            Arc::new(PersistentVolumeClaimResize::new(store.clone())),
+        ),
+        ("RuntimeClass", Arc::new(RuntimeClass::new(store.clone()))),
+        (
+            "DefaultIngressClass",
+            Arc::new(DefaultIngressClass::new(store.clone())),
+        ),
+        (
+            "PodTopologyLabels",
+            Arc::new(PodTopologyLabels::new(store.clone())),
+        ),
+        (
+            "PodResizeValidator",
+            Arc::new(PodResizeValidator::new(store)),
+        ),
+    ];
+    all.into_iter()
+        .filter(|(name, _)| selection.has(name))
+        .map(|(_, plugin)| plugin)
+        .collect()
 }
 
-/// `ResourceQuota`, which has to be the last of the chain.
-pub fn quota(environment: &Environment) -> Arc<dyn Plugin> {
-    Arc::new(ResourceQuota::new(
-        Stored(environment.store.clone()),
-        environment.clock.clone(),
-    ))
+/// Returns `ResourceQuota`, which has to be the last of the chain, if it is selected.
+pub(crate) fn quota(environment: &Environment, selection: &Selection) -> Option<Arc<dyn Plugin>> {
+    selection.has("ResourceQuota").then(|| {
+        Arc::new(ResourceQuota::new(
+            Stored(environment.store.clone()),
+            environment.clock.clone(),
+        )) as Arc<dyn Plugin>
+    })
 }

@@ -1,16 +1,12 @@
 //! `Priority`: the priority of a pod is that of its class, and there is one default class at most.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
-use http::{Request, StatusCode, header};
 use kubewright_apiserver::{
     admission::{Attributes, Operation, Plugin},
-    body::Body,
-    request::{RequestContext, UserInfo},
+    request::RequestContext,
     server::ApiServer,
 };
-use kubewright_machinery::{Status, json::Read, status};
+use kubewright_machinery::{Status, json::Read};
 use kubewright_store::Revision;
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -220,27 +216,13 @@ fn keep(pod: &mut Value, old: &Value) {
 
 /// Makes the classes of the system where they are missing.
 pub(crate) async fn bootstrap(server: &ApiServer) -> Result<(), Status> {
-    let user = Arc::new(UserInfo {
-        name: "system:apiserver".into(),
-        groups: vec!["system:masters".into(), "system:authenticated".into()],
-        ..UserInfo::default()
-    });
     for (name, value, description) in SYSTEM {
         let class = json!({
             "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
             "metadata": {"name": name}, "value": value, "description": description,
         });
-        let request = Request::post("/apis/scheduling.k8s.io/v1/priorityclasses")
-            .header(header::CONTENT_TYPE, "application/json")
-            .header(header::USER_AGENT, "kube-apiserver")
-            .body(Body::from(class.to_string()))
-            .map_err(status::internal)?;
-        let code = server.handle_as(user.clone(), request).await.status();
-        if !code.is_success() && code != StatusCode::CONFLICT {
-            return Err(status::internal(format!(
-                "the priority class {name} could not be made: {code}"
-            )));
-        }
+        crate::bootstrap::create(server, "/apis/scheduling.k8s.io/v1/priorityclasses", &class)
+            .await?;
     }
     Ok(())
 }

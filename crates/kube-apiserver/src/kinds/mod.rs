@@ -24,7 +24,7 @@ use kubewright_catalog::resource::{ResourceInfo, SubresourceInfo};
 use kubewright_machinery::gvk::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
 use kubewright_store::Store;
 
-use crate::{crds::in_process::Conversions, reviews, subresources};
+use crate::{crds::in_process::Conversions, reviews, service_range::ServiceRange, subresources};
 use strategy::{BuiltIn, Endpoint};
 
 /// What the built-in kinds need of their surroundings.
@@ -38,9 +38,15 @@ pub struct Environment {
     pub authenticator: Arc<dyn Authenticator>,
     /// Who may what, for access reviews.
     pub authorizer: Arc<dyn Authorizer>,
+    /// Where cluster IPs come from.
+    pub service_range: ServiceRange,
     /// What converts in this process.
     pub conversions: Conversions,
 }
+
+/// The resources whose `status` cannot be shown as a table.
+const STATUS_WITHOUT_TABLE: [&str; 3] =
+    ["apiservices", "customresourcedefinitions", "resourceclaims"];
 
 /// A built-in kind as it is being put together.
 pub(crate) struct BuiltInKind<'a> {
@@ -117,7 +123,7 @@ fn resource(
         return resource;
     }
     let is_service = group.is_empty() && info.plural == "services";
-    let services = is_service.then(|| services::Services::new(environment.store.clone()));
+    let services = is_service.then(|| services::Services::new(environment));
     let stored = convert::storage_version(group, info.kind);
     let converter = stored
         .filter(|stored| *stored != (group, version))
@@ -199,8 +205,14 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
         SubresourceKind::Other(..) => None,
     };
     let clock = &kind.environment.clock;
-    let table = match &speaks {
-        SubresourceKind::Other(gvk, _) if gvk.kind == "Scale" => Some(scale_table(clock)),
+    let table = match (&speaks, info.name) {
+        (SubresourceKind::Other(gvk, _), _) if gvk.kind == "Scale" => Some(scale_table(clock)),
+        (SubresourceKind::Parent, "status")
+            if !STATUS_WITHOUT_TABLE.contains(&kind.info.plural) =>
+        {
+            let table = table::Printed::new(&kind.kind.group, kind.info.kind, clock.clone());
+            Some(Arc::new(table) as Arc<dyn Table>)
+        }
         _ => None,
     };
     Some(Subresource {

@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use http::{Request, header};
 use kubewright_apiserver::{
     admission::{Attributes, NamespacePhase, Namespaces, Operation},
-    body::Body,
     clock::rfc3339,
     object::{Object, Selectable},
     registry::{Delete, Deleted, generic::Generic},
-    request::{DeleteOptions, Propagation, RequestContext, UserInfo},
+    request::{DeleteOptions, Propagation, RequestContext},
     server::ApiServer,
 };
 use kubewright_builtins::core::namespace;
@@ -23,25 +21,10 @@ const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-s
 
 /// Makes the initial namespaces where they are missing.
 pub(crate) async fn bootstrap(server: &ApiServer) -> Result<(), Status> {
-    let user = Arc::new(UserInfo {
-        name: "system:apiserver".into(),
-        groups: vec!["system:masters".into(), "system:authenticated".into()],
-        ..UserInfo::default()
-    });
     for name in INITIAL {
-        let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        let request = Request::post("/api/v1/namespaces")
-            .header(header::CONTENT_TYPE, "application/json")
-            .header(header::USER_AGENT, "kube-apiserver")
-            .body(Body::from(body.to_string()))
-            .map_err(status::internal)?;
-        let response = server.handle_as(user.clone(), request).await;
-        if !response.status().is_success() && response.status() != http::StatusCode::CONFLICT {
-            return Err(status::internal(format!(
-                "the namespace {name} could not be made: {}",
-                response.status()
-            )));
-        }
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        crate::bootstrap::create(server, "/api/v1/namespaces", &namespace).await?;
     }
     Ok(())
 }

@@ -18,8 +18,9 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-/// Where cluster IPs come from: an IPv4 network, as its base address and the length of its prefix.
-const NETWORK: (Ipv4Addr, u32) = (Ipv4Addr::new(10, 96, 0, 0), 12);
+use super::Environment;
+use crate::service_range::ServiceRange;
+
 /// Where node ports come from.
 const PORTS: std::ops::RangeInclusive<i64> = 30000..=32767;
 /// How often a random candidate is tried before looking through all.
@@ -29,6 +30,7 @@ const RANDOM_TRIES: usize = 32;
 #[derive(Clone)]
 pub(crate) struct Services {
     store: Arc<dyn Store>,
+    range: ServiceRange,
     taken: Arc<OnceCell<Arc<Mutex<Taken>>>>,
 }
 
@@ -39,9 +41,10 @@ struct Taken {
 }
 
 impl Services {
-    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+    pub(crate) fn new(environment: &Environment) -> Self {
         Self {
-            store,
+            store: environment.store.clone(),
+            range: environment.service_range,
             taken: Arc::default(),
         }
     }
@@ -93,12 +96,9 @@ impl Services {
             released: None,
         };
         for wanted in allocation::wanted_cluster_ips(service, old) {
-            let ip = take_ip(&mut taken.lock(), wanted.address.as_deref()).map_err(|text| {
-                refusal(
-                    service,
-                    &[ip_error(service, wanted.address.as_deref(), &text)],
-                )
-            })?;
+            let address = wanted.address.as_deref();
+            let ip = take_ip(&self.range, &mut taken.lock(), address)
+                .map_err(|text| refusal(service, &[ip_error(service, address, &text)]))?;
             reserved.ips.push(ip.clone());
             allocation::put_cluster_ip(service, wanted.index, &ip);
         }
@@ -166,20 +166,15 @@ impl Drop for Reserved {
     }
 }
 
-fn first_and_size() -> (u32, u32) {
-    let size = 1u32 << (32 - NETWORK.1);
-    // Neither the network's own address nor the broadcast address is given out.
-    (u32::from(NETWORK.0) + 1, size - 2)
-}
-
-fn take_ip(taken: &mut Taken, wanted: Option<&str>) -> Result<String, String> {
-    let (first, size) = first_and_size();
+fn take_ip(
+    range: &ServiceRange,
+    taken: &mut Taken,
+    wanted: Option<&str>,
+) -> Result<String, String> {
     if let Some(wanted) = wanted {
-        let number = wanted.parse::<Ipv4Addr>().map(u32::from).ok();
-        if !number.is_some_and(|n| n >= first && n - first < size) {
+        if !wanted.parse().is_ok_and(|ip| range.contains(ip)) {
             return Err(format!(
-                "the provided IP ({wanted}) is not in the valid range. The range of valid IPs is {}/{}",
-                NETWORK.0, NETWORK.1
+                "the provided IP ({wanted}) is not in the valid range. The range of valid IPs is {range}"
             ));
         }
         if !taken.ips.insert(wanted.to_owned()) {
@@ -187,6 +182,7 @@ fn take_ip(taken: &mut Taken, wanted: Option<&str>) -> Result<String, String> {
         }
         return Ok(wanted.to_owned());
     }
+    let (first, size) = (u32::from(range.first()), range.size());
     let random = (0..RANDOM_TRIES).map(|_| rand::random_range(0..size));
     for offset in random.chain(0..size) {
         let ip = Ipv4Addr::from(first + offset).to_string();

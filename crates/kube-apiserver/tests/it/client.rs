@@ -42,6 +42,17 @@ impl Client {
         self.send("DELETE", path, "", &Value::Null).await
     }
 
+    /// The body of an answer as text.
+    pub(crate) async fn text(&self, path: &str) -> String {
+        let request = Request::get(path).body(Body::empty());
+        let response = self.0.server().handle(request.expect("a request")).await;
+        let bytes = response.into_body().collect_up_to(LONGEST).await;
+        let bytes = bytes
+            .expect("the answer ends")
+            .expect("the answer is short");
+        String::from_utf8(bytes.to_vec()).expect("text")
+    }
+
     async fn send(
         &self,
         method: &str,

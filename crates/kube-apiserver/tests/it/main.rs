@@ -1,6 +1,7 @@
 //! The control plane as a client sees it.
 
 mod admission;
+mod bootstrap;
 mod client;
 mod plugins;
 mod rules;
