@@ -56,5 +56,5 @@ pub mod memory;
 pub mod port;
 pub mod splice;
 
-pub use memory::MemoryStore;
+pub use memory::{COMPACTION_INTERVAL, MemoryStore};
 pub use port::*;

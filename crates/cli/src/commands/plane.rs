@@ -16,7 +16,7 @@ use kubewright_apiserver::{
 };
 use kubewright_builtin_controllers::Controllers;
 use kubewright_kube_apiserver::{FIRST_REVISION, KubeApiServer};
-use kubewright_store::MemoryStore;
+use kubewright_store::{COMPACTION_INTERVAL, MemoryStore};
 use tokio::{net::TcpListener, task::JoinSet};
 
 use kubewright_scaffold::Refusal;
@@ -46,7 +46,13 @@ impl Plane {
             .context("the control plane did not start")?;
         let client = in_process::client(plane.server().clone(), &token)?;
         let mut tasks = JoinSet::new();
-        tasks.spawn(async move { store.run_upkeep().await });
+        tasks.spawn(async move {
+            let (upkeep, compaction) = (
+                store.run_upkeep(),
+                store.run_compaction(COMPACTION_INTERVAL),
+            );
+            tokio::join!(upkeep, compaction);
+        });
         let controllers = controllers.manager(client.clone())?;
         tasks.spawn(async move {
             // It ends with the plane.

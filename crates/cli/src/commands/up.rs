@@ -21,7 +21,7 @@ use kubewright_apiserver::{
 use kubewright_builtin_controllers::Controllers;
 use kubewright_kube_apiserver::{FIRST_REVISION, KubeApiServer, PluginName, ServiceRange};
 use kubewright_scaffold::Refusal;
-use kubewright_store::MemoryStore;
+use kubewright_store::{COMPACTION_INTERVAL, MemoryStore};
 use serde_json::json;
 use tokio::{net::TcpListener, sync::oneshot};
 
@@ -116,7 +116,13 @@ impl Up {
         kubeconfig.ca_pem = Some(certificates.ca_pem.clone());
         kubeconfig.token = Some(token);
         write_private(&self.kubeconfig, &kubeconfig.to_yaml())?;
-        let expiry = tokio::spawn(async move { store.run_upkeep().await });
+        let expiry = tokio::spawn(async move {
+            let (upkeep, compaction) = (
+                store.run_upkeep(),
+                store.run_compaction(COMPACTION_INTERVAL),
+            );
+            tokio::join!(upkeep, compaction);
+        });
         let (url, took) = (reachable(address), began.elapsed().as_millis());
         let file = self.kubeconfig.display();
         say(&match self.output.is_json() {

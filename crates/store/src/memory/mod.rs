@@ -8,6 +8,7 @@
 //! | `state` | everything a store holds, and the writes to it |
 //! | `snapshot` | the state as of a revision |
 //! | `hub`, `watch` | who waits for changes, and the cursors they read them by |
+//! | `compaction` | past states forgotten as in etcd |
 //! | `limits`, `upkeep` | how much of the past is kept, and what time does |
 //!
 //! Invariants: one lock guards the state, and is never held across an await; revisions are assigned while it is held
@@ -36,6 +37,7 @@ use snapshot::MemorySnapshot;
 use state::{Commit, State};
 use watch::MemoryWatch;
 
+mod compaction;
 mod hub;
 mod limits;
 mod log;
@@ -46,6 +48,7 @@ mod upkeep;
 mod version;
 mod watch;
 
+pub use compaction::COMPACTION_INTERVAL;
 pub use limits::Limits;
 
 /// The most changes that a write forgets for their age alone, so that no write has to pay for a long pause.

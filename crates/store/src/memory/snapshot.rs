@@ -42,10 +42,11 @@ impl MemorySnapshot {
                 current: state.current,
             });
         }
-        if revision < state.floor {
+        let floor = state.floor.max(state.state_floor);
+        if revision < floor {
             return Err(ReadError::Compacted {
                 requested: revision,
-                floor: state.floor,
+                floor,
             });
         }
         Ok(Self {

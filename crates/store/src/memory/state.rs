@@ -25,6 +25,8 @@ pub(super) struct State {
     pub(super) current: Revision,
     /// The oldest revision that can be read.
     pub(super) floor: Revision,
+    /// The oldest revision that a snapshot can be taken of. Watches may start before it.
+    pub(super) state_floor: Revision,
     /// The objects by collection.
     pub(super) collections: Tree<Arc<str>, Objects>,
     /// The changes by collection.
@@ -56,6 +58,7 @@ impl State {
         Self {
             current: revision,
             floor: revision,
+            state_floor: revision,
             collections: Tree::new(),
             logs: Tree::new(),
             deadlines: Tree::new(),
@@ -135,6 +138,20 @@ impl State {
             self.deadlines.remove(&deadline);
         }
         Ok(self.commit(key.collection, entry, None, previous, Some(seq), now))
+    }
+
+    /// Writes an object whether or not it exists.
+    pub(super) fn overwrite(
+        &mut self,
+        key: Key,
+        payload: Payload,
+        now: Instant,
+    ) -> Result<Commit, WriteError> {
+        let kind = match self.entry(&key) {
+            None => ChangeKind::Created,
+            Some(_) => ChangeKind::Updated,
+        };
+        self.put(key, payload, kind, now)
     }
 
     /// Deletes one object whose time is over, if there is one.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kubewright_store::{MemoryStore, Payload, ReadError, Revision, Store};
+use kubewright_store::{COMPACTION_INTERVAL, MemoryStore, Payload, ReadError, Revision, Store};
 
 use super::told::{PODS, create, current, now, object, pod, update, view, watch};
 
@@ -153,4 +153,28 @@ async fn history_is_forgotten_when_it_is_too_old() {
     assert!(matches!(error, ReadError::Compacted { floor, .. } if floor == entry.revision));
     assert!(view(&store, PODS, entry.revision.0).is_ok());
     assert_eq!(current(&store), young.revision.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn past_states_are_compacted_while_nothing_happens() {
+    let store = MemoryStore::new();
+    let (owner, interval) = (store.clone(), COMPACTION_INTERVAL);
+    tokio::spawn(async move { owner.run_compaction(interval).await });
+    let first = store.create(pod("a"), object("x")).await.expect("created");
+    let old = first.revision;
+    tokio::time::sleep(interval + Duration::from_secs(1)).await;
+    assert!(store.snapshot(Some(old)).await.is_ok(), "one interval");
+    tokio::time::sleep(interval).await;
+    let refused = store.snapshot(Some(old)).await.err();
+    assert!(
+        matches!(refused, Some(ReadError::Compacted { requested, floor }) if requested == old && floor > old),
+        "{refused:?}"
+    );
+    let newest = store.current().await.expect("a revision");
+    assert!(store.snapshot(Some(newest)).await.is_ok());
+    // A watch of that time goes on without a gap.
+    let mut watch = watch(&store, "", old.0);
+    let second = store.create(pod("b"), object("x")).await.expect("created");
+    let change = watch.next().await.expect("changes").remove(0);
+    assert_eq!(change.revision, second.revision);
 }
