@@ -1,4 +1,4 @@
-//! Field by field, and the reasons for what differs on purpose.
+//! Comparison field by field, and the reasons for intended differences.
 
 use std::{cell::Cell, fs, path::Path};
 
@@ -14,22 +14,22 @@ use crate::{
     server::Server,
 };
 
-/// The result of a scenario file.
+/// The outcome of a scenario file.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
     /// The name of the file.
     pub file: String,
-    /// A description of the file.
+    /// The subject of the file.
     pub about: String,
-    /// The number of its scenarios.
+    /// The number of scenarios.
     pub scenarios: usize,
-    /// The number of their steps.
+    /// The number of steps.
     pub steps: usize,
     /// The differences.
     pub differences: Vec<Difference>,
 }
 
-/// A step that went differently.
+/// A step with a different outcome.
 #[derive(Clone, Debug)]
 pub struct Difference {
     /// The scenario.
@@ -38,13 +38,13 @@ pub struct Difference {
     pub step: usize,
     /// The request.
     pub title: String,
-    /// Each field: where, what was recorded and what came.
+    /// The differing fields: the path, the recorded and the actual value.
     pub fields: Vec<String>,
-    /// The reason why the difference is accepted.
+    /// The reason why the difference is intended.
     pub reason: Option<String>,
 }
 
-/// The reasons for differences.
+/// The reasons for intended differences.
 #[derive(Debug, Default)]
 pub struct Reasons(Vec<Reason>);
 
@@ -54,14 +54,14 @@ struct Reason {
     file: String,
     scenario: String,
     step: usize,
-    /// The fields that may differ: beginnings of paths.
+    /// The fields that may differ, as path prefixes.
     fields: Vec<String>,
     reason: String,
     #[serde(skip)]
     used: Cell<bool>,
 }
 
-/// Asks a server what a file asks, and compares it with what is recorded.
+/// Runs the scenarios of a file against a server, and compares the answers with the recorded ones.
 pub async fn compare_file(
     server: Option<&Server>,
     file: &ScenarioFile,
@@ -101,7 +101,7 @@ pub async fn compare_file(
     Ok(comparison)
 }
 
-/// Runs a scenario, on a new server in this process where none is given.
+/// Runs a scenario, on a new server in this process if none is given.
 pub async fn run(server: Option<&Server>, scenario: &Scenario) -> Result<Vec<Outcome>> {
     match server {
         Some(server) => crate::run::run_scenario(server, scenario).await,
@@ -110,7 +110,7 @@ pub async fn run(server: Option<&Server>, scenario: &Scenario) -> Result<Vec<Out
 }
 
 impl Comparison {
-    /// Returns the differences that are not accepted.
+    /// Returns the unintended differences.
     pub fn unexplained(&self) -> impl Iterator<Item = &Difference> {
         self.differences.iter().filter(|d| d.reason.is_none())
     }
@@ -128,7 +128,7 @@ impl Reasons {
         Ok(Self(serde_json::from_value(value).context("the reasons")?))
     }
 
-    /// Reasons for differences in the named files that there are not, or not any more.
+    /// Returns reasons for differences in the named files that no longer exist.
     pub fn unused(&self, files: &[&str]) -> Vec<String> {
         let unused = self
             .0
@@ -139,7 +139,7 @@ impl Reasons {
             .collect()
     }
 
-    /// The files whose differences have reasons.
+    /// Returns the files that have reasons for differences.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|r| r.file.as_str())
     }
@@ -161,7 +161,7 @@ impl Reasons {
     }
 }
 
-/// Where two outcomes differ, and how.
+/// Returns the differences between two outcomes.
 pub(crate) fn differences(expected: &Outcome, got: &Outcome) -> Result<Vec<String>> {
     let mut out = Vec::new();
     let (expected, got) = (serde_json::to_value(expected)?, serde_json::to_value(got)?);
@@ -212,7 +212,7 @@ fn walk(expected: &Value, got: &Value, path: &str, out: &mut Vec<String>) {
     }
 }
 
-/// The rest of a text, from a place that is no beginning of a character perhaps.
+/// Returns the rest of a text from an index, which may be inside a character.
 fn from(text: &str, mut at: usize) -> Value {
     while !text.is_char_boundary(at) {
         at -= 1;

@@ -1,4 +1,4 @@
-//! The recorded answers: one JSON file for each scenario file. They are written by the runner and never by hand.
+//! The recorded answers: one JSON file for each scenario file, written by the runner and never by hand.
 
 use std::{fs, path::Path};
 
@@ -10,9 +10,9 @@ use crate::run::Outcome;
 /// The answers to one scenario file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Golden {
-    /// The release of the server that answered: `v1.36.3`.
+    /// The release of the recorded server: `v1.36.3`.
     pub server: String,
-    /// The scenarios, in the order of the file.
+    /// The scenarios in the order of the file.
     pub scenarios: Vec<Recorded>,
 }
 
@@ -21,7 +21,7 @@ pub struct Golden {
 pub struct Recorded {
     /// The name of the scenario.
     pub scenario: String,
-    /// The result of each step.
+    /// The outcome of each step.
     pub steps: Vec<Outcome>,
 }
 

@@ -1,14 +1,14 @@
-//! Recorded answers of a real kube-apiserver, and the runner that compares another server with them.
+//! Recorded answers of kube-apiserver, and the runner that compares another server with them.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
 //! | [`scenario`] | scenario files: sequences of requests |
-//! | [`server`] | the server that is asked: one in this process, or one that a kubeconfig names |
-//! | [`run`] | asks the requests of a scenario in order, and looks at what is stored after each write |
-//! | [`normal`] | replaces what differs from run to run by placeholders |
+//! | [`server`] | the server under test: one in this process, or that of a kubeconfig |
+//! | [`run`] | runs the requests of a scenario in order, and reads the stored object after each write |
+//! | [`normal`] | replaces values that differ from run to run by placeholders |
 //! | [`golden`] | the recorded answers |
-//! | [`compare`] | field by field, and the reasons for what differs on purpose |
-//! | [`definitions`] | definitions of custom resources, requests made from them, and their recorded answers |
+//! | [`compare`] | comparison field by field, and the reasons for intended differences |
+//! | [`definitions`] | CustomResourceDefinitions, requests generated from them, and their recorded answers |
 //! | [`report`] | `CONFORMANCE.md` |
 //!
 //! ```
@@ -43,7 +43,7 @@ pub mod server;
 
 use std::path::PathBuf;
 
-/// The folder with the scenarios and the recorded answers.
+/// Returns the folder with the scenarios and the recorded answers.
 pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask conformance`: records what a server answers, or compares it with what is recorded.
+//! `cargo xtask conformance`: records the answers of a server, or compares them with the recorded ones.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -16,32 +16,32 @@ use kubewright_conformance::{
     server::Server,
 };
 
-/// The number of scenarios that run concurrently.
+/// The number of concurrent scenarios.
 const AT_ONCE: usize = 12;
 
-/// The number of attempts at a scenario until two recordings agree.
+/// The number of attempts until two runs of a scenario agree.
 const ATTEMPTS: usize = 4;
 
-/// Asks a server what the scenarios ask, and compares its answers with those of kube-apiserver.
+/// Runs the scenarios against a server and compares its answers with those of kube-apiserver
 #[derive(Parser)]
 #[command(name = "cargo xtask conformance")]
 struct Args {
-    /// The server to ask; a new one in this process for each scenario without it
+    /// Kubeconfig of the server to test [default: a new server in this process for each scenario]
     #[arg(long)]
     kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig to use instead of its current one
+    /// Kubeconfig context to use [default: the current context]
     #[arg(long, requires = "kubeconfig")]
     context: Option<String>,
-    /// Write the answers down instead of comparing them
+    /// Record the answers instead of comparing them
     #[arg(long, requires = "kubeconfig")]
     record: bool,
-    /// Make new requests from the schemas of definitions instead of asking the recorded ones again
+    /// Generate new requests from the schemas of CRDs instead of repeating the recorded ones
     #[arg(long, requires = "record")]
     remake: bool,
     /// Write CONFORMANCE.md
     #[arg(long, conflicts_with = "record")]
     report: bool,
-    /// Scenario files, or areas, whose names begin like this; all without it
+    /// Scenario files or areas to run, by prefix [default: all]
     names: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ async fn run(args: Args) -> Result<bool> {
         files.retain(|file| named(&file.name));
         projects.retain(|project| named(&project.name));
         let found = files.len() + projects.len();
-        ensure!(found > 0, "no scenario file is called that");
+        ensure!(found > 0, "no scenario file matches");
     }
     let server = match &args.kubeconfig {
         Some(path) => Some(Server::of_kubeconfig(path, args.context.clone()).await?),
@@ -86,7 +86,7 @@ async fn run(args: Args) -> Result<bool> {
         return Ok(true);
     }
     let whole = args.names.is_empty();
-    ensure!(whole || !args.report, "a report is about all scenarios");
+    ensure!(whole || !args.report, "a report covers all scenarios");
     compare(server.as_ref(), &files, &projects, args.report).await
 }
 
@@ -128,7 +128,7 @@ async fn record(server: &Server, files: &[ScenarioFile]) -> Result<()> {
     Ok(())
 }
 
-/// Asks until two runs in a row agree: what comes out differently each time is no recording.
+/// Repeats a scenario until two runs in a row agree, since random answers cannot be recorded.
 async fn agreed(server: &Server, scenario: &Scenario) -> Result<Vec<Outcome>> {
     let mut before = compare::run(Some(server), scenario).await?;
     for _ in 0..ATTEMPTS {
@@ -138,7 +138,7 @@ async fn agreed(server: &Server, scenario: &Scenario) -> Result<Vec<Outcome>> {
         }
         before = now;
     }
-    bail!("{:?} is answered differently each time", scenario.name)
+    bail!("answers to {:?} differ from run to run", scenario.name)
 }
 
 async fn compare(
@@ -166,7 +166,7 @@ async fn compare(
     let names: Vec<&str> = comparisons.iter().map(|c| c.file.as_str()).collect();
     for reason in reasons.unused(&names) {
         good = false;
-        println!("a reason for no difference: {reason}");
+        println!("a reason without a difference: {reason}");
     }
     let (steps, different) = comparisons
         .iter()
@@ -179,7 +179,7 @@ async fn compare(
     Ok(good)
 }
 
-/// Says how a comparison went, and whether nothing differs that should not.
+/// Prints the outcome of a comparison, and returns whether there are no unintended differences.
 fn tell(comparison: &Comparison) -> bool {
     let equal = comparison.steps - comparison.differences.len();
     println!(

@@ -1,7 +1,7 @@
-//! Placeholders for values that differ from run to run.
+//! Normalization: values that differ from run to run are replaced by placeholders.
 //!
-//! Times, uids and resource versions are numbered in the order in which a scenario sees them, so that one that should
-//! have stayed, or should have changed, is noticed. What the scenario itself says is left alone.
+//! Times, uids and resource versions are numbered in the order in which a scenario sees them, so that a value that
+//! should have stayed, or should have changed, is noticed. Values from the scenario itself are kept.
 
 use std::collections::BTreeSet;
 
@@ -11,21 +11,21 @@ use serde_json::{Map, Value};
 #[derive(Debug, Default)]
 pub struct Normal {
     namespace: String,
-    /// Words of the scenario's own requests: times, addresses and ports that it chose itself.
+    /// Times, addresses and ports from the scenario's own requests.
     given: BTreeSet<String>,
-    /// Resource versions of the scenario's own requests.
+    /// Resource versions from the scenario's own requests.
     given_versions: BTreeSet<String>,
     times: Vec<String>,
     uids: Vec<String>,
     versions: Vec<String>,
-    /// Names that the server made, and the prefixes they were made from.
+    /// Names that the server generated, with their prefixes.
     generated: Vec<(String, String)>,
-    /// Addresses that services were given.
+    /// Addresses that were allocated to services.
     addresses: Vec<String>,
 }
 
 impl Normal {
-    /// Nothing seen yet, in a namespace.
+    /// Creates a normalizer for a namespace.
     pub fn new(namespace: &str) -> Self {
         Self {
             namespace: namespace.to_owned(),
@@ -33,7 +33,7 @@ impl Normal {
         }
     }
 
-    /// Leaves alone what stands in a request.
+    /// Keeps the values of a request.
     pub fn given(&mut self, text: &str) {
         for after in text.split("\"resourceVersion\":\"").skip(1) {
             let version = after.split('"').next().unwrap_or_default();
@@ -48,7 +48,7 @@ impl Normal {
         );
     }
 
-    /// A body.
+    /// Normalizes a body.
     pub fn value(&mut self, value: &Value) -> Value {
         match value {
             Value::Object(fields) => self.object(fields),
@@ -58,12 +58,12 @@ impl Normal {
         }
     }
 
-    /// A text.
+    /// Normalizes a text.
     pub fn text(&mut self, text: &str) -> String {
         self.with_document(text).unwrap_or_else(|| self.plain(text))
     }
 
-    /// A message that quotes a whole object: the object is looked at as one, so that the order of its keys is not
+    /// Normalizes a message that quotes a whole object. The object is parsed, so that the order of its keys is not
     /// compared.
     fn with_document(&mut self, text: &str) -> Option<String> {
         let start = text.find("Invalid value: \"{")? + "Invalid value: ".len();
@@ -116,7 +116,7 @@ impl Normal {
                     number(&mut self.addresses, ip);
                     "<ip>".into()
                 }
-                // Prose, not behaviour.
+                // This is prose, not behaviour.
                 ("description", Value::String(_))
                     if fields.contains_key("priority") && fields.contains_key("format") =>
                 {
@@ -145,7 +145,7 @@ impl Normal {
         out
     }
 
-    /// Returns the placeholder for the beginning of a text, and the length that it replaces.
+    /// Returns the placeholder for the start of a text, and the length that it replaces.
     fn volatile(&mut self, text: &str) -> Option<(String, usize)> {
         if let Some(length) = time(text) {
             let time = text.get(..length)?;
@@ -160,7 +160,7 @@ impl Normal {
             }
             return Some((format!("<uid {}>", number(&mut self.uids, uid)), 36));
         }
-        // Objects inside messages.
+        // Messages may contain objects.
         for mark in ["resourceVersion: \"", "in record ("] {
             if let Some(after) = text.strip_prefix(mark) {
                 let digits =
@@ -179,7 +179,7 @@ impl Normal {
     }
 }
 
-/// With the placeholders of times, uids and versions without their numbers: where it is a matter of luck which come together.
+/// Removes the numbers from the placeholders of times, uids and versions, where their order is random.
 pub fn without_numbers(value: Value) -> Value {
     match value {
         Value::Object(fields) => fields
@@ -200,7 +200,7 @@ pub fn without_numbers(value: Value) -> Value {
     }
 }
 
-/// The place of a text among those seen, from one.
+/// Returns the index of a text among those seen, from one.
 fn number(seen: &mut Vec<String>, text: &str) -> usize {
     if let Some(at) = seen.iter().position(|t| t == text) {
         return at + 1;
@@ -209,7 +209,7 @@ fn number(seen: &mut Vec<String>, text: &str) -> usize {
     seen.len()
 }
 
-/// The length of `2026-01-02T03:04:05Z` or `2026-01-02T03:04:05.000006Z` at the beginning of a text.
+/// Returns the length of `2026-01-02T03:04:05Z` or `2026-01-02T03:04:05.000006Z` at the start of a text.
 fn time(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let shape = b"dddd-dd-ddTdd:dd:dd";

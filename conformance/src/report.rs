@@ -1,10 +1,10 @@
-//! `CONFORMANCE.md`: what was compared, and what differs and why.
+//! `CONFORMANCE.md`: the comparisons, the differences and their reasons.
 
 use std::{collections::BTreeMap, fmt::Write};
 
 use crate::compare::Comparison;
 
-/// The report on all comparisons.
+/// Formats the report on all comparisons.
 pub fn report(comparisons: &[Comparison], release: &str) -> String {
     let mut out = String::new();
     let (steps, different) = totals(comparisons.iter());

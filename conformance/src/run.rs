@@ -1,7 +1,7 @@
-//! Asks the requests of a scenario, in a namespace of its own.
+//! Runs the requests of a scenario in its own namespace.
 //!
-//! After every write the object is read back: what is stored belongs to the answer. On a server that others use too,
-//! everything that was made is taken away in the end.
+//! After every write the object is read back, since the stored object is part of the answer. On a shared server,
+//! everything is deleted at the end.
 
 use std::{
     collections::BTreeMap,
@@ -18,30 +18,30 @@ use crate::{
     server::{Answer, Server},
 };
 
-/// The headers of every request, unless a step sets them.
+/// The default headers of every request.
 const USER_AGENT: &str = "conformance/1.0";
 
-/// The result of a step.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The request, as the scenario file has it.
+    /// The request as in the scenario file.
     pub step: String,
     /// The status code.
     pub code: u16,
     /// The content type.
     #[serde(rename = "type")]
     pub content_type: String,
-    /// The warnings, in order.
+    /// The warnings in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// The body, with placeholders; a text where it is no JSON.
+    /// The body with placeholders; a text if it is not JSON.
     pub body: Value,
     /// After a write: the stored object, or `as answered`, `unchanged`, `absent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<Value>,
 }
 
-/// Asks everything that a scenario asks.
+/// Runs all requests of a scenario.
 pub async fn run_scenario(server: &Server, scenario: &Scenario) -> Result<Vec<Outcome>> {
     let mut session = Session::begin(server).await?;
     let mut outcomes = Vec::new();
@@ -59,7 +59,7 @@ struct Session<'a> {
     server: &'a Server,
     normal: Normal,
     saved: BTreeMap<String, String>,
-    /// The stored objects by path, as of the last look.
+    /// The stored objects at the last look, by path.
     stored: BTreeMap<String, Value>,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Reads back what a write was about.
+    /// Reads back the object of a write.
     async fn look(
         &mut self,
         method: &str,
@@ -211,7 +211,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Where an object lives that a path, a collection or a subresource of it, is about.
+/// Returns the path of the object that a path, a collection or a subresource is about.
 fn object_path(path: &str, name: Option<&str>) -> Option<String> {
     let path = path.split('?').next()?;
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
@@ -235,7 +235,7 @@ fn usual_headers() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// JSON, or a text.
+/// Parses JSON, or returns the text.
 fn read(answer: &Answer) -> Value {
     match answer.body.as_slice() {
         [] => Value::Null,
@@ -244,7 +244,7 @@ fn read(answer: &Answer) -> Value {
     }
 }
 
-/// A name that no other scenario has, always of the same length.
+/// Returns a unique name of fixed length.
 fn unique() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

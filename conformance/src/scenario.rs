@@ -1,10 +1,10 @@
-//! Scenario files: what is asked, in which order.
+//! Scenario files: the requests and their order.
 //!
 //! A file is YAML with `about`, `let` (abbreviations for paths and bodies) and `scenarios`. A step is a mapping whose
 //! first key is the request, `POST <core>/pods`, and whose value is the body: a mapping is sent as JSON, a string as it
-//! is, nothing is no body. The words `JSON`, `MERGE`, `STRATEGIC` and `APPLY` stand for a PATCH of that content type.
-//! Beside the request a step may have `headers`, `save` (a name and a path into the answer, for `<name>` later) and
-//! `stored: false` where there is nothing to look at after a write.
+//! is, and null means no body. The words `JSON`, `MERGE`, `STRATEGIC` and `APPLY` stand for a PATCH of that content
+//! type. A step may also have `headers`, `save` (a name and a path into the answer, for `<name>` later) and `stored:
+//! false` if there is nothing to read after a write.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -13,7 +13,7 @@ use kubewright_schema::yaml::parse_yaml;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The words a step may begin with, the methods they mean and the content types.
+/// The words that start a step, with their methods and content types.
 const WORDS: [(&str, &str, &str); 8] = [
     ("GET", "GET", ""),
     ("POST", "POST", "application/json"),
@@ -29,18 +29,18 @@ const WORDS: [(&str, &str, &str); 8] = [
     ("APPLY", "PATCH", "application/apply-patch+yaml"),
 ];
 
-/// One file.
+/// A scenario file.
 #[derive(Clone, Debug)]
 pub struct ScenarioFile {
-    /// The folder and the name without its ending: `apply/conflicts`.
+    /// The folder and the name without its extension: `apply/conflicts`.
     pub name: String,
-    /// A description of the file, in a sentence.
+    /// The subject of the file, in a sentence.
     pub about: String,
-    /// Its scenarios, in order.
+    /// The scenarios in order.
     pub scenarios: Vec<Scenario>,
 }
 
-/// A sequence of requests in a namespace of its own.
+/// A sequence of requests in its own namespace.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The behaviour that it shows, as a sentence.
@@ -52,31 +52,31 @@ pub struct Scenario {
 /// A request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Step {
-    /// As it is written in the file: `APPLY <core>/configmaps/a?fieldManager=m`.
+    /// The request as in the file: `APPLY <core>/configmaps/a?fieldManager=m`.
     pub title: String,
     /// The HTTP method.
     pub method: String,
-    /// Path and query, with placeholders.
+    /// The path and query, with placeholders.
     pub path: String,
     /// The content type of the body.
     pub content_type: String,
     /// The body, with placeholders.
     pub body: Option<Body>,
-    /// More headers; they win over the usual ones.
+    /// Additional headers, which override the default ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Variables to set from the response: names and dotted paths.
+    /// Values to save from the answer: names and dotted paths.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub save: BTreeMap<String, String>,
-    /// Set to read the stored object after a write.
+    /// Reads the stored object after a write.
     pub look: bool,
-    /// Set if the clock need not advance before the step: a dry run whose times are not compared.
+    /// Leaves the clock alone before the step: a dry run whose times are not compared.
     #[serde(default)]
     pub quick: bool,
 }
 
 impl Step {
-    /// A request that begins with one of the words of scenario files.
+    /// Parses a request that starts with one of the words of scenario files.
     pub fn new(title: &str, word: &str, path: &str, body: Option<Body>) -> Self {
         let (method, content_type) = match WORDS.iter().find(|(w, ..)| *w == word) {
             Some((_, method, content_type)) => (*method, *content_type),
@@ -96,7 +96,7 @@ impl Step {
     }
 }
 
-/// The body to send.
+/// The body of a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Body {
     /// Sent as JSON.
@@ -105,13 +105,13 @@ pub enum Body {
     Text(String),
 }
 
-/// Every scenario file below a folder, by name.
+/// Reads all scenario files below a folder, by name.
 pub fn load(folder: &Path) -> Result<Vec<ScenarioFile>> {
     let mut files = Vec::new();
     for area in sorted(folder)? {
         for file in sorted(&folder.join(&area))? {
             let Some(stem) = file.strip_suffix(".yaml") else {
-                bail!("{area}/{file} is no scenario file: it does not end in .yaml");
+                bail!("{area}/{file} is not a scenario file: it does not end in .yaml");
             };
             let text = fs::read_to_string(folder.join(&area).join(&file))?;
             files.push(parse(&format!("{area}/{stem}"), &text)?);
@@ -127,7 +127,7 @@ pub fn parse(name: &str, text: &str) -> Result<ScenarioFile> {
 
 fn read(name: &str, text: &str) -> Result<ScenarioFile> {
     let yaml = parse_yaml(text.as_bytes()).map_err(|e| anyhow!("{e}"))?;
-    // The order of keys tells the request from what is beside it, so steps are told apart by their first word instead.
+    // The parser does not keep the order of keys, so the request is recognized by its first word.
     let file = yaml.node.into_value().map_err(|e| anyhow!("{e}"))?;
     let about = file["about"].as_str().context("no `about`")?.to_owned();
     let abbreviations = abbreviations(&file["let"])?;
@@ -148,7 +148,7 @@ fn read(name: &str, text: &str) -> Result<ScenarioFile> {
             .collect::<Result<_>>()?;
         ensure!(
             scenarios.iter().all(|s: &Scenario| s.name != title),
-            "two scenarios are called {title:?}"
+            "duplicate scenario {title:?}"
         );
         scenarios.push(Scenario {
             name: title.to_owned(),
@@ -162,7 +162,7 @@ fn read(name: &str, text: &str) -> Result<ScenarioFile> {
     })
 }
 
-/// The variables that every file may use, and those that this one defines.
+/// Returns the abbreviations that every file may use, and those of this file.
 fn abbreviations(given: &Value) -> Result<BTreeMap<String, Value>> {
     let mut all: BTreeMap<String, Value> = [
         ("core", "/api/v1/namespaces/<ns>"),
@@ -180,7 +180,7 @@ fn abbreviations(given: &Value) -> Result<BTreeMap<String, Value>> {
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
     }
-    // They may use each other, a few levels deep.
+    // Abbreviations may use each other, a few levels deep.
     for _ in 0..4 {
         all = all
             .iter()
@@ -191,20 +191,20 @@ fn abbreviations(given: &Value) -> Result<BTreeMap<String, Value>> {
 }
 
 fn step(given: &Value, abbreviations: &BTreeMap<String, Value>) -> Result<Step> {
-    let given = given.as_object().context("a step is a mapping")?;
+    let given = given.as_object().context("a step must be a mapping")?;
     let mut request = None;
     let (mut headers, mut save, mut look) = (BTreeMap::new(), BTreeMap::new(), true);
     for (key, value) in given {
         match key.as_str() {
             "headers" => headers = texts(value)?,
             "save" => save = texts(value)?,
-            "stored" => look = value.as_bool().context("`stored` is true or false")?,
+            "stored" => look = value.as_bool().context("`stored` must be true or false")?,
             other => {
                 let (word, path) = other
                     .split_once(' ')
                     .with_context(|| format!("{other:?}"))?;
                 let word = WORDS.iter().find(|(w, ..)| *w == word);
-                let word = word.with_context(|| format!("no request begins like {other:?}"))?;
+                let word = word.with_context(|| format!("unknown request {other:?}"))?;
                 ensure!(request.is_none(), "two requests in one step");
                 request = Some((word, path, value));
             }
@@ -220,7 +220,7 @@ fn step(given: &Value, abbreviations: &BTreeMap<String, Value>) -> Result<Step> 
     Ok(Step {
         title: format!("{word} {path}"),
         method: (*method).to_owned(),
-        path: full.as_str().context("a path is a text")?.to_owned(),
+        path: full.as_str().context("a path must be a string")?.to_owned(),
         content_type: (*content_type).to_owned(),
         body,
         headers,
@@ -230,7 +230,7 @@ fn step(given: &Value, abbreviations: &BTreeMap<String, Value>) -> Result<Step> 
     })
 }
 
-/// With abbreviations spelt out: a text that is nothing but `<name>` becomes the value, inside a text only texts do.
+/// Expands abbreviations: a text that is just `<name>` becomes the value; inside a text only texts are inserted.
 fn substituted(value: &Value, known: &BTreeMap<String, Value>) -> Result<Value> {
     Ok(match value {
         Value::String(text) => {
@@ -261,7 +261,7 @@ fn substituted(value: &Value, known: &BTreeMap<String, Value>) -> Result<Value> 
 }
 
 fn texts(value: &Value) -> Result<BTreeMap<String, String>> {
-    let fields = value.as_object().context("a mapping of texts")?;
+    let fields = value.as_object().context("expected a mapping of strings")?;
     let text = |v: &Value| v.as_str().map(str::to_owned).context("a text");
     fields
         .iter()

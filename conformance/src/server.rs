@@ -1,7 +1,7 @@
-//! The server that is asked.
+//! The server under test.
 //!
-//! Between writes the clock moves on by a second, so that what is ordered by time has one order: the server in this
-//! process is told the time, another is waited for.
+//! Between writes the clock moves on by a second, so that anything ordered by time has one order: the clock of a server
+//! in this process is set, a real one is waited for.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use async_trait::async_trait;
 use http::Request;
 use jiff::{SignedDuration, Timestamp};
@@ -24,21 +24,25 @@ use kubewright_apiserver::{
     clock::Clock,
     request::UserInfo,
 };
-use kubewright_kube_apiserver::{KubeApiServer, PluginName};
+use kubewright_cluster::Cluster;
+use kubewright_kube_apiserver::PluginName;
 use kubewright_machinery::Status;
 use parking_lot::Mutex;
 
-/// The user that answers are recorded for.
+/// The user of the recorded requests.
 const USER: (&str, &str, &str) = ("admin", "admin-uid", "system:masters");
 
 /// A server.
 #[derive(Clone)]
 pub struct Server {
     client: Client,
+    /// Keeps a server in this process running.
+    #[expect(dead_code, reason = "held for its maintenance task")]
+    cluster: Option<Arc<Cluster>>,
     clock: Option<Arc<StillClock>>,
 }
 
-/// What it answers.
+/// An answer of the server.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The status code.
@@ -52,24 +56,26 @@ pub struct Answer {
 }
 
 impl Server {
-    /// A new server in this process, with nothing in it.
+    /// Starts an empty server in this process.
     pub async fn in_process() -> Result<Self> {
         let clock = Arc::new(StillClock(Mutex::new(Timestamp::now())));
-        let plane = KubeApiServer::builder()
+        let cluster = Cluster::builder()
             .clock(clock.clone())
             .authenticator(Arc::new(OneUser))
             // On in the server whose answers are recorded.
-            .enable_admission_plugins([PluginName::STORAGE_OBJECT_IN_USE_PROTECTION])
-            .build()
-            .await
-            .map_err(|status| anyhow!("{}", status.message))?;
+            .api_server(|server| {
+                server.enable_admission_plugins([PluginName::STORAGE_OBJECT_IN_USE_PROTECTION])
+            })
+            .start()
+            .await?;
         Ok(Self {
-            client: Client::new(plane.server().clone(), "default"),
+            client: cluster.client(),
+            cluster: Some(Arc::new(cluster)),
             clock: Some(clock),
         })
     }
 
-    /// The server of a kubeconfig's context; of its current one unless said otherwise.
+    /// Connects to the server of a kubeconfig's context, by default the current one.
     pub async fn of_kubeconfig(path: &Path, context: Option<String>) -> Result<Self> {
         let kubeconfig = Kubeconfig::read_from(path)?;
         let options = KubeConfigOptions {
@@ -79,16 +85,17 @@ impl Server {
         let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
         Ok(Self {
             client: Client::try_from(config)?,
+            cluster: None,
             clock: None,
         })
     }
 
-    /// Whether what is left behind stays.
+    /// Returns whether objects outlive the runner.
     pub fn is_shared(&self) -> bool {
         self.clock.is_none()
     }
 
-    /// The release it says it is: `v1.36.3`.
+    /// Returns the release of the server, such as `v1.36.3`.
     pub async fn release(&self) -> Result<String> {
         let version = self
             .ask("GET", "/version", &Default::default(), Vec::new())
@@ -98,7 +105,7 @@ impl Server {
         Ok(version.to_owned())
     }
 
-    /// Lets a second pass; a server of its own has the beginning of a second then.
+    /// Advances the clock by a second; a real server is waited for until the next second begins.
     pub async fn tick(&self) {
         match &self.clock {
             Some(clock) => clock.advance(SignedDuration::from_secs(1)),
@@ -112,7 +119,7 @@ impl Server {
         }
     }
 
-    /// Asks.
+    /// Sends a request.
     pub async fn ask(
         &self,
         method: &str,
@@ -126,7 +133,7 @@ impl Server {
         }
         let request = request
             .body(Body::from(body))
-            .with_context(|| format!("{method} {path} is no request"))?;
+            .with_context(|| format!("{method} {path} is not a valid request"))?;
         let response = self.client.send(request).await?;
         let (head, body) = response.into_parts();
         let texts = |name: &str| -> Vec<String> {
@@ -160,7 +167,7 @@ impl Clock for StillClock {
     }
 }
 
-/// Everybody is the user that answers are recorded for.
+/// Authenticates everybody as the user of the recorded requests.
 struct OneUser;
 
 #[async_trait]
@@ -169,7 +176,7 @@ impl Authenticator for OneUser {
         &self,
         request: &http::request::Parts,
     ) -> Result<Option<UserInfo>, Status> {
-        // Nobody has a token here; who shows one is asked about it by a review.
+        // There are no tokens here; a request that carries one is part of a TokenReview scenario.
         if request.headers.contains_key(http::header::AUTHORIZATION) {
             return Err(Status::failure(401, "Unauthorized", "invalid bearer token"));
         }

@@ -1,9 +1,9 @@
-//! Requests from a schema.
+//! Requests generated from a schema.
 //!
-//! A valid object with as little as possible is made; then, for every construct of the schema, places are chosen, the
-//! object gets a value there, and that is broken in the way the construct forbids, or left to show what the server makes
-//! of it. Rules are broken by trying: it is the [`Validator`] that tells what breaks one. All of that is asked as a dry run.
-//! A second scenario stores an object, and goes through the other verbs, versions and subresources.
+//! A minimal valid object is generated. Then, for every construct of the schema, positions are chosen, the object gets
+//! a value there, and the value is broken in the way that the construct forbids, or kept to show how the server stores
+//! it. Rules are broken by trial, with [`Validator`] as the check. All of these requests are dry runs. A second scenario
+//! stores an object and exercises the other verbs, versions and subresources.
 
 use std::collections::BTreeMap;
 
@@ -20,20 +20,20 @@ use super::{
 };
 use crate::scenario::{Body, Scenario, Step};
 
-/// Places that are chosen for each construct of a schema.
+/// The number of positions that are chosen for each construct of a schema.
 const PLACES: usize = 2;
 
-/// Places with rules or alternatives that are chosen, and how often each is tried.
+/// The number of positions with rules or alternatives that are chosen, and the number of attempts for each.
 const RULES: usize = 8;
 const TRIES: usize = 24;
 
-/// Objects that are changed at random.
+/// The number of randomly changed objects.
 const RANDOM: u64 = 6;
 
-/// Larger objects are left out, to stay readable.
+/// The maximum size of an object, so that recordings stay readable.
 const LARGEST: usize = 4000;
 
-/// The requests for the objects of a definition.
+/// The requests for the objects of a CustomResourceDefinition.
 pub fn scenarios(definition: &Value) -> Result<Vec<Scenario>> {
     let name = definition["metadata"]["name"].as_str().context("no name")?;
     let stored = served(definition).find(|v| v["storage"] == true);
@@ -57,7 +57,7 @@ pub fn scenarios(definition: &Value) -> Result<Vec<Scenario>> {
 struct Asker<'a> {
     validator: &'a Validator,
     generator: Generator<'a>,
-    /// Group, version and plural.
+    /// The group, version and plural.
     names: (String, String, String),
     namespaced: bool,
     subresources: Value,
@@ -104,9 +104,9 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// Dry runs, one for each construct and place.
+    /// Returns the dry runs, one for each construct and position.
     fn constructs(&self) -> Result<Vec<Step>> {
-        // Another name than that of the stored object, which may be there at the same time.
+        // The name differs from that of the stored object, which may exist at the same time.
         let mut minimal = self.minimal()?;
         minimal["metadata"]["name"] = json!("tried");
         let create = format!("{}?dryRun=All", self.path(&self.names.1));
@@ -155,7 +155,7 @@ impl<'a> Asker<'a> {
         Ok(steps)
     }
 
-    /// The object with a value at a place, changed there.
+    /// Returns the object with a value at a position, changed there.
     fn changed(&self, minimal: &Value, place: &SchemaPath<'_>, change: &Change) -> Option<Value> {
         let mut object = minimal.clone();
         let pointer = self.generator.fill(&mut object, place, &mut Rng::new(2))?;
@@ -163,7 +163,7 @@ impl<'a> Asker<'a> {
         (changed && object.is_object() && object.to_string().len() <= LARGEST).then_some(object)
     }
 
-    /// Objects that break rules or fit no alternative.
+    /// Returns objects that violate rules or match no alternative.
     fn rules(&self, minimal: &Value, places: &[&SchemaPath<'_>], create: &str) -> Vec<Step> {
         let tried = ["x-kubernetes-validations", "anyOf", "oneOf", "allOf", "not"];
         let ruled = |place: &&&SchemaPath<'_>| tried.iter().any(|key| !place.schema[key].is_null());
@@ -204,7 +204,7 @@ impl<'a> Asker<'a> {
         steps
     }
 
-    /// Adds cases around spec: kind, version, metadata, duplicates, other encodings.
+    /// Returns requests about everything around spec: kind, version, metadata, duplicates, other encodings.
     fn envelope(&self, minimal: &Value, create: &str) -> Vec<Step> {
         let with = |pointer: &str, value: Value| {
             let mut object = minimal.clone();
@@ -279,7 +279,7 @@ impl<'a> Asker<'a> {
         steps
     }
 
-    /// An object that is stored, and what can be done with one.
+    /// Returns requests that store an object and exercise all verbs on it.
     fn stored(&self, definition: &Value) -> Result<Vec<Step>> {
         let mut object = self.minimal()?;
         let collection = self.path(&self.names.1);
@@ -335,7 +335,7 @@ impl<'a> Asker<'a> {
         Ok(steps)
     }
 
-    /// Changes of a stored object that rules about changes may refuse.
+    /// Returns changes of a stored object that transition rules may reject.
     fn transitions(&self, object: &Value, own: &str) -> Vec<Step> {
         let places = self.generator.paths();
         let looks_back = |place: &&SchemaPath<'_>| {
@@ -443,7 +443,7 @@ fn size(attempt: usize) -> Size {
     }
 }
 
-/// Takes the fields of another object, but for those that name it.
+/// Copies the fields of another object, except for its identity.
 fn merge(object: &mut Value, other: Value, names: &Value) {
     *object = other;
     for key in ["apiVersion", "kind", "metadata"] {
@@ -454,7 +454,7 @@ fn merge(object: &mut Value, other: Value, names: &Value) {
     }
 }
 
-/// Some of many, from the first to the last.
+/// Picks some of many, including the first and the last.
 fn spread<T>(all: &[T], some: usize) -> impl Iterator<Item = &T> {
     let count = all.len().min(some);
     let at = move |i: usize| match count {
@@ -464,7 +464,7 @@ fn spread<T>(all: &[T], some: usize) -> impl Iterator<Item = &T> {
     (0..count).filter_map(move |i| all.get(at(i)))
 }
 
-/// A dry run, of which nothing is stored.
+/// Returns a dry run, which stores nothing.
 fn step(title: &str, word: &str, path: &str, body: &Value) -> Step {
     quick(title, word, path, body)
 }

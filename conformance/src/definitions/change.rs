@@ -1,28 +1,28 @@
-//! Changes to a valid object at a position of its schema that break it there, or show how it is stored.
+//! Changes of a valid object at a position of its schema, which break it there or show how it is stored.
 
 use kubewright_resource::generate::SchemaPath;
 use serde_json::{Value, json};
 
-/// Longer texts and lists are not made, to stay readable.
+/// The maximum length of generated texts and lists, so that recordings stay readable.
 const MOST: u64 = 40;
 
-/// A change at a place.
+/// A change at a position.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
-    /// Another value.
+    /// Sets another value.
     Set(Value),
-    /// The first item of a list, so many times.
+    /// Repeats the first item of a list.
     Repeat(usize),
-    /// A field less.
+    /// Removes a field.
     Remove(String),
-    /// A field more.
+    /// Adds a field.
     Insert(&'static str, Value),
-    /// Nothing: it is enough that a value is there.
+    /// Changes nothing: the presence of a value is enough.
     Nothing,
 }
 
 impl Change {
-    /// Makes the change. False if it is none.
+    /// Applies the change. Returns false if it has no effect.
     pub(super) fn apply(&self, value: &mut Value) -> bool {
         match (self, value) {
             (Self::Nothing, _) => true,
@@ -48,7 +48,7 @@ impl Change {
     }
 }
 
-/// Everything that can be done at a place: what it shows, and the change.
+/// Returns all changes that are possible at a position, with what each one shows.
 pub(super) fn changes(place: &SchemaPath<'_>) -> Vec<(String, Change)> {
     let schema = place.schema;
     let mut out: Vec<(String, Change)> = Vec::new();

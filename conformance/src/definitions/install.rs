@@ -1,6 +1,6 @@
-//! Definitions on a server, and the documents about them.
+//! CustomResourceDefinitions on a server, and the documents about them.
 //!
-//! A server may take its time to serve what was defined, and to describe it: it is asked again until it does.
+//! A server may take its time to serve and describe a new kind, so requests are repeated until it does.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,14 +20,14 @@ use crate::{
     server::{Answer, Server},
 };
 
-/// The path of definitions.
+/// The path of CustomResourceDefinitions.
 const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// The number of attempts, and the pause between them.
 const ATTEMPTS: usize = 600;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Writes the definitions of a project, and reads each once it is established or will not be.
+/// Creates the CustomResourceDefinitions of a project, and reads each once it is established or rejected.
 pub async fn install(server: &Server, project: &Project) -> Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
     for definition in &project.definitions {
@@ -39,7 +39,7 @@ pub async fn install(server: &Server, project: &Project) -> Result<Vec<Outcome>>
         };
         let mut outcome = outcome(&answer, &format!("POST {name}"))?;
         outcome.code = made.code;
-        // Several controllers add theirs, in any order.
+        // Several controllers add conditions, in any order.
         let conditions = outcome.body.pointer_mut("/status/conditions");
         if let Some(conditions) = conditions.and_then(Value::as_array_mut) {
             conditions.sort_by_cached_key(|condition| condition["type"].to_string());
@@ -50,10 +50,10 @@ pub async fn install(server: &Server, project: &Project) -> Result<Vec<Outcome>>
     Ok(outcomes)
 }
 
-/// Whether the server has decided about the names, and serves what it accepted.
+/// Returns whether the server has decided about the names and serves the accepted ones.
 fn settled(definition: &Value) -> bool {
     let is = |ty, status| has_condition(definition, ty, status);
-    // Another controller looks at the approval of protected groups, in its own time.
+    // Another controller checks the approval of protected groups, in its own time.
     let annotations = &definition["metadata"]["annotations"];
     let approved = annotations["api-approved.kubernetes.io"].is_null()
         || is("KubernetesAPIApprovalPolicyConformant", "True");
@@ -66,7 +66,7 @@ fn has_condition(definition: &Value, ty: &str, status: &str) -> bool {
     conditions.any(|c| c["type"] == ty && c["status"] == status)
 }
 
-/// Those definitions of a project that came to be served.
+/// Returns the CustomResourceDefinitions of a project that are served.
 pub fn established<'a>(project: &'a Project, installed: &[Outcome]) -> Vec<&'a Value> {
     let all = project.definitions.iter().zip(installed);
     let established =
@@ -74,7 +74,7 @@ pub fn established<'a>(project: &'a Project, installed: &[Outcome]) -> Vec<&'a V
     established.map(|(definition, _)| definition).collect()
 }
 
-/// Returns what discovery and OpenAPI report about definitions.
+/// Fetches the discovery and OpenAPI documents about CustomResourceDefinitions.
 pub async fn documents(server: &Server, definitions: &[&Value]) -> Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
     let mut versions: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
@@ -135,13 +135,13 @@ pub async fn documents(server: &Server, definitions: &[&Value]) -> Result<Vec<Ou
     Ok(outcomes)
 }
 
-/// Returns the part of an OpenAPI v2 document that describes a group.
+/// Returns the part of an OpenAPI v2 document about a group.
 fn of_group(document: &Value, group: &str) -> Value {
     let mut reversed: Vec<&str> = group.split('.').collect();
     reversed.reverse();
     let path = format!("/apis/{group}/");
     let is_path = |key: &str| key.starts_with(&path) || *key == path[..path.len() - 1];
-    // What follows the group is a version: another group may go on with more words.
+    // A version follows the group; another group may have a longer name with the same prefix.
     let definition = format!("{}.", reversed.join("."));
     let is_definition = |key: &str| {
         let rest = key.strip_prefix(&definition).unwrap_or_default();
@@ -157,17 +157,17 @@ fn of_group(document: &Value, group: &str) -> Value {
     json!({"paths": part("paths", &is_path), "definitions": part("definitions", &is_definition)})
 }
 
-/// Fails if a definition is there before it is installed.
+/// Fails if a CustomResourceDefinition exists before it is installed.
 pub async fn refuse_if_there(server: &Server, project: &Project) -> Result<()> {
     for definition in &project.definitions {
         let name = name(definition);
         let answer = ask(server, "GET", &format!("{PATH}/{name}"), String::new()).await?;
-        ensure!(answer.code == 404, "{name} is there already");
+        ensure!(answer.code == 404, "{name} already exists");
     }
     Ok(())
 }
 
-/// Takes the definitions of a project away, and waits until they are gone.
+/// Deletes the CustomResourceDefinitions of a project, and waits until they are gone.
 pub async fn remove(server: &Server, project: &Project) -> Result<()> {
     for definition in &project.definitions {
         let path = format!("{PATH}/{}", name(definition));
@@ -185,7 +185,7 @@ pub async fn remove(server: &Server, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// The versions of a definition that are served.
+/// Returns the served versions of a CustomResourceDefinition.
 pub fn served(definition: &Value) -> impl Iterator<Item = &Value> {
     let versions = definition["spec"]["versions"].as_array().into_iter();
     versions.flatten().filter(|v| v["served"] == true)
@@ -199,7 +199,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Asks until the answer is good.
+/// Repeats a request until the answer is accepted.
 async fn until(server: &Server, path: &str, good: impl Fn(&Value) -> bool) -> Result<Answer> {
     for _ in 0..ATTEMPTS {
         let answer = ask(server, "GET", path, String::new()).await?;
@@ -207,13 +207,13 @@ async fn until(server: &Server, path: &str, good: impl Fn(&Value) -> bool) -> Re
         if answer.code == 200 && good(&document) {
             return Ok(answer);
         }
-        // A server in this process has everything at once.
+        // A server in this process needs no time.
         if !server.is_shared() {
             return Ok(answer);
         }
         tokio::time::sleep(PAUSE).await;
     }
-    bail!("{path} did not become what it should")
+    bail!("{path} did not reach the expected state")
 }
 
 async fn ask(server: &Server, method: &str, path: &str, body: String) -> Result<Answer> {

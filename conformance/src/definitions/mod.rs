@@ -1,15 +1,15 @@
-//! Definitions of custom resources, those of public projects and our own, and what kube-apiserver makes of them.
+//! CustomResourceDefinitions of public projects and our own, and how kube-apiserver handles them.
 //!
-//! A project is a folder of definitions. It is installed as a whole; compared are the definitions as they are stored, with
-//! their conditions, the documents that describe them (discovery, OpenAPI v3 and v2), and what becomes of objects, right
-//! and wrong, that are made from their schemas. The requests are recorded with the answers, so that what is asked does not
-//! change with the code that thought of it.
+//! A project is a folder of CustomResourceDefinitions that is installed as a whole. The comparison covers the stored
+//! definitions with their conditions, the documents that describe them (discovery, OpenAPI v3 and v2), and the answers
+//! for valid and invalid objects generated from their schemas. The requests are recorded with the answers, so they do
+//! not change with the code that generated them.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | [`cases`] | requests from a schema: every construct, kept and broken |
-//! | `change` | what is done to a valid object |
-//! | [`install`] | definitions on a server, and the documents about them |
+//! | [`cases`] | requests generated from a schema: every construct, satisfied and violated |
+//! | `change` | changes of a valid object |
+//! | [`install`] | CustomResourceDefinitions on a server, and the documents about them |
 //! | [`recorded`] | the recorded requests and answers, compressed |
 
 pub mod cases;
@@ -38,22 +38,22 @@ use crate::{
 };
 use recorded::{Asked, Recording, in_order};
 
-/// The prefix of the names of projects among scenario files.
+/// The prefix of projects among the names of scenario files.
 pub const AREA: &str = "definitions";
 
 /// The number of scenarios of a project that run concurrently.
 const AT_ONCE: usize = 8;
 
-/// A folder of definitions.
+/// A folder of CustomResourceDefinitions.
 #[derive(Clone, Debug)]
 pub struct Project {
     /// The area and the name of the folder: `definitions/cert-manager`.
     pub name: String,
-    /// The definitions, by the names of their files.
+    /// The CustomResourceDefinitions by file name.
     pub definitions: Vec<Value>,
 }
 
-/// Every project.
+/// Reads all projects.
 pub fn load() -> Result<Vec<Project>> {
     let root = folder().join(AREA);
     let mut projects = Vec::new();
@@ -91,9 +91,9 @@ fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Asks a server about a project, twice, and keeps what it answered both times.
+/// Records the answers of a server about a project, in two runs that must agree.
 ///
-/// What was asked before is asked again; without it, requests are made from the schemas.
+/// The requests of the earlier recording are repeated; without one, they are generated from the schemas.
 pub async fn record(
     server: &Server,
     project: &Project,
@@ -154,7 +154,7 @@ async fn agreed(server: &Server, scenario: &Scenario) -> Result<Vec<Outcome>> {
         before = now;
     }
     Err(anyhow!(
-        "{:?} is answered differently each time",
+        "answers to {:?} differ from run to run",
         scenario.name
     ))
 }
@@ -164,7 +164,7 @@ async fn run_in_order(server: &Server, scenario: &Scenario) -> Result<Vec<Outcom
     Ok(outcomes.into_iter().map(in_order).collect())
 }
 
-/// Asks a server what was recorded of a project, and compares.
+/// Runs the recorded requests of a project against a server, and compares the answers.
 pub async fn compare(
     server: Option<&Server>,
     project: &Project,

@@ -1,7 +1,7 @@
 //! The recorded requests and answers of a project: one compressed JSON file.
 //!
-//! Descriptions make up most of a definition, and they come back three times: stored, and in both OpenAPI documents. Long
-//! ones are kept as their beginning, their length and their checksum.
+//! Descriptions make up most of a CustomResourceDefinition and are repeated three times: in the stored object and in
+//! both OpenAPI documents. Long ones are recorded as their prefix, length and checksum.
 
 use std::{
     fs,
@@ -17,26 +17,26 @@ use serde_json::{Map, Value};
 use super::Project;
 use crate::{run::Outcome, scenario::Step};
 
-/// Descriptions up to this length are kept.
+/// The maximum length of a description that is recorded as it is.
 const SHORT: usize = 40;
 
 /// The recording of a project.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recording {
-    /// The release of the server that answered: `v1.36.3`.
+    /// The release of the recorded server: `v1.36.3`.
     pub server: String,
-    /// The definitions, once they are established.
+    /// The CustomResourceDefinitions, once they are established.
     pub definitions: Vec<Outcome>,
-    /// Discovery and OpenAPI.
+    /// The discovery and OpenAPI documents.
     pub documents: Vec<Outcome>,
-    /// The requests for their objects.
+    /// The scenarios about objects.
     pub asked: Vec<Asked>,
 }
 
-/// Requests for objects, in a namespace of their own.
+/// A scenario about objects, in its own namespace.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Asked {
-    /// A description of the requests.
+    /// The subject of the scenario.
     pub scenario: String,
     /// The requests.
     pub requests: Vec<Step>,
@@ -66,7 +66,7 @@ impl Recording {
         Ok(())
     }
 
-    /// A description of the project, in a sentence.
+    /// Returns a one-sentence description of the project.
     pub fn about(&self, project: &Project) -> String {
         let steps: usize = self.asked.iter().map(|asked| asked.steps.len()).sum();
         let refused = self.asked.iter().flat_map(|asked| &asked.steps);
@@ -83,7 +83,7 @@ fn file(folder: &Path, project: &Project) -> PathBuf {
     folder.join(format!("{}.json.gz", project.name))
 }
 
-/// With long descriptions made short.
+/// Shortens long descriptions.
 pub fn shortened(value: Value) -> Value {
     match value {
         Value::Object(fields) => Value::Object(
@@ -113,8 +113,7 @@ fn short(text: &str) -> String {
     format!("{start}… ({} bytes, {:08x})", text.len(), crc.sum())
 }
 
-/// With the causes of a refusal in the order of the alphabet, where its message has just them: upstream walks maps in any
-/// order, so theirs says nothing.
+/// Sorts the causes of an error whose message lists just them: upstream iterates over maps, so their order is random.
 pub fn in_order(mut outcome: Outcome) -> Outcome {
     let causes = outcome.body["details"]["causes"].as_array();
     let Some(mut causes) = causes.filter(|causes| causes.len() > 1).cloned() else {
@@ -131,7 +130,7 @@ pub fn in_order(mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-/// Causes as a message lists them: each text once.
+/// Formats causes as a message lists them, without duplicates.
 fn texts(causes: &[Value]) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut out: Vec<String> = Vec::new();

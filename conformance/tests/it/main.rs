@@ -1,4 +1,4 @@
-//! Kubewright answers as kube-apiserver did when it was recorded: one test for each area of scenarios.
+//! Compares Kubewright with the recorded answers of kube-apiserver: one test for each area of scenarios.
 
 use std::{collections::BTreeSet, fmt::Write, sync::OnceLock};
 
@@ -90,7 +90,7 @@ async fn check_project(name: &str) {
     let mut complaints = String::new();
     complain(&mut complaints, &comparison.await.unwrap());
     for reason in reasons.unused(&[name]) {
-        _ = writeln!(complaints, "a reason for no difference: {reason}");
+        _ = writeln!(complaints, "a reason without a difference: {reason}");
     }
     assert!(complaints.is_empty(), "\n{complaints}");
 }
@@ -121,7 +121,7 @@ async fn check(area: &str) {
         names.push(file.name.as_str());
     }
     for reason in reasons.unused(&names) {
-        _ = writeln!(complaints, "a reason for no difference: {reason}");
+        _ = writeln!(complaints, "a reason without a difference: {reason}");
     }
     assert!(complaints.is_empty(), "\n{complaints}");
 }

@@ -3,7 +3,7 @@
 //! It is a framework: register resources and get discovery, content negotiation, tables, watches, patches, server-side apply
 //! and the exact errors of kube-apiserver. A resource is either stored ([`registry::Resource::stored`], over any
 //! [`kubewright_store::Store`]) or computed by small traits, one for each verb ([`registry::traits`]). The same service is called
-//! in process or served over TCP and TLS.
+//! in process, or served over TCP and TLS with `kubewright-serve`.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -44,7 +44,6 @@
 //! | [`openapi`] | the documents that tell the shape of every object |
 //! | [`discovery`], [`endpoints`] | what is served; version, health, metrics |
 //! | [`auth`] | who is asking, and may they |
-//! | [`serve`] | the network door: HTTP/1.1 and HTTP/2, TLS, timeouts, certificates, kubeconfig |
 //! | [`object`], [`body`], [`clock`] | objects as bytes, bodies, the time |
 
 pub mod admission;
@@ -60,6 +59,5 @@ pub mod openapi;
 pub mod registry;
 pub mod request;
 pub mod respond;
-pub mod serve;
 pub mod server;
 mod verbs;

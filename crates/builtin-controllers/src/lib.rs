@@ -1,13 +1,13 @@
-//! Built-in controllers: what makes a cluster tidy up after itself.
+//! The built-in controllers of Kubernetes.
 //!
-//! Without them an API server keeps what it is given: a deleted namespace stays `Terminating`, and what a deleted owner
-//! leaves behind stays for ever. They are written with [`kubewright_controller`] and the public API, as anybody's
-//! controllers are, and do what those of kube-controller-manager 1.36 do:
+//! Without them an API server only stores objects: a deleted namespace stays `Terminating`, and dependents of a deleted
+//! owner stay for ever. They are written with [`kubewright_controller`] and the public API like any other controller,
+//! and are checked against recordings of kube-controller-manager 1.36:
 //!
-//! | name | what it does |
+//! | name | purpose |
 //! |---|---|
-//! | `namespace-controller` | empties deleted namespaces, pods first, says in conditions what is in the way, and lets them go |
-//! | `garbage-collector-controller` | deletes objects whose owners are gone: in the background, in the foreground, or it orphans them |
+//! | `namespace-controller` | empties deleted namespaces, pods first, reports obstacles in conditions, and removes the finalizer |
+//! | `garbage-collector-controller` | deletes or orphans objects whose owners are gone, in the background or in the foreground |
 //! | `serviceaccount-controller` | keeps a ServiceAccount `default` in every namespace |
 //! | `root-ca-certificate-publisher-controller` | keeps a ConfigMap `kube-root-ca.crt` in every namespace |
 //!
@@ -37,25 +37,25 @@
 //! # });
 //! ```
 //!
-//! All caches are of metadata only, one for each kind, whoever uses it. New kinds are noticed by watching definitions and
-//! API services, and by a look every few minutes.
+//! All caches hold metadata only, with one cache for each kind. New kinds are noticed by watching
+//! CustomResourceDefinitions and APIServices, and by periodic discovery.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`set`] | [`Controllers`]: which of them run, and how |
-//! | [`names`] | [`Name`]: their names |
-//! | [`namespace`] | namespace deletion |
-//! | [`garbage`] | the garbage collector |
+//! | `set` | [`Controllers`]: the selection of controllers, and their options |
+//! | `names` | [`Name`]: the names of the controllers |
+//! | `namespace` | namespace deletion |
+//! | `garbage` | the garbage collector |
 //! | `service_account`, `root_ca` | the publishers |
-//! | `resources` | what the server has, out of discovery |
+//! | `resources` | resources of the server, from discovery |
 
-pub mod garbage;
-pub mod names;
-pub mod namespace;
+mod garbage;
+mod names;
+mod namespace;
 mod resources;
 mod root_ca;
 mod service_account;
-pub mod set;
+mod set;
 
 pub use names::{Name, UnknownController};
 pub use set::Controllers;

@@ -1,4 +1,4 @@
-//! The names of the controllers, as kube-controller-manager has them, and the short ones that it took before.
+//! The names of the controllers as in kube-controller-manager, and their older short names.
 
 use std::{fmt, str::FromStr};
 
@@ -15,16 +15,16 @@ pub enum Name {
     RootCaPublisher,
 }
 
-/// No controller has that name.
+/// There is no controller of that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name:?} is not in the list of known controllers: {}", Name::list())]
 pub struct UnknownController {
-    /// The name.
+    /// The unknown name.
     pub name: String,
 }
 
 impl Name {
-    /// All there are.
+    /// All controllers.
     pub const ALL: [Self; 4] = [
         Self::Namespace,
         Self::GarbageCollector,
@@ -32,7 +32,7 @@ impl Name {
         Self::RootCaPublisher,
     ];
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Namespace => "namespace-controller",
@@ -42,7 +42,7 @@ impl Name {
         }
     }
 
-    /// Returns its other names.
+    /// Returns the alternative names.
     pub fn aliases(self) -> &'static [&'static str] {
         match self {
             Self::Namespace => &["namespace"],

@@ -1,4 +1,4 @@
-//! The resources of the server, from discovery: the paths of their objects, and which of them can be deleted.
+//! The resources of the server, from discovery: the endpoint of each kind, and whether its objects can be deleted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,21 +7,21 @@ use kube::core::ApiResource;
 use kubewright_client::discovery::Discovered;
 use kubewright_machinery::gvk::{GroupResource, GroupVersion, GroupVersionResource};
 
-/// The path of the objects of a kind.
+/// The endpoint of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) resource: GroupVersionResource,
     pub(crate) namespaced: bool,
-    /// The server has the kind no more, in any version.
+    /// True if the server no longer serves the kind in any version.
     former: bool,
 }
 
-/// The places of all kinds.
+/// The endpoints of all kinds.
 #[derive(Debug, Default)]
 pub(crate) struct Places(HashMap<(String, String), Place>);
 
 impl Places {
-    /// Of everything that was found, in every version.
+    /// Collects everything that was discovered, in every version.
     pub(crate) fn new(found: &Discovered) -> Self {
         let mut places = HashMap::new();
         for list in &found.resources {
@@ -41,8 +41,8 @@ impl Places {
         Self(places)
     }
 
-    /// Keeps what was known of those versions that could not be discovered this time, and where kinds were that are not
-    /// served any more: asked there, the server says whether their objects are gone.
+    /// Keeps the endpoints of versions that could not be discovered this time, and of kinds that are no longer served:
+    /// the server's response there shows whether their objects are gone.
     pub(crate) fn keep(&mut self, known: &Self, found: &Discovered) {
         let mut kept = Vec::new();
         for (kind, place) in &known.0 {
@@ -62,12 +62,12 @@ impl Places {
         self.0.extend(kept);
     }
 
-    /// Where the objects of a kind are, or were.
+    /// Returns the current or former endpoint of a kind.
     pub(crate) fn of(&self, api_version: &str, kind: &str) -> Option<&Place> {
         self.0.get(&(api_version.to_owned(), kind.to_owned()))
     }
 
-    /// Reports whether the server has a resource in any version.
+    /// Returns whether the server has a resource in any version.
     pub(crate) fn has(&self, resource: &GroupResource) -> bool {
         self.0
             .values()
@@ -75,7 +75,7 @@ impl Places {
     }
 }
 
-/// Returns the resources that can be deleted, listed and watched, each in the version that the server prefers.
+/// Returns the resources that can be deleted, listed and watched, each in its preferred version.
 pub(crate) fn collectable(found: &Discovered) -> BTreeMap<GroupVersionResource, ApiResource> {
     let wanted = |resource: &APIResource| {
         ["delete", "list", "watch"]
@@ -119,8 +119,8 @@ impl Deletable {
     }
 }
 
-/// The namespaced resources whose objects can be deleted, each in the version that the server prefers. The error is about a
-/// version that is none: then nothing is known.
+/// Returns the namespaced resources whose objects can be deleted, each in its preferred version. Fails if a group
+/// version cannot be parsed.
 pub(crate) fn deletable_in_namespaces(found: &Discovered) -> Result<Vec<Deletable>, String> {
     let mut resources = Vec::new();
     let wanted = |resource: &APIResource| {

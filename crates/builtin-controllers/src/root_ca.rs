@@ -1,5 +1,5 @@
-//! The ConfigMap `kube-root-ca.crt` in every namespace that is not being deleted: made with it, made again when it is
-//! deleted, put right when it is changed.
+//! Keeps the ConfigMap `kube-root-ca.crt` in every namespace that is not being deleted: creates it, recreates it and
+//! reverts changes.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,10 +14,10 @@ use crate::{names::Name, namespace::is_terminating_cause};
 /// The name of the ConfigMap.
 const NAME: &str = "kube-root-ca.crt";
 
-/// Its one key.
+/// The key of the certificate.
 const KEY: &str = "ca.crt";
 
-/// The annotation that describes the ConfigMap, and its text.
+/// The annotation that describes the ConfigMap, and its value.
 const DESCRIPTION: (&str, &str) = (
     "kubernetes.io/description",
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.",
@@ -82,7 +82,7 @@ async fn create(maps: &Api<ConfigMap>, data: BTreeMap<String, String>) -> Result
     let annotations = map.metadata.annotations.get_or_insert_default();
     annotations.insert(key.to_owned(), text.to_owned());
     match maps.create(&PostParams::default(), &map).await {
-        // The namespace goes, or is gone.
+        // The namespace is being deleted, or is gone.
         Err(kube::Error::Api(status)) if status.code == 404 || is_terminating_cause(&status) => {
             Ok(())
         }

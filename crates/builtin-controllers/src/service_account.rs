@@ -1,5 +1,5 @@
-//! The ServiceAccount `default` in every namespace that is not being deleted: made with it, and made again when it is
-//! deleted. What others change in it stays.
+//! Keeps the ServiceAccount `default` in every namespace that is not being deleted: creates and recreates it. Changes
+//! by others are kept.
 
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::{api::PostParams, core::ApiResource};
@@ -10,7 +10,7 @@ use kubewright_informer::{Event, Key};
 
 use crate::{names::Name, namespace::is_terminating_cause};
 
-/// The name of the service account.
+/// The name of the ServiceAccount.
 const DEFAULT: &str = "default";
 
 pub(crate) fn add_to(manager: &Manager) -> Result<(), ManagerError> {

@@ -1,4 +1,4 @@
-//! [`Controllers`]: which of the built-in controllers run, and how.
+//! [`Controllers`]: a selection of built-in controllers with their options.
 
 use std::{collections::BTreeSet, future::Future, str::FromStr, time::Duration};
 
@@ -11,10 +11,10 @@ use crate::{
     namespace, root_ca, service_account,
 };
 
-/// The field manager of their writes, as in a cluster where kube-controller-manager runs them.
+/// The field manager and user agent of kube-controller-manager.
 const FIELD_MANAGER: &str = "kube-controller-manager";
 
-/// A set of built-in controllers, to be added to a [`Manager`] or [run](Self::run) by itself.
+/// A set of built-in controllers, to add to a [`Manager`] or to [run](Self::run) alone.
 ///
 /// ```
 /// use kubewright_builtin_controllers::{Controllers, Name};
@@ -33,7 +33,7 @@ pub struct Controllers {
 }
 
 impl Controllers {
-    /// None of them.
+    /// Returns an empty set.
     pub fn none() -> Self {
         Self {
             names: BTreeSet::new(),
@@ -42,7 +42,7 @@ impl Controllers {
         }
     }
 
-    /// These.
+    /// Returns a set of controllers.
     pub fn these(names: impl IntoIterator<Item = Name>) -> Self {
         Self {
             names: names.into_iter().collect(),
@@ -50,9 +50,13 @@ impl Controllers {
         }
     }
 
-    /// By kube-controller-manager's rules for `--controllers`: a list with commas, where `*` stands for those that run by
-    /// default, `name` for one that is to run, `-name` for one that is not, and of several words about one the first
-    /// counts. `default` and `none` say what they say.
+    /// Parses the format of kube-controller-manager's `--controllers`: a comma-separated list in which `*` selects the
+    /// default controllers, `name` enables one, and `-name` disables one. The first mention of a controller wins.
+    /// `default` and `none` are accepted too.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a controller is unknown.
     pub fn parse(list: &str) -> Result<Self, UnknownController> {
         match list.trim() {
             "default" => return Ok(Self::default()),
@@ -75,15 +79,15 @@ impl Controllers {
         Ok(Self::these(Name::ALL.into_iter().filter(runs)))
     }
 
-    /// The certificate authority, in PEM, that `kube-root-ca.crt` is to hold; empty unless said.
+    /// Sets the certificate authority (PEM) that is published in `kube-root-ca.crt`. Defaults to an empty string.
     #[must_use]
     pub fn root_ca(mut self, pem: impl Into<String>) -> Self {
         self.root_ca = pem.into();
         self
     }
 
-    /// Sets the time to wait after a namespace was deleted (default: none). kube-controller-manager waits five
-    /// seconds, until several API servers all know that nothing is to be created there any more.
+    /// Sets the delay before a deleted namespace is processed. Defaults to zero. kube-controller-manager waits five
+    /// seconds, until all API servers reject new objects in the namespace.
     #[must_use]
     pub fn namespace_grace(mut self, grace: Duration) -> Self {
         self.namespace_grace = grace;
@@ -95,17 +99,21 @@ impl Controllers {
         self.names.iter().copied()
     }
 
-    /// Reports whether this controller is among them.
+    /// Returns whether a controller is in the set.
     pub fn has(&self, name: Name) -> bool {
         self.names.contains(&name)
     }
 
-    /// Reports whether there are none.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Has the manager run them.
+    /// Adds the controllers to a manager.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the manager already has a controller of that name.
     pub fn add_to(&self, manager: &Manager) -> Result<(), ManagerError> {
         for name in self.names() {
             match name {
@@ -118,16 +126,16 @@ impl Controllers {
         Ok(())
     }
 
-    /// A manager that runs them and nothing else, in the name of kube-controller-manager.
+    /// Returns a manager that runs only these controllers, as kube-controller-manager.
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime.
+    /// Panics outside a tokio runtime.
     pub fn manager(&self, client: kube::Client) -> Result<Manager, ManagerError> {
         let options = ClientOptions::new()
             .user_agent(FIELD_MANAGER)
             .field_manager(FIELD_MANAGER);
-        // They write little and look at what they read: no need to wait for the caches to show it.
+        // They write little and read live where it matters, so there is no need to wait for caches.
         let manager = Manager::builder(options.wrap(client))
             .read_your_writes(false)
             .build()?;
@@ -135,7 +143,7 @@ impl Controllers {
         Ok(manager)
     }
 
-    /// Runs them on a client until they are told to stop.
+    /// Runs the controllers until `shutdown` completes.
     pub async fn run(
         &self,
         client: kube::Client,
@@ -149,7 +157,7 @@ impl Controllers {
     }
 }
 
-/// All that run by default, which is all there are.
+/// Returns the set of all controllers.
 impl Default for Controllers {
     fn default() -> Self {
         Self::these(Name::ALL)

@@ -4,32 +4,26 @@
 //! bodies are not read. Requests have 32 s for their head, connections may idle for as long, and there are never more than
 //! [`MAX_CONNECTIONS`].
 
-use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
-};
+use hyper::body::Incoming;
 use kubewright_metrics::Registry;
-use tokio::{net::TcpListener, sync::Semaphore};
+use kubewright_serve::{Limits, Server};
+use tokio::net::TcpListener;
 
 use crate::health::Checks;
 
 /// How many connections are served at once. Further ones wait.
 pub const MAX_CONNECTIONS: usize = 256;
 
-/// How long the head of a request may take, and a connection idle.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(32);
+/// The time after which an idle connection is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(32);
 
 /// How long requests under way have to end at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// A pause after the system could not accept a connection.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What is served where.
 ///
@@ -54,53 +48,21 @@ enum Route {
     Json(Arc<dyn Fn() -> serde_json::Value + Send + Sync>),
 }
 
-/// Serves until shutdown, then lets requests under way end.
+/// Serves until `shutdown` completes, then lets requests in flight finish.
 pub async fn serve(listener: TcpListener, routes: Routes, shutdown: impl Future<Output = ()>) {
-    let mut shutdown = pin!(shutdown);
     let routes = Arc::new(routes);
-    let graceful = GracefulShutdown::new();
-    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    loop {
-        let accepted = tokio::select! {
-            () = &mut shutdown => break,
-            accepted = async {
-                // The semaphore is never closed.
-                let slot = slots.clone().acquire_owned().await.ok();
-                (listener.accept().await, slot)
-            } => accepted,
-        };
-        let (stream, slot) = match accepted {
-            (Ok((stream, _)), slot) => (stream, slot),
-            (Err(e), _) => {
-                tracing::warn!("cannot accept a connection: {e}");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-                continue;
-            }
-        };
+    let service = tower::service_fn(move |request: Request<Incoming>| {
         let routes = routes.clone();
-        let service = service_fn(move |request: Request<Incoming>| {
-            let routes = routes.clone();
-            async move { Ok::<_, Infallible>(routes.answer(&request).await) }
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEADER_TIMEOUT)
-            .serve_connection(TokioIo::new(stream), service);
-        let connection = graceful.watch(connection);
-        tokio::spawn(async move {
-            if let Err(e) = connection.await {
-                tracing::debug!("a connection ended: {e}");
-            }
-            drop(slot);
-        });
-    }
-    drop(listener);
-    if tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown())
-        .await
-        .is_err()
-    {
-        tracing::warn!("requests were still under way when the server stopped");
-    }
+        async move { Ok::<_, Infallible>(routes.answer(&request).await) }
+    });
+    let limits = Limits {
+        max_connections: MAX_CONNECTIONS,
+        idle_timeout: IDLE_TIMEOUT,
+        grace_period: SHUTDOWN_TIMEOUT,
+        ..Limits::default()
+    };
+    let server = Server::new(listener).limits(limits);
+    server.serve(service, shutdown).await;
 }
 
 impl Routes {

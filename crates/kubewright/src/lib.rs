@@ -9,6 +9,7 @@
 //! | `client` | `client`, `machinery` | clients on top of `kube::Client`; names, selectors, quantities, `Status` |
 //! | `derive` | `resource`, `Schema`, `CustomKind`, `machinery` | custom resources from Rust types: CRDs, validation, versions |
 //! | `testing` | `testing` | a cluster for tests, in the same process |
+//! | `cluster` | `cluster` | a whole cluster in your program: API server, tokens, TLS, kubeconfig, built-in controllers |
 //! | `server` | `apiserver`, `kube_apiserver`, `store`, `machinery` | API servers, the built-in kinds, storage |
 //! | `builtins` | `builtins`, `catalog` | facts, defaults and validation of the built-in kinds |
 //! | `schema` | `schema` | decoding by type, structural schemas |
@@ -52,6 +53,8 @@ pub use kubewright_catalog as catalog;
 pub use kubewright_cel as cel;
 #[cfg(feature = "client")]
 pub use kubewright_client as client;
+#[cfg(feature = "cluster")]
+pub use kubewright_cluster as cluster;
 #[cfg(feature = "controller")]
 pub use kubewright_controller as controller;
 #[cfg(feature = "controller")]

@@ -3,25 +3,15 @@
 //! It takes a listener and a certificate; issuing the certificate and configuring the CRD are left to the caller. Body size,
 //! number of connections and request time are bounded.
 
-use std::{convert::Infallible, fs, path::Path, sync::Arc, time::Duration};
+use std::{convert::Infallible, fs, path::Path, time::Duration};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use rustls::{
-    ServerConfig,
-    crypto::ring,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-};
+use hyper::body::Incoming;
+use kubewright_serve::{Limits, Server, Tls};
 use serde_json::{Value, json};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
-    task::JoinSet,
-};
-use tokio_rustls::TlsAcceptor;
+use tokio::net::TcpListener;
 
 use crate::{Converter, OperatorError};
 
@@ -34,13 +24,10 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum size of a request body, which holds a list of objects.
 const MAX_BODY: usize = 64 << 20;
 
-/// The pause after a failed accept, for example when no file descriptors are left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
 /// Serves conversion reviews: converts the objects of a request to the version the cluster asks for.
 pub struct ConversionWebhook {
     converter: Converter,
-    tls: Arc<ServerConfig>,
+    tls: Tls,
 }
 
 impl ConversionWebhook {
@@ -60,67 +47,25 @@ impl ConversionWebhook {
 
     /// Accepts and serves connections until the future is dropped, which closes all of them.
     pub async fn serve(self, listener: TcpListener) {
-        let acceptor = TlsAcceptor::from(self.tls);
-        let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        let mut connections = JoinSet::new();
-        loop {
-            // The semaphore is never closed.
-            let slot = slots.clone().acquire_owned().await.ok();
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                Some(_) = connections.join_next() => continue,
-            };
-            match accepted {
-                Ok((stream, _)) => {
-                    let (acceptor, converter) = (acceptor.clone(), self.converter.clone());
-                    connections.spawn(async move {
-                        if let Err(e) = connection(stream, acceptor, converter).await {
-                            tracing::debug!(error = %e, "connection closed");
-                        }
-                        drop(slot);
-                    });
-                }
-                Err(e) => {
-                    tracing::warn!(error = %e, "cannot accept a connection");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                }
-            }
-        }
+        let converter = self.converter;
+        let service = tower::service_fn(move |request: Request<Incoming>| {
+            let converter = converter.clone();
+            async move { Ok::<_, Infallible>(answer(request, &converter).await) }
+        });
+        let limits = Limits {
+            max_connections: MAX_CONNECTIONS,
+            handshake_timeout: READ_TIMEOUT,
+            header_timeout: READ_TIMEOUT,
+            ..Limits::default()
+        };
+        let server = Server::new(listener).tls(self.tls).limits(limits);
+        server.serve(service, std::future::pending()).await;
     }
 }
 
-fn certificate(directory: &Path) -> Result<Arc<ServerConfig>, String> {
+fn certificate(directory: &Path) -> Result<Tls, String> {
     let read = |name: &str| fs::read(directory.join(name)).map_err(|e| format!("{name}: {e}"));
-    let (certificates, key) = (read("tls.crt")?, read("tls.key")?);
-    let chain: Vec<_> = CertificateDer::pem_slice_iter(&certificates)
-        .collect::<Result<_, _>>()
-        .map_err(|e| format!("tls.crt: {e}"))?;
-    let key = PrivateKeyDer::from_pem_slice(&key).map_err(|e| format!("tls.key: {e}"))?;
-    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|e| e.to_string())?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(|e| e.to_string())?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Arc::new(config))
-}
-
-async fn connection(
-    stream: TcpStream,
-    acceptor: TlsAcceptor,
-    converter: Converter,
-) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let stream = tokio::time::timeout(READ_TIMEOUT, acceptor.accept(stream)).await??;
-    let service = service_fn(move |request: Request<Incoming>| {
-        let converter = converter.clone();
-        async move { Ok::<_, Infallible>(answer(request, &converter).await) }
-    });
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(READ_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), service);
-    Ok(served.await?)
+    Tls::from_pem(&read("tls.crt")?, &read("tls.key")?).map_err(|e| e.to_string())
 }
 
 async fn answer(request: Request<Incoming>, converter: &Converter) -> Response<Full<Bytes>> {

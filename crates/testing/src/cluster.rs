@@ -1,21 +1,29 @@
-//! [`TestCluster`]: a control plane in this process, and a client for it.
+//! [`TestCluster`]: a cluster in this process, and a client for it.
 
-use std::sync::Arc;
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
+use kubewright_apiserver::auth::Anonymous;
+use kubewright_cluster::{Cluster, Endpoint, Error, Storage};
 use kubewright_kube_apiserver::{FIRST_REVISION, KubeApiServer, crds::in_process::Conversions};
 use kubewright_store::{MemoryStore, Revision, Store};
 use serde_json::Value;
 
 use crate::{
-    endpoint::Endpoint,
     faults::{Faults, FaultyServer},
     managers::Attached,
     time::{TestClock, Time},
 };
 
-/// A cluster in this process. Any number may run at once; they share nothing. Dropped, it is gone.
+/// A cluster in this process, open to everybody. Any number may run at once; they share nothing. It ends when it is
+/// dropped.
+///
+/// As in every cluster, events expire after an hour, by tokio's clock, which a test may [pause](Time). Past states are
+/// compacted by [`compact_now`](Self::compact_now) only, so that an idle cluster stays at its revision.
 pub struct TestCluster {
-    plane: KubeApiServer,
+    cluster: Cluster,
     store: MemoryStore,
     faults: Faults,
     clock: TestClock,
@@ -24,22 +32,27 @@ pub struct TestCluster {
 }
 
 impl TestCluster {
-    /// Starts an empty cluster: the initial namespaces and nothing else.
+    /// Starts a cluster with the objects that every new cluster has, such as the initial namespaces.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a tokio runtime.
     pub async fn start() -> Self {
         let store = MemoryStore::starting_at(FIRST_REVISION);
         Self::on(store, TestClock::default(), Conversions::default()).await
     }
 
     async fn on(store: MemoryStore, clock: TestClock, conversions: Conversions) -> Self {
-        let plane = KubeApiServer::builder()
-            .store(Arc::new(store.clone()))
+        let cluster = Cluster::builder()
+            .store(storage(store.clone()))
+            .authenticator(Arc::new(Anonymous))
             .clock(Arc::new(clock.clone()))
-            .conversions(conversions.clone())
-            .build()
+            .api_server(|server| server.conversions(conversions.clone()))
+            .start()
             .await
-            .expect("a control plane in memory starts");
+            .expect("a cluster in memory starts");
         Self {
-            plane,
+            cluster,
             store,
             faults: Faults::default(),
             clock,
@@ -48,24 +61,26 @@ impl TestCluster {
         }
     }
 
-    /// A client that calls the server without a socket. Its default namespace is `default`.
+    /// Returns a client that calls the server without a socket. Its default namespace is `default`.
     pub fn client(&self) -> kube::Client {
         kube::Client::new(self.service(), "default")
     }
 
-    /// The server with its faults, as a `tower::Service`.
+    /// Returns the server as a `tower::Service` that injects the [faults](Self::faults).
     pub fn service(&self) -> FaultyServer {
-        FaultyServer::new(self.plane.server().clone(), self.faults.clone())
+        FaultyServer::new(self.api_server().server().clone(), self.faults.clone())
     }
 
-    /// Another cluster that begins with the same objects, at the same revision. Costs the same however many there are.
+    /// Starts another cluster with the same objects, at the same revision. The cost does not depend on their number.
     pub async fn fork(&self) -> Self {
         let (clock, conversions) = (self.clock.clone(), self.conversions.clone());
         Self::on(self.store.fork(), clock, conversions).await
     }
 
-    /// Objects of a definition (`captains.crew.example.com`) are converted from version to version by this function, whatever
-    /// the definition says: it is given an object and the `apiVersion` that it is to have.
+    /// Converts custom objects with a function, whatever conversion their CustomResourceDefinition asks for.
+    ///
+    /// `definition` is the name of the CustomResourceDefinition, such as `captains.crew.example.com`. The function is
+    /// given an object and the desired `apiVersion`.
     pub fn convert(
         &self,
         definition: impl Into<String>,
@@ -74,38 +89,50 @@ impl TestCluster {
         self.conversions.set(definition, convert);
     }
 
-    /// Forgets history: watches and lists from earlier revisions answer 410 from now on.
+    /// Compacts the history: watches and lists from earlier revisions fail with 410 from now on.
     pub async fn compact_now(&self) {
         self.store.compact_now();
     }
 
-    /// The newest revision.
+    /// Returns the newest revision.
     pub async fn revision(&self) -> u64 {
         self.store.current().await.unwrap_or(Revision(0)).0
     }
 
-    /// What goes wrong, on purpose.
+    /// Returns the faults to inject.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// The cluster's clock.
+    /// Returns the cluster's clock.
     pub fn clock(&self) -> &TestClock {
         &self.clock
     }
 
-    /// Time as tests want it. See [`Time`].
+    /// Returns the means to move time. See [`Time`].
     pub fn time(&self) -> Time<'_> {
         Time::new(self)
     }
 
-    /// The API server of the cluster.
+    /// Returns the API server.
     pub fn api_server(&self) -> &KubeApiServer {
-        &self.plane
+        self.cluster.api_server()
     }
 
-    /// Serves the cluster over TLS on a loopback port of the system's choice, for clients that need a socket.
-    pub async fn listen(&self) -> std::io::Result<Endpoint> {
-        Endpoint::start(self.service()).await
+    /// Serves the cluster over TLS on a free loopback port, for clients that need a socket.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no port can be listened on.
+    pub async fn listen(&self) -> Result<Endpoint, Error> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        self.cluster.listen_with(address, self.service()).await
     }
+}
+
+/// Expires objects, but does not compact periodically: that writes a revision each time, so virtual time would change the
+/// cluster while nothing happens in it.
+fn storage(store: MemoryStore) -> Storage {
+    let maintained = store.clone();
+    Storage::new(Arc::new(store)).maintenance(async move { maintained.run_upkeep().await })
 }

@@ -1,18 +1,17 @@
-//! The built-in controllers on a test cluster.
+//! Built-in controllers on a test cluster.
 
 use kubewright_builtin_controllers::Controllers;
 
 use crate::{cluster::TestCluster, managers::RunningManager};
 
 impl TestCluster {
-    /// Runs built-in controllers, and has [`settled`](Self::settled) wait for them.
+    /// Runs built-in controllers, which [`settled`](Self::settled) then waits for.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
     /// use k8s_openapi::api::core::v1::ServiceAccount;
     /// use kube::Api;
-    /// use kubewright_builtin_controllers::Controllers;
-    /// use kubewright_testing::TestCluster;
+    /// use kubewright_testing::{Controllers, TestCluster};
     ///
     /// let cluster = TestCluster::start().await;
     /// let _controllers = cluster.run_controllers(&Controllers::default());
@@ -25,11 +24,11 @@ impl TestCluster {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime.
+    /// Panics outside a tokio runtime.
     pub fn run_controllers(&self, controllers: &Controllers) -> RunningManager {
         let manager = controllers
             .manager(self.client())
-            .expect("a manager of its own has no other controllers");
+            .expect("a new manager has no other controllers");
         self.run(&manager)
     }
 }

@@ -1,6 +1,7 @@
-//! Faults: what goes wrong between a client and the server, on purpose and on time.
+//! Faults: errors that are injected between clients and the server.
 //!
-//! A [`Fault`] strikes the requests that its [`Match`] fits, a number of times, in the order in which faults were injected.
+//! A [`Fault`] hits the requests that its [`Match`] selects, a given number of times. Faults are applied in the order
+//! in which they were injected.
 
 use std::{
     convert::Infallible,
@@ -24,45 +25,45 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tower::Service;
 
-/// A fault to inject.
+/// An error to inject.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// 409: the object has been modified.
+    /// 409 Conflict: the object has been modified.
     Conflict,
-    /// 410: that revision is gone.
+    /// 410 Gone: the revision has been compacted.
     Gone,
-    /// 429, with a time to wait.
+    /// 429 Too Many Requests, with a time to wait.
     TooManyRequests {
-        /// `Retry-After`, in seconds.
+        /// The value of `Retry-After`, in seconds.
         retry_after: u16,
     },
-    /// Any other refusal.
+    /// Any other error status.
     Refuse(Box<Status>),
-    /// The watch breaks off after that many chunks.
+    /// The watch breaks after a number of chunks.
     DropWatch {
         /// The number of chunks that get through.
         after: usize,
     },
-    /// Every chunk of the watch is late.
+    /// Every chunk of the watch is delayed.
     SlowWatch {
-        /// By how much.
+        /// The delay.
         delay: Duration,
     },
 }
 
-/// Selects the requests that a fault applies to. A field that is `None` matches all.
+/// Selects the requests that a fault hits. `None` selects all.
 #[derive(Clone, Debug, Default)]
 pub struct Match {
     /// The verb.
     pub verb: Option<Verb>,
-    /// The resource: `configmaps`.
+    /// The resource, such as `configmaps`.
     pub resource: Option<String>,
-    /// The object's name.
+    /// The name of the object.
     pub name: Option<String>,
 }
 
 impl Match {
-    /// Requests with that verb.
+    /// Selects requests with a verb.
     pub fn verb(verb: Verb) -> Self {
         Self {
             verb: Some(verb),
@@ -70,14 +71,14 @@ impl Match {
         }
     }
 
-    /// And of that resource.
+    /// Restricts the selection to a resource.
     #[must_use]
     pub fn resource(mut self, resource: impl Into<String>) -> Self {
         self.resource = Some(resource.into());
         self
     }
 
-    /// And of that object.
+    /// Restricts the selection to an object.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -94,14 +95,29 @@ impl Match {
     }
 }
 
-/// The faults still to strike. Clones share them.
+/// The pending faults of a cluster. Clones share them.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::{Api, api::ListParams};
+/// use kubewright_testing::{Fault, Match, TestCluster, Verb};
+///
+/// let cluster = TestCluster::start().await;
+/// cluster.faults().inject(Fault::Gone, Match::verb(Verb::List), 1);
+///
+/// let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+/// assert!(maps.list(&ListParams::default()).await.is_err());
+/// assert!(maps.list(&ListParams::default()).await.is_ok());
+/// # });
+/// ```
 #[derive(Clone, Default)]
 pub struct Faults(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     planned: Mutex<Vec<Planned>>,
-    /// The server is gone.
+    /// True while the server is down.
     down: watch::Sender<bool>,
 }
 
@@ -112,29 +128,29 @@ struct Planned {
 }
 
 impl Faults {
-    /// Strikes the next `times` requests that fit.
+    /// Injects a fault into the next `times` matching requests.
     pub fn inject(&self, fault: Fault, on: Match, times: usize) {
         self.0.planned.lock().push(Planned { fault, on, times });
     }
 
-    /// Returns the number of times that faults are still to be injected.
+    /// Returns the number of requests that faults are still to hit.
     pub fn pending(&self) -> usize {
         let planned = self.0.planned.lock();
         planned.iter().map(|planned| planned.times).sum()
     }
 
-    /// Nothing goes wrong any more.
+    /// Removes all faults.
     pub fn clear(&self) {
         self.0.planned.lock().clear();
         self.come_back();
     }
 
-    /// The server is gone: every request is refused with 503, and every watch breaks.
+    /// Takes the server down: every request fails with 503, and every watch breaks.
     pub fn go_down(&self) {
         self.0.down.send_replace(true);
     }
 
-    /// The server is back.
+    /// Brings the server back.
     pub fn come_back(&self) {
         self.0.down.send_replace(false);
     }
@@ -153,7 +169,7 @@ impl Faults {
     }
 }
 
-/// A server with faults in front of it.
+/// A server behind injected faults.
 #[derive(Clone)]
 pub struct FaultyServer {
     server: ApiServer,
@@ -161,7 +177,7 @@ pub struct FaultyServer {
 }
 
 impl FaultyServer {
-    /// Puts faults in front of a server.
+    /// Wraps a server.
     pub fn new(server: ApiServer, faults: Faults) -> Self {
         Self { server, faults }
     }
@@ -244,7 +260,7 @@ pub(crate) fn chunks(
     })
 }
 
-/// Breaks when the server goes down.
+/// A body that breaks when the server goes down.
 fn broken_with(body: Body, down: watch::Receiver<bool>) -> Body {
     let state = Some((Box::pin(chunks(body)), down));
     Body::stream(stream::unfold(state, |state| async move {

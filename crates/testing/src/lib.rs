@@ -1,4 +1,4 @@
-//! A cluster for tests: started in milliseconds, forked, broken on purpose, with time at your command.
+//! A cluster for tests: it starts in milliseconds, can be forked, injects faults, and has virtual time.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -20,7 +20,8 @@
 //! # });
 //! ```
 //!
-//! Controllers run on it with [`TestCluster::run`], and [`TestCluster::settled`] waits until they have nothing to do:
+//! Controllers run on it with [`TestCluster::run`], and [`TestCluster::settled`] waits until they have nothing left to
+//! do:
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
@@ -45,30 +46,30 @@
 //! # });
 //! ```
 //!
-//! And [`perturb`](perturb()) runs a program under crashes, stale caches, missed events and lost leases, in one line.
+//! [`perturb`](perturb()) runs a program under crashes, stale caches, missed events and lost leases, in one line.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`cluster`] | [`TestCluster`]: start, client, fork, compaction |
-//! | [`managers`] | running managers on it, and waiting until they are [settled](TestCluster::settled) |
-//! | [`time`] | [`Time`]: virtual time; [`TestClock`] |
-//! | [`mod@perturb`] | a program under every perturbation there is |
-//! | [`faults`] | [`Fault`]s to inject: refusals, conflicts, watches that break or lag |
-//! | [`controllers`] | the built-in controllers: namespaces that go, garbage that is collected |
-//! | [`endpoint`] | [`Endpoint`]: the cluster on a socket, with a kubeconfig |
+//! | `cluster` | [`TestCluster`]: start, client, fork, compaction |
+//! | `managers` | running managers, and waiting until they are [settled](TestCluster::settled) |
+//! | `time` | [`Time`]: virtual time; [`TestClock`] |
+//! | `perturb` | a program under every perturbation |
+//! | `faults` | [`Fault`]s to inject: errors, conflicts, watches that break or lag |
+//! | `controllers` | the built-in controllers |
 
-pub mod cluster;
-pub mod controllers;
-pub mod endpoint;
-pub mod faults;
-pub mod managers;
-pub mod perturb;
-pub mod time;
+mod cluster;
+mod controllers;
+mod faults;
+mod managers;
+mod perturb;
+mod time;
 
 pub use cluster::TestCluster;
-pub use endpoint::Endpoint;
-pub use faults::{Fault, Faults, Match};
+pub use faults::{Fault, Faults, FaultyServer, Match};
+pub use kubewright_apiserver::request::Verb;
+pub use kubewright_builtin_controllers::Controllers;
+pub use kubewright_cluster::Endpoint;
 pub use kubewright_controller::manager::Unsettled;
-pub use managers::RunningManager;
-pub use perturb::{Perturbation, World, perturb};
+pub use managers::{RunningManager, SETTLE_TIMEOUT};
+pub use perturb::{Failure, Perturb, Perturbation, Report, State, World, perturb};
 pub use time::{TestClock, Time};

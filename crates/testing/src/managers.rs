@@ -1,10 +1,10 @@
-//! Managers on a test cluster: [`TestCluster::run`] runs one, [`TestCluster::settled`] waits until all of them have nothing to
-//! do.
+//! Managers on a test cluster: [`TestCluster::run`] runs one, [`TestCluster::settled`] waits until all of them are
+//! idle.
 //!
-//! Settled means: every cache shows what the server holds, no event waits for a handler, no request is queued, running or
-//! due, and nothing that failed waits to be tried again. What a reconciler asked for at a later time does not count: see
-//! [`Time::advance_to_next`](crate::Time::advance_to_next). Of candidates for one lease, those that do not lead count with
-//! what they do without it, as long as another manager of the cluster leads.
+//! Settled means: every cache shows the state of the server, no event waits for a handler, no request is queued,
+//! running or due, and no failed request waits for its retry. Requests that a reconciler has scheduled for later do not
+//! count: see [`Time::advance_to_next`](crate::Time::advance_to_next). Of the candidates for one lease, those that do
+//! not lead count only with the controllers that need no lease, as long as another manager of the cluster leads.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,10 +14,10 @@ use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 
 use crate::cluster::TestCluster;
 
-/// The time that [`TestCluster::settled`] waits, by tokio's clock.
-pub const SETTLE: Duration = Duration::from_secs(60);
+/// The time limit of [`TestCluster::settled`], by tokio's clock.
+pub const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A manager in a task of its own. Dropped, it is killed: nothing of it ends gracefully.
+/// A manager in its own task. Dropping it kills the manager without a graceful shutdown.
 #[must_use = "the manager is killed when this is dropped"]
 pub struct RunningManager {
     manager: Manager,
@@ -30,30 +30,30 @@ pub struct RunningManager {
 pub(crate) struct Attached(Arc<Mutex<Vec<Manager>>>);
 
 impl TestCluster {
-    /// Runs a manager in a task of its own, and [attaches](Self::attach) it.
+    /// Runs a manager in its own task, and [attaches](Self::attach) it.
     pub fn run(&self, manager: &Manager) -> RunningManager {
         self.attach(manager);
         RunningManager::start(manager)
     }
 
-    /// Has [`settled`](Self::settled) wait for a manager that something else runs, until that has ended.
+    /// Makes [`settled`](Self::settled) wait for a manager that runs elsewhere, until it has ended.
     pub fn attach(&self, manager: &Manager) {
         self.managers.0.lock().push(manager.clone());
     }
 
-    /// Waits until all attached managers have caught up with the cluster and have nothing to do, for at most [`SETTLE`].
-    /// The error says what was still to do.
+    /// Waits until all attached managers have caught up with the cluster and are idle, for at most [`SETTLE_TIMEOUT`]. The
+    /// error describes the remaining work.
     pub async fn settled(&self) -> Result<(), Unsettled> {
-        self.settled_within(SETTLE).await
+        self.settled_within(SETTLE_TIMEOUT).await
     }
 
-    /// The same, for at most that long.
+    /// Waits like [`settled`](Self::settled), with a time limit.
     pub async fn settled_within(&self, most: Duration) -> Result<(), Unsettled> {
         tokio::select! {
             biased;
             settled = self.until_settled(most) => settled,
-            // A virtual clock stands still while something is always to do.
-            () = machine_time(most.max(SETTLE)) => {
+            // A virtual clock stands still while there is work to do.
+            () = machine_time(most.max(SETTLE_TIMEOUT)) => {
                 let busy = async {
                     for manager in &self.attached() {
                         manager.is_settled().await?;
@@ -87,10 +87,10 @@ impl TestCluster {
                     continue;
                 }
                 return Err(Unsettled {
-                    reason: "a manager waits to lead, and no other leads".to_owned(),
+                    reason: "a manager waits for leadership, and no other leads".to_owned(),
                 });
             }
-            // One after the other they had nothing to do. Now all at once, with no write in between.
+            // They were idle one after the other. Now check all at once, with no write in between.
             let before = self.revision().await;
             let mut busy = None;
             for manager in &managers {
@@ -110,7 +110,7 @@ impl TestCluster {
         }
     }
 
-    /// The managers that run on the cluster, or are to.
+    /// Returns the managers that run, or are about to run, on the cluster.
     pub(crate) fn attached(&self) -> Vec<Manager> {
         let mut managers = self.managers.0.lock();
         managers.retain(|manager| !manager.has_ended());
@@ -118,13 +118,13 @@ impl TestCluster {
     }
 }
 
-/// Waits by the machine's clock, whatever tokio's says.
+/// Sleeps by the machine's clock, whether or not tokio's is paused.
 async fn machine_time(most: Duration) {
     let (tell, told) = oneshot::channel::<()>();
     let (_ends, ended) = std::sync::mpsc::channel::<()>();
     std::thread::spawn(move || {
         if ended.recv_timeout(most) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            // Who waited may be gone.
+            // The receiver may be gone.
             let _ = tell.send(());
         }
     });
@@ -133,7 +133,7 @@ async fn machine_time(most: Duration) {
     }
 }
 
-/// A candidate that waits for a lease that no other manager here holds.
+/// Returns whether a candidate waits for a lease that no other manager here holds.
 fn waits_to_lead(managers: &[Manager]) -> Option<&Manager> {
     let mut candidates = managers.iter().filter(|m| m.takes_part_in_election());
     if candidates.clone().any(Manager::is_leading) {
@@ -148,7 +148,7 @@ impl RunningManager {
         let running = manager.clone();
         let task = tokio::spawn(async move {
             let shutdown = async {
-                // A message and a dropped sender both mean the end.
+                // A message and a dropped sender both mean shutdown.
                 let _ = stopped.await;
             };
             running.run(shutdown).await
@@ -160,22 +160,22 @@ impl RunningManager {
         }
     }
 
-    /// The manager.
+    /// Returns the manager.
     pub fn manager(&self) -> &Manager {
         &self.manager
     }
 
-    /// Asks it to stop, and waits until it has.
+    /// Stops the manager gracefully.
     pub async fn stop(mut self) -> Result<(), ManagerError> {
         self.stop.take();
         self.ended().await
     }
 
-    /// Waits until it ends by itself.
+    /// Waits until the manager ends by itself.
     ///
     /// # Panics
     ///
-    /// If the manager does.
+    /// Panics if the manager panicked.
     pub async fn ended(mut self) -> Result<(), ManagerError> {
         match (&mut self.task).await {
             Ok(result) => result,
@@ -184,7 +184,7 @@ impl RunningManager {
         }
     }
 
-    /// Kills it, as a crash would: nothing ends gracefully, and a lease stays held until it expires.
+    /// Kills the manager as a crash would: nothing shuts down gracefully, and a lease stays held until it expires.
     pub fn kill(self) {}
 }
 

@@ -1,8 +1,8 @@
-//! Time: [`TestClock`] is the cluster's, [`Time`] moves it, and everything that waits moves with it.
+//! Virtual time: [`TestClock`] is the cluster's clock, and [`Time`] moves it together with everything that waits.
 //!
-//! Controllers, queues, informers and elections wait by tokio's clock. Where that is paused
-//! (`#[tokio::test(start_paused = true)]`), it stands still while anything can run and goes on to the next timer when nothing
-//! can: hours of backoff, resync and leases take milliseconds. The cluster's own clock goes with it.
+//! Controllers, queues, informers and elections wait by tokio's clock. When it is paused (`#[tokio::test(start_paused =
+//! true)]`), it stands still while anything can run, and jumps to the next timer when nothing can: hours of backoff,
+//! resync and leases take milliseconds. The cluster's clock follows it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use crate::cluster::TestCluster;
 
-/// The cluster's clock: it begins with the machine's time, follows tokio's clock, paused or not, and is moved by as much as a
-/// test wants. Clones are the same clock.
+/// The cluster's clock. It starts at the machine's time, follows tokio's clock, and can be moved by a test. Clones
+/// share it.
 #[derive(Clone)]
 pub struct TestClock(Arc<Base>);
 
@@ -24,7 +24,7 @@ struct Base {
     offset: Mutex<SignedDuration>,
 }
 
-/// Moves time, for a cluster and for what runs on it.
+/// Moves time for a cluster and everything that runs on it.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
@@ -50,7 +50,7 @@ impl Default for TestClock {
 }
 
 impl TestClock {
-    /// Moves the cluster's clock forward, and nothing else.
+    /// Moves only the cluster's clock forward.
     pub fn advance(&self, by: Duration) {
         let mut offset = self.0.offset.lock();
         *offset = offset.saturating_add(signed(by));
@@ -73,12 +73,12 @@ impl<'a> Time<'a> {
         Self(cluster)
     }
 
-    /// The cluster's time.
+    /// Returns the cluster's time.
     pub fn now(&self) -> Timestamp {
         self.0.clock().now()
     }
 
-    /// Reports whether tokio's clock is paused here.
+    /// Returns whether tokio's clock is paused.
     pub fn is_virtual(&self) -> bool {
         let (before, real) = (Instant::now(), std::time::Instant::now());
         while real.elapsed() < Duration::from_micros(1) {
@@ -87,32 +87,32 @@ impl<'a> Time<'a> {
         Instant::now() == before
     }
 
-    /// Lets time pass: whatever falls due meanwhile happens in its order and at its time.
+    /// Lets time pass: timers fire in order and on time.
     ///
     /// # Panics
     ///
-    /// If the clock is not paused.
+    /// Panics if the clock is not paused.
     pub async fn advance(&self, by: Duration) {
         self.must_be_virtual();
         tokio::time::sleep(by).await;
     }
 
-    /// Jumps: as after a pause of the whole machine, whatever fell due meanwhile is late.
+    /// Jumps forward, as after a pause of the whole machine: timers that expired meanwhile fire late.
     ///
     /// # Panics
     ///
-    /// If the clock is not paused.
+    /// Panics if the clock is not paused.
     pub async fn jump(&self, by: Duration) {
         self.must_be_virtual();
         tokio::time::advance(by).await;
     }
 
-    /// Goes on to when the next request is due that waits for its time in a manager of the cluster, and says how far that
-    /// was; `None` if none waits. Timers that have nothing to do with a queue do not count.
+    /// Advances to the time at which the next delayed request of a manager is due, and returns the distance; `None` if
+    /// no request is delayed. Timers outside queues do not count.
     ///
     /// # Panics
     ///
-    /// If the clock is not paused.
+    /// Panics if the clock is not paused.
     pub async fn advance_to_next(&self) -> Option<Duration> {
         self.must_be_virtual();
         let managers = self.0.attached();

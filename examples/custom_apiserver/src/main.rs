@@ -27,7 +27,6 @@ use kubewright_apiserver::{
         generic::Plain,
     },
     request::{GetOptions, ListOptions, RequestContext},
-    serve::{ServeOptions, serve},
     server::ApiServer,
 };
 use kubewright_machinery::{
@@ -35,6 +34,7 @@ use kubewright_machinery::{
     gvk::{GroupResource, GroupVersionKind},
     status,
 };
+use kubewright_serve::Server;
 use kubewright_store::MemoryStore;
 use serde_json::{Value, json};
 
@@ -172,7 +172,8 @@ async fn main() -> std::io::Result<()> {
             std::future::pending::<()>().await;
         }
     };
-    serve(listener, None, server(), ServeOptions::default(), stop).await
+    Server::new(listener).serve(server(), stop).await;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Layers: a crate is built on crates of lower layers only.
 //!
-//! Within a layer, and for the crate that gathers all others, the edges are listed one by one. Examples stand above all
-//! layers; the few that a crate shows are held to the layer of that crate.
+//! Within a layer, and for the crate that gathers all others, the edges are listed one by one. Examples are above all
+//! layers: they may use every crate, and no crate may use them.
 
 use super::Finding;
 use super::tree::{EXAMPLES, Tree};
@@ -24,7 +24,11 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
             "resource",
         ],
     ),
-    (1, "ports", &["store", "store-redb", "store-etcd", "client"]),
+    (
+        1,
+        "ports",
+        &["store", "store-redb", "store-etcd", "client", "serve"],
+    ),
     (
         2,
         "frameworks",
@@ -36,7 +40,11 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
             "webhook",
         ],
     ),
-    (3, "the cluster", &["kube-apiserver", "builtin-controllers"]),
+    (
+        3,
+        "the cluster",
+        &["kube-apiserver", "builtin-controllers", "cluster"],
+    ),
     (
         4,
         "products",
@@ -45,7 +53,7 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
 ];
 
 /// The crates that a crate may use within its own layer.
-const WITHIN: [(&str, &[&str]); 11] = [
+const WITHIN: [(&str, &[&str]); 12] = [
     ("catalog", &["machinery"]),
     ("cel", &["machinery"]),
     ("schema", &["machinery", "catalog", "cel"]),
@@ -54,6 +62,7 @@ const WITHIN: [(&str, &[&str]); 11] = [
     ("protobuf", &["machinery", "catalog"]),
     ("resource", &["machinery", "cel", "schema", "derive"]),
     ("controller", &["informer", "workqueue"]),
+    ("cluster", &["builtin-controllers", "kube-apiserver"]),
     ("operator", &["testing"]),
     ("scaffold", &["operator"]),
     ("cli", &["operator", "scaffold"]),
@@ -61,9 +70,6 @@ const WITHIN: [(&str, &[&str]); 11] = [
 
 /// The crate that shows all others, those of its own layer too.
 const GATHERS_ALL: &str = "kubewright";
-
-/// The examples that are used by a crate.
-const SHOWS: [(&str, &str); 1] = [("cli", "examples/ingress_manager")];
 
 /// Edges that go down and are wrong still, and why.
 const NEVER: [(&str, &[&str], &str); 3] = [
@@ -115,13 +121,10 @@ fn layer(name: &str) -> Option<u8> {
 
 fn objection(user: &str, used: &str) -> Option<String> {
     if user.starts_with(EXAMPLES) {
-        // What the crate that shows it may not use, it may not use either.
-        let (shower, _) = SHOWS.iter().find(|(_, example)| *example == user)?;
-        return objection(shower, used);
+        return None;
     }
     if used.starts_with(EXAMPLES) {
-        return (!SHOWS.contains(&(user, used)))
-            .then(|| format!("`{user}` must not use `{used}`: an example, see SHOWS"));
+        return Some(format!("`{user}` must not use `{used}`: it is an example"));
     }
     let never = NEVER
         .iter()
@@ -209,17 +212,9 @@ mod tests {
     }
 
     #[test]
-    fn an_example_is_used_by_the_crate_that_shows_it_only() {
-        assert!(allowed("cli", "examples/ingress_manager"));
-        assert!(!allowed("cli", "examples/surprise"));
-        assert!(!allowed("testing", "examples/ingress_manager"));
-    }
-
-    #[test]
-    fn an_example_that_is_shown_uses_what_its_crate_may() {
-        assert!(allowed("examples/ingress_manager", "controller"));
-        assert!(!allowed("examples/ingress_manager", "testing"));
-        assert!(allowed("examples/client_tour", "testing"));
+    fn no_crate_uses_an_example() {
+        assert!(!allowed("cli", "examples/ingress_manager"));
+        assert!(allowed("examples/ingress_manager", "testing"));
     }
 
     #[test]

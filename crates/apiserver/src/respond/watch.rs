@@ -7,6 +7,7 @@ use futures_util::{StreamExt, stream};
 use http::Response;
 use kubewright_machinery::Status;
 use kubewright_schema::normalize_typed;
+use kubewright_serve::OpenEnded;
 use serde_json::{Value, json};
 
 use super::{
@@ -61,11 +62,10 @@ pub fn watch_response(
     });
     // The headers go out at once, so that a client knows its watch has begun.
     let begin = stream::iter([Ok(Bytes::new())]);
-    Ok(response(
-        200,
-        content_type,
-        Body::stream(begin.chain(frames)),
-    ))
+    let mut response = response(200, content_type, Body::stream(begin.chain(frames)));
+    // A server that shuts down ends the watch between two events.
+    response.extensions_mut().insert(OpenEnded);
+    Ok(response)
 }
 
 struct EventWriter {

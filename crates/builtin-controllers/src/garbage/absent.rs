@@ -1,22 +1,22 @@
-//! [`AbsentOwners`]: owners that are known not to exist, so that each of a thousand dependents does not ask again.
+//! [`AbsentOwners`]: a cache of owners that do not exist, so that a thousand dependents do not each ask for theirs.
 
 use std::collections::HashMap;
 
 use super::identity::Identity;
 
-/// The number of owners to remember.
+/// The capacity of the cache.
 const CAPACITY: usize = 500;
 
-/// The owners that were looked for last and are not there.
+/// The owners that were recently looked up and do not exist.
 #[derive(Debug, Default)]
 pub(super) struct AbsentOwners {
-    /// The owners, with the time of the last lookup of each.
+    /// The time at which each was last asked for.
     asked: HashMap<Identity, u64>,
     now: u64,
 }
 
 impl AbsentOwners {
-    /// Remembers that there is none. Forgets the one that nobody has asked for the longest, if there are too many.
+    /// Records that an owner does not exist. Evicts the least recently used entry if the cache is full.
     pub(super) fn add(&mut self, owner: Identity) {
         self.now += 1;
         if self.asked.len() >= CAPACITY && !self.asked.contains_key(&owner) {
@@ -28,7 +28,7 @@ impl AbsentOwners {
         self.asked.insert(owner, self.now);
     }
 
-    /// Reports whether an owner is known to be absent.
+    /// Returns whether the owner is known not to exist.
     pub(super) fn has(&mut self, owner: &Identity) -> bool {
         self.now += 1;
         match self.asked.get_mut(owner) {

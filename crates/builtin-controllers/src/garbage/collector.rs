@@ -1,4 +1,4 @@
-//! [`Collector`]: looks at one object after the other, and does what follows from a change of the graph.
+//! [`Collector`]: processes one object at a time, and carries out the consequences of a change of the graph.
 
 use std::sync::Arc;
 
@@ -26,23 +26,23 @@ use crate::resources::Places;
 pub(super) struct Collector {
     graph: Mutex<Graph>,
     places: Mutex<Arc<Places>>,
-    /// Everything has been looked at once.
+    /// True once everything has been listed.
     ready: watch::Sender<bool>,
     enqueue: Mutex<Option<Enqueue>>,
     recorder: Recorder,
 }
 
-/// Has a collector look at what is asked for.
+/// Connects the collector to the queue.
 pub(super) struct Worker(pub(super) Arc<Collector>);
 
-/// An object's owners.
+/// The owners of an object, by state.
 #[derive(Default)]
 struct Owners {
-    /// There, and there to stay.
+    /// Owners that exist and are not being deleted.
     solid: Vec<Uid>,
-    /// Not there.
+    /// Owners that do not exist.
     dangling: Vec<Uid>,
-    /// Being deleted, and waiting for their dependents.
+    /// Owners that are being deleted and wait for their dependents.
     waiting: Vec<Uid>,
 }
 
@@ -57,34 +57,34 @@ impl Collector {
         }
     }
 
-    /// Replaces the paths of kinds.
+    /// Replaces the mapping from kinds to resources.
     pub(super) fn set_places(&self, places: Arc<Places>) {
         *self.places.lock() = places;
     }
 
-    /// Returns the paths of kinds.
+    /// Returns the mapping from kinds to resources.
     pub(super) fn places(&self) -> Arc<Places> {
         self.places.lock().clone()
     }
 
-    /// The work may begin.
+    /// Starts the work.
     pub(super) fn set_ready(&self) {
         self.ready.send_replace(true);
     }
 
-    /// Reports whether the collector has started to work.
+    /// Returns whether the work has started.
     pub(super) fn is_ready(&self) -> bool {
         *self.ready.borrow()
     }
 
-    /// Puts what follows into this queue, until it is dropped.
+    /// Adds consequences to this queue until the guard is dropped.
     pub(super) async fn feed(&self, enqueue: Enqueue) {
         *self.enqueue.lock() = Some(enqueue);
         let _until_dropped = Unfed(self);
         std::future::pending().await
     }
 
-    /// A watch has shown something of a kind. Who is to be looked at.
+    /// Applies a watch event to the graph, and returns the objects to process.
     pub(super) fn observe(&self, event: &AnyEvent, kind: &ObjectKind) -> Vec<Request> {
         let mut attempt = Vec::new();
         let mut graph = self.graph.lock();
@@ -105,7 +105,7 @@ impl Collector {
         attempt.iter().map(|uid| request(uid)).collect()
     }
 
-    /// Has all objects of a kind looked at.
+    /// Enqueues all objects of a kind.
     pub(super) fn look_at_all(&self, kind: &ObjectKind) {
         let objects = self.graph.lock().of_kind(kind);
         self.follow(Follows {
@@ -145,7 +145,7 @@ impl Collector {
         }
     }
 
-    /// The server does not have it.
+    /// Records that the server does not have the object.
     fn is_not_there(&self, identity: &Identity) -> Action {
         let follows = self.graph.lock().remove_unseen(identity);
         self.follow(follows);
@@ -158,7 +158,7 @@ impl Collector {
             return self.orphan_dependents(server, identity).await;
         }
         if node.being_deleted && !node.deleting_dependents {
-            // Its dependents are looked at when it is gone.
+            // Its dependents are processed when it is gone.
             return Ok(Action::done());
         }
         let latest = match server.get(identity).await {
@@ -174,14 +174,14 @@ impl Collector {
             self.weigh(server, node, &latest).await?;
         }
         Ok(if node.is_virtual {
-            // Until a watch shows it: it may come and go without being seen.
+            // It stays virtual until a watch shows it, since it may come and go unseen.
             Action::requeue()
         } else {
             Action::done()
         })
     }
 
-    /// An object that is to go after its dependents.
+    /// Processes an object that must be deleted after its dependents.
     async fn wait_for_dependents(
         &self,
         server: &Server,
@@ -204,7 +204,7 @@ impl Collector {
         Ok(())
     }
 
-    /// An object that may have lost its owners.
+    /// Processes an object that may have lost its owners.
     async fn weigh(
         &self,
         server: &Server,
@@ -220,7 +220,7 @@ impl Collector {
         let owners = self.classify(server, identity, references).await?;
         if !owners.solid.is_empty() {
             let mut gone = owners.dangling;
-            // Who waits for its dependents must not wait for one that stays.
+            // An owner that waits for its dependents must not wait for one that stays.
             gone.extend(owners.waiting);
             if gone.is_empty() {
                 return Ok(());
@@ -284,7 +284,7 @@ impl Collector {
         Ok(owners)
     }
 
-    /// An owner, if the server has it.
+    /// Looks up an owner on the server.
     async fn find(
         &self,
         server: &Server,
@@ -316,7 +316,7 @@ impl Collector {
         Ok(found)
     }
 
-    /// Removes an object from the references of its dependents, and lets it go.
+    /// Removes an object from the references of its dependents, then removes its finalizer.
     async fn orphan_dependents(
         &self,
         server: &Server,
@@ -359,7 +359,7 @@ impl Reconciler for Worker {
         };
         let server = Server::new(context.client().live(), collector.places());
         match collector.look_at(&server, &node).await {
-            // Nothing can come of that.
+            // Such a reference can never be resolved.
             Err(Trouble::NamespacedOwner) => Ok(Action::done()),
             Err(unknown @ Trouble::UnknownKind { .. }) => {
                 tracing::debug!(object = %node.identity, %unknown, "tries again");
@@ -410,7 +410,7 @@ fn reference_to(object: &Identity) -> ObjectReference {
     }
 }
 
-/// Lets go of the queue.
+/// Disconnects the queue.
 struct Unfed<'a>(&'a Collector);
 
 impl Drop for Unfed<'_> {

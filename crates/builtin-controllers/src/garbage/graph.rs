@@ -1,8 +1,8 @@
-//! [`Graph`]: who owns whom, as far as the watches have shown.
+//! [`Graph`]: the ownership graph, as far as watches have shown it.
 //!
-//! A node stands for an object. One that nobody has shown yet but some dependent names as its owner is *virtual*: its
-//! coordinates are what the dependent says, and dependents may disagree. Nothing here waits or asks anybody: a change says
-//! what follows from it, and the collector does that.
+//! A node stands for an object. A node that no watch has shown, but that a dependent names as its owner, is *virtual*:
+//! its coordinates are those that the dependent gives, and dependents may disagree. The graph does no I/O and never
+//! waits: a change returns its consequences, which the collector carries out.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,17 +18,17 @@ pub(super) struct Graph {
     pub(super) absent: AbsentOwners,
 }
 
-/// A node: the facts that are known about an object.
+/// A node: everything known about an object.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) identity: Identity,
     pub(super) owners: Vec<OwnerRef>,
     pub(super) being_deleted: bool,
-    /// Its deletion waits for that of its dependents.
+    /// True if its deletion waits for that of its dependents.
     pub(super) deleting_dependents: bool,
-    /// Its deletion waits until its dependents are orphaned.
+    /// True if its deletion waits until its dependents are orphaned.
     pub(super) orphaning: bool,
-    /// No watch has shown it.
+    /// True if no watch has shown it.
     pub(super) is_virtual: bool,
     pub(super) dependents: HashSet<Uid>,
 }
@@ -36,15 +36,16 @@ pub(super) struct Node {
 /// The consequences of a change.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Follows {
-    /// Objects to process now.
+    /// Objects to process.
     pub(super) attempt: Vec<Uid>,
     /// Objects to process after a delay.
     pub(super) later: Vec<Uid>,
-    /// References to an owner in another namespace: the dependent, and the owner as it is referenced.
+    /// A dependent that names an owner in another namespace, and that owner as named.
     pub(super) invalid: Vec<(Identity, Identity)>,
 }
 
-/// Dependents by whether they name an owner as it is called. One with several references may be in both.
+/// Dependents, by whether they name an owner by its actual coordinates. A dependent with several references may be in
+/// both sets.
 struct Parted {
     matching: Vec<Uid>,
     others: Vec<Uid>,
@@ -61,7 +62,7 @@ impl Graph {
         self.nodes.len()
     }
 
-    /// A watch has shown an object; `before` is what it showed last, if anything.
+    /// Applies an event that shows an object; `before` is the state that the watch showed last, if any.
     pub(super) fn observe(
         &mut self,
         identity: Identity,
@@ -94,7 +95,7 @@ impl Graph {
         follows
     }
 
-    /// A watch has shown that an object is gone.
+    /// Applies an event that shows the deletion of an object.
     pub(super) fn remove(&mut self, identity: &Identity) -> Follows {
         let mut follows = Follows::default();
         self.recognise(identity, &mut follows);
@@ -102,7 +103,7 @@ impl Graph {
         follows
     }
 
-    /// The server does not have an object, whatever the watches have shown.
+    /// Records that the server does not have an object, whatever the watches have shown.
     pub(super) fn remove_unseen(&mut self, identity: &Identity) -> Follows {
         let mut follows = Follows::default();
         let Some(node) = self.nodes.get(&identity.uid) else {
@@ -112,7 +113,7 @@ impl Graph {
         let keep = if node.is_virtual {
             !parted.others.is_empty()
         } else {
-            // A watch knows better what the object is called.
+            // A watch knows the coordinates of the object better.
             node.identity != *identity
         };
         if !keep {
@@ -127,14 +128,14 @@ impl Graph {
             && let Some(other) = self.other_identity(&parted.others, identity)
             && let Some(node) = self.nodes.get_mut(&identity.uid)
         {
-            // Some dependents call it otherwise: it may exist under that name.
+            // Some dependents use other coordinates: it may exist under those.
             node.identity = other;
             follows.later.push(identity.uid.clone());
         }
         follows
     }
 
-    /// The objects of a kind.
+    /// Returns the objects of a kind.
     pub(super) fn of_kind(&self, kind: &ObjectKind) -> Vec<Identity> {
         let nodes = self.nodes.values().map(|node| &node.identity);
         nodes
@@ -143,21 +144,21 @@ impl Graph {
             .collect()
     }
 
-    /// The dependents of an object were orphaned.
+    /// Records that the dependents of an object were orphaned.
     pub(super) fn orphaned(&mut self, uid: &str) {
         if let Some(node) = self.nodes.get_mut(uid) {
             node.orphaning = false;
         }
     }
 
-    /// The dependents of an object.
+    /// Returns the dependents of an object.
     pub(super) fn dependents(&self, uid: &str) -> Vec<&Node> {
         let node = self.nodes.get(uid);
         let dependents = node.into_iter().flat_map(|node| &node.dependents);
         dependents.filter_map(|uid| self.nodes.get(uid)).collect()
     }
 
-    /// The dependents that an object cannot go before.
+    /// Returns the dependents that block the deletion of an object.
     pub(super) fn blocking_dependents(&self, uid: &str) -> Vec<&Node> {
         let mut dependents = self.dependents(uid);
         dependents.retain(|dependent| {
@@ -167,7 +168,7 @@ impl Graph {
         dependents
     }
 
-    /// A virtual node becomes a real one. Dependents that called it otherwise are to be looked at.
+    /// Turns a virtual node into a real one, and enqueues dependents that named it by other coordinates.
     fn recognise(&mut self, identity: &Identity, follows: &mut Follows) {
         let Some(node) = self.nodes.get(&identity.uid).filter(|n| n.is_virtual) else {
             return;
@@ -186,7 +187,7 @@ impl Graph {
         }
     }
 
-    /// A dependent with an owner that is in another namespace, and that owner as the dependent names it.
+    /// Returns a dependent whose owner is in another namespace, with that owner as the dependent names it.
     fn invalid(&self, dependent: &str, owner: &Identity) -> Option<(Identity, Identity)> {
         let dependent = self.nodes.get(dependent)?;
         if dependent.identity.namespace == owner.namespace {
@@ -223,7 +224,7 @@ impl Graph {
                     follows.invalid.extend(self.invalid(uid, &owner));
                 }
             } else if !node.identity.is_named_by(owner) || (elsewhere && node.is_virtual) {
-                // Another name, or perhaps a namespaced owner that a cluster-scoped dependent names.
+                // The coordinates differ, or a cluster-scoped dependent names a namespaced owner.
                 doubtful = true;
             }
         }
@@ -260,7 +261,7 @@ impl Graph {
             .filter(|owner| !new.iter().any(|other| other.uid == owner.uid));
         for owner in old.iter().filter(|owner| owner.blocks) {
             let still = new.iter().find(|other| other.uid == owner.uid);
-            // Who waits for its dependents may have waited for this one only.
+            // An owner that waits for its dependents may have waited for this one only.
             if still.is_none_or(|other| !other.blocks) && self.nodes.contains_key(&owner.uid) {
                 follows.attempt.push(owner.uid.clone());
             }
@@ -269,7 +270,7 @@ impl Graph {
         self.leave_owners(uid, removed);
     }
 
-    /// Returns what the deletion of an object waits for, if it has started to wait.
+    /// Returns what the deletion of an object waits for, if the deletion has just begun.
     fn begin_deletion(
         &mut self,
         uid: &Uid,
@@ -290,7 +291,7 @@ impl Graph {
         }
     }
 
-    /// Takes an object out of the graph. Its dependents are to be looked at, and owners that wait for it.
+    /// Removes an object from the graph, and enqueues its dependents and the owners that wait for it.
     fn take_out(&mut self, identity: &Identity, follows: &mut Follows) {
         let Some(node) = self.nodes.remove(&identity.uid) else {
             return;
@@ -332,7 +333,7 @@ impl Graph {
         parted
     }
 
-    /// Returns another identity by which dependents reference an absent owner: the next in order after that one, or the first.
+    /// Returns the next alternative coordinates that dependents give for a missing owner, wrapping around at the end.
     fn other_identity(&self, dependents: &[Uid], absent: &Identity) -> Option<Identity> {
         let mut first: Option<Identity> = None;
         let mut following: Option<Identity> = None;
@@ -344,7 +345,7 @@ impl Graph {
                     && other.kind == absent.kind
                     && other.api_version == absent.api_version
                 {
-                    // The kind is known to have no namespaces.
+                    // The kind is known to be cluster-scoped.
                     other.namespace = absent.namespace.clone();
                 }
                 if other == *absent {
@@ -377,7 +378,7 @@ impl Node {
 }
 
 impl Follows {
-    /// Reports whether there are no consequences.
+    /// Returns whether there are no consequences.
     pub(super) fn is_empty(&self) -> bool {
         self.attempt.is_empty() && self.later.is_empty() && self.invalid.is_empty()
     }

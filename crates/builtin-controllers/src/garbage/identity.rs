@@ -1,4 +1,4 @@
-//! The identities of objects in the graph: [`Uid`], [`Identity`], [`OwnerRef`].
+//! Identities in the graph: [`Uid`], [`Identity`], [`OwnerRef`].
 
 use std::{fmt, sync::Arc};
 
@@ -7,9 +7,9 @@ use kubewright_informer::{StoredObject, object::Owner};
 /// The uid of an object.
 pub(super) type Uid = Arc<str>;
 
-/// An object by all its coordinates. The namespace is empty where there is none.
+/// The coordinates of an object. The namespace is empty for cluster-scoped objects.
 ///
-/// The order is by kind and version first, whether objects have a namespace or not.
+/// Ordered by kind and version first, for namespaced and cluster-scoped objects alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Identity {
     pub(super) kind: Arc<str>,
@@ -26,35 +26,35 @@ pub(super) struct OwnerRef {
     pub(super) kind: Arc<str>,
     pub(super) name: Arc<str>,
     pub(super) uid: Uid,
-    /// It cannot go before the dependent has gone, if it is deleted in the foreground.
+    /// True if the dependent blocks the foreground deletion of the owner.
     pub(super) blocks: bool,
 }
 
-/// The kind of an object, as the graph knows it.
+/// The properties of a kind that the graph needs.
 #[derive(Clone, Debug)]
 pub(super) struct ObjectKind {
     pub(super) api_version: Arc<str>,
     pub(super) kind: Arc<str>,
 }
 
-/// The condition that the deletion of an object waits for.
+/// The condition that an object's deletion waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Deletion {
     pub(super) begun: bool,
-    /// The dependents are to be orphaned first.
+    /// Its dependents must be orphaned first.
     pub(super) orphan: bool,
-    /// The dependents are to be deleted first.
+    /// Its dependents must be deleted first.
     pub(super) foreground: bool,
 }
 
-/// The finalizer of those whose dependents are to be orphaned.
+/// The finalizer of objects whose dependents are to be orphaned.
 pub(super) const ORPHAN: &str = "orphan";
 
-/// The finalizer of those whose dependents are to be deleted first.
+/// The finalizer of objects whose dependents are to be deleted first.
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
 
 impl Identity {
-    /// Of an object that a watch has shown.
+    /// Returns the identity of an object that a watch has shown.
     pub(super) fn of(object: &StoredObject, kind: &ObjectKind) -> Self {
         Self {
             kind: kind.kind.clone(),
@@ -65,7 +65,7 @@ impl Identity {
         }
     }
 
-    /// Whether the owner reference names this object, leaving the namespace aside.
+    /// Returns whether the owner reference names this object, ignoring the namespace.
     pub(super) fn is_named_by(&self, owner: &OwnerRef) -> bool {
         self.uid == owner.uid
             && self.name == owner.name
@@ -89,7 +89,7 @@ impl fmt::Display for Identity {
 }
 
 impl OwnerRef {
-    /// The object it names, seen from a dependent in that namespace.
+    /// Returns the identity that the reference names, seen from a dependent in that namespace.
     pub(super) fn seen_from(&self, namespace: &Arc<str>) -> Identity {
         Identity {
             kind: self.kind.clone(),
@@ -114,7 +114,7 @@ impl From<Owner> for OwnerRef {
 }
 
 impl Deletion {
-    /// Of an object that a watch has shown.
+    /// Returns the references of an object that a watch has shown.
     pub(super) fn of(object: &StoredObject) -> Self {
         if object.deletion_timestamp().is_none() {
             return Self::default();

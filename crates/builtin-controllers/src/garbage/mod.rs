@@ -1,21 +1,21 @@
-//! The garbage collector: what its owners leave behind goes too.
+//! The garbage collector: deletes dependents whose owners are gone.
 //!
-//! A graph of all objects and their owners is kept by watching the metadata of everything that can be deleted. Whoever may
-//! have lost an owner is looked at: live, at the server, since a watch may lag behind. If no owner is left the object is
-//! deleted, with its uid and resourceVersion as preconditions; if only some are, its references to the others are removed.
-//! Owners that are deleted in the foreground wait for the dependents that block them; owners that orphan theirs wait until
-//! no dependent names them.
+//! It keeps a graph of all objects and their owners by watching the metadata of every deletable resource. An object
+//! that may have lost an owner is checked live at the server, since a watch may lag. If no owner is left, the object is
+//! deleted with its uid and resourceVersion as preconditions; if some are left, the references to the others are
+//! removed. Owners that are deleted in the foreground wait for the dependents that block them; owners that orphan their
+//! dependents wait until no dependent references them.
 //!
-//! Two controllers: `garbage-collector-controller` has a queue of uids; `garbage-collector-resources` keeps a watch for
-//! every resource that the server has.
+//! There are two controllers: `garbage-collector-controller` has a queue of uids; `garbage-collector-resources` keeps a
+//! watch for every resource of the server.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `identity` | what objects are called by |
-//! | `graph` | who owns whom; what follows from a change |
-//! | `absent` | owners that are known not to exist |
-//! | `collector` | looking at one object |
-//! | `requests` | what is asked of the server |
+//! | `identity` | identities of objects |
+//! | `graph` | the ownership graph; consequences of a change |
+//! | `absent` | a cache of owners that do not exist |
+//! | `collector` | processing of one object |
+//! | `requests` | requests to the server |
 //! | `monitors` | the watches |
 
 mod absent;
@@ -41,13 +41,13 @@ use crate::names::Name;
 use collector::{Collector, Worker};
 use monitors::Monitors;
 
-/// The number of workers.
+/// The number of concurrently processed objects.
 const WORKERS: usize = 20;
 
-/// The controller that keeps the watches.
+/// The name of the controller that keeps the watches.
 const RESOURCES: &str = "garbage-collector-resources";
 
-/// The time to wait for the first sync of all monitors before the workers start anyway.
+/// The time limit for the initial listing before the work starts anyway.
 const FIRST_LOOK: Duration = Duration::from_secs(30);
 
 pub(crate) fn add_to(manager: &Manager) -> Result<(), ManagerError> {

@@ -1,7 +1,8 @@
-//! [`Monitors`]: a watch of metadata for every resource that can be deleted, listed and watched.
+//! [`Monitors`]: a metadata watch for every resource that can be deleted, listed and watched.
 //!
-//! A definition is written a moment before what it defines is served, and removed a moment before that is gone: discovery
-//! is asked until it agrees with the definitions, but not for long, since a definition may never be served.
+//! A CustomResourceDefinition is written a moment before its kind is served, and removed a moment before the kind is
+//! gone. Discovery is therefore repeated until it agrees with the definitions, but not for long, since a definition may
+//! never be served.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,15 +30,15 @@ use tokio::time::Instant;
 use super::{collector::Collector, identity::ObjectKind};
 use crate::resources::{Places, collectable};
 
-/// The delay of another discovery after a change: a server may be a little late to serve what a definition
-/// says. The last goes on for ever, in case something changes without being announced.
+/// The delays until discovery is repeated after a change, since a server may be a little late to serve a new kind. The
+/// last one repeats for ever, in case something changes without a notification.
 const LOOK_AGAIN: [Duration; 3] = [
     Duration::from_secs(1),
     Duration::from_secs(10),
     Duration::from_secs(300),
 ];
 
-/// The delays between attempts until discovery agrees with the definitions.
+/// The delays while waiting for discovery to agree with the definitions.
 const LAG: [Duration; 8] = [
     Duration::from_millis(2),
     Duration::from_millis(5),
@@ -49,18 +50,18 @@ const LAG: [Duration; 8] = [
     Duration::from_millis(400),
 ];
 
-/// The interval at which the first sync is checked.
+/// The interval at which the initial listing is checked.
 const PAUSE: Duration = Duration::from_millis(5);
 
 pub(super) struct Monitors {
     collector: Arc<Collector>,
     controller: Controller,
     definitions: SharedInformer<()>,
-    /// The definitions as of the last discovery.
+    /// The kinds that were defined at the last discovery.
     defined: Mutex<BTreeSet<GroupResource>>,
     first_look: Duration,
     watches: Mutex<BTreeMap<GroupVersionResource, Monitor>>,
-    /// The number of consecutive checks without a change.
+    /// The number of discoveries in a row without a change.
     quiet: AtomicUsize,
 }
 
@@ -71,7 +72,8 @@ struct Monitor {
 }
 
 impl Monitors {
-    /// Watches for that controller. `definitions`: the cache of their metadata. `first_look`: how long it may take at most until everything has been seen once.
+    /// Creates the watches of a controller. `definitions` is the metadata cache of CustomResourceDefinitions;
+    /// `first_look` is the time limit of the initial listing.
     pub(super) fn new(
         collector: Arc<Collector>,
         controller: Controller,
@@ -89,7 +91,7 @@ impl Monitors {
         }
     }
 
-    /// Returns the resources of the server, once they agree with the definitions.
+    /// Discovers the resources of the server, once discovery agrees with the definitions.
     async fn discover(&self, context: &Context) -> Result<Discovered, Error> {
         let discovery = DiscoveryClient::new(context.client().live());
         let mut found = discovery.discover().await?;
@@ -107,7 +109,7 @@ impl Monitors {
         Ok(found)
     }
 
-    /// Whether all that is defined is served, and nothing that was defined before.
+    /// Returns whether all defined kinds are served, and no removed ones.
     fn agrees(&self, found: &Discovered) -> bool {
         let places = Places::new(found);
         let now = self.defined_now();
@@ -117,7 +119,7 @@ impl Monitors {
         now.iter().all(served) && !removed.any(|resource| places.has(resource))
     }
 
-    /// Returns the definitions, each with whether it is there to stay.
+    /// Returns the defined kinds, and whether each definition is not being deleted.
     fn defined_now(&self) -> BTreeMap<GroupResource, bool> {
         let definitions = self.definitions.indexer().snapshot();
         let named = definitions.iter().filter_map(|definition| {
@@ -144,8 +146,8 @@ impl Monitors {
         }
         *watches = kept;
         drop(watches);
-        // What dependents name of a new kind could not be looked for before; what was of a kind that is gone, or is watched
-        // in another version now, may have gone unseen.
+        // Owners of a new kind could not be looked up before. Objects of a kind that is gone, or that is now watched in
+        // another version, may have been deleted unseen.
         new.extend(gone.into_values().map(|monitor| monitor.kind));
         for kind in &new {
             self.collector.look_at_all(kind);
@@ -167,7 +169,7 @@ impl Monitors {
         }
     }
 
-    /// Waits until everything has been seen once, but not for ever.
+    /// Waits for the initial listing, within the time limit.
     async fn first_look(&self, context: &Context) {
         let deadline = Instant::now() + self.first_look;
         let seen = || {
@@ -182,7 +184,7 @@ impl Monitors {
         tracing::info!(
             objects = self.collector.len(),
             complete = seen(),
-            "proceeds to collect garbage"
+            "starting garbage collection"
         );
         self.collector.set_ready();
     }
@@ -213,7 +215,7 @@ impl Reconciler for Monitors {
         ];
         wanted.retain(|id, _| !ignored.contains(&id.group_resource()));
         let mut places = Places::new(&found);
-        // Who does not answer at present keeps what it had.
+        // A group that does not respond keeps its resources.
         for (id, monitor) in &*self.watches.lock() {
             if found.failures.contains_key(&id.group_version()) {
                 wanted.insert(id.clone(), monitor.resource.clone());

@@ -1,4 +1,4 @@
-//! The requests that the collector sends to the server.
+//! Requests of the collector to the server.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::identity::{Identity, OwnerRef, Uid};
 use crate::resources::{Place, Places};
 
-/// The server, as one attempt sees it.
+/// The server as one attempt sees it.
 #[derive(Clone)]
 pub(super) struct Server {
     client: MetadataClient,
@@ -27,18 +27,18 @@ pub(super) struct Server {
 /// The reason why an attempt failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
-    /// The server has no such kind, or it is not known yet.
+    /// The server does not serve the kind, or it is not discovered yet.
     #[error("unable to get REST mapping for {api_version}/{kind}.")]
     UnknownKind {
-        /// Group and version.
+        /// The group and version.
         api_version: Arc<str>,
         /// The kind.
         kind: Arc<str>,
     },
-    /// Nothing can come of that.
+    /// The reference can never be resolved.
     #[error("cluster-scoped objects cannot refer to namespaced owners")]
     NamespacedOwner,
-    /// The server said no.
+    /// The server rejected the request.
     #[error(transparent)]
     Server(#[from] Error),
 }
@@ -57,7 +57,7 @@ impl Server {
         }
     }
 
-    /// Returns the path of the objects of a kind.
+    /// Returns the API of a kind.
     pub(super) fn place(&self, api_version: &Arc<str>, kind: &Arc<str>) -> Result<&Place, Trouble> {
         self.places
             .of(api_version, kind)
@@ -76,7 +76,7 @@ impl Server {
         Ok(self.objects(identity)?.get(&identity.name).await?)
     }
 
-    /// Deletes an object in the state in which it was seen, or in another with the same owners.
+    /// Deletes an object in the state in which it was seen, or in a newer one with the same owners.
     pub(super) async fn delete(
         &self,
         identity: &Identity,
@@ -100,11 +100,11 @@ impl Server {
         if !other_state {
             return Err(conflict.into());
         }
-        // Who is written again and again for other reasons goes all the same.
+        // An object that is constantly updated for other reasons is deleted all the same.
         Ok(delete(&objects, identity, None, &policy).await?)
     }
 
-    /// Removes these owners from an object's references.
+    /// Removes these owners from the references of an object.
     pub(super) async fn remove_owners(
         &self,
         identity: &Identity,
@@ -126,7 +126,7 @@ impl Server {
         .await
     }
 
-    /// Has an object block none of its owners any more.
+    /// Makes an object block none of its owners.
     pub(super) async fn unblock_owners(
         &self,
         identity: &Identity,
@@ -158,8 +158,8 @@ impl Server {
         .await
     }
 
-    /// Changes owner references by a strategic merge patch; where that is not understood, one by one in what the object
-    /// has now.
+    /// Changes owner references by a strategic merge patch; where that is not supported, by a JSON merge patch of the
+    /// current list.
     async fn patch_owners(
         &self,
         identity: &Identity,
@@ -192,7 +192,7 @@ impl Server {
         Ok(())
     }
 
-    /// Removes a finalizer, if the object has it.
+    /// Removes a finalizer if the object has it.
     pub(super) async fn remove_finalizer(
         &self,
         identity: &Identity,

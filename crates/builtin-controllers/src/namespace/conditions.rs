@@ -1,4 +1,4 @@
-//! The conditions that a pass over a namespace reports on it.
+//! The conditions of a namespace that is being deleted.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use kubewright_machinery::gvk::GroupVersionResource;
 pub(super) struct Findings {
     /// The reason why discovery was incomplete.
     pub(super) discovery: Option<String>,
-    /// The reason why the output of discovery could not be parsed.
+    /// The reason why discovery could not be parsed.
     pub(super) parsing: Option<String>,
-    /// The resources that could not be deleted, with the reasons.
+    /// The errors of deletions.
     pub(super) content: Vec<String>,
-    /// The number of remaining objects of each resource.
+    /// The number of remaining objects by resource.
     pub(super) remaining: BTreeMap<GroupVersionResource, usize>,
-    /// The number of objects with each finalizer.
+    /// The number of remaining objects by finalizer.
     pub(super) finalizers: BTreeMap<String, usize>,
 }
 
-/// A condition, and what it says when all is well.
+/// A condition, with its reason and message when there is no obstacle.
 struct Kind {
     type_: &'static str,
     reason: &'static str,
@@ -58,7 +58,8 @@ const FINALIZERS: Kind = Kind {
 };
 
 impl Findings {
-    /// Sets the conditions. Says whether anything changed. A condition's time is that of its last change of status.
+    /// Sets the conditions, and returns whether anything changed. The transition time of a condition is that of its
+    /// last change of status.
     pub(super) fn write_to(&self, namespace: &mut Namespace, now: Timestamp) -> bool {
         let status = namespace.status.get_or_insert_default();
         let conditions = status.conditions.get_or_insert_default();
@@ -80,7 +81,7 @@ impl Findings {
         changed
     }
 
-    /// The conditions in their order, with a reason and a message where there is trouble.
+    /// Returns the conditions in order, with a reason and a message for each obstacle.
     fn troubles(&self) -> [(Kind, Option<(&'static str, String)>); 5] {
         let content = (!self.content.is_empty()).then(|| {
             let mut messages = self.content.clone();
@@ -172,7 +173,7 @@ fn set(
     true
 }
 
-/// Times of this kind have whole seconds on the wire.
+/// Truncates a time to whole seconds, as on the wire.
 fn whole_seconds(now: Timestamp) -> Timestamp {
     Timestamp::from_second(now.as_second()).unwrap_or(now)
 }

@@ -1,4 +1,4 @@
-//! One pass over the content of a namespace.
+//! One pass over the contents of a namespace.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -18,10 +18,10 @@ use kubewright_machinery::gvk::GroupVersionResource;
 use super::conditions::Findings;
 use crate::resources::{Deletable, deletable_in_namespaces};
 
-/// The estimated time that finalizers take.
+/// The estimated time for finalizers.
 const FINALIZERS_TAKE: Duration = Duration::from_secs(15);
 
-/// The content of a namespace.
+/// The contents of a namespace.
 pub(super) struct Content<'a> {
     client: kube::Client,
     namespace: &'a str,
@@ -33,11 +33,11 @@ pub(super) struct Content<'a> {
 pub(super) struct Pass {
     /// The findings for the conditions.
     pub(super) findings: Findings,
-    /// The resources of which something remains.
+    /// The resources with remaining objects.
     pub(super) remaining: Vec<ApiResource>,
-    /// The estimated time until the rest is gone; zero if there is nothing to wait for.
+    /// The estimated time until the rest is gone. Zero means that there is nothing to wait for.
     pub(super) estimate: Duration,
-    /// The errors of the pass.
+    /// The error, if any.
     pub(super) errors: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Deletes what can be deleted: the pods, and once they are gone the rest.
+    /// Deletes what can be deleted: pods first, and the rest once they are gone.
     pub(super) async fn delete(&self) -> Pass {
         let mut pass = Pass::default();
         let resources = self.discover(&mut pass).await;
@@ -70,7 +70,7 @@ impl<'a> Content<'a> {
             pods_remain |= self.delete_all(resource, &mut pass).await > 0;
         }
         if pods_remain {
-            // The conditions count what remains only at the end of a whole pass.
+            // The conditions count remaining objects only after a complete pass.
             pass.findings.remaining.clear();
             pass.findings.finalizers.clear();
             return pass;
@@ -105,7 +105,7 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// Deletes the objects of a resource, and notes how that went. How many remain.
+    /// Deletes the objects of a resource, records the outcome, and returns the number of remaining objects.
     async fn delete_all(&self, resource: &Deletable, pass: &mut Pass) -> usize {
         let mut left = Left::default();
         if let Err(error) = self.try_delete_all(resource, &mut left).await {
@@ -129,7 +129,7 @@ impl<'a> Content<'a> {
         let objects = MetadataClient::new(self.client.clone())
             .resource(&resource.id())
             .namespace(self.namespace);
-        // Everything goes before the namespace does: nobody is to be orphaned.
+        // Everything in the namespace is deleted, so nothing is orphaned.
         let how = DeleteParams::background();
         if !delete_collection(resource, &objects, &how)
             .await
@@ -167,7 +167,7 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// Returns the time that the pods still have to terminate gracefully; zero for other resources.
+    /// Returns the longest remaining grace period of pods, and nothing for other resources.
     async fn grace(&self, resource: &Deletable) -> Result<Duration, Error> {
         if !(resource.resource.group.is_empty() && resource.resource.plural == "pods") {
             return Ok(Duration::ZERO);
@@ -190,7 +190,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Reports whether the server supports the verb. An error means that it does, and failed.
+/// Returns whether the server supports the request. An error means that it does, but failed.
 async fn delete_collection(
     resource: &Deletable,
     objects: &MetadataResource,
@@ -228,7 +228,7 @@ async fn delete_each(
     Ok(())
 }
 
-/// The server has no such resource, or not that verb for it.
+/// The server does not serve the resource, or does not support the verb.
 fn is_unsupported(error: &Error) -> bool {
     let refused = error.status().map(|status| status.reason.as_str());
     error.is_not_found() || refused == Some("MethodNotAllowed") || error.code() == Some(405)

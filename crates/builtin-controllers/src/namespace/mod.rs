@@ -1,15 +1,15 @@
-//! Namespace deletion: a namespace that is deleted is emptied, and let go when it is empty.
+//! Namespace deletion: empties a deleted namespace and removes its finalizer.
 //!
-//! One pass over a namespace discovers all resources, deletes what is there, pods first and the rest when they are gone,
-//! writes into the namespace's conditions how that went, and removes the finalizer `kubernetes` when nothing is left. What
-//! takes longer (grace periods, finalizers) is looked at again when one of the objects that remain is gone, at the latest
-//! after half the time that it is thought to take.
+//! One pass over a namespace discovers all resources, deletes the objects (pods first, and the rest once they are
+//! gone), writes the outcome to the namespace's conditions, and removes the finalizer `kubernetes` when nothing is
+//! left. When objects take longer because of grace periods or finalizers, the next pass starts when one of the
+//! remaining objects is gone, at the latest after half the estimated time.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `content` | one pass: what is deleted, what remains |
-//! | `conditions` | what a pass says in conditions |
-//! | `remaining` | being told when what remained is gone |
+//! | `content` | one pass: deletions and remaining objects |
+//! | `conditions` | the conditions of the namespace |
+//! | `remaining` | notifications when remaining objects are gone |
 
 mod conditions;
 mod content;
@@ -36,7 +36,7 @@ use remaining::Remaining;
 /// The number of namespaces that are emptied concurrently.
 const WORKERS: usize = 10;
 
-/// The finalizer that this controller takes away.
+/// The finalizer that this controller removes.
 const FINALIZER: &str = "kubernetes";
 
 /// Empties namespaces.
@@ -66,7 +66,7 @@ pub(crate) fn add_to(manager: &Manager, grace: Duration) -> Result<(), ManagerEr
     Ok(())
 }
 
-/// Reports whether a request was rejected because the namespace is being deleted.
+/// Returns whether a request was rejected because the namespace is being deleted.
 pub(crate) fn is_terminating_cause(status: &Status) -> bool {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     causes
@@ -74,7 +74,8 @@ pub(crate) fn is_terminating_cause(status: &Status) -> bool {
         .any(|cause| cause.reason == "NamespaceTerminating")
 }
 
-/// After 5 ms, doubled each time up to a minute; ten a second for all namespaces together once a hundred were tried.
+/// Returns the rate limiter: 5 ms, doubling up to a minute; and ten a second for all namespaces together after a burst
+/// of a hundred.
 fn retries() -> MaxOfRateLimiter<Request> {
     let each =
         ItemExponentialFailureRateLimiter::new(Duration::from_millis(5), Duration::from_secs(60));
@@ -112,7 +113,7 @@ impl Reconciler for Deleter {
         if pass.findings.write_to(&mut namespace, now) {
             let params = PostParams::default();
             if let Err(error) = namespaces.update_status(&params, &namespace).await {
-                tracing::warn!(%error, namespace = name, "the conditions cannot be written");
+                tracing::warn!(%error, namespace = name, "cannot write the conditions");
             }
         }
         self.remaining.watch(name, pass.remaining);
@@ -129,14 +130,14 @@ impl Reconciler for Deleter {
     }
 }
 
-/// Returns the rest of a period that began at that time; zero if it is over.
+/// Returns the rest of a period that began at `since`, or nothing if it is over.
 fn left_of(time: Duration, since: Timestamp) -> Option<Duration> {
     let passed = Timestamp::now().duration_since(since);
     let passed = Duration::try_from(passed).unwrap_or_default();
     time.checked_sub(passed).filter(|left| !left.is_zero())
 }
 
-/// Makes sure that the phase says what happens. `None` if the namespace is gone.
+/// Sets the phase to Terminating. Returns `None` if the namespace is gone.
 async fn terminating(
     namespaces: &TypedClient<Namespace>,
     namespace: Namespace,
@@ -167,7 +168,7 @@ async fn set_phase(
     namespaces.update_status(&params, &latest).await.map(Some)
 }
 
-/// Takes the finalizer away.
+/// Removes the finalizer.
 async fn finalize(namespaces: &TypedClient<Namespace>, namespace: &Namespace) -> Result<(), Error> {
     let uid = namespace.metadata.uid.as_deref();
     let name = namespace.metadata.name.as_deref().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! [`Remaining`]: being told when something is gone that kept a namespace from going.
+//! [`Remaining`]: notifications when objects that block a namespace are gone.
 //!
-//! The resources of which a namespace has something left are watched, metadata only, as long as there is such a namespace.
-//! Whoever is noted for a resource is looked at once more when the watch is up: what went in between is not missed.
+//! The resources of which a namespace has objects left are watched, metadata only, as long as there is such a
+//! namespace. A namespace is processed once more when the watch is established, so deletions in between are not missed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -40,14 +40,14 @@ impl Remaining {
         }
     }
 
-    /// Tells this queue, until it is dropped.
+    /// Connects this queue until the guard is dropped.
     pub(super) async fn tell(&self, enqueue: Enqueue) {
         self.state.lock().enqueue = Some(enqueue);
         let _until_dropped = Untold(self);
         std::future::pending().await
     }
 
-    /// Of these resources, and no others, the namespace has something left.
+    /// Sets the resources of which the namespace has objects left.
     pub(super) fn watch(&self, namespace: &str, resources: Vec<ApiResource>) {
         let mut state = self.state.lock();
         let Some(enqueue) = state.enqueue.clone() else {
@@ -88,13 +88,13 @@ impl Remaining {
         }
     }
 
-    /// The namespace needs nothing more.
+    /// Removes the namespace.
     pub(super) fn forget(&self, namespace: &str) {
         self.watch(namespace, Vec::new());
     }
 }
 
-/// Asks for the namespace of everything that is deleted, if it is among those that wait.
+/// Enqueues the namespace of every deleted object, if it is waiting.
 async fn tell_of(
     mut events: Subscription<()>,
     enqueue: Enqueue,
@@ -110,7 +110,7 @@ async fn tell_of(
     }
 }
 
-/// Asks for the namespace when the watch is up.
+/// Enqueues the namespace when the watch is established.
 fn look_again(informer: SharedInformer<()>, enqueue: Enqueue, namespace: String) {
     tokio::spawn(async move {
         informer.start();
@@ -124,7 +124,7 @@ fn id(resource: &ApiResource) -> GroupVersionResource {
     GroupVersionResource::new(&resource.group, &resource.version, &resource.plural)
 }
 
-/// Forgets everything when the queue is gone.
+/// Clears everything when the queue is gone.
 struct Untold<'a>(&'a Remaining);
 
 impl Drop for Untold<'_> {

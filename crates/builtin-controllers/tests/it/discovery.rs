@@ -1,4 +1,4 @@
-//! Servers whose discovery is not all there.
+//! Servers with incomplete discovery.
 
 use std::sync::{
     Arc,
@@ -18,10 +18,10 @@ use crate::{
     namespaces::{condition, delete, gone, until},
 };
 
-/// The effect of an unavailable aggregated API server on discovery.
+/// Discovery with an aggregated API server that does not respond.
 const STALE: u8 = 1;
 
-/// A client of the cluster whose discovery can be made to lack something.
+/// A client of the cluster whose discovery can be made incomplete.
 fn client(cluster: &TestCluster, trouble: Arc<AtomicU8>) -> kube::Client {
     let server = cluster.client();
     let service = service_fn(move |request: Request<Body>| {
@@ -72,7 +72,7 @@ async fn an_api_that_does_not_answer_is_reported_and_holds_up_namespaces() {
             "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: metrics.example/v1: stale GroupVersion discovery: metrics.example/v1"
         )
     );
-    // What is known is deleted all the same.
+    // Known resources are deleted all the same.
     assert!(f.maps("shop").get_opt("map").await.unwrap().is_none());
     trouble.store(0, Ordering::SeqCst);
     gone(&f, "shop").await;

@@ -13,17 +13,17 @@ use kubewright_controller::wait::{wait_for, wait_for_deletion};
 use kubewright_testing::{RunningManager, TestCluster};
 use serde_json::{Value, json};
 
-/// Longer than anything takes that goes well.
+/// A time limit that is longer than any successful step.
 pub(crate) const LONG: Duration = Duration::from_secs(600);
 
 pub(crate) struct Fixture {
     pub(crate) cluster: TestCluster,
-    /// They end with it.
+    /// The controllers, which end with the fixture.
     pub(crate) _controllers: Option<RunningManager>,
 }
 
 impl Fixture {
-    /// A cluster with these controllers, after their first look.
+    /// Starts a cluster with these controllers, and waits for their first listing.
     pub(crate) async fn start(list: &str) -> Self {
         let cluster = TestCluster::start().await;
         let controllers = Controllers::parse(list).unwrap().root_ca("the authority");
@@ -32,7 +32,7 @@ impl Fixture {
         fixture
     }
 
-    /// A cluster without controllers.
+    /// Starts a cluster without controllers.
     pub(crate) fn without(cluster: TestCluster) -> Self {
         Self {
             cluster,
@@ -40,7 +40,7 @@ impl Fixture {
         }
     }
 
-    /// The same cluster with these controllers.
+    /// Starts these controllers on the same cluster.
     pub(crate) fn with(mut self, controllers: &Controllers) -> Self {
         self._controllers = Some(self.cluster.run_controllers(controllers));
         self
@@ -71,7 +71,7 @@ impl Fixture {
             .unwrap()
     }
 
-    /// Makes an object of any kind.
+    /// Creates an object of any kind.
     pub(crate) async fn create(&self, object: Value) -> DynamicObject {
         let object: DynamicObject = serde_json::from_value(object).unwrap();
         let objects = DynamicClient::new(self.client());
@@ -82,12 +82,12 @@ impl Fixture {
             .unwrap()
     }
 
-    /// Makes a ConfigMap in `default` with these owners.
+    /// Creates a ConfigMap in `default` with these owners.
     pub(crate) async fn map(&self, name: &str, owners: &[Value]) -> ConfigMap {
         self.map_in("default", name, owners).await
     }
 
-    /// Makes a ConfigMap with these owners.
+    /// Creates a ConfigMap with these owners.
     pub(crate) async fn map_in(&self, namespace: &str, name: &str, owners: &[Value]) -> ConfigMap {
         let map = json!({"metadata": {"name": name, "ownerReferences": owners}});
         let map: ConfigMap = serde_json::from_value(map).unwrap();
@@ -113,7 +113,7 @@ impl Fixture {
             .unwrap_or_else(|error| panic!("{name} stays: {error}\n{}", self.status()));
     }
 
-    /// The status of the controllers.
+    /// Returns the status of the controllers.
     fn status(&self) -> String {
         let manager = self._controllers.as_ref().map(RunningManager::manager);
         let controllers = manager
@@ -124,12 +124,12 @@ impl Fixture {
             .collect()
     }
 
-    /// A ConfigMap in `default`, if there is one.
+    /// Returns a ConfigMap in `default`, if it exists.
     pub(crate) async fn find(&self, name: &str) -> Option<ConfigMap> {
         self.maps("default").get_opt(name).await.unwrap()
     }
 
-    /// Waits until a ConfigMap in `default` is as wanted.
+    /// Waits until a ConfigMap in `default` satisfies a condition.
     pub(crate) async fn until(&self, name: &str, wanted: impl Fn(&ConfigMap) -> bool) -> ConfigMap {
         let wanted = |map: Option<&ConfigMap>| map.is_some_and(&wanted);
         wait_for(&self.maps("default"), name, LONG, wanted)
@@ -148,7 +148,7 @@ impl Fixture {
     }
 }
 
-/// A reference to a ConfigMap.
+/// Returns a reference to a ConfigMap.
 pub(crate) fn owner(map: &ConfigMap) -> Value {
     json!({
         "apiVersion": "v1",
@@ -158,14 +158,14 @@ pub(crate) fn owner(map: &ConfigMap) -> Value {
     })
 }
 
-/// A reference to a ConfigMap that cannot go before.
+/// Returns a reference to a ConfigMap that blocks its deletion.
 pub(crate) fn blocked_owner(map: &ConfigMap) -> Value {
     let mut owner = owner(map);
     owner["blockOwnerDeletion"] = true.into();
     owner
 }
 
-/// The owners' names.
+/// Returns the names of the owners.
 pub(crate) fn owners_of(map: &ConfigMap) -> Vec<String> {
     let owners = map.owner_references().iter();
     owners.map(|owner| owner.name.clone()).collect()

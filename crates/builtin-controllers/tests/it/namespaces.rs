@@ -52,7 +52,7 @@ pub(crate) async fn until(f: &Fixture, name: &str, type_: &str, status: &str) ->
         .unwrap()
 }
 
-/// All conditions: type, status, reason, message.
+/// Returns all conditions: type, status, reason, message.
 fn conditions(namespace: &Namespace) -> Value {
     let conditions = namespace.status.as_ref().and_then(|s| s.conditions.clone());
     conditions
@@ -103,7 +103,7 @@ async fn a_namespace_goes_with_content_of_all_kinds() {
     delete(&f, "shop").await;
     gone(&f, "shop").await;
     assert!(f.find("elsewhere").await.is_some());
-    // Nothing has outlived it.
+    // Nothing is left of it.
     f.namespace("shop").await;
     assert!(f.maps("shop").get_opt("map").await.unwrap().is_none());
     let widgets = widgets(&f, "shop");
@@ -166,7 +166,7 @@ async fn a_finalizer_that_holds_on_is_reported_and_when_it_is_released_the_names
     gone(&f, "shop").await;
 }
 
-/// Time goes on only when nothing can run: what a watch tells takes none.
+/// Virtual time passes only when nothing can run, so watch events take no time.
 #[tokio::test(start_paused = true)]
 async fn what_is_released_is_noticed_at_once_and_not_when_the_estimate_is_over() {
     let f = Fixture::start("namespace").await;
@@ -194,7 +194,7 @@ async fn pods_go_first_and_the_rest_waits_for_them() {
     let node: Node = serde_json::from_value(json!({"metadata": {"name": "node"}})).unwrap();
     let nodes: Api<Node> = Api::all(f.client());
     nodes.create(&PostParams::default(), &node).await.unwrap();
-    // A pod on a node ends when its kubelet says so.
+    // A pod on a node ends when its kubelet reports it.
     f.create(json!({
         "apiVersion": "v1",
         "kind": "Pod",

@@ -1,4 +1,4 @@
-//! Deletion of objects whose owners are deleted.
+//! Dependents whose owners are deleted.
 
 use k8s_openapi::api::core::v1::Event;
 use kube::{

@@ -1,4 +1,4 @@
-//! Objects that every namespace has.
+//! The objects that every namespace has.
 
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::{

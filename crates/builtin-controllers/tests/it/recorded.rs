@@ -1,9 +1,9 @@
-//! Recordings of kube-controller-manager 1.36.3 in the same situation: `tests/recorded/*.json` hold the steps of a story, and what
-//! became of every ConfigMap and of the namespace meanwhile, as a watch told it.
+//! Comparison with recordings of kube-controller-manager 1.36.3: `tests/recorded/*.json` hold the steps of a story, and
+//! the states of every ConfigMap and of the namespace, as seen by a watch.
 //!
-//! With `KUBEWRIGHT_TEST_CONTROLLER_MANAGER` naming the kubeconfig of a cluster where kube-controller-manager runs, the
-//! stories are told there instead; with `KUBEWRIGHT_RECORD` set too, what happens is written down as the facts. Uids are
-//! written `$name`, and the story's namespace `$namespace`.
+//! With `KUBEWRIGHT_TEST_CONTROLLER_MANAGER` set to the kubeconfig of a cluster with kube-controller-manager, the
+//! stories are played there instead; with `KUBEWRIGHT_RECORD` set too, the outcome is recorded. Uids are written
+//! `$name`, and the namespace of the story `$namespace`.
 
 mod facts;
 mod story;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use story::Story;
 
-/// Tells a story, and compares what happened with what was recorded.
+/// Plays a story, and compares the outcome with the recorded one.
 async fn tell(name: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/recorded")

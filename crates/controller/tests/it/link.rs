@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::{Api, Client};
 use kubewright_controller::leader_election::{ElectionConfig, LeaderElector, LeaderToken, Outcome};
-use kubewright_testing::{Faults, TestCluster, faults::FaultyServer};
+use kubewright_testing::{Faults, FaultyServer, TestCluster};
 use tokio::{sync::oneshot, task::JoinHandle};
 
 /// A client, and the faults that strike it alone.

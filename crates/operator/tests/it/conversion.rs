@@ -8,7 +8,7 @@ use kube::{
     Api,
     api::{Patch, PatchParams, PostParams},
 };
-use kubewright_apiserver::serve::certs::SelfSigned;
+use kubewright_cluster::SelfSigned;
 use kubewright_operator::{ConversionWebhook, Operator, OperatorError};
 use kubewright_testing::TestCluster;
 use serde_json::json;

@@ -1,7 +1,7 @@
-//! The program's connection to the cluster: where things go wrong.
+//! The program's connection to the cluster, where perturbations are injected.
 //!
-//! Each start of the program has a [`Wire`] of its own. Over a dead one nothing gets through in either direction, whatever
-//! of the program still runs.
+//! Each start of the program has its own [`Wire`]. Nothing gets through a dead wire in either direction, even if parts
+//! of the program are still running.
 
 use std::{
     collections::HashSet,
@@ -26,37 +26,37 @@ use tower::Service;
 
 use super::{Perturbation, stage::Stage, stream};
 
-/// One start of the program, as the network sees it.
+/// The connection of one start of the program.
 pub(super) struct Wire {
     pub(super) generation: usize,
     stage: Weak<Stage>,
     condition: watch::Sender<Condition>,
-    /// Watches that missed something: they are to begin anew.
+    /// Notifies watches that have missed events and must restart.
     missed: Mutex<HashSet<String>>,
 }
 
-/// The traffic that a connection lets through.
+/// The state of a wire.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Condition {
-    /// Nothing: the program has crashed.
+    /// Nothing gets through: the program has crashed.
     pub(super) dead: bool,
-    /// No event.
+    /// No events get through.
     pub(super) blind: bool,
-    /// Nothing about leases.
+    /// No requests about leases get through.
     pub(super) cut_from_lease: bool,
     /// Another program leads.
     pub(super) deposed: bool,
 }
 
-/// The fate of a write.
+/// The effect of a perturbation on a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strike {
     Nothing,
-    /// The program dies, and the write is not done.
+    /// The program dies before the write is done.
     CrashBefore,
-    /// The write is done, and the program dies before it hears of it.
+    /// The write is done, and the program dies before it gets the response.
     CrashAfter,
-    /// The write is done, and the program hears of it when another leads.
+    /// The write is done, and the program gets the response once another program leads.
     LoseLease,
 }
 
@@ -89,7 +89,7 @@ impl Wire {
         self.condition.send_modify(change);
     }
 
-    /// A watch has missed something.
+    /// A watch has missed an event.
     pub(super) fn missed(&self, path: &str) {
         self.missed.lock().insert(path.to_owned());
     }
@@ -114,7 +114,7 @@ impl Link {
         };
         let about_lease = info.resource == "leases";
         if about_lease && wire.condition().cut_from_lease {
-            let refusal = status::service_unavailable("the server is out of reach");
+            let refusal = status::service_unavailable("the server is unreachable");
             return status_response(&Accepted::JSON, &refusal);
         }
         if !about_lease && matches!(info.verb, Verb::List | Verb::Watch) {
@@ -192,7 +192,7 @@ fn is_write(verb: Verb) -> bool {
     )
 }
 
-/// Reports whether a watch resumes from a revision.
+/// Returns whether a watch continues from a revision.
 fn is_from_there(query: Option<&str>) -> bool {
     let mut pairs = query.unwrap_or_default().split('&');
     pairs.any(|pair| {
@@ -201,7 +201,7 @@ fn is_from_there(query: Option<&str>) -> bool {
     }) && !is_watch_list(query)
 }
 
-/// Reports whether a watch begins with the existing objects.
+/// Returns whether a watch starts with the existing objects.
 fn is_watch_list(query: Option<&str>) -> bool {
     let mut pairs = query.unwrap_or_default().split('&');
     pairs.any(|pair| pair == "sendInitialEvents=true")

@@ -1,5 +1,5 @@
-//! [`perturb`]: a program with controllers, run through the same story again and again, each time with something else going
-//! wrong, and the end compared with the end of an undisturbed run.
+//! [`perturb`]: runs a program with controllers through the same story repeatedly, each time under another
+//! perturbation, and compares the final state with that of an undisturbed run.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -44,22 +44,23 @@
 //! perturb(program, story).run();
 //! ```
 //!
-//! Every run has a cluster, a runtime and a virtual clock of its own. A program is built anew after each crash. What is
-//! compared at the end is everything in the cluster but events and leases; what differs by nature (uids, resourceVersions,
-//! times, generated names, cluster IPs) is taken out: see [`State`]. A failure names the [`Perturbation`], which runs again
-//! alone with [`Perturb::only`].
+//! Every run has its own cluster, runtime and virtual clock, and the program is rebuilt after each crash. The
+//! comparison covers everything in the cluster except events and leases, without values that differ by nature (uids,
+//! resourceVersions, times, generated names, cluster IPs): see [`State`]. A failure names the [`Perturbation`], which
+//! [`Perturb::only`] runs again alone.
 //!
-//! What it does not do: it does not perturb clients that the program made itself, tries one perturbation at a time, and
-//! does not look at states between; assert those in the story, or as an [invariant](Perturb::invariant) of the end.
+//! Limits: clients that the program creates itself are not perturbed, only one perturbation is active at a time, and
+//! intermediate states are not compared; assert those in the story, or add an [invariant](Perturb::invariant) for the
+//! final state.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `plan` | [`Perturbation`]: what can go wrong, and where |
-//! | `stage` | one run: the program started, killed, deposed and waited for |
-//! | `link` | the program's connection to the cluster, where it goes wrong |
-//! | `stream` | its watches: late, or blind |
-//! | `state` | [`State`]: what the cluster holds in the end, and how two ends differ |
-//! | `report`, `progress` | [`Report`] and [`Failure`]; how far a run has come that does not end |
+//! | `plan` | [`Perturbation`]: the perturbations and their positions |
+//! | `stage` | one run: starting, killing, deposing and waiting for the program |
+//! | `link` | the program's connection to the cluster, where perturbations are injected |
+//! | `stream` | delayed or blind watches |
+//! | `state` | [`State`]: the final state of a cluster, and differences |
+//! | `report`, `progress` | [`Report`] and [`Failure`]; the progress of a run that hangs |
 
 mod link;
 mod plan;
@@ -88,13 +89,13 @@ use plan::Measures;
 use progress::Progress;
 use stage::Played;
 
-/// The time by the machine's clock after which a run without progress counts as hanging.
+/// The real time without progress after which a run counts as hanging.
 const HANGS: Duration = Duration::from_secs(300);
 
-/// The factor by which that time is extended if there is progress.
+/// The factor by which a run with progress may take longer.
 const PATIENCE: usize = 4;
 
-/// A program and a story, to be perturbed. Made by [`perturb`].
+/// A program and a story to perturb. Created by [`perturb`].
 #[must_use = "nothing runs before `run`"]
 pub struct Perturb {
     script: Script,
@@ -118,11 +119,11 @@ struct Script {
     ignored: Arc<Vec<String>>,
 }
 
-/// A program and a story, to be perturbed.
+/// Perturbs a program while a story is played.
 ///
-/// `program` makes a manager with its controllers of the builder that it is given, whose client goes through the
-/// perturbations and which takes part in an election. `story` is what the users of the cluster do; between its steps it
-/// [pauses](World::pause).
+/// `program` builds a manager with its controllers from the given builder, whose client goes through the perturbations
+/// and which takes part in a leader election. `story` is what the users of the cluster do; it [pauses](World::pause)
+/// between its steps.
 pub fn perturb<S, F>(
     program: impl Fn(ManagerBuilder) -> Result<Manager, ManagerError> + Send + Sync + 'static,
     story: S,
@@ -147,44 +148,44 @@ where
 }
 
 impl Perturb {
-    /// Tries only this, to reproduce a failure. May be said several times.
+    /// Tries only this perturbation, to reproduce a failure. May be called several times.
     pub fn only(mut self, perturbation: Perturbation) -> Self {
         self.only.push(perturbation);
         self
     }
 
-    /// By how many events the caches are behind; 1 to 3 unless said otherwise.
+    /// Sets the numbers of events by which caches lag. Defaults to 1 to 3.
     pub fn stale_by(mut self, events: RangeInclusive<usize>) -> Self {
         self.stale_by = events;
         self
     }
 
-    /// Tries each kind of perturbation at most so often, spread over the run; 64 times unless said otherwise.
+    /// Limits the number of runs for each kind of perturbation; they are spread over the run. Defaults to 64.
     pub fn at_most(mut self, times: usize) -> Self {
         self.at_most = times.max(1);
         self
     }
 
-    /// The program runs without an election, for programs whose controllers do not need one. It loses no lease then.
+    /// Runs the program without leader election, and so without lost leases.
     pub fn without_leader_election(mut self) -> Self {
         self.script.election = false;
         self
     }
 
-    /// A run in which the program writes more often has failed: it may go on for ever without any time passing. 2,000 unless
-    /// said otherwise.
+    /// Sets the number of writes after which a run fails, since a program may write for ever without any time passing.
+    /// Defaults to 2,000.
     pub fn most_writes(mut self, writes: usize) -> Self {
         self.script.most_writes = writes;
         self
     }
 
-    /// Does not compare what is there in any object: `/status/observedAt`. A JSON pointer.
+    /// Ignores the value at a JSON pointer in every object: `/status/observedAt`.
     pub fn ignore(mut self, pointer: impl Into<String>) -> Self {
         Arc::make_mut(&mut self.script.ignored).push(pointer.into());
         self
     }
 
-    /// Adds a condition that must hold at the end of every run, the undisturbed one included.
+    /// Adds a check of the final state of every run, including the undisturbed one.
     pub fn invariant(
         mut self,
         name: impl Into<String>,
@@ -198,7 +199,8 @@ impl Perturb {
     ///
     /// # Panics
     ///
-    /// With the [`Report`], if a run ends differently from the undisturbed one, does not end, or breaks an invariant.
+    /// Panics with the [`Report`] if a run ends differently from the undisturbed one, does not end, or violates an
+    /// invariant.
     #[track_caller]
     pub fn run(self) -> Report {
         let caller = Location::caller();
@@ -207,7 +209,7 @@ impl Perturb {
         report
     }
 
-    /// The same, and leaves it to you what to make of it.
+    /// Runs the story under every perturbation and returns the report.
     pub fn explore(&self) -> Report {
         let mut report = Report::default();
         let undisturbed = match self.play(None) {
@@ -221,14 +223,14 @@ impl Perturb {
             report.failed(None, reason);
             return report;
         }
-        // Whose end is left to chance has nothing to be compared with.
+        // A run with a random outcome cannot be compared.
         let again = self.play(None).and_then(|again| {
             let differences = undisturbed.state.differences(&again.state);
             if differences.is_empty() {
                 return Ok(());
             }
             Err(format!(
-                "two undisturbed runs end differently: {}",
+                "two undisturbed runs have different outcomes: {}",
                 differences.join("; ")
             ))
         });
@@ -273,7 +275,7 @@ impl Perturb {
         Ok(())
     }
 
-    /// One run, in a thread and a runtime of its own.
+    /// Runs the story once, in its own thread and runtime.
     fn play(&self, perturbation: Option<Perturbation>) -> Result<Played, String> {
         let script = self.script.clone();
         let progress = Arc::new(Progress::default());
@@ -291,7 +293,7 @@ impl Perturb {
                 }
                 Err(error) => (None, Err(format!("no runtime: {error}"))),
             };
-            // Nobody listens if it took too long. What the program leaves behind is cleared away afterwards.
+            // The receiver is gone if the run took too long. The program is cleaned up afterwards.
             let _ = tell.send(played);
             drop(runtime);
         });
@@ -300,7 +302,7 @@ impl Perturb {
         let told = loop {
             let told = told.recv_timeout(HANGS);
             let now = seen.to_string();
-            // Who comes on is only slow, up to a point.
+            // A run that makes progress is only slow, up to a limit.
             let comes_on = now != std::mem::replace(&mut before, now.clone());
             let late = matches!(told, Err(mpsc::RecvTimeoutError::Timeout));
             if !late || !comes_on || patience.next().is_none() {
@@ -310,11 +312,11 @@ impl Perturb {
         match told {
             Ok(played) => played,
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                Err(format!("it hangs: no end after {HANGS:?}, {seen}"))
+                Err(format!("it hangs: not finished after {HANGS:?}, {seen}"))
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => Err(match thread.join() {
                 Err(panic) => panic_message(&*panic),
-                Ok(()) => "it ended without a word".to_owned(),
+                Ok(()) => "it ended without a message".to_owned(),
             }),
         }
     }

@@ -1,45 +1,45 @@
-//! The perturbations, and the points at which they can be applied.
+//! The perturbations and their positions.
 
 use std::{fmt, ops::RangeInclusive};
 
-/// The perturbation of a run.
+/// A perturbation of a run.
 ///
-/// Writes are counted from 1, over all clients of the program, without leases and events. Steps are what lies between the
-/// pauses of the story, counted from 0.
+/// Writes are counted from 1, over all clients of the program, without leases and events. Steps are the parts of the
+/// story between its pauses, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Perturbation {
-    /// The program dies after that write: it is done, and nobody hears of it. Zero: it dies in place of the first. It is
-    /// started again at once, with nothing in its caches.
+    /// The program dies after a write: the write is done, but its response is lost. Zero means that it dies instead of
+    /// the first write. It restarts at once with empty caches.
     Crash {
-        /// After how many writes.
+        /// The number of writes before the crash.
         after_write: usize,
     },
-    /// The program is not running during that step, and is started after it.
+    /// The program is down during a step, and starts after it.
     Down {
         /// The step.
         step: usize,
     },
-    /// Watches are that many events behind. An event gets through when so many have followed it, or nothing else happens for
-    /// seconds.
+    /// Watches lag behind by a number of events. An event gets through when that many have followed it, or after some
+    /// seconds without another.
     StaleCache {
         /// The number of events that are held back.
         events: usize,
     },
-    /// The program does not see the state after that step: its watches are silent during that step and the next, and then
-    /// it lists anew.
+    /// The program misses the state after a step: its watches are silent during that step and the next, and then it
+    /// lists again.
     Skipped {
         /// The step.
         step: usize,
     },
-    /// The program loses its lease in the middle of a reconcile: after that write it cannot renew, and hears nothing until a
-    /// second one leads. Whatever the first writes from then on is a failure.
+    /// The program loses its lease during a reconcile: after a write it can no longer renew, and gets no response until
+    /// a second program leads. Any later write of the first one is a failure.
     LeaseLost {
-        /// After how many writes.
+        /// The number of writes before the loss.
         after_write: usize,
     },
 }
 
-/// The profile of an undisturbed run.
+/// The properties of an undisturbed run.
 pub(super) struct Measures {
     pub(super) writes: usize,
     pub(super) pauses: usize,
@@ -49,7 +49,7 @@ pub(super) struct Measures {
 }
 
 impl Measures {
-    /// Everything that can go wrong.
+    /// Returns all perturbations.
     pub(super) fn plan(&self) -> Vec<Perturbation> {
         let mut plan = Vec::new();
         plan.extend(
@@ -75,7 +75,7 @@ impl Measures {
         plan
     }
 
-    /// At most so many of a range, first and last among them.
+    /// Picks at most `n` values of a range, including the first and the last.
     fn spread(&self, range: RangeInclusive<usize>) -> impl Iterator<Item = usize> + use<> {
         let (first, count) = (*range.start(), range.count());
         let most = self.at_most.min(count);
@@ -91,9 +91,9 @@ impl fmt::Display for Perturbation {
         match self {
             Self::Crash { after_write: 0 } => write!(f, "crash before the first write"),
             Self::Crash { after_write } => write!(f, "crash after write {after_write}"),
-            Self::Down { step } => write!(f, "not running during step {step}"),
+            Self::Down { step } => write!(f, "down during step {step}"),
             Self::StaleCache { events } => write!(f, "caches {events} events behind"),
-            Self::Skipped { step } => write!(f, "the state after step {step} not seen"),
+            Self::Skipped { step } => write!(f, "state after step {step} missed"),
             Self::LeaseLost { after_write } => {
                 write!(f, "lease lost after write {after_write}")
             }

@@ -1,4 +1,4 @@
-//! [`Progress`]: how far a run has come, to be looked at from another thread when it does not end.
+//! [`Progress`]: the progress of a run, read from another thread if the run hangs.
 
 use std::{
     fmt,
@@ -19,12 +19,12 @@ impl Progress {
         *self.doing.lock() = doing;
     }
 
-    /// The program writes.
+    /// Records a write of the program.
     pub(super) fn writes(&self) {
         self.writes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The program starts.
+    /// Records a start of the program.
     pub(super) fn starts(&self) {
         self.starts.fetch_add(1, Ordering::Relaxed);
     }
@@ -49,8 +49,8 @@ mod tests {
         progress.starts();
         progress.writes();
         progress.writes();
-        progress.is("telling the story");
+        progress.is("playing the story");
         let said = progress.to_string();
-        assert_eq!(said, "telling the story; 2 writes, started 1 times");
+        assert_eq!(said, "playing the story; 2 writes, started 1 times");
     }
 }

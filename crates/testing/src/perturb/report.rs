@@ -1,35 +1,35 @@
-//! The report of the runs.
+//! The results of all runs.
 
 use std::fmt;
 
 use super::Perturbation;
 
-/// The result of running a story under perturbations.
+/// The results of a story under perturbations.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The number of writes by the program in the undisturbed run.
+    /// The number of writes in the undisturbed run.
     pub writes: usize,
     /// The number of steps of the story.
     pub steps: usize,
     /// The perturbations that the program survived.
     pub survived: Vec<Perturbation>,
-    /// Those of them that never came to strike: the run went another way before.
+    /// The survived perturbations that never took effect, because the run went another way.
     pub missed: Vec<Perturbation>,
-    /// The perturbations that it did not survive.
+    /// The failures.
     pub failures: Vec<Failure>,
 }
 
-/// A run that did not end as it should.
+/// A run with a wrong outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The perturbation; `None` if the undisturbed run failed.
+    /// The perturbation; `None` for a failure of the undisturbed run.
     pub perturbation: Option<Perturbation>,
-    /// The difference from the end of the undisturbed run, or the reason why the run did not end.
+    /// The differences from the undisturbed run, or the reason why the run did not end.
     pub reason: String,
 }
 
 impl Report {
-    /// Reports whether the program survived all perturbations.
+    /// Returns whether the program survived all perturbations.
     pub fn is_success(&self) -> bool {
         self.failures.is_empty()
     }
@@ -60,7 +60,7 @@ impl fmt::Display for Report {
         let (writes, steps) = (self.writes, self.steps);
         write!(
             f,
-            "{survived} perturbations survived, {failed} not ({writes} writes, {steps} steps)"
+            "{survived} perturbations survived, {failed} failed ({writes} writes, {steps} steps)"
         )?;
         for failure in &self.failures {
             write!(f, "\n{failure}")?;

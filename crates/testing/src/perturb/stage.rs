@@ -1,4 +1,4 @@
-//! One run: the program started, killed, deposed and waited for while the story is told.
+//! One run: starts, kills, deposes and waits for the program while the story is played.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,25 +17,25 @@ use super::{
 };
 use crate::cluster::TestCluster;
 
-/// The time that the program may take to settle, by the virtual clock.
+/// The virtual time limit for the program to become idle.
 const REST: Duration = Duration::from_secs(3600);
 
-/// The time during which late changes are watched for at the end, by the virtual clock.
+/// The virtual time for which the final state is observed for late changes.
 const AFTERMATH: Duration = Duration::from_secs(120);
 
-/// Everything that can run has run when so much virtual time has passed.
+/// The virtual time after which everything that can run has run.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// The environment of a story. Cheap to clone.
 #[derive(Clone)]
 pub struct World(Arc<Stage>);
 
-/// The result of a run.
+/// The outcome of a run.
 pub(super) struct Played {
     pub(super) state: State,
     pub(super) writes: usize,
     pub(super) pauses: usize,
-    /// The perturbation came to strike.
+    /// True if the perturbation took effect.
     pub(super) struck: bool,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Stage {
     script: Script,
     pub(super) perturbation: Option<Perturbation>,
     acts: Mutex<Acts>,
-    /// Counts starts and ends of the program.
+    /// Counts the starts and ends of the program.
     changes: watch::Sender<u64>,
 }
 
@@ -59,7 +59,7 @@ struct Acts {
     problem: Option<String>,
 }
 
-/// The program as it runs.
+/// The running program.
 #[derive(Clone)]
 struct Process {
     wire: Arc<Wire>,
@@ -69,27 +69,27 @@ struct Process {
 }
 
 impl World {
-    /// A client of the cluster's users, which nothing perturbs.
+    /// Returns a client for the users of the cluster, which is not perturbed.
     pub fn client(&self) -> kube::Client {
         self.0.cluster.client()
     }
 
-    /// The cluster. Its clock is virtual.
+    /// Returns the cluster. Its clock is virtual.
     pub fn cluster(&self) -> &TestCluster {
         &self.0.cluster
     }
 
-    /// The perturbation of this run.
+    /// Returns the perturbation of this run.
     pub fn perturbation(&self) -> Option<Perturbation> {
         self.0.perturbation
     }
 
-    /// The end of a step: the program may react to what has happened. A perturbation may keep it from that; so after a
-    /// pause the story must not count on what the program does.
+    /// Ends a step: the program may react to the changes. A perturbation may prevent that, so after a pause the story
+    /// must not rely on the program.
     ///
     /// # Panics
     ///
-    /// If the program does not come to rest.
+    /// Panics if the program does not become idle.
     pub async fn pause(&self) {
         let stage = &self.0;
         let step = {
@@ -108,12 +108,11 @@ impl World {
         stage.step_begins(step + 1);
     }
 
-    /// Waits until the program runs, sees everything, and has nothing to do. After it the story may count on what the
-    /// program does.
+    /// Waits until the program runs, has seen everything, and is idle. Afterwards the story may rely on the program.
     ///
     /// # Panics
     ///
-    /// If the program does not come to rest.
+    /// Panics if the program does not become idle.
     pub async fn settled(&self) {
         if let Err(problem) = self.0.rest().await {
             panic!("{problem}");
@@ -121,7 +120,7 @@ impl World {
     }
 }
 
-/// One run.
+/// Runs the story once.
 pub(super) async fn play(
     script: Script,
     perturbation: Option<Perturbation>,
@@ -141,17 +140,17 @@ pub(super) async fn play(
         stage.rest().await?;
     }
     stage.step_begins(0);
-    stage.progress.is("telling the story");
+    stage.progress.is("playing the story");
     (stage.script.story)(World(stage.clone())).await;
     stage.rest().await?;
-    // Time for what was left behind to show itself.
+    // Late changes need time to appear.
     sleep(AFTERMATH).await;
     stage.rest().await?;
     stage.progress.is("reading the cluster");
     let client = stage.cluster.client();
     let state = State::read(&client, &stage.script.ignored)
         .await
-        .map_err(|error| format!("the cluster cannot be read: {error}"))?;
+        .map_err(|error| format!("cannot read the cluster: {error}"))?;
     let acts = stage.acts.lock();
     Ok(Played {
         state,
@@ -193,7 +192,7 @@ impl Stage {
                     end,
                 });
             }
-            Err(error) => self.problem(format!("the program cannot be built: {error}")),
+            Err(error) => self.problem(format!("cannot build the program: {error}")),
         }
         self.changes.send_modify(|changes| *changes += 1);
     }
@@ -208,7 +207,7 @@ impl Stage {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
-    /// The program has died at a write, and is started again.
+    /// Restarts the program after it died at a write.
     pub(super) fn crash(self: &Arc<Self>, generation: usize) {
         let current = self.acts.lock().running.clone();
         if current.is_some_and(|process| process.wire.generation == generation) {
@@ -218,7 +217,7 @@ impl Stage {
         }
     }
 
-    /// The program can renew its lease no more, and another one is started, which waits for it.
+    /// Cuts the program off from its lease, and starts another one that waits for it.
     pub(super) fn lose_lease(self: &Arc<Self>, wire: &Arc<Wire>) {
         wire.set(|condition| condition.cut_from_lease = true);
         let (stage, wire) = (self.clone(), wire.clone());
@@ -232,10 +231,12 @@ impl Stage {
         });
     }
 
-    /// The program writes.
+    /// Handles a write of the program.
     pub(super) fn write_begins(&self, wire: &Wire, what: &str) -> Strike {
         if wire.condition().deposed {
-            self.problem(format!("a program that had lost its lease wrote: {what}"));
+            self.problem(format!(
+                "a program wrote after it had lost its lease: {what}"
+            ));
         }
         let mut acts = self.acts.lock();
         acts.writes += 1;
@@ -243,10 +244,10 @@ impl Stage {
         let most = self.script.most_writes;
         if acts.writes > most {
             drop(acts);
-            // The clock stands still while it writes: it must end for anything else to happen.
+            // The clock stands still during the write, which must end for anything else to happen.
             wire.set(|condition| condition.dead = true);
             self.problem(format!(
-                "the program does not stop writing: more than {most} writes, the last is {what}"
+                "the program keeps writing: more than {most} writes, the last one is {what}"
             ));
             return Strike::Nothing;
         }
@@ -264,7 +265,7 @@ impl Stage {
         strike
     }
 
-    /// The perturbation does its work.
+    /// Applies the perturbation.
     pub(super) fn strikes(&self) {
         self.acts.lock().struck = true;
     }
@@ -274,7 +275,7 @@ impl Stage {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
-    /// Starts the perturbation of that step.
+    /// Begins the perturbation of a step.
     fn step_begins(&self, step: usize) {
         match self.perturbation {
             Some(Perturbation::Down { step: down }) if down == step => {
@@ -292,7 +293,7 @@ impl Stage {
         }
     }
 
-    /// Waits until the program has nothing to do with what it sees.
+    /// Waits until the program is idle with respect to what it sees.
     async fn idle(&self) {
         sleep(MOMENT * 10).await;
         let process = self.acts.lock().running.clone();
@@ -301,9 +302,9 @@ impl Stage {
         }
     }
 
-    /// Has the program run and see, and waits until it has nothing to do.
+    /// Restores the program and its watches, and waits until it is idle.
     async fn rest(self: &Arc<Self>) -> Result<(), String> {
-        self.progress.is("waiting for the program to come to rest");
+        self.progress.is("waiting for the program to become idle");
         let is_down = matches!(self.perturbation, Some(Perturbation::Down { .. }));
         let process = self.acts.lock().running.clone();
         match process {
@@ -339,7 +340,7 @@ impl Stage {
                 biased;
                 _ = changes.changed() => continue,
                 () = tokio::time::sleep_until(deadline + MOMENT) => {
-                    return Err("the program was not started again".to_owned());
+                    return Err("the program was not restarted".to_owned());
                 }
                 rested = rested => rested?,
             }
@@ -359,7 +360,7 @@ impl Process {
             .await
             .is_err()
         {
-            return Err("the program does not come to lead".to_owned());
+            return Err("the program did not become the leader".to_owned());
         }
         let settled = self.manager.settled(most).await;
         settled.map_err(|unsettled| unsettled.to_string())

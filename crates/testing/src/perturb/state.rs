@@ -1,4 +1,4 @@
-//! [`State`]: what a cluster holds, without what differs by nature, and how two of them differ.
+//! [`State`]: the contents of a cluster without values that differ by nature, and differences between two states.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,17 +11,18 @@ use kube::{
 };
 use serde_json::Value;
 
-/// The number of differences to print.
+/// The maximum number of reported differences.
 const TOLD: usize = 10;
 
-/// The state of a cluster: everything but events and leases, by resource and name.
+/// The contents of a cluster without events and leases, by resource and name.
 ///
-/// Without what differs by nature: `uid`, `resourceVersion`, `generation`, `creationTimestamp`, `managedFields`, cluster IPs
-/// and node ports. Times are `<time>`, uids name their object, a generated name is its `generateName` and a star.
+/// Values that differ by nature are removed or replaced: `uid`, `resourceVersion`, `generation`, `creationTimestamp`,
+/// `managedFields`, cluster IPs and node ports are removed; times become `<time>`, uids name their object, and a
+/// generated name becomes its `generateName` with a star.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State(BTreeMap<String, Vec<Value>>);
 
-/// Fields that are removed from every object.
+/// The fields that are removed from every object.
 const BY_NATURE: [&str; 8] = [
     "/metadata/uid",
     "/metadata/resourceVersion",
@@ -34,7 +35,7 @@ const BY_NATURE: [&str; 8] = [
 ];
 
 impl State {
-    /// The objects of a resource (`secrets`, `deployments.apps`).
+    /// Returns the objects of a resource (`secrets`, `deployments.apps`).
     pub fn of<'a>(&'a self, resource: &'a str) -> impl Iterator<Item = &'a Value> {
         let of_resource = move |(key, _): &(&String, &Vec<Value>)| {
             key.strip_prefix(resource)
@@ -44,7 +45,7 @@ impl State {
         found.flat_map(|(_, objects)| objects)
     }
 
-    /// The object of a resource with that key: `namespace/name`, or `name`.
+    /// Returns the object of a resource with a key: `namespace/name`, or `name`.
     pub fn get(&self, resource: &str, key: &str) -> Option<&Value> {
         self.0.get(&format!("{resource} {key}"))?.first()
     }
@@ -98,7 +99,7 @@ impl State {
         Ok(state)
     }
 
-    /// In what another state differs from this one, which is how it should be. The first few.
+    /// Returns the first differences of another state from this one, the expected state.
     pub(super) fn differences(&self, other: &Self) -> Vec<String> {
         let keys: BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
         let none = Vec::new();
@@ -111,7 +112,7 @@ impl State {
             }
             match (wanted.len(), found.len()) {
                 (_, 0) => differences.push(format!("{key} is missing")),
-                (0, _) => differences.push(format!("{key} should not be there")),
+                (0, _) => differences.push(format!("{key} is unexpected")),
                 (n, m) if n != m => differences.push(format!("{key}: {m} of them instead of {n}")),
                 _ => {
                     for (wanted, found) in wanted.iter().zip(found) {
@@ -141,7 +142,7 @@ fn remove(value: &mut Value, pointer: &str) {
     }
 }
 
-/// Takes out of every string what differs by nature. The depth is bounded by what the server accepts.
+/// Replaces values that differ by nature in every string. The depth is bounded by the server's limits.
 fn normalise(value: &mut Value, known: &HashMap<String, String>) {
     match value {
         Value::String(text) => {
@@ -226,7 +227,7 @@ mod tests {
             [
                 "secrets d/a: /data/x is \"2\" instead of \"1\"",
                 "secrets d/b is missing",
-                "secrets d/c should not be there",
+                "secrets d/c is unexpected",
                 "secrets d/s-*: 2 of them instead of 1",
             ]
         );

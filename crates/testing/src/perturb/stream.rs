@@ -1,4 +1,4 @@
-//! The program's watches: late by some events, or blind for a while.
+//! The watches of the program: delayed by some events, or blind for a while.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -10,10 +10,10 @@ use tokio::time::Instant;
 use super::link::Wire;
 use crate::faults::chunks;
 
-/// The longest time that an event is held back: less than a read waits for the program's own writes.
+/// The maximum delay of an event: less than a read waits for the program's own writes.
 const HELD: Duration = Duration::from_secs(5);
 
-/// The bookmark after the objects that were there at the beginning.
+/// The annotation of the bookmark after the initial objects.
 const INITIAL_END: &[u8] = b"k8s.io/initial-events-end";
 
 type Chunks = std::pin::Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>;
@@ -21,11 +21,11 @@ type Chunks = std::pin::Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Sen
 /// A watch whose last events are held back.
 struct Late {
     chunks: Chunks,
-    /// The beginning of a line.
+    /// The start of an incomplete line.
     buffer: BytesMut,
     held: VecDeque<Held>,
     events: usize,
-    /// The objects that were there at the beginning are not late.
+    /// The initial objects are not delayed.
     initial: bool,
     ended: bool,
 }
@@ -36,7 +36,7 @@ struct Held {
     bookmark: bool,
 }
 
-/// Holds back that many events.
+/// Holds back a number of events.
 pub(super) fn late(body: Body, events: usize, initial: bool) -> Body {
     let late = Late {
         chunks: Box::pin(chunks(body)),
@@ -52,7 +52,7 @@ pub(super) fn late(body: Body, events: usize, initial: bool) -> Body {
     }))
 }
 
-/// Swallows events while the wire is blind, and breaks when it sees again.
+/// Drops events while the wire is blind, and breaks when it recovers.
 pub(super) fn blind(body: Body, path: String, wire: Arc<Wire>) -> Body {
     let chunks: Chunks = Box::pin(chunks(body));
     let state = Some((chunks, path, wire));
@@ -67,7 +67,7 @@ pub(super) fn blind(body: Body, path: String, wire: Arc<Wire>) -> Body {
         let next = async {
             let chunk = chunks.next().await;
             if wire.condition().blind {
-                // Lost, and whatever follows it.
+                // This chunk is lost, and everything after it.
                 return std::future::pending().await;
             }
             chunk
@@ -109,7 +109,7 @@ impl Late {
             };
             match chunk {
                 Some(Ok(chunk)) if self.initial => {
-                    // It ends with the chunk that has the bookmark.
+                    // The initial objects end with the chunk that has the bookmark.
                     self.initial = !contains(&chunk, INITIAL_END);
                     return Some(Ok(chunk));
                 }

@@ -1,4 +1,4 @@
-//! Answers that clients and tools compare to the letter: tokens, names, options and the errors of bodies that do not fit.
+//! Answers that clients compare literally: tokens, names, options and the errors of invalid bodies.
 
 use http::Method;
 use kubewright_testing::TestCluster;

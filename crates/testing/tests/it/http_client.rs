@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, Request};
 use http_body_util::BodyExt;
 use kubewright_apiserver::body::Body;
-use kubewright_testing::{TestCluster, faults::FaultyServer};
+use kubewright_testing::{FaultyServer, TestCluster};
 use serde_json::{Value, json};
 use tower::Service;
 
@@ -20,7 +20,7 @@ pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 pub(crate) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
-/// Longer than anything a test waits for on purpose, so that a test that waits in vain fails.
+/// A time limit that is longer than any wait of a test, so that a test that waits in vain fails.
 const PATIENCE: Duration = Duration::from_secs(200);
 
 /// A ConfigMap with nothing in it.
@@ -43,13 +43,13 @@ pub(crate) fn encoded(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
 }
 
-/// What a server is asked with.
+/// A request to the server.
 #[derive(Clone)]
 pub(crate) struct Http {
     service: FaultyServer,
 }
 
-/// What it answers.
+/// An answer of the server.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: u16,
@@ -201,7 +201,7 @@ impl Answer {
         status
     }
 
-    /// As [`refused`](Self::refused), with this message.
+    /// Checks like [`refused`](Self::refused), with this message.
     #[track_caller]
     pub(crate) fn refused_with(&self, code: u16, message: &str) -> Value {
         let status = self.refused(code);
@@ -269,7 +269,7 @@ impl Watching {
         seen(&self.next().await.expect("an event"))
     }
 
-    /// Everything up to the end.
+    /// Reads up to the end.
     pub(crate) async fn rest(&mut self) -> Vec<Value> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {

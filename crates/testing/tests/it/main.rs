@@ -6,6 +6,7 @@ mod continue_tokens;
 mod custom_resources;
 mod exact_answers;
 mod http_client;
+mod maintenance;
 mod managers;
 mod openapi;
 mod perturbations;

@@ -7,7 +7,7 @@ use kubewright_apiserver::{body::Body, server::ApiServer};
 use kubewright_testing::TestCluster;
 use serde_json::Value;
 
-/// How the hashes of a real kube-apiserver's documents begin. They are hashes of the bytes, so an equal hash is an equal
+/// The prefixes of the hashes of a real kube-apiserver's documents. They are hashes of the bytes, so an equal hash is an equal
 /// document: every path, operation, parameter, schema and description. When the catalog moves to another release these
 /// are read off `/openapi/v3` of a server of that release.
 const REAL: &[(&str, &str)] = &[

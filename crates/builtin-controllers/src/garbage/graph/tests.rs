@@ -169,13 +169,13 @@ fn dependents_that_disagree_about_an_absent_owner_are_all_heard() {
     };
     seen(&mut graph, "one", &[owner("parent")]);
     seen(&mut graph, "two", std::slice::from_ref(&other));
-    // It is not there as what the first says: perhaps as what the second says.
+    // It does not exist under the first coordinates; perhaps under the second.
     let follows = graph.remove_unseen(&identity("a", "parent"));
     assert_eq!(attempts(&follows), ["one"]);
     assert_eq!(&*follows.later[0], "uid-parent");
     let node = graph.node("uid-parent").unwrap();
     assert_eq!(&*node.identity.kind, "Secret");
-    // Nor so. The first is gone by now.
+    // It does not exist there either. The first dependent is gone by now.
     graph.remove(&identity("a", "one"));
     let secret = other.seen_from(&"a".into());
     let follows = graph.remove_unseen(&secret);

@@ -1,11 +1,11 @@
-//! [`Facts`]: what is compared of what a watch told.
+//! [`Facts`]: the part of the watched states that is compared.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Event;
 use serde_json::{Map, Value, json};
 
-/// Names for what differs by nature.
+/// Names for values that differ by nature.
 pub(super) struct Facts<'a> {
     namespace: &'a str,
     uids: &'a BTreeMap<String, String>,
@@ -69,7 +69,7 @@ impl<'a> Facts<'a> {
         self.named(states.into())
     }
 
-    /// The messages of events.
+    /// The messages of Events.
     pub(super) fn events(&self, events: &[Event]) -> Value {
         let said = |event: &Event| {
             let object = &event.involved_object;
@@ -86,7 +86,7 @@ impl<'a> Facts<'a> {
         self.named(events.iter().map(said).collect())
     }
 
-    /// With names for uids and for the namespace.
+    /// Replaces uids and the namespace by names.
     fn named(&self, value: Value) -> Value {
         let mut text = value.to_string();
         for (uid, name) in self.uids {
@@ -97,7 +97,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The managers of fields, with operation and subresource.
+/// Formats the field managers with operation and subresource.
 fn writers(object: &Value) -> Value {
     let entries = object["metadata"]["managedFields"].as_array();
     let mut writers: Vec<Value> = entries
@@ -105,7 +105,7 @@ fn writers(object: &Value) -> Value {
         .flatten()
         .map(|entry| json!([entry["manager"], entry["operation"], entry["subresource"]]))
         .collect();
-    // Their order is that of their times, in seconds.
+    // They are ordered by time, in seconds.
     writers.sort_by_key(Value::to_string);
     writers.into()
 }

@@ -1,4 +1,4 @@
-//! [`Story`]: takes the steps of a story on a cluster, and collects what happens.
+//! [`Story`]: plays the steps of a story on a cluster, and collects the events.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -22,15 +22,15 @@ use tokio::{sync::oneshot, task::JoinHandle};
 use super::facts::Facts;
 use crate::fixture::LONG;
 
-/// The user that writes in the story.
+/// The field manager of the story's writes.
 const WRITER: &str = "story";
 
-/// The time that a real cluster gets for actions that it does not announce.
+/// The time that a real cluster has for unannounced changes.
 const REAL_PAUSE: Duration = Duration::from_secs(2);
 
 pub(super) struct Story {
     client: Client,
-    /// Ours, unless the story is told elsewhere.
+    /// Our controllers, unless the story is played elsewhere.
     cluster: Option<(TestCluster, RunningManager)>,
     namespace: String,
     uids: BTreeMap<String, String>,
@@ -77,17 +77,17 @@ impl Story {
         story
     }
 
-    /// Set if the story runs on an external cluster.
+    /// True on a shared cluster.
     pub(super) fn is_elsewhere(&self) -> bool {
         self.cluster.is_none()
     }
 
-    /// Takes one step.
+    /// Plays one step.
     pub(super) async fn step(&mut self, step: &Value) {
         match step.as_str() {
             Some("settle") => return self.settle().await,
             Some("watch") => return self.watch().await,
-            // What comes after depends on who is faster.
+            // The later order depends on which controller is faster.
             Some("enough") => return self.enough().await,
             Some("delete namespace") => {
                 let namespaces: Api<Namespace> = Api::all(self.client.clone());
@@ -147,7 +147,7 @@ impl Story {
         }
     }
 
-    /// The events between `watch` and `enough`, or the end.
+    /// Returns the events between `watch` and `enough`, or the end.
     pub(super) async fn end(mut self) -> Value {
         if self.facts.is_none() {
             self.settle().await;
@@ -158,7 +158,7 @@ impl Story {
         maps.delete(&self.namespace, &how).await.unwrap();
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         for name in [self.namespace.clone(), self.last_namespace(), self.other()] {
-            // They may be gone, and the other one never was unless the story needed it.
+            // They may be gone already.
             let _ = namespaces.delete(&name, &how).await;
         }
         self.facts.unwrap()
@@ -167,7 +167,7 @@ impl Story {
     /// Ends the watches.
     async fn enough(&mut self) {
         let watching = self.watching.take().expect("a story has a watch");
-        // The last that the watches see.
+        // The last object that the watches see.
         let last =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": self.namespace}});
         let last: ConfigMap = serde_json::from_value(last).unwrap();
@@ -230,13 +230,13 @@ impl Story {
                 let uid = created.uid().unwrap();
                 self.uids.insert(uid, format!("${}", created.name_any()));
             }
-            // Another story has made the node.
+            // Another story has created the node.
             Err(error) if error.is_already_exists() => {}
             Err(error) => panic!("{error}"),
         }
     }
 
-    /// Uids for names.
+    /// The names of uids.
     fn with_uids(&self, value: Value) -> Value {
         let mut text = value.to_string();
         for (uid, name) in &self.uids {
@@ -299,7 +299,7 @@ impl Story {
         }
     }
 
-    /// The collector has looked for an object of that uid, and is to look for it again.
+    /// Makes the collector forget that an owner of that uid does not exist.
     async fn puzzles(&self, uid: &str) {
         let Some((_, running)) = &self.cluster else {
             return tokio::time::sleep(REAL_PAUSE).await;
@@ -328,7 +328,7 @@ impl Story {
         }
     }
 
-    /// Collects what happens from now on.
+    /// Collects events from now on.
     async fn watch(&mut self) {
         let maps: Api<ConfigMap> = Api::all(self.client.clone());
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
@@ -345,7 +345,7 @@ fn writer() -> PostParams {
     }
 }
 
-/// Collects events until an object of that name appears. Its watch is up when this returns.
+/// Collects events until an object of that name appears. The watch is established when this returns.
 async fn collect<K>(api: Api<K>, last: String) -> JoinHandle<Vec<(String, Value)>>
 where
     K: kube::Resource + Clone + serde::de::DeserializeOwned + serde::Serialize + Send + 'static,

@@ -14,7 +14,7 @@ use http::{Request, Response};
 use http_body_util::BodyExt;
 use kubewright_apiserver::body::{Body, BoxError};
 use kubewright_machinery::Status;
-use kubewright_testing::faults::FaultyServer;
+use kubewright_testing::FaultyServer;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tower::{Service, ServiceExt};

@@ -14,12 +14,12 @@ use futures_util::{StreamExt, stream};
 use http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt;
 use kubewright_apiserver::body::{Body, BoxError};
-use kubewright_apiserver::serve::{ServeOptions, serve};
 use kubewright_client::stream::{ByteStream, OpenError};
 use kubewright_informer::ListerWatcher;
 use kubewright_informer::lister_watcher::{ListRequest, WatchRequest};
+use kubewright_serve::Server as HttpServer;
+use kubewright_testing::FaultyServer;
 use kubewright_testing::TestCluster;
-use kubewright_testing::faults::FaultyServer;
 use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::{OnceCell, watch};
@@ -77,8 +77,9 @@ impl Front {
         }));
         let service = front.clone();
         tokio::spawn(async move {
-            let options = ServeOptions::default();
-            let _ = serve(listener, None, service, options, std::future::pending()).await;
+            HttpServer::new(listener)
+                .serve(service, std::future::pending())
+                .await;
         });
         front
     }

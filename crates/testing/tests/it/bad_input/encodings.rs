@@ -1,4 +1,4 @@
-//! Text that is no text and numbers that are no numbers.
+//! Invalid text and invalid numbers.
 
 use http::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Input that nobody should send: the right refusal, the server alive, and nothing changed.
+//! Invalid input: the right error, a live server, and nothing changed.
 
 mod bodies;
 mod encodings;
@@ -34,7 +34,7 @@ impl Target {
         }
     }
 
-    /// Nothing has been stored, and the server still answers.
+    /// Checks that nothing has been stored and that the server still responds.
     #[track_caller]
     pub(crate) fn unharmed(&self) -> impl Future<Output = ()> {
         let caller = std::panic::Location::caller();

@@ -1,4 +1,4 @@
-//! Names and namespaces that want to be paths.
+//! Names and namespaces that look like paths.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Patches that explode, contradict themselves or are none.
+//! Patches that explode, contradict themselves or are invalid.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Protobuf that is none, that lies about its lengths, and JSON that claims to be protobuf.
+//! Invalid protobuf, wrong lengths, and JSON that claims to be protobuf.
 
 use http::Method;
 

@@ -1,8 +1,9 @@
-//! Peers on a socket that are slow, silent or rude. The network door's own tests cover its bounds; here the whole cluster is behind it.
+//! Peers on a socket that are slow, silent or rude. The tests of `kubewright-serve` cover its limits; here the whole
+//! cluster is behind it.
 
 use std::{net::SocketAddr, time::Duration};
 
-use kubewright_apiserver::serve::{ServeOptions, serve};
+use kubewright_serve::{Limits, Server};
 use kubewright_testing::TestCluster;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -15,15 +16,14 @@ use crate::http_client::{Http, MAPS, event, map, map_with};
 /// The cluster on a plain socket, for as long as the guard lives.
 async fn listening(
     cluster: &TestCluster,
-    options: ServeOptions,
+    limits: Limits,
 ) -> (SocketAddr, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let service = cluster.service();
     let task = tokio::spawn(async move {
-        serve(listener, None, service, options, std::future::pending())
-            .await
-            .unwrap();
+        let server = Server::new(listener).limits(limits);
+        server.serve(service, std::future::pending()).await;
     });
     (address, task)
 }
@@ -34,7 +34,7 @@ async fn ask(address: SocketAddr, request: &str) -> TcpStream {
     stream
 }
 
-/// What comes until the peer closes or enough has come.
+/// Reads until the peer closes or the text contains `enough`.
 async fn read_until(stream: &mut TcpStream, enough: &str) -> String {
     let mut out = Vec::new();
     let mut buffer = [0; 4096];
@@ -59,7 +59,7 @@ async fn read_until(stream: &mut TcpStream, enough: &str) -> String {
 async fn watchers_on_sockets_that_never_read_hold_nobody_up() {
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);
-    let (address, server) = listening(&cluster, ServeOptions::default()).await;
+    let (address, server) = listening(&cluster, Limits::default()).await;
     let mut silent = Vec::new();
     for _ in 0..20 {
         silent.push(
@@ -97,11 +97,11 @@ async fn watchers_on_sockets_that_never_read_hold_nobody_up() {
 #[tokio::test]
 async fn a_head_that_never_ends_is_cut_and_others_are_served() {
     let target = Target::new().await;
-    let options = ServeOptions {
+    let limits = Limits {
         header_timeout: Duration::from_millis(50),
-        ..ServeOptions::default()
+        ..Limits::default()
     };
-    let (address, server) = listening(&target.cluster, options).await;
+    let (address, server) = listening(&target.cluster, limits).await;
     let mut loris = Vec::new();
     for _ in 0..20 {
         loris.push(ask(address, "GET /version HTTP/1.1\r\nhost: x\r\nx-slow: ").await);
@@ -126,7 +126,7 @@ async fn a_head_that_never_ends_is_cut_and_others_are_served() {
 #[tokio::test]
 async fn what_is_no_http_is_turned_away() {
     let target = Target::new().await;
-    let (address, server) = listening(&target.cluster, ServeOptions::default()).await;
+    let (address, server) = listening(&target.cluster, Limits::default()).await;
     for nonsense in [
         "\x16\x03\x01\x02\r\n\r\n",
         "SSH-2.0-OpenSSH\r\n\r\n",
@@ -156,7 +156,7 @@ async fn what_is_no_http_is_turned_away() {
 #[tokio::test]
 async fn a_request_that_is_cut_off_stores_nothing() {
     let target = Target::new().await;
-    let (address, server) = listening(&target.cluster, ServeOptions::default()).await;
+    let (address, server) = listening(&target.cluster, Limits::default()).await;
     let body = r#"{"metadata":{"name":"b"}}"#;
     let head = format!(
         "POST {MAPS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"
@@ -177,11 +177,11 @@ async fn a_request_that_is_cut_off_stores_nothing() {
 #[tokio::test]
 async fn a_very_long_head_is_refused() {
     let target = Target::new().await;
-    let options = ServeOptions {
+    let limits = Limits {
         max_header_bytes: 16 * 1024,
-        ..ServeOptions::default()
+        ..Limits::default()
     };
-    let (address, server) = listening(&target.cluster, options).await;
+    let (address, server) = listening(&target.cluster, limits).await;
     let long = "a".repeat(100_000);
     let mut stream = TcpStream::connect(address).await.unwrap();
     // The server may stop reading at any time.

@@ -5,7 +5,7 @@
 use super::Target;
 use crate::http_client::{MAPS, encoded, labelled};
 
-/// As many as an address holds.
+/// The number that fits into a URL.
 fn fill(mut term: impl FnMut(usize) -> String, separator: &str) -> (String, usize) {
     let mut out = String::new();
     let mut count = 0;

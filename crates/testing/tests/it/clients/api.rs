@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{code, create, map, maps, over_tls};
 
-/// Everything an `Api` does to one kind.
+/// Exercises all methods of `Api` on one kind.
 async fn go_through(client: Client) {
     let maps = maps(&client);
     let created = create(&maps, "a").await;

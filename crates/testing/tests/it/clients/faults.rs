@@ -1,4 +1,4 @@
-//! Faults on purpose: each is seen by a client, as often as it was asked for, and by nobody else.
+//! Injected faults: each is seen by a client, as often as requested, and by no other.
 
 use std::time::Duration;
 

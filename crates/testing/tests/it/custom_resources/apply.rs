@@ -1,4 +1,5 @@
-//! Server-side apply of custom objects: what the schema leaves open, and what is only judged when the object is.
+//! Server-side apply of custom objects: fields that the schema leaves open, and checks that apply to the merged object
+//! only.
 //!
 //! The expectations are the answers of a real server.
 

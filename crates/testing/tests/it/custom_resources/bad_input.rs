@@ -1,4 +1,4 @@
-//! Definitions that nobody should send: the right refusal, and nothing stored by half.
+//! Invalid CustomResourceDefinitions: the right error, and nothing stored partially.
 
 use kubewright_testing::TestCluster;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Deleting a definition: its objects first, and what is said about it on the way.
+//! Deletion of a CustomResourceDefinition: its objects first, and the conditions on the way.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::http_client::{APPLY, Http, event};
 
 const DENIED: &str = "widgets.example.com \"late\" is forbidden: create not allowed while custom resource definition is terminating";
 
-/// What the definition says about its end: status, reason, message.
+/// Returns the status, reason and message of the Terminating condition.
 async fn terminating(http: &Http) -> Option<[String; 3]> {
     let answer = http.get(CRD).await;
     if answer.code == 404 {

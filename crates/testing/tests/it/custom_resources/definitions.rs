@@ -1,4 +1,4 @@
-//! Definitions: accepted, established, served at once; refused; deleted with their objects.
+//! CustomResourceDefinitions: accepted, established and served at once; rejected; deleted with their objects.
 
 use kubewright_testing::TestCluster;
 use serde_json::{Value, json};

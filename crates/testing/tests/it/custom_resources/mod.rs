@@ -1,4 +1,4 @@
-//! Kinds that are declared while the server runs, from the definition to the last object.
+//! Custom kinds that are defined while the server runs, from the CustomResourceDefinition to the last object.
 
 mod apply;
 mod bad_input;

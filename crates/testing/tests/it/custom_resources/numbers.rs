@@ -1,4 +1,4 @@
-//! Numbers in custom objects: what is written as an integer is one, and so is, once it was stored, a float without a fraction.
+//! Numbers in custom objects: an integer stays an integer, and a stored float without a fraction becomes one.
 //!
 //! The expectations are the answers of a real server.
 

@@ -1,4 +1,4 @@
-//! Objects of declared kinds: pruned, defaulted, judged, printed, selected.
+//! Custom objects: pruned, defaulted, validated, printed, selected.
 
 use http::Method;
 use serde_json::{Value, json};

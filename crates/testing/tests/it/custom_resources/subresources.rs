@@ -1,4 +1,4 @@
-//! `status` and `scale` of declared kinds.
+//! `status` and `scale` of custom kinds.
 
 use serde_json::json;
 

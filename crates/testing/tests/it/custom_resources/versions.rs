@@ -1,4 +1,4 @@
-//! Several versions of a declared kind.
+//! Several versions of a custom kind.
 
 use http::Method;
 use serde_json::json;

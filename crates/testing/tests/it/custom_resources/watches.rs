@@ -1,4 +1,4 @@
-//! Watches of declared kinds last as long as what they watch is served as it is.
+//! Watches of custom kinds last as long as their kind is served unchanged.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Conversion by an endpoint of the user's: asked for all objects at once, and held to its word.
+//! Conversion by a webhook: all objects in one call, with checks of the response.
 
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use crate::http_client::Http;
 
 const V2: &str = "/apis/example.com/v2/namespaces/default/widgets";
 
-/// What an endpoint does with a review, which has the `path` it was sent to: the code and the body of its answer, or where it
-/// points to. Nothing: it never answers.
+/// The behaviour of an endpoint: maps a review, which has the `path` it was sent to, to the status and the body (or the
+/// redirect) of the response. `None` means that it never responds.
 pub(super) type Behaviour = fn(&Value) -> Option<(u16, String)>;
 
 pub(super) struct Endpoint {
     url: String,
     ca_bundle: String,
-    /// How many objects each call was about.
+    /// The number of objects in each call.
     calls: Arc<Mutex<Vec<usize>>>,
 }
 
-/// An endpoint that converts as it is told to.
+/// An endpoint that converts with a function.
 async fn endpoint(behaviour: Behaviour) -> Endpoint {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
@@ -80,7 +80,7 @@ async fn endpoint(behaviour: Behaviour) -> Endpoint {
     }
 }
 
-/// What was sent; of a request without a body, the path alone.
+/// Returns the request that was sent; for a request without a body, only the path.
 async fn read_review(stream: &mut (impl AsyncReadExt + Unpin)) -> Value {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];

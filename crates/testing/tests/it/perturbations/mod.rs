@@ -39,7 +39,7 @@ async fn delete(world: &World, name: &str) {
     deleted.unwrap();
 }
 
-/// What is not there need not be removed.
+/// Accepts that the object does not exist.
 fn ignore_missing<T>(result: Result<T, kube::Error>) -> Result<(), kube::Error> {
     match result {
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),

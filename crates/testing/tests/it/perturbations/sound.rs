@@ -140,7 +140,7 @@ fn a_program_that_ends_by_chance_is_told_apart_from_a_perturbed_one() {
     assert_eq!(report.failures[0].perturbation, None);
     let reason = &report.failures[0].reason;
     assert!(
-        reason.contains("two undisturbed runs end differently"),
+        reason.contains("two undisturbed runs have different outcomes"),
         "{reason}"
     );
 }

@@ -11,12 +11,12 @@ use kubewright_controller::{
     Action, Context, Controller, Error, Filter, Manager, ManagerError, Request,
     create_or::create_or_update, manager::ManagerBuilder,
 };
-use kubewright_testing::{Perturbation, World, perturb, perturb::Report};
+use kubewright_testing::{Perturbation, Report, World, perturb};
 use serde_json::json;
 
 use super::{create, delete, ignore_missing, put};
 
-/// What was found, but for the one that is asked for.
+/// Returns the failures except for the requested one.
 fn found(report: &Report, class: &str) -> Vec<Perturbation> {
     assert!(
         report
@@ -43,7 +43,7 @@ async fn secret_of(context: &Context, map: &ConfigMap) -> Result<Secret, kube::E
     secrets.create(&PostParams::default(), &secret).await
 }
 
-/// Makes something first and writes down afterwards that it did.
+/// Creates an object first and records that afterwards.
 async fn makes_then_notes(context: Context, request: Request) -> Result<Action, Error> {
     let Some(map) = context.get::<ConfigMap>(&request).await? else {
         return Ok(Action::done());
@@ -85,7 +85,7 @@ fn a_crash_finds_who_makes_something_before_it_notes_that_it_did() {
     assert!(again.survived.is_empty());
 }
 
-/// Cleans up when it is told of a deletion.
+/// Cleans up when it is notified of a deletion.
 async fn cleans_up_when_told(context: Context, request: Request) -> Result<Action, Error> {
     let secrets = context.client().api::<Secret>("default");
     if context.get::<ConfigMap>(&request).await?.is_none() {
@@ -119,11 +119,11 @@ fn a_program_that_is_down_finds_who_counts_on_being_told_of_deletions() {
     assert!(
         report
             .to_string()
-            .contains("secrets default/apples should not be there")
+            .contains("secrets default/apples is unexpected")
     );
 }
 
-/// Makes something if the cache does not show it, and does not wait for the cache.
+/// Creates an object if the cache does not show it, without waiting for the cache.
 fn trusts_the_cache(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
     let manager = manager.read_your_writes(false).build()?;
     let reconcile = |context: Context, request: Request| async move {
@@ -156,7 +156,7 @@ fn a_stale_cache_finds_who_makes_what_it_does_not_see() {
     found(&report, "StaleCache");
 }
 
-/// Waits for a state that may be over before it looks.
+/// Waits for a state that may be over before it is seen.
 async fn must_see_it_paid(context: Context, request: Request) -> Result<Action, Error> {
     let Some(map) = context.get::<ConfigMap>(&request).await? else {
         return Ok(Action::done());
@@ -197,7 +197,7 @@ fn a_skipped_state_finds_who_must_see_each_of_them() {
     );
 }
 
-/// Goes on in the background, with a client that nobody guards.
+/// Continues in the background, with an unguarded client.
 fn writes_behind_the_back(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
     let manager = manager.build()?;
     let unguarded = manager.client().clone();
@@ -237,12 +237,12 @@ fn a_lost_lease_finds_who_writes_without_it() {
     found(&report, "LeaseLost");
     let text = report.to_string();
     assert!(
-        text.contains("a program that had lost its lease wrote: PATCH "),
+        text.contains("a program wrote after it had lost its lease: PATCH "),
         "{text}"
     );
 }
 
-/// Never comes to rest: two controllers undo each other's work.
+/// Never becomes idle: two controllers undo each other's work.
 fn fights_itself(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
     let manager = manager.build()?;
     for wanted in ["left", "right"] {
@@ -271,7 +271,7 @@ fn who_never_comes_to_rest_is_told_so() {
     assert_eq!(report.failures[0].perturbation, None);
     let reason = &report.failures[0].reason;
     assert!(
-        reason.starts_with("the program does not stop writing: "),
+        reason.starts_with("the program keeps writing: "),
         "{report}"
     );
 }

@@ -1,4 +1,4 @@
-//! What the verbs do, and what they refuse.
+//! The verbs, and the requests that they reject.
 
 mod concurrency;
 mod create;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kubewright_kube_apiserver::KubeApiServer;
 use kubewright_store::{MemoryStore, Revision, memory::Limits};
-use kubewright_testing::{Faults, TestCluster, faults::FaultyServer};
+use kubewright_testing::{Faults, FaultyServer, TestCluster};
 use serde_json::json;
 
 use crate::http_client::{Http, MAPS, event, map_with, revision_of};

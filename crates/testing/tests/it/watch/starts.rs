@@ -1,4 +1,4 @@
-//! Where a watch starts, and that from there on it shows every change once and in order.
+//! The start of a watch, and the order of its events: every change once.
 
 use kubewright_testing::TestCluster;
 use serde_json::{Value, json};

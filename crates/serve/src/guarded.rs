@@ -1,8 +1,8 @@
-//! A byte stream that gives up on peers who never read.
+//! A byte stream that drops peers that never read.
 //!
-//! A write that waits for `write_timeout` without a single byte being taken fails, which ends the connection and frees
-//! what was buffered for it. The stream also counts the bytes it reads, and keeps the connection's place in the limit
-//! for as long as it lives, even if a handler takes it over.
+//! A write that waits for `write_timeout` without progress fails, which ends the connection and frees its buffers. The
+//! stream also counts the bytes it reads, and holds the connection's permit for as long as it lives, even after an
+//! upgrade.
 
 use std::{
     io,
@@ -18,21 +18,21 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-use super::activity::Activity;
+use crate::activity::Activity;
 
-/// The stream.
-pub(super) struct Guarded<T> {
+/// A stream with a timeout on writes.
+pub(crate) struct Guarded<T> {
     stream: T,
     activity: Arc<Activity>,
     write_timeout: Duration,
-    /// Made when a write first has to wait.
+    /// Created when a write first has to wait.
     deadline: Option<Pin<Box<Sleep>>>,
     waiting: bool,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl<T> Guarded<T> {
-    pub(super) fn new(
+    pub(crate) fn new(
         stream: T,
         activity: Arc<Activity>,
         write_timeout: Duration,
@@ -48,7 +48,7 @@ impl<T> Guarded<T> {
         }
     }
 
-    /// Passes the outcome of a write on, unless it has been waiting for too long.
+    /// Returns the outcome of a write, or an error if it has been pending for too long.
     fn watch<R>(
         &mut self,
         cx: &mut Context<'_>,
@@ -75,7 +75,7 @@ impl<T> Guarded<T> {
         ready!(deadline.as_mut().poll(cx));
         Poll::Ready(Err(io::Error::new(
             io::ErrorKind::TimedOut,
-            "the peer does not read",
+            "the peer stopped reading",
         )))
     }
 }

@@ -1,8 +1,10 @@
 //! One connection, from the handshake to its end.
 
-use std::{convert::Infallible, future::poll_fn, pin::pin, sync::Arc};
+use std::{future::poll_fn, pin::pin, sync::Arc};
 
+use bytes::Bytes;
 use http::{Request, Response};
+use http_body::Body;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -16,43 +18,42 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::{
-    ServeOptions,
+use crate::{
+    BoxError, Limits, OpenEnded,
     activity::{Activity, TrackedBody, Verdict, Watchdog},
     guarded::Guarded,
 };
-use crate::body::Body;
 
-/// What connections share.
-pub(super) struct Server {
-    pub(super) protocols: Protocols,
-    pub(super) tls: Option<TlsAcceptor>,
-    pub(super) options: ServeOptions,
+/// The state that all connections of a server share.
+pub(crate) struct Shared {
+    pub(crate) protocols: Protocols,
+    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) limits: Limits,
 }
 
-/// How far the server is.
+/// The phases of a server's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Serving.
+pub(crate) enum Phase {
+    /// Requests are accepted.
     Serving,
-    /// Requests in flight may end, no others begin.
+    /// Requests in flight may finish; no others are accepted.
     Draining,
-    /// Over.
-    Cut,
+    /// The grace period is over.
+    Aborted,
 }
 
 type Builder = auto::Builder<TokioExecutor>;
 
-/// HTTP in each version, set up.
-pub(super) struct Protocols {
-    /// Whichever the first bytes say.
+/// The connection builder of each HTTP version.
+pub(crate) struct Protocols {
+    /// Detects the version from the first bytes.
     any: Builder,
     http1: Builder,
     http2: Builder,
 }
 
 impl Protocols {
-    pub(super) fn new(options: &ServeOptions) -> Self {
+    pub(crate) fn new(limits: &Limits) -> Self {
         const SEND_BUFFER: usize = 256 << 10;
         const STREAM_WINDOW: u32 = 256 << 10;
         const CONNECTION_WINDOW: u32 = 1 << 20;
@@ -60,13 +61,13 @@ impl Protocols {
         let mut any = Builder::new(TokioExecutor::new());
         any.http1()
             .header_read_timeout(None)
-            .max_buf_size((options.max_header_bytes as usize).max(SMALLEST_BUFFER));
+            .max_buf_size((limits.max_header_bytes as usize).max(SMALLEST_BUFFER));
         any.http2()
             .timer(TokioTimer::new())
-            .keep_alive_interval(options.keep_alive_interval)
-            .keep_alive_timeout(options.keep_alive_timeout)
-            .max_concurrent_streams(options.max_concurrent_streams)
-            .max_header_list_size(options.max_header_bytes)
+            .keep_alive_interval(limits.keep_alive_interval)
+            .keep_alive_timeout(limits.keep_alive_timeout)
+            .max_concurrent_streams(limits.max_concurrent_streams)
+            .max_header_list_size(limits.max_header_bytes)
             .max_send_buf_size(SEND_BUFFER)
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW);
@@ -78,80 +79,88 @@ impl Protocols {
     }
 }
 
-/// Shakes hands and serves.
-pub(super) async fn run<S>(
-    server: Arc<Server>,
+/// Completes the TLS handshake, if there is one, and serves the connection.
+pub(crate) async fn run<S, B>(
+    shared: Arc<Shared>,
     stream: TcpStream,
     permit: OwnedSemaphorePermit,
     service: S,
     mut phase: watch::Receiver<Phase>,
 ) where
-    S: tower::Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>
-        + Clone
-        + Send
-        + 'static,
+    S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
     S::Future: Send + 'static,
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
 {
     let activity = Arc::new(Activity::default());
     let stream = Guarded::new(
         stream,
         activity.clone(),
-        server.options.write_timeout,
+        shared.limits.write_timeout,
         Some(permit),
     );
-    let Some(tls) = &server.tls else {
-        let protocol = &server.protocols.any;
-        return drive(protocol, stream, service, activity, &server.options, phase).await;
+    let Some(tls) = &shared.tls else {
+        let protocol = &shared.protocols.any;
+        return drive(protocol, stream, service, activity, &shared.limits, phase).await;
     };
-    let handshake = tokio::time::timeout(server.options.handshake_timeout, tls.accept(stream));
+    let handshake = tokio::time::timeout(shared.limits.handshake_timeout, tls.accept(stream));
     let stream = tokio::select! {
         outcome = handshake => match outcome {
             Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return tracing::debug!(%error, "the TLS handshake failed"),
-            Err(_) => return tracing::debug!("the TLS handshake took too long"),
+            Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => return tracing::debug!("TLS handshake timed out"),
         },
         _ = phase.wait_for(|phase| *phase != Phase::Serving) => return,
     };
     let protocol = match stream.get_ref().1.alpn_protocol() {
-        Some(b"h2") => &server.protocols.http2,
-        Some(_) => &server.protocols.http1,
-        None => &server.protocols.any,
+        Some(b"h2") => &shared.protocols.http2,
+        Some(_) => &shared.protocols.http1,
+        None => &shared.protocols.any,
     };
-    drive(protocol, stream, service, activity, &server.options, phase).await;
+    drive(protocol, stream, service, activity, &shared.limits, phase).await;
 }
 
-/// Serves until the peer or the server has had enough.
-async fn drive<S>(
+/// Serves requests until the peer closes, the server shuts down or a limit is exceeded.
+async fn drive<S, B>(
     protocol: &Builder,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     service: S,
     activity: Arc<Activity>,
-    options: &ServeOptions,
+    limits: &Limits,
     mut phase: watch::Receiver<Phase>,
 ) where
-    S: tower::Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>
-        + Clone
-        + Send
-        + 'static,
+    S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
     S::Future: Send + 'static,
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
 {
     let now = Instant::now();
     let mut watchdog = Watchdog::new(
         activity.clone(),
-        options.header_timeout,
-        options.idle_timeout,
+        limits.header_timeout,
+        limits.idle_timeout,
         now,
     );
     let mut ticks = tokio::time::interval_at(now + watchdog.period(), watchdog.period());
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
 
+    let draining = phase.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let in_flight = activity.begin(request.version());
-        let mut service = service.clone();
+        let (mut service, draining) = (service.clone(), draining.clone());
         async move {
             poll_fn(|cx| service.poll_ready(cx)).await?;
             let response = service.call(request).await?;
-            Ok::<_, Infallible>(response.map(|body| TrackedBody::new(body, in_flight)))
+            let open_ended = response.extensions().get::<OpenEnded>().is_some();
+            Ok::<_, S::Error>(response.map(|body| {
+                let body = TrackedBody::new(body, in_flight);
+                match open_ended {
+                    true => body.until(draining),
+                    false => body,
+                }
+            }))
         }
     });
     let mut connection =
@@ -161,18 +170,18 @@ async fn drive<S>(
             biased;
             outcome = connection.as_mut() => {
                 if let Err(error) = outcome {
-                    tracing::debug!(error, "a connection failed");
+                    tracing::debug!(error, "connection failed");
                 }
                 return;
             }
             changed = phase.changed() => match changed {
-                Ok(()) if *phase.borrow() != Phase::Cut => connection.as_mut().graceful_shutdown(),
+                Ok(()) if *phase.borrow() != Phase::Aborted => connection.as_mut().graceful_shutdown(),
                 _ => return,
             },
-            now = ticks.tick() => match watchdog.look(now) {
+            now = ticks.tick() => match watchdog.check(now) {
                 Verdict::Keep => {}
                 Verdict::Close => connection.as_mut().graceful_shutdown(),
-                Verdict::Cut => return tracing::debug!("a connection was idle for too long"),
+                Verdict::Cut => return tracing::debug!("idle connection closed"),
             },
         }
     }

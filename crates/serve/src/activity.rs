@@ -1,8 +1,7 @@
-//! What happens on a connection, counted: bytes read, requests begun, requests in flight, and whether the peer takes what
-//! is sent.
+//! The activity of a connection: bytes read, requests started, requests in flight, and whether the peer reads.
 //!
 //! The counters are written on the hot path (a few relaxed additions for each request) and read every few seconds by
-//! the [`Watchdog`], which is how heads that never end and idle connections are found without a timer for each request.
+//! the [`Watchdog`], which finds request heads that never end and idle connections without a timer for each request.
 
 use std::{
     pin::Pin,
@@ -19,40 +18,42 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
-use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio::time::Instant;
+use http_body::{Body, Frame, SizeHint};
+use tokio::{sync::watch, time::Instant};
 
-use crate::body::{Body, BoxError};
+use crate::{BoxError, connection::Phase};
 
 /// The counters of one connection.
 #[derive(Debug, Default)]
-pub(super) struct Activity {
+pub(crate) struct Activity {
     bytes_read: AtomicU64,
     begun: AtomicU64,
     in_flight: AtomicUsize,
     http2: AtomicBool,
-    /// A write waits for the peer.
+    /// True while a write waits for the peer to read.
     blocked: AtomicBool,
-    /// The body that has more to send once the peer has taken something.
+    /// Wakes the body that waits for the peer to read.
     held: AtomicWaker,
 }
 
-/// A request in flight, until it is dropped.
+/// Counts a request as in flight until it is dropped.
 #[derive(Debug)]
-pub(super) struct InFlight(Arc<Activity>);
+pub(crate) struct InFlight(Arc<Activity>);
 
 /// A response body whose request is in flight until the body is dropped.
 ///
-/// Over HTTP/1 it gives no more while a write waits for the peer: what is made is then not buffered on top of what is not
-/// sent. HTTP/2 has windows for that.
-pub(super) struct TrackedBody {
-    body: Body,
+/// Over HTTP/1 it yields nothing while a write waits for the peer, so that frames are not buffered on top of unsent
+/// ones. HTTP/2 has windows for that.
+pub(crate) struct TrackedBody<B> {
+    body: B,
     in_flight: InFlight,
+    /// Completes when an open-ended body has to end.
+    end: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-/// Looks at the counters now and then.
+/// Checks the counters periodically.
 #[derive(Debug)]
-pub(super) struct Watchdog {
+pub(crate) struct Watchdog {
     activity: Arc<Activity>,
     header_timeout: Duration,
     idle_timeout: Duration,
@@ -63,30 +64,30 @@ pub(super) struct Watchdog {
     closing: bool,
 }
 
-/// What to do with a connection.
+/// The fate of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Leave it alone.
+pub(crate) enum Verdict {
+    /// The connection stays.
     Keep,
-    /// Ask it to end.
+    /// The connection is asked to close.
     Close,
-    /// Drop it.
+    /// The connection is dropped.
     Cut,
 }
 
 impl Activity {
-    pub(super) fn read(&self, bytes: usize) {
+    pub(crate) fn read(&self, bytes: usize) {
         self.bytes_read.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// A write waits for the peer, or does so no longer.
-    pub(super) fn set_blocked(&self, blocked: bool) {
+    /// Records whether a write waits for the peer to read.
+    pub(crate) fn set_blocked(&self, blocked: bool) {
         if self.blocked.swap(blocked, AcqRel) && !blocked {
             self.held.wake();
         }
     }
 
-    /// Whether a body has to wait; if so, it is woken when that is over.
+    /// Returns whether a body has to wait, and registers its waker if so.
     fn holds(&self, cx: &mut Context<'_>) -> bool {
         if self.http2.load(Relaxed) || !self.blocked.load(Acquire) {
             return false;
@@ -95,7 +96,7 @@ impl Activity {
         self.blocked.load(Acquire)
     }
 
-    pub(super) fn begin(self: &Arc<Self>, version: http::Version) -> InFlight {
+    pub(crate) fn begin(self: &Arc<Self>, version: http::Version) -> InFlight {
         if version == http::Version::HTTP_2 {
             self.http2.store(true, Relaxed);
         }
@@ -111,13 +112,35 @@ impl Drop for InFlight {
     }
 }
 
-impl TrackedBody {
-    pub(super) fn new(body: Body, in_flight: InFlight) -> Self {
-        Self { body, in_flight }
+impl<B> TrackedBody<B> {
+    pub(crate) fn new(body: B, in_flight: InFlight) -> Self {
+        Self {
+            body,
+            in_flight,
+            end: None,
+        }
+    }
+
+    /// Ends the body between two frames when the server begins to shut down.
+    pub(crate) fn until(mut self, mut draining: watch::Receiver<Phase>) -> Self {
+        self.end = Some(Box::pin(async move {
+            // A dropped sender means that the server is gone.
+            let _ = draining.wait_for(|phase| *phase != Phase::Serving).await;
+        }));
+        self
+    }
+
+    fn has_ended(&mut self, cx: &mut Context<'_>) -> bool {
+        let end = self.end.as_mut();
+        end.is_some_and(|end| end.as_mut().poll(cx).is_ready())
     }
 }
 
-impl HttpBody for TrackedBody {
+impl<B> Body for TrackedBody<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
     type Data = Bytes;
     type Error = BoxError;
 
@@ -125,10 +148,15 @@ impl HttpBody for TrackedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if self.has_ended(cx) {
+            // It is not polled again after this.
+            return Poll::Ready(None);
+        }
         if self.in_flight.0.holds(cx) {
             return Poll::Pending;
         }
-        Pin::new(&mut self.body).poll_frame(cx)
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        frame.map(|frame| frame.map(|frame| frame.map_err(Into::into)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -141,7 +169,7 @@ impl HttpBody for TrackedBody {
 }
 
 impl Watchdog {
-    pub(super) fn new(
+    pub(crate) fn new(
         activity: Arc<Activity>,
         header_timeout: Duration,
         idle_timeout: Duration,
@@ -159,13 +187,13 @@ impl Watchdog {
         }
     }
 
-    /// How often to look.
-    pub(super) fn period(&self) -> Duration {
+    /// The interval between two checks.
+    pub(crate) fn period(&self) -> Duration {
         (self.header_timeout.min(self.idle_timeout) / 4).max(Duration::from_millis(1))
     }
 
-    /// Looks.
-    pub(super) fn look(&mut self, now: Instant) -> Verdict {
+    /// Checks the counters.
+    pub(crate) fn check(&mut self, now: Instant) -> Verdict {
         let begun = self.activity.begun.load(Relaxed);
         let bytes_read = self.activity.bytes_read.load(Relaxed);
         if self.activity.in_flight.load(Relaxed) > 0 || begun != self.begun {
@@ -179,7 +207,7 @@ impl Watchdog {
         if begun == 0 && quiet >= self.header_timeout {
             return Verdict::Cut;
         }
-        // Bytes without a request: over HTTP/1 that is a head on its way; over HTTP/2 it may be the answer to a ping.
+        // Bytes without a request: over HTTP/1 these are a head that is arriving; over HTTP/2 they may answer a ping.
         if bytes_read != self.bytes_read && !self.activity.http2.load(Relaxed) {
             let since = *self.head_since.get_or_insert(now);
             if now.duration_since(since) >= self.header_timeout {
@@ -201,6 +229,7 @@ impl Watchdog {
 mod tests {
     use futures_util::FutureExt;
     use http::Version;
+    use http_body_util::Full;
 
     use super::*;
 
@@ -216,36 +245,39 @@ mod tests {
     async fn silence_before_the_first_request_is_cut() {
         let (activity, mut watchdog, start) = watchdog();
         activity.read(10);
-        assert_eq!(watchdog.look(start + 31 * SECOND), Verdict::Keep);
-        assert_eq!(watchdog.look(start + 32 * SECOND), Verdict::Cut);
+        assert_eq!(watchdog.check(start + 31 * SECOND), Verdict::Keep);
+        assert_eq!(watchdog.check(start + 32 * SECOND), Verdict::Cut);
     }
 
     #[tokio::test]
     async fn idle_connections_are_closed_and_then_cut() {
         let (activity, mut watchdog, start) = watchdog();
         drop(activity.begin(Version::HTTP_11));
-        assert_eq!(watchdog.look(start + 8 * SECOND), Verdict::Keep);
-        assert_eq!(watchdog.look(start + 97 * SECOND), Verdict::Keep);
-        assert_eq!(watchdog.look(start + 98 * SECOND), Verdict::Close);
-        assert_eq!(watchdog.look(start + 99 * SECOND), Verdict::Cut);
+        assert_eq!(watchdog.check(start + 8 * SECOND), Verdict::Keep);
+        assert_eq!(watchdog.check(start + 97 * SECOND), Verdict::Keep);
+        assert_eq!(watchdog.check(start + 98 * SECOND), Verdict::Close);
+        assert_eq!(watchdog.check(start + 99 * SECOND), Verdict::Cut);
     }
 
     #[tokio::test]
     async fn heads_that_never_end_are_cut() {
         let (activity, mut watchdog, start) = watchdog();
         drop(activity.begin(Version::HTTP_11));
-        assert_eq!(watchdog.look(start + 8 * SECOND), Verdict::Keep);
+        assert_eq!(watchdog.check(start + 8 * SECOND), Verdict::Keep);
         activity.read(1);
-        assert_eq!(watchdog.look(start + 16 * SECOND), Verdict::Keep);
+        assert_eq!(watchdog.check(start + 16 * SECOND), Verdict::Keep);
         activity.read(1);
-        assert_eq!(watchdog.look(start + 47 * SECOND), Verdict::Keep);
-        assert_eq!(watchdog.look(start + 48 * SECOND), Verdict::Cut);
+        assert_eq!(watchdog.check(start + 47 * SECOND), Verdict::Keep);
+        assert_eq!(watchdog.check(start + 48 * SECOND), Verdict::Cut);
     }
 
     #[tokio::test]
     async fn a_body_waits_while_the_peer_does_not_read() {
         let activity = Arc::new(Activity::default());
-        let mut body = TrackedBody::new(Body::from("more"), activity.begin(Version::HTTP_11));
+        let mut body = TrackedBody::new(
+            Full::new(Bytes::from("more")),
+            activity.begin(Version::HTTP_11),
+        );
         activity.set_blocked(true);
         let mut frame = std::pin::pin!(std::future::poll_fn(|cx| {
             Pin::new(&mut body)
@@ -261,12 +293,12 @@ mod tests {
     async fn pings_are_not_heads_and_long_requests_are_not_idle() {
         let (activity, mut watchdog, start) = watchdog();
         let request = activity.begin(Version::HTTP_2);
-        assert_eq!(watchdog.look(start + 1000 * SECOND), Verdict::Keep);
+        assert_eq!(watchdog.check(start + 1000 * SECOND), Verdict::Keep);
         drop(request);
         activity.read(17);
-        assert_eq!(watchdog.look(start + 1040 * SECOND), Verdict::Keep);
+        assert_eq!(watchdog.check(start + 1040 * SECOND), Verdict::Keep);
         activity.read(17);
-        assert_eq!(watchdog.look(start + 1080 * SECOND), Verdict::Keep);
-        assert_eq!(watchdog.look(start + 1090 * SECOND), Verdict::Close);
+        assert_eq!(watchdog.check(start + 1080 * SECOND), Verdict::Keep);
+        assert_eq!(watchdog.check(start + 1090 * SECOND), Verdict::Close);
     }
 }

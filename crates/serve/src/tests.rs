@@ -1,32 +1,46 @@
 use std::{
+    convert::Infallible,
     net::SocketAddr,
-    pin::Pin,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     task::{Context, Poll},
-    time::SystemTime,
+    time::Duration,
 };
 
 use bytes::Bytes;
-use futures_util::stream;
-use http::StatusCode;
-use http_body_util::{BodyExt, Empty};
-use hyper::{client::conn, upgrade};
+use futures_util::{StreamExt, stream};
+use http::{Request, Response, StatusCode};
+use http_body::Frame;
+use http_body_util::{BodyExt, Empty, Full, StreamBody, combinators::UnsyncBoxBody};
+use hyper::{body::Incoming, client::conn, upgrade};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
     sync::oneshot,
     task::JoinHandle,
-    time::timeout,
+    time::{Instant, timeout},
 };
 use tokio_rustls::TlsConnector;
 
-use super::{certs::SelfSigned, *};
+use super::*;
 
 const SOON: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(100);
 
-/// `/hello` says so with the version, `/slow` does after a while, `/flood` never ends, `/panic` does what it says, `/upgrade` echoes one line.
+type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).boxed_unsync()
+}
+
+/// `/hello` returns the HTTP version, `/slow` does so after a while, `/flood` never ends, `/watch` sends one event and
+/// then waits for ever, `/panic` panics, `/upgrade` echoes one line.
 #[derive(Clone, Default)]
 struct Service {
     flood_ended: Arc<AtomicBool>,
@@ -54,7 +68,7 @@ impl tower::Service<Request<Incoming>> for Service {
         let ended = SetOnDrop(self.flood_ended.clone());
         let slow_begun = self.slow_begun.clone();
         Box::pin(async move {
-            let mut response = Response::new(Body::from(format!("hello {:?}", request.version())));
+            let mut response = Response::new(full(format!("hello {:?}", request.version())));
             match request.uri().path() {
                 "/slow" => {
                     slow_begun.fetch_add(1, Ordering::SeqCst);
@@ -63,9 +77,15 @@ impl tower::Service<Request<Incoming>> for Service {
                 "/flood" => {
                     let chunks = stream::repeat_with(move || {
                         let _ = &ended;
-                        Ok(Bytes::from_static(&[b'x'; 64 << 10]))
+                        Ok(Frame::data(Bytes::from_static(&[b'x'; 64 << 10])))
                     });
-                    response = Response::new(Body::stream(chunks));
+                    response = Response::new(StreamBody::new(chunks).boxed_unsync());
+                }
+                "/watch" => {
+                    let event = stream::iter([Ok(Frame::data(Bytes::from_static(b"event")))]);
+                    let events = event.chain(stream::pending());
+                    response = Response::new(StreamBody::new(events).boxed_unsync());
+                    response.extensions_mut().insert(OpenEnded);
                 }
                 "/panic" => panic!("on purpose"),
                 "/upgrade" => {
@@ -76,7 +96,7 @@ impl tower::Service<Request<Incoming>> for Service {
                         io.read_exact(&mut line).await.unwrap();
                         io.write_all(&line).await.unwrap();
                     });
-                    response = Response::new(Body::empty());
+                    response = Response::new(full(""));
                     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
                     response
                         .headers_mut()
@@ -96,10 +116,10 @@ struct Running {
     address: SocketAddr,
     service: Service,
     stop: oneshot::Sender<()>,
-    server: JoinHandle<io::Result<()>>,
+    server: JoinHandle<()>,
 }
 
-async fn start(options: ServeOptions, tls: Option<Arc<rustls::ServerConfig>>) -> Running {
+async fn start(limits: Limits, tls: Option<Tls>) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel();
@@ -107,7 +127,11 @@ async fn start(options: ServeOptions, tls: Option<Arc<rustls::ServerConfig>>) ->
     let shutdown = async move {
         let _ = stopped.await;
     };
-    let server = tokio::spawn(serve(listener, tls, service.clone(), options, shutdown));
+    let mut server = Server::new(listener).limits(limits);
+    if let Some(tls) = tls {
+        server = server.tls(tls);
+    }
+    let server = tokio::spawn(server.serve(service.clone(), shutdown));
     Running {
         address,
         service,
@@ -154,6 +178,15 @@ async fn text(response: Response<Incoming>) -> String {
     .unwrap()
 }
 
+/// A TLS configuration, and the certificate that clients must trust.
+fn self_signed() -> (Tls, String) {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let (certificate, key) = (cert.pem(), signing_key.serialize_pem());
+    let tls = Tls::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap();
+    (tls, certificate)
+}
+
 async fn tls_stream(
     address: SocketAddr,
     ca_pem: &str,
@@ -184,7 +217,7 @@ async fn tls_stream(
 
 #[tokio::test]
 async fn plain_connections_speak_both_versions() {
-    let running = start(ServeOptions::default(), None).await;
+    let running = start(Limits::default(), None).await;
     let mut one = http1(TcpStream::connect(running.address).await.unwrap()).await;
     for _ in 0..2 {
         let response = one.send_request(get("/hello")).await.unwrap();
@@ -200,9 +233,9 @@ async fn plain_connections_speak_both_versions() {
 
 #[tokio::test]
 async fn tls_connections_speak_what_was_negotiated() {
-    let made = SelfSigned::generate(["localhost", "127.0.0.1"], SystemTime::now()).unwrap();
-    let running = start(ServeOptions::default(), Some(made.server_config().unwrap())).await;
-    let stream = tls_stream(running.address, &made.ca_pem, b"h2").await;
+    let (tls, certificate) = self_signed();
+    let running = start(Limits::default(), Some(tls)).await;
+    let stream = tls_stream(running.address, &certificate, b"h2").await;
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
     let response = http2(stream)
         .await
@@ -211,7 +244,7 @@ async fn tls_connections_speak_what_was_negotiated() {
         .unwrap();
     assert_eq!(text(response).await, "hello HTTP/2.0");
     for alpn in [&b"http/1.1"[..], b""] {
-        let stream = tls_stream(running.address, &made.ca_pem, alpn).await;
+        let stream = tls_stream(running.address, &certificate, alpn).await;
         let response = http1(stream)
             .await
             .send_request(get("/hello"))
@@ -223,12 +256,12 @@ async fn tls_connections_speak_what_was_negotiated() {
 
 #[tokio::test]
 async fn handshakes_that_never_come_are_given_up() {
-    let made = SelfSigned::generate(["127.0.0.1"], SystemTime::now()).unwrap();
-    let options = ServeOptions {
+    let (tls, _) = self_signed();
+    let limits = Limits {
         handshake_timeout: SHORT,
-        ..ServeOptions::default()
+        ..Limits::default()
     };
-    let running = start(options, Some(made.server_config().unwrap())).await;
+    let running = start(limits, Some(tls)).await;
     let mut stream = TcpStream::connect(running.address).await.unwrap();
     assert_eq!(
         timeout(SOON, stream.read(&mut [0; 8]))
@@ -241,7 +274,7 @@ async fn handshakes_that_never_come_are_given_up() {
 
 #[tokio::test]
 async fn shutting_down_lets_requests_end_and_takes_no_more() {
-    let running = start(ServeOptions::default(), None).await;
+    let running = start(Limits::default(), None).await;
     let mut one = http1(TcpStream::connect(running.address).await.unwrap()).await;
     let mut two = http2(TcpStream::connect(running.address).await.unwrap()).await;
     let idle = http1(TcpStream::connect(running.address).await.unwrap()).await;
@@ -264,9 +297,8 @@ async fn shutting_down_lets_requests_end_and_takes_no_more() {
         (one.as_str(), two.as_str()),
         ("hello HTTP/1.1", "hello HTTP/2.0")
     );
-    timeout(ServeOptions::default().grace_period / 2, running.server)
+    timeout(Limits::default().grace_period / 2, running.server)
         .await
-        .unwrap()
         .unwrap()
         .unwrap();
     assert!(TcpStream::connect(running.address).await.is_err());
@@ -274,12 +306,38 @@ async fn shutting_down_lets_requests_end_and_takes_no_more() {
 }
 
 #[tokio::test]
+async fn shutting_down_ends_open_ended_responses_cleanly_and_at_once() {
+    let running = start(Limits::default(), None).await;
+    let mut one = http1(TcpStream::connect(running.address).await.unwrap()).await;
+    let mut two = http2(TcpStream::connect(running.address).await.unwrap()).await;
+    let watches = [
+        one.send_request(get("/watch")).await.unwrap(),
+        two.send_request(get("/watch")).await.unwrap(),
+    ];
+    let mut bodies = Vec::new();
+    for watch in watches {
+        let mut body = watch.into_body();
+        let event = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        assert_eq!(event, "event");
+        bodies.push(body);
+    }
+    let stopped = Instant::now();
+    running.stop.send(()).unwrap();
+    for mut body in bodies {
+        let end = timeout(SOON, body.frame()).await.unwrap();
+        assert!(end.is_none(), "the body ends without an error: {end:?}");
+    }
+    timeout(SOON, running.server).await.unwrap().unwrap();
+    assert!(stopped.elapsed() < Limits::default().grace_period / 4);
+}
+
+#[tokio::test]
 async fn streams_that_never_end_are_cut_after_the_grace_period() {
-    let options = ServeOptions {
+    let limits = Limits {
         grace_period: SHORT,
-        ..ServeOptions::default()
+        ..Limits::default()
     };
-    let running = start(options, None).await;
+    let running = start(limits, None).await;
     let mut one = http1(TcpStream::connect(running.address).await.unwrap()).await;
     let mut two = http2(TcpStream::connect(running.address).await.unwrap()).await;
     let streams = [
@@ -287,11 +345,7 @@ async fn streams_that_never_end_are_cut_after_the_grace_period() {
         two.send_request(get("/flood")).await.unwrap(),
     ];
     running.stop.send(()).unwrap();
-    timeout(SOON, running.server)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    timeout(SOON, running.server).await.unwrap().unwrap();
     for stream in streams {
         let mut body = stream.into_body();
         let end = timeout(SOON, async {
@@ -309,11 +363,11 @@ async fn streams_that_never_end_are_cut_after_the_grace_period() {
 
 #[tokio::test]
 async fn peers_that_never_read_are_dropped() {
-    let options = ServeOptions {
+    let limits = Limits {
         write_timeout: SHORT,
-        ..ServeOptions::default()
+        ..Limits::default()
     };
-    let running = start(options, None).await;
+    let running = start(limits, None).await;
     let mut stream = TcpStream::connect(running.address).await.unwrap();
     stream
         .write_all(b"GET /flood HTTP/1.1\r\nhost: localhost\r\n\r\n")
@@ -329,11 +383,11 @@ async fn peers_that_never_read_are_dropped() {
 
 #[tokio::test]
 async fn heads_that_trickle_and_silence_are_cut() {
-    let options = ServeOptions {
+    let limits = Limits {
         header_timeout: SHORT * 5,
-        ..ServeOptions::default()
+        ..Limits::default()
     };
-    let running = start(options, None).await;
+    let running = start(limits, None).await;
     for first in [
         &b""[..],
         b"GET /hello HTTP/1.1\r\nhost: l",
@@ -370,12 +424,12 @@ async fn heads_that_trickle_and_silence_are_cut() {
 
 #[tokio::test]
 async fn idle_connections_are_closed_but_slow_answers_are_not_idle() {
-    let options = ServeOptions {
+    let limits = Limits {
         idle_timeout: SHORT * 5,
         header_timeout: SOON,
-        ..ServeOptions::default()
+        ..Limits::default()
     };
-    let running = start(options, None).await;
+    let running = start(limits, None).await;
     let mut two = http2(TcpStream::connect(running.address).await.unwrap()).await;
     let mut one = http1(TcpStream::connect(running.address).await.unwrap()).await;
     let slow = tokio::join!(
@@ -394,11 +448,11 @@ async fn idle_connections_are_closed_but_slow_answers_are_not_idle() {
 
 #[tokio::test]
 async fn connections_over_the_limit_wait() {
-    let options = ServeOptions {
+    let limits = Limits {
         max_connections: 1,
-        ..ServeOptions::default()
+        ..Limits::default()
     };
-    let running = start(options, None).await;
+    let running = start(limits, None).await;
     let mut first = http1(TcpStream::connect(running.address).await.unwrap()).await;
     assert_eq!(
         text(first.send_request(get("/hello")).await.unwrap()).await,
@@ -417,7 +471,7 @@ async fn connections_over_the_limit_wait() {
 
 #[tokio::test]
 async fn a_panic_takes_down_its_request_and_nothing_else() {
-    let running = start(ServeOptions::default(), None).await;
+    let running = start(Limits::default(), None).await;
     let mut one = http1(TcpStream::connect(running.address).await.unwrap()).await;
     assert!(one.send_request(get("/panic")).await.is_err());
     let mut two = http2(TcpStream::connect(running.address).await.unwrap()).await;
@@ -435,7 +489,7 @@ async fn a_panic_takes_down_its_request_and_nothing_else() {
 
 #[tokio::test]
 async fn handlers_can_take_over_the_connection() {
-    let running = start(ServeOptions::default(), None).await;
+    let running = start(Limits::default(), None).await;
     let mut one = http1(TcpStream::connect(running.address).await.unwrap()).await;
     let mut request = get("/upgrade");
     request

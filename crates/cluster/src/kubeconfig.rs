@@ -1,29 +1,35 @@
-//! A kubeconfig for a server: what kubectl and every client library read.
-//!
-//! It is made as text; where it is written is the caller's business.
+//! [`Kubeconfig`]: the file that kubectl and client libraries read.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-/// How to reach a server, and as whom.
+/// The contents of a kubeconfig with one cluster, one user and one context.
+///
+/// ```
+/// use kubewright_cluster::Kubeconfig;
+///
+/// let mut kubeconfig = Kubeconfig::new("dev", "https://127.0.0.1:6443");
+/// kubeconfig.token = Some("s3cret".to_owned());
+/// assert!(kubeconfig.to_yaml().contains("current-context: \"dev\""));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kubeconfig {
     /// The name of the cluster in the file.
     pub cluster: String,
     /// The name of the user in the file.
     pub user: String,
-    /// The name of the context in the file, which becomes the current one.
+    /// The name of the context in the file, which is the current one.
     pub context: String,
-    /// `https://127.0.0.1:6443`
+    /// The URL of the server, such as `https://127.0.0.1:6443`.
     pub server: String,
-    /// The certificate authority as PEM. Without it the server is plain HTTP, or the system's authorities know it.
+    /// The certificate authority as PEM. Not needed for plain HTTP, or if the system trusts the authority.
     pub ca_pem: Option<String>,
-    /// The bearer token, if the server asks for one.
+    /// The bearer token of the user.
     pub token: Option<String>,
 }
 
 impl Kubeconfig {
-    /// For the server at that URL, under one name for cluster, user and context.
+    /// Creates a kubeconfig for a server, with one name for the cluster, the user and the context.
     pub fn new(name: impl Into<String>, server: impl Into<String>) -> Self {
         let name = name.into();
         Self {
@@ -36,7 +42,7 @@ impl Kubeconfig {
         }
     }
 
-    /// As YAML.
+    /// Formats the kubeconfig as YAML.
     pub fn to_yaml(&self) -> String {
         let ca = self.ca_pem.as_ref().map_or(String::new(), |pem| {
             format!("    certificate-authority-data: {}\n", STANDARD.encode(pem))
@@ -72,7 +78,7 @@ preferences: {{}}
     }
 }
 
-/// A JSON string is a YAML string.
+/// Quotes a string; every JSON string is a YAML string.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }

@@ -1,0 +1,139 @@
+//! [`Endpoint`]: a cluster on a socket.
+
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    path::Path,
+    time::SystemTime,
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use kubewright_serve::{BoxError, Server, Tls};
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+
+use crate::{Error, Kubeconfig, certificates::SelfSigned, private_file};
+
+/// A cluster on a TCP socket, over TLS. Dropping it stops listening and aborts all connections.
+pub struct Endpoint {
+    address: SocketAddr,
+    kubeconfig: Kubeconfig,
+    ca_pem: String,
+    stop: Option<oneshot::Sender<()>>,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Endpoint {
+    /// Serves on the listener with a certificate generated for its address.
+    pub(crate) fn start<S, B>(
+        listener: TcpListener,
+        service: S,
+        name: &str,
+        token: Option<String>,
+    ) -> Result<Self, Error>
+    where
+        S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send + 'static,
+        B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let address = local_address(&listener)?;
+        let names = [
+            address.ip().to_string(),
+            "127.0.0.1".to_owned(),
+            "localhost".to_owned(),
+        ];
+        let certificate = SelfSigned::generate(names, SystemTime::now())?;
+        let (chain, key) = (&certificate.certificate_pem, &certificate.key_pem);
+        let tls = Tls::from_pem(chain.as_bytes(), key.as_bytes())?;
+        let mut kubeconfig = Kubeconfig::new(name, format!("https://{}", reachable(address)));
+        kubeconfig.ca_pem = Some(certificate.ca_pem.clone());
+        kubeconfig.token = token;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let shutdown = async {
+            // A message and a dropped sender both mean shutdown.
+            let _ = stopped.await;
+        };
+        let server = Server::new(listener).tls(tls);
+        let task = tokio::spawn(server.serve(service, shutdown));
+        Ok(Self {
+            address,
+            kubeconfig,
+            ca_pem: certificate.ca_pem,
+            stop: Some(stop),
+            task: Some(task),
+        })
+    }
+
+    /// Returns the address it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the URL for clients on this machine: `https://127.0.0.1:…`.
+    pub fn url(&self) -> &str {
+        &self.kubeconfig.server
+    }
+
+    /// Returns the certificate authority that clients must trust, as PEM.
+    pub fn ca_pem(&self) -> &str {
+        &self.ca_pem
+    }
+
+    /// Returns a kubeconfig as YAML, for `kubectl --kubeconfig` and other clients.
+    pub fn kubeconfig(&self) -> String {
+        self.kubeconfig.to_yaml()
+    }
+
+    /// Writes the kubeconfig to a file that only its owner can read, since it holds a token.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written.
+    pub fn write_kubeconfig(&self, path: &Path) -> io::Result<()> {
+        private_file::write(path, &self.kubeconfig())
+    }
+
+    /// Stops listening, ends open watches, and waits for the requests in flight.
+    pub async fn stop(mut self) {
+        self.stop.take();
+        if let Some(task) = self.task.take() {
+            // The runtime has already reported a panic of the task.
+            let _ = task.await;
+        }
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(task) = self.task.take() {
+            task.abort();
+        }
+    }
+}
+
+/// Binds a listener.
+pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, Error> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|source| Error::Listen { address, source })
+}
+
+/// Returns the address of a listener, with the port that the system chose.
+pub(crate) fn local_address(listener: &TcpListener) -> Result<SocketAddr, Error> {
+    let unknown = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    listener.local_addr().map_err(|source| Error::Listen {
+        address: unknown,
+        source,
+    })
+}
+
+/// Returns an address that a client on this machine can connect to.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
+    address
+}

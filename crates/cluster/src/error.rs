@@ -1,0 +1,35 @@
+//! [`Error`]: failures of starting or stopping a cluster.
+
+use std::{io, net::SocketAddr};
+
+use kubewright_controller::ManagerError;
+use kubewright_machinery::Status;
+use kubewright_serve::TlsError;
+
+use crate::certificates::CertificateError;
+
+/// A cluster could not start, or did not stop cleanly.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The requested address.
+        address: SocketAddr,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The API server could not create its initial objects in the store.
+    #[error("the API server did not start: {}", .0.message)]
+    Server(Box<Status>),
+    /// A serving certificate could not be generated.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// The serving certificate cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The built-in controllers failed.
+    #[error("the built-in controllers failed: {0}")]
+    Controllers(#[from] ManagerError),
+}

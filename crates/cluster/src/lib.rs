@@ -1,0 +1,51 @@
+//! A running Kubernetes API in your process.
+//!
+//! [`Cluster`] owns everything that makes an API server a cluster to work with: the store and its maintenance, the
+//! server, the identities of its users, TLS certificates, a kubeconfig, and the built-in controllers. It starts in
+//! milliseconds, and stops when it is dropped.
+//!
+//! ```
+//! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+//! use k8s_openapi::api::core::v1::Namespace;
+//! use kube::Api;
+//! use kubewright_cluster::{Cluster, Controllers};
+//!
+//! let cluster = Cluster::builder()
+//!     .controllers(Controllers::default())
+//!     .listen("127.0.0.1:0".parse().unwrap())
+//!     .start()
+//!     .await?;
+//!
+//! // In this process no socket is needed.
+//! let namespaces: Api<Namespace> = Api::all(cluster.client());
+//! assert!(namespaces.get_opt("kube-system").await.unwrap().is_some());
+//!
+//! // Other programs connect with the kubeconfig.
+//! let endpoint = cluster.endpoint().expect("the cluster listens");
+//! assert!(endpoint.kubeconfig().contains(endpoint.url()));
+//!
+//! cluster.stop().await?;
+//! # Ok::<_, kubewright_cluster::Error>(()) }).unwrap();
+//! ```
+//!
+//! For tests there is `kubewright-testing`, which adds virtual time, faults and forks.
+
+mod builder;
+mod certificates;
+mod cluster;
+mod endpoint;
+mod error;
+mod identity;
+mod kubeconfig;
+mod private_file;
+mod storage;
+
+pub use builder::ClusterBuilder;
+pub use certificates::{CertificateError, SelfSigned};
+pub use cluster::Cluster;
+pub use endpoint::Endpoint;
+pub use error::Error;
+pub use identity::{Tokens, TokensError};
+pub use kubeconfig::Kubeconfig;
+pub use kubewright_builtin_controllers::Controllers;
+pub use storage::Storage;

@@ -1,0 +1,61 @@
+//! [`Storage`]: a store together with the maintenance it needs.
+
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
+
+use kubewright_store::{COMPACTION_INTERVAL, MemoryStore, Store};
+
+/// A store, and the background work that keeps it in shape: expiring objects and compacting history.
+///
+/// A [`MemoryStore`] converts into one with its maintenance included. Use [`Storage::new`] for stores of your own.
+///
+/// ```
+/// use kubewright_cluster::{Cluster, Storage};
+/// use kubewright_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// let builder = Cluster::builder().store(store.clone());
+/// # let _ = (builder, Storage::from(store));
+/// ```
+pub struct Storage {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) maintenance: Option<Maintenance>,
+}
+
+pub(crate) type Maintenance = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Storage {
+    /// Wraps a store that needs no maintenance, or has its own.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            maintenance: None,
+        }
+    }
+
+    /// Sets the maintenance. It runs for as long as the cluster does.
+    #[must_use]
+    pub fn maintenance(mut self, maintenance: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.maintenance = Some(Box::pin(maintenance));
+        self
+    }
+}
+
+impl From<MemoryStore> for Storage {
+    fn from(store: MemoryStore) -> Self {
+        let maintained = store.clone();
+        Self::new(Arc::new(store)).maintenance(async move {
+            let expiry = maintained.run_upkeep();
+            let compaction = maintained.run_compaction(COMPACTION_INTERVAL);
+            tokio::join!(expiry, compaction);
+        })
+    }
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let maintained = self.maintenance.is_some();
+        f.debug_struct("Storage")
+            .field("maintained", &maintained)
+            .finish_non_exhaustive()
+    }
+}

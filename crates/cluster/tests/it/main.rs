@@ -1,0 +1,5 @@
+//! Clusters as programs use them.
+
+mod maintenance;
+mod shutdown;
+mod start;
