@@ -1,17 +1,33 @@
-//! The `kubewright` tool: one file for each command. This is the only crate that prints, reads the environment or exits.
+//! The `kubewright` tool. This is the only crate that prints, reads the environment or exits.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `commands` | one file or folder for each command |
+//! | `project` | the project that a command was called in |
+//! | `operator` | the project's operator: building it, its description, its endpoints |
+//! | `cluster` | clusters: the flags that select one, a local one, kinds, manifests, apply |
+//! | `output`, `terminal` | printing; live views |
+//! | `process`, `signal`, `exit` | processes, signals and exit codes |
 
+mod cluster;
 mod commands;
+mod exit;
+mod operator;
+mod output;
+mod process;
+mod project;
+mod signal;
+mod terminal;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use commands::{
-    exit::Exit,
-    run::{become_, not_run},
-};
 use kubewright_scaffold::Refusal;
 
-/// A server makes and drops many small things on several threads; the system's allocator is the slowest part of that.
+use exit::Exit;
+use process::{not_run, replace_with};
+
+/// A server allocates many small objects on several threads, and the system's allocator is the slowest part of that.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -28,111 +44,93 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Makes a project in a new directory.
+    /// Create a project in a new directory
     New(commands::new::New),
 
-    /// Makes a project in this directory.
+    /// Create a project in the current directory
     Init(commands::new::Init),
 
-    /// Adds to a project: an API.
+    /// Scaffold a Kubernetes API
     Create {
         #[command(subcommand)]
-        what: Create,
+        what: commands::add::Create,
     },
 
-    /// Adds to a project: an API, a controller, a version.
+    /// Add an API, a controller or a version to the project
     Add {
         #[command(subcommand)]
-        what: Add,
+        what: commands::add::Add,
     },
 
-    /// Removes an API, a controller or a version from a project.
+    /// Remove an API, a controller or a version from the project
     Remove(commands::remove::Remove),
 
-    /// Lists the kinds of a project and their controllers.
+    /// List the kinds of the project and their controllers
     List(commands::list::List),
 
-    /// Tells what became of what was scaffolded.
+    /// Show which scaffolded files have changed
     Status(commands::status::Status),
 
-    /// Changes settings of a project.
+    /// Change the settings of the project
     Edit(commands::edit::Edit),
 
-    /// Makes definitions, roles, manifests, a chart, samples and a reference from what the operator says of itself.
+    /// Generate CRDs, RBAC roles, manifests, a Helm chart, samples and API docs
     #[command(visible_alias = "manifests")]
     Generate(commands::generate::Generate),
 
-    /// Makes Rust types of what others have defined.
+    /// Import CRDs or kubebuilder projects as Rust types
     Import(commands::import::Import),
 
-    /// Runs a project's operator on a cluster in this process, and keeps both in step with the files of the project.
+    /// Run the operator on a local cluster and rebuild it when files change
     Dev(commands::dev::Dev),
 
-    /// Runs the tests of a project; they need no cluster.
+    /// Run the tests of the project; no cluster is needed
     Test(commands::test::Test),
 
-    /// Builds the operator of a project and runs it here, against a cluster.
+    /// Build the operator and run it on this machine against a cluster
     Run(commands::run::Run),
 
-    /// Brings the definitions of a project's kinds to a cluster.
+    /// Install the CRDs of the project into a cluster
     Install(commands::install::Install),
 
-    /// Deletes the definitions of a project's kinds from a cluster, and so the objects of these kinds.
+    /// Uninstall the CRDs of the project from a cluster, with all objects of their kinds
     Uninstall(commands::install::Uninstall),
 
-    /// Brings a project's operator, and all that it needs, to a cluster.
+    /// Deploy the operator to a cluster
     Deploy(commands::deploy::Deploy),
 
-    /// Deletes from a cluster what `deploy` brought.
+    /// Undeploy the operator from a cluster
     Undeploy(commands::deploy::Undeploy),
 
-    /// Tells what is known of an object: what its controllers did with it and why, its conditions, owners and events.
+    /// Explain the state of an object: conditions, owners, events and recent reconciles
     Why(commands::why::Why),
 
-    /// Shows how the controllers of an operator fare.
+    /// Show queue, latency and error figures of the operator's controllers
     Top(commands::top::Top),
 
-    /// Shows what an object owns.
+    /// Show the objects that an object owns
     Tree(commands::tree::Tree),
 
-    /// Explains a kind and its fields.
+    /// Describe a kind and its fields
     Explain(commands::explain::Explain),
 
-    /// Looks whether what one needs is there: toolchain, cluster, permissions, ports.
+    /// Check the toolchain, cluster, permissions and ports
     Doctor(commands::doctor::Doctor),
 
-    /// Prints what a shell needs to complete the words of this tool.
+    /// Generate a shell completion script
     Completion(commands::completion::Completion),
 
-    /// Starts a Kubernetes API server in this process and writes a kubeconfig for it.
+    /// Start a local Kubernetes API server and write its kubeconfig
     Up(commands::up::Up),
 
-    /// Shows a controller at work: a control plane, services coming and going, and a view of what the loop does.
+    /// Show a controller at work on a local cluster
     Demo(commands::demo::Demo),
-}
-
-#[derive(Subcommand)]
-enum Create {
-    /// Makes a kind, and a controller for it.
-    Api(commands::api::Api),
-}
-
-#[derive(Subcommand)]
-enum Add {
-    /// Makes a kind, and a controller for it.
-    Api(commands::api::Api),
-
-    /// Makes a controller for a kind that is there.
-    Controller(commands::controller::Controller),
-
-    /// Makes another version of a kind.
-    Version(commands::version::Version),
 }
 
 fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        // One sentence: what is wrong, and what to do.
+        // A sentence that says what is wrong and what to do.
         Err(error) if error.is::<Refusal>() => {
             eprintln!("error: {error}");
             ExitCode::from(2)
@@ -151,18 +149,8 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command {
         Command::New(new) => new.run(),
         Command::Init(init) => init.run(),
-        Command::Create {
-            what: Create::Api(api),
-        }
-        | Command::Add {
-            what: Add::Api(api),
-        } => api.run(),
-        Command::Add {
-            what: Add::Controller(controller),
-        } => controller.run(),
-        Command::Add {
-            what: Add::Version(version),
-        } => version.run(),
+        Command::Create { what } => what.run(),
+        Command::Add { what } => what.run(),
         Command::Remove(remove) => remove.run(),
         Command::List(list) => list.run(),
         Command::Status(status) => status.run(),
@@ -171,7 +159,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Import(import) => in_runtime(import.run()),
         Command::Dev(dev) => in_runtime(dev.run()),
         Command::Test(test) => test.run(),
-        Command::Run(run) => become_(in_runtime(run.prepare())?, not_run),
+        Command::Run(run) => replace_with(in_runtime(run.prepare())?, not_run),
         Command::Install(install) => in_runtime(install.run()),
         Command::Uninstall(uninstall) => in_runtime(uninstall.run()),
         Command::Deploy(deploy) => in_runtime(deploy.run()),
@@ -187,7 +175,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
-/// For commands that talk to a network.
+/// Runs a command that uses the network.
 fn in_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -199,7 +187,7 @@ fn in_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Resul
 mod tests {
     use super::*;
 
-    /// The commands that do something, by all their words.
+    /// Collects the commands without subcommands, and whether they accept `-o`.
     fn leaves(command: &clap::Command, words: &str, found: &mut Vec<(String, bool)>) {
         let mut below = command.get_subcommands().peekable();
         if below.peek().is_none() {
@@ -221,7 +209,7 @@ mod tests {
             .into_iter()
             .filter_map(|(words, takes)| (!takes).then_some(words))
             .collect();
-        // A script for a shell is for a program already.
+        // A shell script is for a program already.
         assert_eq!(without, [" completion"]);
     }
 

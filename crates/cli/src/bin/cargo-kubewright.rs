@@ -1,4 +1,4 @@
-//! `cargo kubewright`: the tool as a command of cargo. It hands its arguments to the `kubewright` beside it, or in PATH.
+//! `cargo kubewright`: runs the `kubewright` next to it, or in PATH, with the same arguments.
 
 use std::{
     ffi::OsString,
@@ -8,16 +8,14 @@ use std::{
 
 fn main() -> ExitCode {
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    // cargo puts the name of the command in front.
+    // cargo passes the name of the subcommand first.
     if arguments.first().is_some_and(|word| word == "kubewright") {
         arguments.remove(0);
     }
     match Command::new(tool()).args(arguments).status() {
         Ok(status) => ExitCode::from(status.code().map_or(1, |code| code as u8)),
         Err(error) => {
-            eprintln!(
-                "error: kubewright cannot be run: {error}; install it beside cargo-kubewright"
-            );
+            eprintln!("error: cannot run kubewright: {error}; install it next to cargo-kubewright");
             ExitCode::from(2)
         }
     }

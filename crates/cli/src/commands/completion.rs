@@ -1,13 +1,13 @@
-//! `kubewright completion`: what a shell needs to complete the tool's words.
+//! `kubewright completion`: a completion script for a shell.
 
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
-use super::planned::say;
+use crate::output::say;
 
 #[derive(Args)]
 pub(crate) struct Completion {
-    /// The shell: source what is printed, or put it where the shell looks for completions.
+    /// Shell to generate the script for
     shell: Shell,
 }
 

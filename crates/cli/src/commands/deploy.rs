@@ -1,4 +1,4 @@
-//! `kubewright deploy` and `kubewright undeploy`: all that an operator needs in a cluster, from a manifest, and the operator.
+//! `kubewright deploy` and `kubewright undeploy`: an operator with everything it needs in a cluster.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -10,22 +10,27 @@ use kubewright_scaffold::{
 };
 use serde_json::Value;
 
-use super::{
-    apply::{Applier, Report},
-    cluster::Cluster,
-    conversion::note,
-    manifest,
-    operator::duration,
-    planned::{Output, here, project},
-    program::{Said, build},
+use crate::{
+    cluster::{
+        Cluster,
+        apply::{Applier, Report},
+        manifest,
+    },
+    operator::{
+        conversion::note,
+        duration,
+        program::{Said, build},
+    },
+    output::Output,
+    project::{here, project},
 };
 
-/// What `kubewright generate yaml` writes.
+/// The file that `kubewright generate yaml` writes.
 const INSTALLER: &str = "dist/install.yaml";
 
 #[derive(Args)]
 pub(crate) struct Deploy {
-    /// The image of the operator, instead of that of the manifest.
+    /// Image of the operator, overriding the manifest's
     #[arg(long, visible_alias = "img", value_name = "IMAGE")]
     image: Option<String>,
 
@@ -35,7 +40,7 @@ pub(crate) struct Deploy {
 
 #[derive(Args)]
 pub(crate) struct Undeploy {
-    /// Leaves the definitions in the cluster, and so the objects of these kinds.
+    /// Keep the CRDs, and with them all objects of their kinds
     #[arg(long)]
     keep_crds: bool,
 
@@ -45,16 +50,15 @@ pub(crate) struct Undeploy {
 
 #[derive(Args)]
 struct Manifest {
-    /// The manifest: a file of YAML documents. By default dist/install.yaml of the project, or what `kubewright generate yaml`
-    /// would write there.
+    /// Manifest to use [default: dist/install.yaml, or the output of `kubewright generate yaml`]
     #[arg(short, long, visible_alias = "filename", value_name = "FILE")]
     file: Option<PathBuf>,
 
     #[command(flatten)]
     cluster: Cluster,
 
-    /// How long each object may take to be ready, or gone.
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    /// Time limit for each object to become ready or disappear
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
 
     #[command(flatten)]
@@ -94,7 +98,7 @@ impl Undeploy {
 }
 
 impl Manifest {
-    /// The objects, and who applies them.
+    /// Returns the objects and the field manager.
     fn objects(&self) -> anyhow::Result<(Vec<DynamicObject>, String)> {
         if let Some(file) = &self.file {
             let manager = project().map_or_else(|_| "kubewright".to_owned(), |it| it.name);
@@ -105,7 +109,7 @@ impl Manifest {
         if path.is_file() {
             return Ok((manifest::read(&path)?, project.name));
         }
-        // What `generate yaml` would write.
+        // This is what `generate yaml` would write.
         let said = match self.output.is_json() {
             true => Said::Kept,
             false => Said::Shown,
@@ -133,7 +137,7 @@ fn is(object: &DynamicObject, kind: &str) -> bool {
     types.is_some_and(|types| types.kind == kind)
 }
 
-/// Gives the operator another image: the first container of each Deployment.
+/// Sets the image of the first container of each Deployment.
 fn set_image(objects: &mut [DynamicObject], image: &str) -> Result<(), Refusal> {
     let mut found = false;
     for object in objects.iter_mut().filter(|it| is(it, "Deployment")) {
@@ -147,7 +151,7 @@ fn set_image(objects: &mut [DynamicObject], image: &str) -> Result<(), Refusal> 
         true => Ok(()),
         false => Err(Refusal::new(
             "the manifest has no Deployment with an image",
-            "leave out --image, or name the manifest of an operator with --file",
+            "omit --image, or select the manifest of an operator with --file",
         )),
     }
 }

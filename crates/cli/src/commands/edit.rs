@@ -1,21 +1,24 @@
-//! `kubewright edit`: settings of a project.
+//! `kubewright edit`: changes the settings of a project.
 
 use clap::Args;
 use kubewright_scaffold::commands;
 
-use super::planned::{Answer, Kubebuilder, project};
+use crate::{
+    output::{Kubebuilder, PlanArgs},
+    project::project,
+};
 
 #[derive(Args)]
 pub(crate) struct Edit {
-    /// The domain of groups to come.
+    /// Domain for new API groups
     #[arg(long)]
     domain: Option<String>,
 
-    /// The operator works in namespaces of its own only.
+    /// Restrict the operator to its own namespaces
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     namespaced: Option<bool>,
 
-    // Kinds are in directories by group always.
+    // Kinds are always in directories by group.
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true)]
     multigroup: Option<Option<bool>>,
     #[arg(long, hide = true)]
@@ -31,7 +34,7 @@ pub(crate) struct Edit {
     kubebuilder: Kubebuilder,
 
     #[command(flatten)]
-    answer: Answer,
+    plan: PlanArgs,
 }
 
 impl Edit {
@@ -40,6 +43,6 @@ impl Edit {
             domain: self.domain,
             namespaced: self.namespaced,
         };
-        self.answer.give(&edit.plan(&project()?)?, "")
+        self.plan.carry_out(&edit.plan(&project()?)?, "")
     }
 }

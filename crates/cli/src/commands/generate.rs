@@ -1,4 +1,4 @@
-//! `kubewright generate`: files made from what the operator says of itself.
+//! `kubewright generate`: generates files from the operator's description of itself.
 
 use clap::{Args, ValueEnum};
 use kubewright_operator::Model;
@@ -10,32 +10,35 @@ use kubewright_scaffold::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    conversion::note,
+use crate::{
     exit::Exit,
-    planned::{Output, project, say, tell},
-    program::{Said, build},
+    operator::{
+        conversion::note,
+        program::{Said, build},
+    },
+    output::{Output, report, say},
+    project::project,
 };
 
 #[derive(Args)]
 pub(crate) struct Generate {
-    /// What to make. By default all, or what `generate` in operator.toml names.
-    #[arg(value_enum)]
+    /// Targets to generate [default: those under `generate` in operator.toml, or all]
+    #[arg(value_enum, value_name = "TARGET")]
     what: Vec<What>,
 
-    /// Changes nothing; lists what differs, and then ends with exit code 1.
+    /// Change nothing, list the files that differ, and exit with code 1 if there are any
     #[arg(long, conflicts_with_all = ["stdout", "force"])]
     check: bool,
 
-    /// Prints the files instead of writing them.
+    /// Print the files instead of writing them
     #[arg(long)]
     stdout: bool,
 
-    /// Shows what would change as a diff, and changes nothing.
+    /// Print the changes as a diff without writing them
     #[arg(long)]
     dry_run: bool,
 
-    /// Discards edits of generated files.
+    /// Overwrite generated files that were edited
     #[arg(long)]
     force: bool,
 
@@ -45,23 +48,23 @@ pub(crate) struct Generate {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// Definitions: config/crd/bases
+    /// CRDs: config/crd/bases
     Crd,
-    /// Roles: config/rbac
+    /// RBAC roles: config/rbac
     Rbac,
-    /// The whole tree that kustomize reads: config
+    /// The complete kustomize tree: config
     Kustomize,
-    /// Everything to install, in one file: dist/install.yaml
+    /// One file with everything to install: dist/install.yaml
     Yaml,
     /// A Helm chart: dist/chart
     Helm,
-    /// An object of each kind to try: config/samples
+    /// A sample object of each kind: config/samples
     Samples,
-    /// A reference of the kinds: docs/api.md
+    /// API reference: docs/api.md
     Docs,
     /// JSON schemas for editors: config/schema
     Schema,
-    /// All of these.
+    /// All targets
     All,
 }
 
@@ -93,11 +96,11 @@ impl Generate {
         if self.stdout {
             return self.print(&project, &model, &targets);
         }
-        // A check counts an edited file as one that differs.
+        // With --check, an edited file counts as different.
         let plan = plan(&project, &model, &targets, self.force || self.check)?;
         match self.check {
             true => self.check(&plan),
-            false => tell(&self.output, self.dry_run, &plan, ""),
+            false => report(&self.output, self.dry_run, &plan, ""),
         }
     }
 
@@ -149,7 +152,7 @@ impl Generate {
         }
         let mut text = String::new();
         for file in &files {
-            // Documents of one stream, whatever file they are from.
+            // All files form one YAML stream.
             let begins = file.text.lines().nth(1) == Some("---");
             if !begins && file.path.ends_with(".yaml") {
                 text += "---\n";
@@ -165,8 +168,8 @@ fn target(name: &str) -> Result<Target, Refusal> {
     found.ok_or_else(|| {
         let names = Target::ALL.map(Target::name).join(", ");
         Refusal::new(
-            format_args!("{name:?} under \"generate\" in operator.toml is nothing to generate"),
-            format_args!("use some of {names}"),
+            format_args!("{name:?} under \"generate\" in operator.toml is not a target"),
+            format_args!("use any of {names}"),
         )
     })
 }

@@ -1,4 +1,4 @@
-//! `kubewright import`: Rust types from a definition, in a file or in a cluster; a project from one of kubebuilder's.
+//! `kubewright import`: Rust types from CRDs in files or a cluster; projects from kubebuilder projects.
 
 use std::{
     fs,
@@ -19,10 +19,10 @@ use kubewright_scaffold::{
 
 use serde_json::{Value, json};
 
-use super::{
+use crate::{
     cluster::{Cluster, refused},
-    new::dependency,
-    planned::{Answer, here, say},
+    output::{PlanArgs, say},
+    project::{dependency, here},
 };
 
 #[derive(Args)]
@@ -33,32 +33,32 @@ pub(crate) struct Import {
 
 #[derive(Subcommand)]
 enum What {
-    /// Makes Rust types of a CustomResourceDefinition.
+    /// Generate Rust types from a CustomResourceDefinition
     Crd(Crd),
 
-    /// Makes a Rust project of one that kubebuilder made: the same kinds and permissions, and empty controllers.
+    /// Create a Rust project from a kubebuilder project, with the same kinds and permissions and empty controllers
     Kubebuilder(Kubebuilder),
 }
 
 #[derive(Args)]
 struct Kubebuilder {
-    /// The directory of the Go project.
+    /// Directory of the Go project
     from: PathBuf,
 
-    /// The directory of the new project.
+    /// Directory of the new project
     #[arg(long, value_name = "DIRECTORY")]
     out: PathBuf,
 
-    /// The name of the project. By default that of the Go project.
+    /// Name of the project [default: that of the Go project]
     #[arg(long, visible_alias = "name", value_name = "NAME")]
     project_name: Option<String>,
 
-    /// Where the project finds kubewright: a version, or the path of a checkout.
+    /// Version of kubewright, or path of a checkout
     #[arg(long, value_name = "PATH|VERSION")]
     kubewright: Option<String>,
 
     #[command(flatten)]
-    answer: Answer,
+    plan: PlanArgs,
 }
 
 impl Kubebuilder {
@@ -73,39 +73,38 @@ impl Kubebuilder {
             eprintln!("note: {note}");
         }
         let next = format!("cd {} && cargo test", self.out.display());
-        self.answer.give(&imported.plan, &next)
+        self.plan.carry_out(&imported.plan, &next)
     }
 }
 
 #[derive(Args)]
 struct Crd {
-    /// Files, "-" for standard input, or with --cluster names of definitions: certificates.cert-manager.io
+    /// CRD files, "-" for standard input, or with --cluster names of CRDs, e.g. certificates.cert-manager.io
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<String>,
 
-    /// Takes the definitions from the cluster of the kubeconfig.
+    /// Read the CRDs from the cluster of the kubeconfig
     #[arg(long)]
     cluster: bool,
 
-    /// The context of the kubeconfig.
+    /// Kubeconfig context to use
     #[arg(long, value_name = "NAME", requires = "cluster")]
     context: Option<String>,
 
-    /// Only this version.
+    /// Import only this version
     #[arg(long, visible_alias = "api-version", value_name = "VERSION")]
     version: Option<String>,
 
-    /// The directory for the types: one file for each version, and one for the types that several share. Without it all are
-    /// printed, each version on its own.
+    /// Directory to write the types to, one file for each version and one for shared types; printed if omitted
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
 
-    /// Replaces files that are there.
+    /// Overwrite existing files
     #[arg(long, requires = "out")]
     force: bool,
 
     #[command(flatten)]
-    answer: Answer,
+    plan: PlanArgs,
 }
 
 impl Import {
@@ -134,10 +133,10 @@ impl Crd {
         if modules.is_empty() {
             let version = self.version.unwrap_or_default();
             let wrong = format!("{} has no version {version:?}", self.sources.join(", "));
-            return Err(Refusal::new(wrong, "leave out --version to get all").into());
+            return Err(Refusal::new(wrong, "omit --version to import all versions").into());
         }
         let Some(out) = &self.out else {
-            if let Some(output) = self.answer.json() {
+            if let Some(output) = self.plan.json() {
                 let modules: Vec<Value> = modules
                     .iter()
                     .map(|it| json!({"version": it.version, "source": formatted(&it.source)}))
@@ -158,15 +157,15 @@ impl Crd {
         if !together.shared.is_empty() {
             plan.create("shared.rs", formatted(&together.shared), self.force)?;
         }
-        self.answer
-            .give(&plan, "declare the files as modules, side by side")
+        self.plan
+            .carry_out(&plan, "declare the files as sibling modules")
     }
 }
 
 fn not_imported(source: &str, error: &ImportError) -> Refusal {
     match error.to_string().split_once("; ") {
         Some((wrong, advice)) => Refusal::new(format_args!("{source}: {wrong}"), advice),
-        None => Refusal::new(format_args!("{source}: {error}"), "see the sentence above"),
+        None => Refusal::new(format_args!("{source}: {error}"), "check the input"),
     }
 }
 
@@ -192,14 +191,14 @@ async fn from_cluster(name: &str, context: Option<String>) -> Result<String, Ref
     let definition = found.map_err(|e| refused(format_args!("read {name}"), &e))?;
     let definition = definition.ok_or_else(|| {
         Refusal::new(
-            format_args!("the cluster has no definition {name:?}"),
-            "name it as plural.group, as `kubectl get crds` shows it",
+            format_args!("the cluster has no CRD {name:?}"),
+            "use plural.group, as shown by `kubectl get crds`",
         )
     })?;
-    serde_json::to_string(&definition).map_err(|e| Refusal::new(e, "take it from a file"))
+    serde_json::to_string(&definition).map_err(|e| Refusal::new(e, "import it from a file"))
 }
 
-/// The source as rustfmt writes it, or as it is if there is no rustfmt.
+/// Formats source code with rustfmt, or returns it unchanged if there is no rustfmt.
 fn formatted(source: &str) -> String {
     let run = || {
         let mut child = Command::new("rustfmt")

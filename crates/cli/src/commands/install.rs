@@ -1,15 +1,16 @@
-//! `kubewright install` and `kubewright uninstall`: the definitions of a project's kinds, to a cluster and away from it.
+//! `kubewright install` and `kubewright uninstall`: the CRDs of a project in a cluster.
 
 use std::time::Duration;
 
 use clap::Args;
 
-use super::{
-    apply::{Applier, Report},
-    cluster::Cluster,
-    conversion::note,
-    operator::{OperatorFlags, definitions, duration},
-    planned::{Output, say},
+use crate::{
+    cluster::{
+        Cluster,
+        apply::{Applier, Report},
+    },
+    operator::{OperatorFlags, conversion::note, definitions, duration},
+    output::{Output, say},
 };
 
 #[derive(Args)]
@@ -32,8 +33,8 @@ struct Definitions {
     #[command(flatten)]
     operator: OperatorFlags,
 
-    /// How long each definition may take.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    /// Time limit for each CRD
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
     timeout: Duration,
 
     #[command(flatten)]
@@ -60,7 +61,7 @@ impl Uninstall {
 impl Definitions {
     async fn run(self, doing: Doing) -> anyhow::Result<()> {
         let json = self.output.is_json();
-        // Building takes longer than asking whether there is a cluster.
+        // Building takes longer than checking the cluster, so check first.
         let client = self.cluster.client().await?;
         let described = self.operator.described(json)?;
         if let (Doing::Install, Some(note)) = (&doing, note(&described)) {
@@ -68,7 +69,7 @@ impl Definitions {
         }
         let objects = definitions(&described)?;
         if objects.is_empty() && !json {
-            return say("nothing to do: the operator defines no kinds\n");
+            return say("nothing to do: the operator has no CRDs\n");
         }
         let report = Report::new(json);
         let mut applier = Applier::new(client, &described.name, self.timeout, &report);

@@ -1,9 +1,12 @@
-//! `kubewright list`: the kinds of a project, and their controllers.
+//! `kubewright list`: the kinds of a project and their controllers.
 
 use clap::Args;
 use serde_json::json;
 
-use super::planned::{Output, project, say, table};
+use crate::{
+    output::{Output, say, table},
+    project::project,
+};
 
 #[derive(Args)]
 pub(crate) struct List {
@@ -65,7 +68,7 @@ impl List {
             })
             .collect();
         match rows.is_empty() {
-            true => say("nothing yet; begin with `kubewright create api`\n"),
+            true => say("nothing yet; start with `kubewright create api`\n"),
             false => say(&table(
                 &["KIND", "GROUP", "VERSION", "SCOPE", "CONTROLLERS", "TYPES"],
                 &rows,

@@ -1,22 +1,18 @@
-//! `kubewright new` and `kubewright init`: a project.
+//! `kubewright new` and `kubewright init`: create a project.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kubewright_scaffold::{
-    Refusal,
-    commands::new::{Dependency, NewProject},
-    plan::finish_interrupted,
+use kubewright_scaffold::{Refusal, commands::new::NewProject, plan::finish_interrupted};
+
+use crate::{
+    output::{Kubebuilder, PlanArgs},
+    project::{dependency, here},
 };
-
-use super::planned::{Answer, Kubebuilder, here};
-
-/// The checkout that this program was built from, if it was.
-const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../kubewright");
 
 #[derive(Args)]
 pub(crate) struct New {
-    /// The directory to make.
+    /// Directory to create
     directory: PathBuf,
 
     #[command(flatten)]
@@ -31,20 +27,20 @@ pub(crate) struct Init {
 
 #[derive(Args)]
 struct Options {
-    /// The domain of the project's groups.
+    /// Domain for API groups
     #[arg(long, default_value = "my.domain")]
     domain: String,
 
-    /// The name of the project. By default that of the directory.
+    /// Name of the project [default: the name of the directory]
     #[arg(long, visible_alias = "name", value_name = "NAME")]
     project_name: Option<String>,
 
-    /// The operator works in namespaces of its own only.
+    /// Restrict the operator to its own namespaces
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", require_equals = true)]
     namespaced: Option<bool>,
 
-    /// Where the project finds kubewright: a version, or the path of a checkout. By default the checkout that this program was
-    /// built from, if it is there, or the version of this program.
+    /// Version of kubewright, or path of a checkout [default: the checkout that this program was built from if it
+    /// exists, or the version of this program]
     #[arg(long, value_name = "PATH|VERSION")]
     kubewright: Option<String>,
 
@@ -69,7 +65,7 @@ struct Options {
     kubebuilder: Kubebuilder,
 
     #[command(flatten)]
-    answer: Answer,
+    plan: PlanArgs,
 }
 
 impl New {
@@ -83,7 +79,7 @@ impl New {
         {
             return Err(Refusal::new(
                 format_args!("{} is not empty", self.directory.display()),
-                "choose another directory, or go there and use `kubewright init`",
+                "choose another directory, or run `kubewright init` in it",
             )
             .into());
         }
@@ -118,35 +114,6 @@ impl Options {
             namespaced: self.namespaced.unwrap_or_default(),
             kubewright: dependency(self.kubewright.as_deref())?,
         };
-        self.answer.give(&project.plan(root)?, next)
-    }
-}
-
-/// Where a project finds kubewright.
-pub(crate) fn dependency(wanted: Option<&str>) -> Result<Dependency, Refusal> {
-    let facade = |path: &Path| {
-        [path.to_owned(), path.join("crates/kubewright")]
-            .into_iter()
-            .find(|path| path.join("src/lib.rs").is_file() && path.ends_with("kubewright"))
-            .and_then(|path| path.canonicalize().ok())
-    };
-    match wanted {
-        None => Ok(facade(Path::new(CHECKOUT)).map_or_else(
-            || Dependency::Version(env!("CARGO_PKG_VERSION").to_owned()),
-            Dependency::Path,
-        )),
-        Some(version)
-            if version.starts_with(|c: char| c.is_ascii_digit() || "=^~*".contains(c)) =>
-        {
-            Ok(Dependency::Version(version.to_owned()))
-        }
-        Some(path) => facade(&here()?.join(path))
-            .map(Dependency::Path)
-            .ok_or_else(|| {
-                Refusal::new(
-                    format_args!("{path:?} is neither a version nor a checkout of kubewright"),
-                    "give a version such as 0.1.0, or the directory of a checkout",
-                )
-            }),
+        self.plan.carry_out(&project.plan(root)?, next)
     }
 }

@@ -1,11 +1,11 @@
-//! `kubewright remove`: takes back what was scaffolded.
+//! `kubewright remove`: removes scaffolded parts of a project.
 
 use clap::{Args, Subcommand};
 use kubewright_scaffold::commands;
 
-use super::{
-    clean_tree,
-    planned::{Answer, project},
+use crate::{
+    output::PlanArgs,
+    project::{clean_tree, project},
 };
 
 #[derive(Args)]
@@ -16,13 +16,13 @@ pub(crate) struct Remove {
 
 #[derive(Subcommand)]
 enum What {
-    /// Removes a kind, with all its versions and controllers.
+    /// Remove a kind with all its versions and controllers
     Api {
-        /// The kind: Captain
+        /// Kind, e.g. Captain
         #[arg(value_name = "KIND", required_unless_present = "named")]
         kind: Option<String>,
 
-        /// The same, as kubebuilder says it.
+        /// Kind, as kubebuilder spells the flag
         #[arg(
             long = "kind",
             id = "named",
@@ -34,21 +34,21 @@ enum What {
         #[command(flatten)]
         how: How,
     },
-    /// Removes one version of a kind that has others.
+    /// Remove one version of a kind with several versions
     Version {
-        /// The version: v1
+        /// Version, e.g. v1
         version: String,
 
-        /// The kind, if the project has several.
+        /// Kind; required if the project has several
         #[arg(long, default_value = "")]
         kind: String,
 
         #[command(flatten)]
         how: How,
     },
-    /// Removes a controller.
+    /// Remove a controller
     Controller {
-        /// Its name, as `kubewright list` shows it.
+        /// Name of the controller, as shown by `kubewright list`
         name: String,
 
         #[command(flatten)]
@@ -58,16 +58,16 @@ enum What {
 
 #[derive(Args)]
 struct How {
-    /// The group, if several have the kind.
+    /// API group; required if several groups have the kind
     #[arg(long, default_value = "")]
     group: String,
 
-    /// Removes files with work in them too, and what git has not kept.
+    /// Remove edited files and uncommitted changes too
     #[arg(long)]
     force: bool,
 
     #[command(flatten)]
-    answer: Answer,
+    plan: PlanArgs,
 }
 
 impl Remove {
@@ -94,6 +94,6 @@ impl Remove {
         if !how.force {
             clean_tree::check(&plan)?;
         }
-        how.answer.give(&plan, "")
+        how.plan.carry_out(&plan, "")
     }
 }

@@ -1,26 +1,30 @@
-//! `kubewright run`: builds the operator of the project and runs it here, against a cluster.
+//! `kubewright run`: builds the operator and runs it on this machine against a cluster.
 //!
-//! Kinds whose versions it converts have their definitions applied, since those tell the cluster where it converts.
+//! CRDs with conversion are applied, since they hold the address of the operator's conversion endpoint.
 //!
-//! The operator takes the place of this process where the system can do that: signals and the exit code are its own.
+//! On Unix the operator replaces this process, so signals and the exit code are its own.
 
 use std::{ffi::OsString, path::PathBuf, process::Command, time::Duration};
 
 use clap::Args;
-use kubewright_scaffold::Refusal;
 use serde_json::Value;
 
-use super::{
-    apply::{Applier, Report},
-    cluster::Cluster,
-    conversion::{Endpoint, note},
-    operator::{OperatorFlags, definitions},
-    planned::{Output, project},
-    session::Session,
+use crate::{
+    cluster::{
+        Cluster,
+        apply::{Applier, Report},
+    },
+    operator::{
+        OperatorFlags,
+        conversion::{Endpoint, note},
+        definitions,
+    },
+    output::Output,
+    project::{project, session::Session},
 };
 
-/// How long a definition may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The time limit for a CRD to be established.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Args)]
 pub(crate) struct Run {
@@ -30,21 +34,21 @@ pub(crate) struct Run {
     #[command(flatten)]
     operator: OperatorFlags,
 
-    /// Installs the definitions first, as `kubewright install` does.
+    /// Install the CRDs first, like `kubewright install`
     #[arg(long)]
     install: bool,
 
-    /// How to tell of the definitions. What the operator writes is its own.
+    /// The output about CRDs. The output of the operator is not affected.
     #[command(flatten)]
     output: Output,
 
-    /// Arguments for the operator.
+    /// Arguments for the operator
     #[arg(last = true, value_name = "ARGUMENT")]
     arguments: Vec<OsString>,
 }
 
 impl Run {
-    /// Prepares, and gives the command that is to run.
+    /// Prepares the cluster and returns the command to run.
     pub(crate) async fn prepare(self) -> anyhow::Result<Command> {
         let client = self.cluster.client().await?;
         let json = self.output.is_json();
@@ -55,19 +59,19 @@ impl Run {
         if !described.conversions.is_empty() {
             if self.cluster.is_here().await? {
                 let endpoint = Endpoint::prepare(&directory()).await?;
-                endpoint.tell(&mut described);
+                endpoint.configure(&mut described);
                 command.args(endpoint.flags());
             } else if let Some(note) = note(&described) {
                 eprintln!("{note}");
             }
         }
         if !self.install {
-            // Only what says where the operator converts.
-            let told = |definition: &Value| !definition["spec"]["conversion"].is_null();
-            described.crds.retain(told);
+            // Only CRDs with a conversion endpoint are applied.
+            let converted = |definition: &Value| !definition["spec"]["conversion"].is_null();
+            described.crds.retain(converted);
         }
         let report = Report::new(json);
-        let outcomes = Applier::new(client, &described.name, PATIENCE, &report)
+        let outcomes = Applier::new(client, &described.name, TIMEOUT, &report)
             .apply(definitions(&described)?)
             .await?;
         if json {
@@ -78,46 +82,10 @@ impl Run {
     }
 }
 
-/// Where the certificate of the operator is kept: with the project, or for an operator without one, where nothing is kept for
-/// long.
+/// Returns the directory for the certificate of the operator: in the project, or a temporary one outside a project.
 fn directory() -> PathBuf {
     match project() {
         Ok(project) => Session::directory(project.root()).join("run"),
         Err(_) => std::env::temp_dir().join(format!("kubewright-run-{}", std::process::id())),
     }
-}
-
-/// Runs a command in the place of this process. The refusal is for a command that cannot be run.
-#[cfg(unix)]
-pub(crate) fn become_(
-    mut command: Command,
-    refusal: impl FnOnce(&std::io::Error) -> Refusal,
-) -> anyhow::Result<()> {
-    // It only comes back if it could not be done.
-    let error = std::os::unix::process::CommandExt::exec(&mut command);
-    Err(refusal(&error).into())
-}
-
-/// Runs a command, and ends as it ends. The refusal is for a command that cannot be run.
-#[cfg(not(unix))]
-pub(crate) fn become_(
-    mut command: Command,
-    refusal: impl FnOnce(&std::io::Error) -> Refusal,
-) -> anyhow::Result<()> {
-    let status = command.status().map_err(|e| refusal(&e))?;
-    match status.code() {
-        Some(0) => Ok(()),
-        code => {
-            let code = code.and_then(|code| u8::try_from(code).ok());
-            Err(super::exit::Exit(code.unwrap_or(1)).into())
-        }
-    }
-}
-
-/// An operator that cannot be run.
-pub(crate) fn not_run(error: &std::io::Error) -> Refusal {
-    Refusal::new(
-        format_args!("the operator cannot be run: {error}"),
-        "check that it is there and that you may run it",
-    )
 }

@@ -1,10 +1,13 @@
-//! `kubewright status`: what became of what was scaffolded.
+//! `kubewright status`: the state of scaffolded files.
 
 use clap::Args;
 use kubewright_scaffold::commands::status::{State, status};
 use serde_json::json;
 
-use super::planned::{Output, project, say, table};
+use crate::{
+    output::{Output, say, table},
+    project::project,
+};
 
 #[derive(Args)]
 pub(crate) struct Status {
@@ -31,7 +34,7 @@ impl Status {
             })
             .collect();
         match rows.is_empty() {
-            true => say("nothing yet; begin with `kubewright create api`\n"),
+            true => say("nothing yet; start with `kubewright create api`\n"),
             false => say(&table(&["PART", "FILE", "STATE"], &rows)),
         }
     }

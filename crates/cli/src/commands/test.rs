@@ -1,4 +1,4 @@
-//! `kubewright test`: the tests of the project, by cargo. They need no cluster: each has one of its own, in its process.
+//! `kubewright test`: runs the tests of the project with cargo. Each test has its own cluster in its process.
 
 use std::{
     ffi::OsString,
@@ -9,16 +9,17 @@ use std::{
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{
+use crate::{
     exit::Exit,
-    planned::{Output, project},
-    program::{cargo, no_cargo},
-    run::become_,
+    operator::program::{cargo, no_cargo},
+    output::Output,
+    process::replace_with,
+    project::project,
 };
 
 #[derive(Args)]
 pub(crate) struct Test {
-    /// Arguments for `cargo test`: names of tests, flags, and after another `--` those for the tests.
+    /// Arguments for `cargo test`; arguments for the test binary follow another `--`
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -37,11 +38,11 @@ impl Test {
         command.arg("test").args(&self.arguments);
         match self.output.is_json() {
             true => self.told(command),
-            false => become_(command, no_cargo),
+            false => replace_with(command, no_cargo),
         }
     }
 
-    /// Runs them, and tells how each went.
+    /// Runs the tests and prints the results as JSON.
     fn told(&self, mut command: Command) -> anyhow::Result<()> {
         let began = Instant::now();
         let output = command
@@ -60,7 +61,7 @@ impl Test {
     }
 }
 
-/// What the test harness says, line by line: `test a::b ... ok`.
+/// Parses the output of the test harness: `test a::b ... ok`.
 fn results(text: &str) -> Value {
     let mut tests = Vec::new();
     for line in text.lines() {
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_the_harness_become_results() {
+    fn lines_of_the_harness_replace_withresults() {
         let text = "running 3 tests\ntest a::b ... ok\ntest c ... FAILED\ntest d ... ignored, slow\n\ntest result: FAILED. 1 passed\n";
         let results = results(text);
         assert_eq!(results["passed"], 1);

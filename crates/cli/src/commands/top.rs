@@ -1,4 +1,4 @@
-//! `kubewright top`: how the controllers of an operator fare: what waits, what runs, how much is done and how much fails.
+//! `kubewright top`: queue, latency and error figures of an operator's controllers.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -6,24 +6,25 @@ use clap::Args;
 use kubewright_scaffold::Refusal;
 use serde_json::{Value, json};
 
-use super::{
-    endpoint::{self, ControllerStatus, samples},
-    operator::duration,
-    planned::{Output, say, table},
-    why::operator_address,
+use crate::{
+    operator::{
+        duration,
+        endpoint::{self, ControllerStatus, operator_address, samples},
+    },
+    output::{Output, say, table},
 };
 
 #[derive(Args)]
 pub(crate) struct Top {
-    /// Where the operator answers. By default that of a running `kubewright dev`, or 127.0.0.1:8080.
+    /// Address of the operator's metrics endpoint [default: that of a running `kubewright dev`, or 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     operator: Option<String>,
 
-    /// The time over which rates are measured.
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
+    /// Interval over which rates are measured
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
     interval: Duration,
 
-    /// Measures again and again, until Ctrl-C.
+    /// Repeat until Ctrl-C
     #[arg(short, long)]
     watch: bool,
 
@@ -31,12 +32,12 @@ pub(crate) struct Top {
     output: Output,
 }
 
-/// What a controller has done so far.
+/// The counters of a controller.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     reconciles: f64,
     errors: f64,
-    /// In all of them together.
+    /// The total time of all reconciles.
     seconds: f64,
 }
 
@@ -45,8 +46,8 @@ impl Top {
         let address = operator_address(self.operator.as_deref());
         let silent = |error: std::io::Error| {
             Refusal::new(
-                format_args!("no operator answers at {address}: {error}"),
-                "start one with `kubewright dev` or `kubewright run`, or say where it is with --operator",
+                format_args!("no operator at {address}: {error}"),
+                "start one with `kubewright dev` or `kubewright run`, or set --operator",
             )
         };
         let mut before = counts(&address).await.map_err(silent)?;
@@ -93,7 +94,7 @@ const HEAD: [&str; 9] = [
     "MEAN",
 ];
 
-/// A line.
+/// A row of the table.
 struct Row<'a> {
     status: &'a ControllerStatus,
     counts: Counts,
@@ -158,7 +159,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What the metrics count, by controller.
+/// Reads the counters of all controllers from the metrics.
 async fn counts(address: &str) -> std::io::Result<BTreeMap<String, Counts>> {
     let (_, text) = endpoint::get(address, "/metrics").await?;
     let of = |name: &str| samples(&text, &format!("controller_runtime_{name}"), "controller");

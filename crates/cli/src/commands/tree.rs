@@ -1,4 +1,4 @@
-//! `kubewright tree`: an object, what it owns, and what that owns.
+//! `kubewright tree`: an object and everything it owns, recursively.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,25 +8,28 @@ use kube::{Client, ResourceExt, api::ListParams, core::PartialObjectMeta};
 use kubewright_scaffold::Refusal;
 use serde_json::{Value, json};
 
-use super::{
-    cluster::{Cluster, refused},
-    kinds::{Kind, Kinds, target},
-    planned::{Output, say},
-    session::or_session,
+use crate::{
+    cluster::{
+        Cluster,
+        kinds::{Kind, Kinds, target},
+        refused,
+    },
+    output::{Output, say},
+    project::session::or_session,
 };
 
-/// How many kinds are listed at once.
+/// The number of concurrent list requests.
 const AT_ONCE: usize = 8;
 
-/// How deep the tree is shown.
+/// The maximum depth of the tree.
 const DEEPEST: usize = 32;
 
 #[derive(Args)]
 pub(crate) struct Tree {
-    /// The object: kind/name.
+    /// Object, as kind/name
     object: String,
 
-    /// Its namespace. By default that of the context.
+    /// Namespace of the object [default: that of the context]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
 
@@ -47,7 +50,7 @@ struct Node {
     deleting: bool,
 }
 
-/// What each object owns, by uid.
+/// The owned objects by the uid of their owner.
 type Owned = BTreeMap<String, Vec<Node>>;
 
 impl Tree {
@@ -61,8 +64,8 @@ impl Tree {
         let root = api.get_metadata_opt(name).await;
         let root = root.map_err(|e| refused(doing, &e))?.ok_or_else(|| {
             Refusal::new(
-                format_args!("there is no {}", self.object),
-                "check the name, and say the namespace with --namespace",
+                format_args!("{} not found", self.object),
+                "check the name and --namespace",
             )
         })?;
         let root = node(&kind.resource.kind, &root);
@@ -75,16 +78,14 @@ impl Tree {
         let mut text = format!("{}\n", root.words());
         draw(&root, &owned, "", &mut HashSet::new(), &mut text);
         if !unseen.is_empty() {
-            text += &format!(
-                "not looked at, for want of permission: {}\n",
-                unseen.join(", ")
-            );
+            text += &format!("not shown for lack of permission: {}\n", unseen.join(", "));
         }
         say(&text)
     }
 }
 
-/// What objects own in a namespace, or, for an owner without one, anywhere; and the kinds that may not be listed.
+/// Finds all owned objects in a namespace, or anywhere for a cluster-scoped owner. Also returns the kinds that cannot
+/// be listed.
 async fn owned(client: &Client, kinds: &Kinds, namespace: Option<&str>) -> (Owned, Vec<String>) {
     let asked = kinds
         .kept()
@@ -143,7 +144,7 @@ impl Node {
     }
 }
 
-/// Draws what an object owns. Owners in a ring are shown once.
+/// Draws the objects that an object owns. Cycles are cut.
 fn draw(node: &Node, owned: &Owned, indent: &str, shown: &mut HashSet<String>, text: &mut String) {
     if !shown.insert(node.uid.clone()) || shown.len() > 10_000 || indent.len() > DEEPEST * 12 {
         return;

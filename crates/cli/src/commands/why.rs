@@ -1,5 +1,5 @@
-//! `kubewright why`: what is known of an object: its conditions and owners, what its controllers did with it last and why, when
-//! they will look again, and the events about it.
+//! `kubewright why`: explains the state of an object: conditions, owners, recent reconciles with their triggers, the
+//! next one, and Events.
 
 use clap::Args;
 use k8s_openapi::{api::events::v1::Event, apimachinery::pkg::apis::meta::v1::OwnerReference};
@@ -7,36 +7,38 @@ use kube::{Api, Client, ResourceExt, api::ListParams, core::DynamicObject};
 use kubewright_scaffold::Refusal;
 use serde_json::{Value, json};
 
-use super::{
-    cluster::{Cluster, refused},
-    endpoint::{self, ControllerStatus, Controllers, KeyStatus, RunStatus, Trigger},
-    kinds::{Kind, Kinds, target},
-    planned::{Output, say},
-    session::{Session, or_session},
+use crate::{
+    cluster::{
+        Cluster,
+        kinds::{Kind, Kinds, target},
+        refused,
+    },
+    operator::endpoint::{
+        self, ControllerStatus, Controllers, KeyStatus, RunStatus, Trigger, operator_address,
+    },
+    output::{Output, say},
+    project::session::or_session,
 };
 
-/// Where an operator answers unless told otherwise.
-const OPERATOR: &str = "127.0.0.1:8080";
-
-/// How many owners of owners are followed.
+/// The maximum number of owners that are followed.
 const DEEPEST: usize = 16;
 
-/// How many of the last runs are told.
+/// The number of recent runs that are shown.
 const RUNS: usize = 5;
 
-/// How many events are looked through.
+/// The maximum number of Events that are searched.
 const EVENTS: u32 = 500;
 
 #[derive(Args)]
 pub(crate) struct Why {
-    /// The object: kind/name.
+    /// Object, as kind/name
     object: String,
 
-    /// Its namespace. By default that of the context.
+    /// Namespace of the object [default: that of the context]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
 
-    /// Where the operator answers. By default that of a running `kubewright dev`, or 127.0.0.1:8080.
+    /// Address of the operator's debug endpoint [default: that of a running `kubewright dev`, or 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     operator: Option<String>,
 
@@ -47,7 +49,7 @@ pub(crate) struct Why {
     output: Output,
 }
 
-/// An object, or an owner of it: kind, plural, and the key that controllers know it by.
+/// The object or one of its owners, with the key that controllers use for it.
 struct Subject {
     kind: String,
     plural: String,
@@ -65,8 +67,8 @@ impl Why {
         let object = api.get_opt(name).await.map_err(|e| refused(&doing, &e))?;
         let object = object.ok_or_else(|| {
             Refusal::new(
-                format_args!("there is no {}", self.object),
-                "check the name, and say the namespace with --namespace",
+                format_args!("{} not found", self.object),
+                "check the name and --namespace",
             )
         })?;
         let subjects = subjects(&client, &kinds, kind, &object).await?;
@@ -86,15 +88,7 @@ impl Why {
     }
 }
 
-/// Where the operator answers: as said, or of a running `dev`, or as operators do unless told otherwise.
-pub(crate) fn operator_address(said: Option<&str>) -> String {
-    match said {
-        Some(address) => address.to_owned(),
-        None => Session::find().map_or_else(|| OPERATOR.to_owned(), |session| session.operator),
-    }
-}
-
-/// The object and its owners, nearest first.
+/// Returns the object and its owners, nearest first.
 async fn subjects(
     client: &Client,
     kinds: &Kinds,
@@ -109,7 +103,7 @@ async fn subjects(
             .api_version
             .split_once('/')
             .map_or("", |(group, _)| group);
-        // An owner of a kind that is gone is an owner still.
+        // The kind of an owner may be gone.
         let Ok(kind) = kinds.find(&format!("{}.{group}", of.kind)) else {
             break;
         };
@@ -140,7 +134,7 @@ fn subject(kind: &Kind, object: &DynamicObject) -> Subject {
     }
 }
 
-/// The owner that manages it, or else the first.
+/// Returns the controlling owner, or else the first one.
 fn owner(object: &DynamicObject) -> Option<&OwnerReference> {
     let owners = object.owner_references();
     let manages = owners.iter().find(|owner| owner.controller == Some(true));
@@ -163,7 +157,7 @@ async fn events(client: &Client, object: &DynamicObject) -> Result<Vec<Event>, R
     Ok(list.items.into_iter().filter(about).collect())
 }
 
-/// What controllers know of the object and its owners.
+/// Finds what controllers know about the object and its owners.
 fn known<'a>(
     controllers: &'a Controllers,
     subjects: &'a [Subject],
@@ -210,7 +204,7 @@ fn told(
     }
     if object.metadata.deletion_timestamp.is_some() {
         let finalizers = object.finalizers().join(", ");
-        text += &format!("it is being deleted; it waits for: {finalizers}\n");
+        text += &format!("being deleted; waiting for finalizers: {finalizers}\n");
     }
     text += "\nCONDITIONS\n";
     for condition in conditions(object) {
@@ -238,13 +232,11 @@ fn told(
                 text += &runs_told(controller, key);
             }
             if known.is_empty() {
-                text += &format!("  the operator at {address} has not looked at it\n");
+                text += &format!("  not reconciled by the operator at {address}\n");
             }
         }
         Err(error) => {
-            text += &format!(
-                "  no operator answers at {address} ({error}); say where it is with --operator\n"
-            );
+            text += &format!("  no operator at {address} ({error}); set --operator\n");
         }
     }
     text += "\nEVENTS\n";
@@ -267,7 +259,7 @@ fn key_told(key: &KeyStatus) -> String {
     let mut text = String::new();
     if let Some(trigger) = &key.last_trigger {
         let at = moment(&trigger.at);
-        text += &format!("    because     {} at {at}\n", trigger.words());
+        text += &format!("    trigger     {} at {at}\n", trigger.words());
     }
     if let (Some(result), Some(end)) = (&key.last_result, &key.last_end) {
         let took = key.duration_seconds.unwrap_or_default() * 1e3;
@@ -275,22 +267,22 @@ fn key_told(key: &KeyStatus) -> String {
         text += &format!("    last result {result} ({took:.1} ms, at {end})\n");
     }
     let next = match (key.running, &key.pending_trigger, key.due_in_seconds) {
-        (true, ..) => "it runs now".to_owned(),
-        (_, Some(trigger), None) => format!("at once: {}", trigger.words()),
+        (true, ..) => "running".to_owned(),
+        (_, Some(trigger), None) => format!("now: {}", trigger.words()),
         (_, _, Some(seconds)) => format!("in {seconds:.1} s"),
-        (_, None, None) => "when something changes".to_owned(),
+        (_, None, None) => "on the next change".to_owned(),
     };
     text + &format!("    next        {next}\n")
 }
 
-/// A time to the thousandth of a second, as wide as any other.
+/// Formats a time with milliseconds, at a fixed width.
 fn moment(at: &str) -> String {
     let at = at.trim_end_matches('Z');
     let (seconds, fraction) = at.split_once('.').unwrap_or((at, ""));
     format!("{seconds}.{fraction:0<3.3}Z")
 }
 
-/// The last runs of a key, the latest first.
+/// Returns the most recent runs of a key, latest first.
 fn runs<'a>(
     controller: &'a ControllerStatus,
     key: &'a KeyStatus,

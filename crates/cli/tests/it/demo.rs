@@ -6,23 +6,23 @@ use crate::{
 };
 
 #[test]
-fn demo_once_tells_the_story_to_its_end_and_checks_it() {
+fn demo_once_plays_the_script_and_checks_it() {
     let folder = Folder::new();
     let mut command = kubewright();
     command.current_dir(folder.path()).args(["demo", "--once"]);
     let (output, status) = Process::start(command, None).finish();
     assert_eq!(status.code(), Some(0), "{output}");
     for line in [
-        "2/9 The annotation asks for an Ingress",
+        "2/9 The annotation creates an Ingress",
         "$ kubectl annotate service web ingress/http=true",
         "watch      default/web    services updated",
         "ok example.com/ leads to web:80",
         "ok example.com/ leads to web:8080",
-        "ok the Ingress is gone",
+        "ok the Ingress is deleted",
         "error: Ingress default/shop is not controlled by the Service: it is left alone",
         "is forbidden: exceeded quota: no-ingresses",
-        "reconcile  default/api    backoff is over   -> created",
-        "9 of 9 steps went as they should",
+        "reconcile  default/api    backoff           -> created",
+        "9 of 9 steps succeeded",
     ] {
         assert!(output.contains(line), "no {line:?} in\n{output}");
     }

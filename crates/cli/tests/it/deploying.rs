@@ -1,5 +1,5 @@
-//! `install`, `uninstall`, `run`, `deploy`, `undeploy`: against `kubewright up`, with a program that describes itself and does
-//! nothing else in place of an operator.
+//! `install`, `uninstall`, `run`, `deploy` and `undeploy` on `kubewright up`, with a program in place of an operator
+//! that only describes itself.
 #![cfg(unix)]
 
 use std::{
@@ -30,7 +30,7 @@ fn definition() -> Value {
     })
 }
 
-/// A program in place of an operator: it describes itself, or says how it was called.
+/// A program in place of an operator: it prints its description, or its arguments.
 fn operator(folder: &Folder) -> PathBuf {
     let model =
         json!({"model": 2, "name": "crew", "crds": [definition()], "controllers": [], "rules": []});
@@ -62,7 +62,7 @@ fn done(server: &Server, line: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The one sentence, without `error: `.
+/// Returns the error message without `error: `.
 fn refused(command: &mut Command) -> String {
     let output = output(command);
     let said = String::from_utf8(output.stderr).unwrap();
@@ -97,7 +97,7 @@ fn definitions_are_installed_and_uninstalled() {
     assert!(text.starts_with(&begins), "{text}");
 }
 
-/// An operator that converted is gone, and the cluster does not know.
+/// A converting operator is gone, and the cluster does not know.
 #[test]
 fn definitions_go_though_nobody_converts_their_objects() {
     let server = Server::start_with(&[]);
@@ -183,7 +183,8 @@ fn a_deployment_that_does_not_become_available_is_told() {
         .arg("--kubeconfig")
         .arg(server.kubeconfig());
     let sentence = refused(&mut command);
-    let begins = "deployment/manager is not ready: no controller has seen it after 0 s; look at";
+    let begins =
+        "deployment/manager is not ready: not observed by a controller yet after 0 s; check its";
     assert!(sentence.starts_with(begins), "{sentence}");
 }
 
@@ -219,7 +220,7 @@ fn what_is_in_the_way_is_one_sentence_and_exit_code_2() {
     };
     let nowhere = folder.path().join("nowhere");
     let sentence = refused(&mut install(nowhere.clone()));
-    assert!(sentence.starts_with("no cluster was found: "), "{sentence}");
+    assert!(sentence.starts_with("no cluster found: "), "{sentence}");
 
     let text = fs::read_to_string(server.kubeconfig()).unwrap();
     let changed = |name: &str, from: &str, to: &str| {
@@ -243,7 +244,7 @@ fn what_is_in_the_way_is_one_sentence_and_exit_code_2() {
     );
     let mut elsewhere = install(server.kubeconfig());
     let sentence = refused(elsewhere.args(["--context", "elsewhere"]));
-    assert!(sentence.starts_with("no cluster was found: "), "{sentence}");
+    assert!(sentence.starts_with("no cluster found: "), "{sentence}");
 
     let mut command = kubewright();
     command

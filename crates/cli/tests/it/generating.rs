@@ -1,5 +1,5 @@
-//! `generate`, as a user calls it. The operator is a script that says what an operator would; that a real one says it is
-//! shown where a whole project is built.
+//! `generate`, as a user calls it. The operator is a script that prints a description; real operators are covered where
+//! a whole project is built.
 
 #![cfg(unix)]
 
@@ -7,7 +7,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use crate::projects::{Place, files};
 
-/// A project, whose cargo builds a program that prints a model.
+/// A project whose cargo builds a program that prints a description.
 pub(crate) fn project(model: &str) -> Place {
     let place = Place::project();
     let operator = script(&place, "operator", &format!("cat <<'E'\n{model}\nE"));
@@ -112,7 +112,7 @@ fn the_project_says_what_all_means() {
     fs::write(&file, format!("generate = [\"crds\"]\n{text}")).unwrap();
     assert_eq!(
         place.refused("generate"),
-        "\"crds\" under \"generate\" in operator.toml is nothing to generate; use some of crd, rbac, kustomize, yaml, \
+        "\"crds\" under \"generate\" in operator.toml is not a target; use any of crd, rbac, kustomize, yaml, \
          helm, samples, docs, schema"
     );
 }
@@ -132,15 +132,14 @@ fn an_operator_that_cannot_be_asked_is_one_sentence() {
     let place = Place::project().with_cargo("/no/such/cargo".to_owned());
     let sentence = place.refused("generate");
     assert!(
-        sentence.starts_with(
-            "cargo cannot be run: No such file or directory (os error 2); install Rust"
-        ),
+        sentence
+            .starts_with("cannot run cargo: No such file or directory (os error 2); install Rust"),
         "{sentence}"
     );
     let place = project(MODEL);
     let cargo = script(&place, "cargo", "exit 101");
     assert_eq!(
         place.with_cargo(cargo).refused("generate"),
-        "the project does not compile; correct the errors above"
+        "the project does not compile; fix the errors above"
     );
 }

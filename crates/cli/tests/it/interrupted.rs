@@ -1,4 +1,4 @@
-//! A command that is killed, at whatever moment, leaves all of what it was to do, or nothing of it.
+//! A command that is killed at any moment leaves all of its changes, or none.
 #![cfg(unix)]
 
 use std::{fs, path::Path, process::Stdio, time::Duration};
@@ -7,7 +7,7 @@ use crate::projects::{Place, files};
 
 type Files = Vec<(std::path::PathBuf, Vec<u8>)>;
 
-/// Makes a directory hold these files, and nothing else.
+/// Makes a directory hold these files only.
 fn restore(directory: &Path, wanted: &Files) {
     fs::remove_dir_all(directory).unwrap();
     fs::create_dir_all(directory).unwrap();
@@ -26,7 +26,7 @@ fn is_directory(path: &Path, all: &Files) -> bool {
     all.iter().any(|(other, _)| other.parent() == Some(path))
 }
 
-/// Kills a command again and again, each time a little later, and has another command come after it.
+/// Kills a command repeatedly, each time a little later, and runs another command after it.
 fn killed(place: &Place, line: &str) {
     let before = files(place.path());
     place.done(line);
@@ -41,7 +41,7 @@ fn killed(place: &Place, line: &str) {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // Whatever the moment is, the end is one of two.
+        // Whatever the moment is, there are only two outcomes.
         std::thread::sleep(Duration::from_micros(100 * attempt));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -1,5 +1,5 @@
-//! Answers for programs: with `-o json` standard output is one JSON document, or for commands that go on, one a line, and
-//! nothing else. Colours are for terminals.
+//! JSON output: with `-o json` standard output is one JSON document, or one per line for commands that keep running,
+//! and nothing else. Colours are for terminals.
 #![cfg(unix)]
 
 use std::{
@@ -26,7 +26,7 @@ const GO_PROJECT: &str = concat!(
     "/../scaffold/tests/kubebuilder/guestbook"
 );
 
-/// The one document on standard output, whatever the exit code; on standard error there may be notes.
+/// Returns the document on standard output, whatever the exit code; standard error may have notes.
 #[track_caller]
 fn document(command: &mut Command) -> Value {
     let output = command.args(["-o", "json"]).output().unwrap();
@@ -35,7 +35,7 @@ fn document(command: &mut Command) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{command:?}: {e} in {text:?}; {said}"))
 }
 
-/// Whether the document has a key, or its first item, if it is a list.
+/// Returns whether the document, or the first item of a list, has a key.
 fn found(document: &Value, key: &str) -> bool {
     !document[key].is_null() || !document[0][key].is_null()
 }
@@ -114,7 +114,7 @@ fn commands_on_a_cluster_answer_with_one_document() {
         let value = document(command.env("KUBECONFIG", server.kubeconfig()));
         assert!(found(&value, key), "{line}: {value}");
     }
-    // What the operator writes comes after the answer.
+    // The output of the operator comes after the document.
     let mut command = place.command("run --install -o json");
     let output = command
         .env("KUBECONFIG", server.kubeconfig())
@@ -153,7 +153,7 @@ fn commands_that_go_on_write_a_document_a_line() {
     assert!(count("reconcile") > 5 && count("found") > 5, "{text}");
     assert_eq!(count("missed"), 0);
 
-    // An operator that says what it is made of, and then does nothing.
+    // An operator that describes itself, and then does nothing.
     let place = project(MODEL);
     let model = place.path().join("target/model.json");
     std::fs::write(&model, MODEL).unwrap();
@@ -172,7 +172,7 @@ fn commands_that_go_on_write_a_document_a_line() {
     assert_eq!(told[2]["what"], "applied", "{text}");
 }
 
-/// What a command writes to a terminal, by `script`, which has one to give.
+/// Returns the output of a command on a terminal, which `script` provides.
 fn on_a_terminal(line: &str, directory: &Path, set: Option<(&str, &str)>) -> Option<String> {
     let words = format!("{} {line}", env!("CARGO_BIN_EXE_kubewright"));
     let mut command = Command::new("script");

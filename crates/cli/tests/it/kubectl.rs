@@ -21,7 +21,7 @@ use crate::{
 /// The first minor release of kubectl that the scenarios are written for.
 const OLDEST: u32 = 32;
 
-/// One test for each scenario, and one that no scenario is forgotten.
+/// Defines one test for each scenario, and one that checks that no scenario is missing.
 macro_rules! scenarios {
     ($($name:ident)*) => {
         $(#[test]

@@ -1,5 +1,5 @@
-//! The `kubewright` tool from outside: how `up` and `demo` start and stop, and what `kubectl` and clients in other languages see
-//! when they talk to it. The scenarios and client programs are in `conformance/` at the root of the repository.
+//! The `kubewright` tool from outside: start and stop of `up` and `demo`, and `kubectl` and clients in other languages
+//! against it. The scenarios and client programs are in `conformance/` at the root of the repository.
 
 mod clients;
 mod demo;
@@ -21,8 +21,8 @@ mod whole_projects;
 
 use std::{io::Write, path::PathBuf};
 
-/// Says on the terminal that something was not tested. The harness keeps back what `eprintln!` writes when a test
-/// passes, so this goes around it.
+/// Prints on the terminal that something was not tested, around the harness, which captures the output of passing
+/// tests.
 fn skipped(what: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {what}");
 }

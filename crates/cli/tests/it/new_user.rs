@@ -1,4 +1,4 @@
-//! What a new user does, from nothing to a reconciled object: `new`, `create api`, an edit, `generate`, `test`, `dev`, the sample
+//! The path of a new user to a reconciled object: `new`, `create api`, an edit, `generate`, `test`, `dev`, the sample
 //! applied, a mistake, its correction, `add version`, `remove`; and `install` with `run` on a real server.
 //!
 //! It compiles a project, so it runs with `KUBEWRIGHT_TEST_SCAFFOLD` set only. `KUBEWRIGHT_TEST_KUBECONFIG` names a real server for
@@ -76,14 +76,14 @@ impl Project {
         }
     }
 
-    /// Says how long it has been.
+    /// Prints the elapsed time.
     fn note(&self, what: &str) {
         let seconds = self.began.elapsed().as_secs_f64();
         println!("{seconds:>7.1} s  {what}");
     }
 }
 
-/// Waits for a line of a running command that was not there before, and gives what was written until then.
+/// Waits for a new line of a running command, and returns the output up to it.
 #[track_caller]
 fn line(process: &mut Process, after: usize, wanted: &str) -> String {
     let enough = |text: &str| text[after..].lines().any(|line| line.contains(wanted));
@@ -100,7 +100,7 @@ fn is_ready(why: &Value) -> bool {
     })
 }
 
-/// Looks again and again, as people do.
+/// Polls until a condition holds.
 #[track_caller]
 fn until(what: &str, mut look: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -110,7 +110,7 @@ fn until(what: &str, mut look: impl FnMut() -> bool) {
     }
 }
 
-/// What a server answers; nothing if it is an error.
+/// Returns the answer of a server, or nothing if it is an error.
 fn got(kubeconfig: &Path, path: &str) -> Option<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -199,7 +199,8 @@ fn a_new_user_gets_from_nothing_to_a_reconciled_object() {
     project.note("removed");
 }
 
-/// The operator runs, the sample is there; another object comes, and is reconciled. The operator's process.
+/// Checks that the operator runs and the sample exists, and that another object is reconciled. Returns the process of
+/// the operator.
 fn develop(project: &Project, dev: &mut Process, kubeconfig: &Path) -> String {
     let place = &project.place;
     let text = line(dev, 0, "running   process");
@@ -230,7 +231,7 @@ fn develop(project: &Project, dev: &mut Process, kubeconfig: &Path) -> String {
     pid
 }
 
-/// What does not compile leaves the old operator running; its correction comes to a cluster that has kept its state.
+/// A compile error leaves the old operator running; the fixed one runs on the same cluster with its state.
 fn correct_a_mistake(project: &Project, dev: &mut Process) {
     let place = &project.place;
     let uid = place.json("tree order/mine")["uid"].clone();
@@ -264,7 +265,7 @@ fn correct_a_mistake(project: &Project, dev: &mut Process) {
     project.note(saved.next_back().unwrap_or_default());
 }
 
-/// While it runs, the operator gets another version of its kind: objects that are there are seen through it.
+/// Adds another version of the kind while the operator runs, and reads existing objects through it.
 fn develop_another_version(project: &Project, dev: &mut Process, kubeconfig: &Path) {
     let before = dev.output_until(Duration::ZERO, |_| true).len();
     project.add_version("copies: old.spec.copies");
@@ -295,7 +296,7 @@ fn the_same_operator_runs_on_a_real_server() {
     };
     let Some(_alone) = alone() else { return };
     let kubeconfig = PathBuf::from(kubeconfig);
-    // Others may have orders too.
+    // Others may have such objects too.
     let domain = format!("real{}.example.com", std::process::id());
     let project = Project::new(&domain);
     project.add_version("");

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longer than anything a test waits for on purpose, so that a test that waits in vain fails.
+/// A time limit that is longer than any wait of a test, so that a test that waits in vain fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process under way, or one that has ended.
@@ -34,7 +34,7 @@ impl Process {
         let mut child = command
             .spawn()
             .unwrap_or_else(|error| panic!("{name}: {error}"));
-        // The command holds ends of the pipe too: without this, it would never run dry.
+        // The command holds ends of the pipe too, so it would never be closed otherwise.
         drop(command);
         if let Some(input) = input {
             let mut stdin = child.stdin.take().expect("piped input");

@@ -1,6 +1,6 @@
 //! `new`, `create api` and their like, as a user calls them.
 //!
-//! What is made of a project that is built is in `whole_projects`.
+//! Tests that build projects are in `whole_projects`.
 
 use std::{
     fs,
@@ -9,10 +9,10 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// A directory that goes with the test.
+/// A directory that is removed with the test.
 pub(crate) struct Place {
     path: PathBuf,
-    /// What is called as cargo.
+    /// The program that is run as cargo.
     cargo: String,
 }
 
@@ -30,7 +30,7 @@ impl Place {
         Place::at(path)
     }
 
-    /// With a project that has a kind.
+    /// Creates a project with a kind.
     pub(crate) fn project() -> Place {
         let place = Place::new();
         place.done("new crew-operator --domain example.com");
@@ -54,13 +54,13 @@ impl Place {
         &self.path
     }
 
-    /// With another cargo.
+    /// Sets another cargo.
     pub(crate) fn with_cargo(mut self, cargo: String) -> Place {
         self.cargo = cargo;
         self
     }
 
-    /// A line of the tool's, to be called here.
+    /// Returns a command line of the tool, to run here.
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubewright"));
         command
@@ -76,14 +76,14 @@ impl Place {
         self.command(line).output().unwrap()
     }
 
-    /// The document that a command answers programs with: nothing else is on standard output.
+    /// Returns the JSON document of a command; nothing else may be on standard output.
     #[track_caller]
     pub(crate) fn json(&self, line: &str) -> serde_json::Value {
         let text = self.done(&format!("{line} -o json"));
         serde_json::from_str(&text).unwrap_or_else(|e| panic!("{line}: {e} in {text:?}"))
     }
 
-    /// Standard output of a command that succeeds.
+    /// Returns the standard output of a command that succeeds.
     #[track_caller]
     pub(crate) fn done(&self, line: &str) -> String {
         let output = self.call(line);
@@ -95,7 +95,7 @@ impl Place {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The sentence of a command that refuses, after a look that nothing changed.
+    /// Returns the error of a command that fails, after checking that nothing changed.
     #[track_caller]
     pub(crate) fn refused(&self, line: &str) -> String {
         let before = files(&self.path);
@@ -123,13 +123,13 @@ impl Drop for Place {
     }
 }
 
-/// Where this workspace is built, so that projects find what is built already.
+/// Returns the target directory of this workspace, so that projects reuse its artifacts.
 pub(crate) fn target() -> &'static Path {
     let tool = Path::new(env!("CARGO_BIN_EXE_kubewright"));
     tool.ancestors().nth(2).unwrap()
 }
 
-/// Everything in a directory, directories included.
+/// Lists everything in a directory, including directories.
 pub(crate) fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -275,7 +275,7 @@ fn bad_input_is_one_sentence_and_exit_code_2() {
             "cannot read nowhere.yaml: No such file",
         ),
         ("import crd Cargo.toml", "Cargo.toml: this is not"),
-        ("import crd --cluster a.b", "no cluster was found:"),
+        ("import crd --cluster a.b", "no cluster found:"),
     ] {
         let sentence = place.refused(line);
         assert!(sentence.contains(begins), "{line}: {sentence}");
@@ -308,7 +308,7 @@ fn what_git_has_not_kept_is_not_removed() {
     fs::write(&library, text + "// mine\n").unwrap();
     assert_eq!(
         place.refused("remove api Captain"),
-        "src/lib.rs has changes that are not committed; commit them first, or go on with --force"
+        "src/lib.rs has uncommitted changes; commit them first, or use --force"
     );
     // Only inserts.
     place.done("create api --group crew --version v1 --kind Mate");
@@ -438,7 +438,7 @@ fn types_are_imported() {
     assert!(shared.contains("pub struct Condition {"), "{shared}");
     let again = place.refused(&format!("import crd {crd} --version v9"));
     assert!(
-        again.ends_with("has no version \"v9\"; leave out --version to get all"),
+        again.ends_with("has no version \"v9\"; omit --version to import all versions"),
         "{again}"
     );
 }

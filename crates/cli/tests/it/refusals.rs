@@ -1,5 +1,5 @@
-//! What is in the way of commands that talk to a cluster, or need something of the machine: one sentence that says what is
-//! wrong and what to do, exit code 2, files untouched.
+//! Errors of commands that use a cluster or the machine: one sentence that says what is wrong and what to do, exit code 2,
+//! no changed files.
 #![cfg(unix)]
 
 use std::{
@@ -22,7 +22,7 @@ use crate::{
     skipped,
 };
 
-/// What users have in a project: not what is made under target.
+/// Returns the files of a project, without those under target.
 fn kept(place: &Place) -> Vec<(PathBuf, Vec<u8>)> {
     let target = place.path().join("target");
     let mut all = files(place.path());
@@ -30,7 +30,7 @@ fn kept(place: &Place) -> Vec<(PathBuf, Vec<u8>)> {
     all
 }
 
-/// The sentence, after a look that nothing changed.
+/// Returns the error, after checking that nothing changed.
 #[track_caller]
 fn refused(place: &Place, command: &mut Command) -> String {
     let before = kept(place);
@@ -47,7 +47,7 @@ fn refused(place: &Place, command: &mut Command) -> String {
     said.trim_end().strip_prefix("error: ").unwrap().to_owned()
 }
 
-/// A server that says its version, and refuses everything else to whoever asks.
+/// A server that reports its version, and rejects everything else.
 struct Forbidding {
     address: String,
 }
@@ -120,7 +120,7 @@ impl Forbidding {
     }
 }
 
-/// The commands that bring something to a cluster, take it away, or ask for it.
+/// The commands that use a cluster.
 const WITH_A_CLUSTER: [&str; 8] = [
     "install",
     "uninstall",
@@ -146,7 +146,7 @@ fn no_permission_is_one_sentence() {
             "{line}: {sentence}"
         );
         assert!(
-            sentence.ends_with("; ask for the permission, or choose another user with --context"),
+            sentence.ends_with("; request the permission, or select another user with --context"),
             "{line}: {sentence}"
         );
     }
@@ -186,7 +186,7 @@ fn no_cluster_is_one_sentence() {
     let place = generating::project(generating::MODEL);
     for line in WITH_A_CLUSTER {
         let sentence = refused(&place, &mut place.command(line));
-        let begins = ["no cluster was found: ", "the cluster cannot be reached: "];
+        let begins = ["no cluster found: ", "the cluster cannot be reached: "];
         assert!(
             begins.iter().any(|it| sentence.starts_with(it)),
             "{line}: {sentence}"
@@ -216,7 +216,7 @@ fn without_a_toolchain_the_sentence_says_where_to_get_it() {
         let sentence = refused(&place, &mut command);
         assert_eq!(
             sentence,
-            "cargo cannot be run: No such file or directory (os error 2); install Rust with rustup, and see that cargo is in PATH",
+            "cannot run cargo: No such file or directory (os error 2); install Rust with rustup, and check that cargo is in PATH",
             "{line}"
         );
     }
@@ -269,7 +269,7 @@ fn a_second_dev_in_a_project_is_refused() {
     first.output_until(PATIENCE, |text| text.contains("\"cluster\""));
     let sentence = refused(&place, &mut place.command("dev"));
     assert!(
-        sentence.starts_with("`kubewright dev` already runs in this project; stop it first"),
+        sentence.starts_with("`kubewright dev` is already running in this project; stop it first"),
         "{sentence}"
     );
     let (text, status) = first.signal("INT");
@@ -283,7 +283,7 @@ fn without_an_installer_deploy_brings_what_generate_would_write() {
     let before = files(place.path());
     let mut command = place.command("deploy --timeout 100ms");
     command.env("KUBECONFIG", server.kubeconfig());
-    // Nobody runs Deployments here.
+    // Nothing runs Deployments here.
     let output = command.output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");

@@ -1,4 +1,4 @@
-//! What `RULES.md` claims is so: every line has its tests, and every test that it names is there.
+//! Checks `RULES.md`: every rule has tests, and every named test exists.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -34,8 +34,8 @@ fn every_line_has_tests_that_are_there() {
         "tests",
         "../scaffold/src",
         "../scaffold/tests",
-        "../kubewright/tests",
-        "../kubewright/src",
+        "../operator/tests",
+        "../operator/src",
     ] {
         tests(
             &Path::new(env!("CARGO_MANIFEST_DIR")).join(directory),
@@ -50,7 +50,7 @@ fn every_line_has_tests_that_are_there() {
             wrong.push(format!("not three cells: {row}"));
             continue;
         };
-        if rule == "line" {
+        if rule == "rule" {
             continue;
         }
         lines += 1;

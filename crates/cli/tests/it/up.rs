@@ -1,4 +1,4 @@
-//! How `kubewright up` starts, whom it lets in, and how it stops.
+//! `kubewright up`: start, authentication and shutdown.
 
 use std::fs;
 

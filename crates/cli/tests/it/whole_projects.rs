@@ -1,7 +1,7 @@
-//! Projects, built by cargo. Only with `KUBEWRIGHT_TEST_SCAFFOLD` set, as that takes minutes.
+//! Projects built by cargo. This takes minutes, so it is enabled by `KUBEWRIGHT_TEST_SCAFFOLD`.
 //!
-//! They are built in the target directory of this workspace, with its versions of everything, so that what is built already is
-//! not built again, and what one project needs is there for the next.
+//! They are built in the target directory of this workspace with its versions of all dependencies, so that artifacts
+//! are reused.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use crate::projects::{Place, target};
 /// One project after the other: they share the target directory, and one compiler keeps the machine busy.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Whether projects are built; if so, this one alone.
+/// Returns a guard if projects are built, one at a time.
 pub(crate) fn alone() -> Option<MutexGuard<'static, ()>> {
     if std::env::var_os("KUBEWRIGHT_TEST_SCAFFOLD").is_none() {
         crate::skipped("projects built by cargo: KUBEWRIGHT_TEST_SCAFFOLD is not set");
@@ -24,7 +24,7 @@ pub(crate) fn alone() -> Option<MutexGuard<'static, ()>> {
     Some(ONE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Has the project use the versions of this workspace.
+/// Makes the project use the versions of this workspace.
 pub(crate) fn lock(place: &Place) {
     let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock");
     fs::copy(lock, place.path().join("Cargo.lock")).unwrap();
@@ -38,7 +38,7 @@ fn cargo(place: &Place, line: &str) {
         .args(line.split_whitespace())
         .current_dir(place.path())
         .env("CARGO_TARGET_DIR", target());
-    // What this test's cargo says of its package would have build scripts run again, as the tool knows too.
+    // Variables of this test's package would make build scripts run again.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         let of_package = [
@@ -51,7 +51,7 @@ fn cargo(place: &Place, line: &str) {
             command.env_remove(&name);
         }
     }
-    // The compiler of clippy compiles too: what the project depends on is not looked at a second time.
+    // clippy compiles the dependencies too, so they are not checked twice.
     let clippy = Path::new(env!("CARGO")).with_file_name("clippy-driver");
     if clippy.is_file() {
         command.env("RUSTC_WORKSPACE_WRAPPER", clippy);

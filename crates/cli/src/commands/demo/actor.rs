@@ -1,7 +1,6 @@
-//! [`Actor`]: does to the cluster what people do with kubectl, and looks at it as they do.
+//! [`Actor`]: changes the cluster as a user with kubectl would, and checks the result.
 
 use anyhow::{Context, ensure};
-use ingress_manager::ingress::{ANNOTATION, HOST, backend, is_ours};
 use k8s_openapi::api::{
     core::v1::{ResourceQuota, Service},
     networking::v1::Ingress,
@@ -12,15 +11,19 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use super::{happening::Happening, screen::Screen};
+use super::{
+    controller::{ANNOTATION, HOST, backend, is_ours},
+    event::DemoEvent,
+    screen::Screen,
+};
 
-/// The quota's name.
+/// The name of the quota.
 const QUOTA: &str = "no-ingresses";
 
-/// What the quota counts.
+/// The resource that the quota limits.
 const COUNT: &str = "count/ingresses.networking.k8s.io";
 
-/// Somebody with kubectl.
+/// A user with kubectl.
 pub(super) struct Actor {
     screen: Screen,
     services: Api<Service>,
@@ -38,10 +41,10 @@ impl Actor {
         }
     }
 
-    /// Removes what an earlier round may have left.
+    /// Removes objects that an earlier round may have left.
     pub(super) async fn clean_up(&self) {
         let how = DeleteParams::default();
-        // What is not there need not be removed.
+        // Objects that do not exist need not be removed.
         let _ = self.quotas.delete(QUOTA, &how).await;
         for name in ["web", "shop", "api"] {
             let _ = self.services.delete(name, &how).await;
@@ -51,7 +54,7 @@ impl Actor {
 
     pub(super) async fn create_service(&self, name: &str, annotated: bool) -> anyhow::Result<()> {
         let with = if annotated { "annotated-" } else { "" };
-        self.says(format!(
+        self.log(format!(
             "kubectl create -f {with}service.yaml  # {name}, port 80"
         ));
         let mut service = json!({"metadata": {"name": name}, "spec": {"ports": [{"port": 80}]}});
@@ -71,7 +74,7 @@ impl Actor {
         } else {
             ("-", Value::Null)
         };
-        self.says(format!(
+        self.log(format!(
             "kubectl annotate service {name} {ANNOTATION}{word}"
         ));
         let patch = json!({"metadata": {"annotations": {ANNOTATION: value}}});
@@ -80,13 +83,13 @@ impl Actor {
 
     pub(super) async fn set_port(&self, name: &str, port: i32) -> anyhow::Result<()> {
         let patch = json!({"spec": {"ports": [{"port": port}]}});
-        self.says(format!("kubectl patch service {name} -p '{patch}'"));
+        self.log(format!("kubectl patch service {name} -p '{patch}'"));
         self.patch_service(name, patch).await
     }
 
     pub(super) async fn set_host(&self, name: &str, host: &str) -> anyhow::Result<()> {
         let patch = json!({"spec": {"rules": [{"host": host}]}});
-        self.says(format!(
+        self.log(format!(
             "kubectl patch ingress {name} --type merge -p '{patch}'"
         ));
         self.ingresses
@@ -96,7 +99,7 @@ impl Actor {
     }
 
     pub(super) async fn create_foreign_ingress(&self, name: &str) -> anyhow::Result<Ingress> {
-        self.says(format!(
+        self.log(format!(
             "kubectl create ingress {name} --default-backend other:1"
         ));
         let ingress = serde_json::from_value(json!({
@@ -109,9 +112,9 @@ impl Actor {
             .await?)
     }
 
-    /// A quota counts when a controller has written its status: here it is the actor who does.
+    /// Creates a quota and writes its status, which takes effect and is otherwise written by a controller.
     pub(super) async fn create_quota(&self) -> anyhow::Result<()> {
-        self.says(format!("kubectl create quota {QUOTA} --hard {COUNT}=0"));
+        self.log(format!("kubectl create quota {QUOTA} --hard {COUNT}=0"));
         let hard = json!({COUNT: "0"});
         let quota = json!({
             "apiVersion": "v1", "kind": "ResourceQuota",
@@ -128,20 +131,20 @@ impl Actor {
     }
 
     pub(super) async fn delete_service(&self, name: &str) -> anyhow::Result<()> {
-        self.says(format!("kubectl delete service {name}"));
+        self.log(format!("kubectl delete service {name}"));
         self.services.delete(name, &DeleteParams::default()).await?;
         Ok(())
     }
 
     pub(super) async fn delete_ingress(&self, name: &str) -> anyhow::Result<()> {
-        self.says(format!("kubectl delete ingress {name}"));
+        self.log(format!("kubectl delete ingress {name}"));
         let how = DeleteParams::default();
         self.ingresses.delete(name, &how).await?;
         Ok(())
     }
 
     pub(super) async fn delete_quota(&self) -> anyhow::Result<()> {
-        self.says(format!("kubectl delete quota {QUOTA}"));
+        self.log(format!("kubectl delete quota {QUOTA}"));
         self.quotas.delete(QUOTA, &DeleteParams::default()).await?;
         Ok(())
     }
@@ -150,7 +153,7 @@ impl Actor {
         Ok(self.ingresses.get_opt(name).await?)
     }
 
-    /// Makes sure that the Ingress is the controller's and leads to that port of the Service of its name.
+    /// Checks that the Ingress belongs to the Service of its name and leads to that port of it.
     pub(super) async fn leads_to(&self, name: &str, port: i32) -> anyhow::Result<String> {
         let ingress = self.ingress(name).await?.context("there is no Ingress")?;
         ensure!(is_ours(&ingress, name), "the Service does not own it");
@@ -169,7 +172,7 @@ impl Actor {
         Ok(())
     }
 
-    fn says(&self, command: String) {
-        self.screen.tell(Happening::Act(command));
+    fn log(&self, command: String) {
+        self.screen.show(DemoEvent::Act(command));
     }
 }

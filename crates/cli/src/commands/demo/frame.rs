@@ -1,27 +1,26 @@
-//! The picture of a running demo: as high as the terminal, as narrow as its text. What happened last stands at the bottom,
-//! as much of it as there is room for.
+//! The lines of the live view. The most recent events are at the bottom, as many as there is room for.
 
 use std::time::Duration;
 
-use super::{happening::Happening, screen::Notes};
-use crate::commands::{style::Style, terminal::clock};
+use super::{event::DemoEvent, screen::Notes};
+use crate::terminal::{clock, style::Style};
 
-/// How many Services are shown.
+/// The maximum number of displayed Services.
 const ROWS: usize = 3;
 
-/// What is read off when the picture is drawn.
+/// The state of the queue and the cluster at the time of drawing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gauges {
     pub(super) queued: usize,
     pub(super) running: usize,
     pub(super) delayed: usize,
-    /// When the next delayed key is due.
+    /// The time until the next delayed key is due.
     pub(super) due: Option<Duration>,
-    /// Services, their ports, whether they ask, and where their Ingress leads.
+    /// The Services with their Ingresses.
     pub(super) rows: Vec<Row>,
 }
 
-/// A Service, and the Ingress of its name.
+/// A Service and the Ingress of its name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
     pub(super) service: String,
@@ -30,7 +29,7 @@ pub(super) struct Row {
     pub(super) ingress: String,
 }
 
-/// The picture, on a terminal with so many lines.
+/// Formats the view for a terminal of `height` lines.
 pub(super) fn lines(notes: &Notes, gauges: &Gauges, style: Style, height: usize) -> Vec<String> {
     let up = notes.began.elapsed().as_secs();
     let mut lines = vec![
@@ -61,7 +60,7 @@ pub(super) fn lines(notes: &Notes, gauges: &Gauges, style: Style, height: usize)
         delayed(gauges)
     ));
     lines.push(format!(
-        "{}  {} events   {} reconciles, {} of them failed",
+        "{}  {} events   {} reconciles, {} failed",
         heading("SO FAR", style),
         notes.events,
         notes.reconciles,
@@ -92,21 +91,21 @@ pub(super) fn lines(notes: &Notes, gauges: &Gauges, style: Style, height: usize)
         lines.push(format!("           and {} more", more + 1));
     }
     lines.push(String::new());
-    // One line is left free: a full one at the bottom makes some terminals scroll.
+    // One line is left free, since a full last line makes some terminals scroll.
     let room = height.saturating_sub(lines.len() + 1);
     let unseen = notes.recent.len().saturating_sub(room);
     let recent = notes
         .recent
         .iter()
         .skip(unseen)
-        .map(|(at, happening)| recent(*at, happening, style));
+        .map(|(at, event)| recent(*at, event, style));
     lines.extend(recent);
     lines.truncate(height.saturating_sub(1));
     lines
 }
 
-fn recent(at: Duration, happening: &Happening, style: Style) -> String {
-    format!("{}  {}", style.dim(&clock(at)), happening.line(style))
+fn recent(at: Duration, event: &DemoEvent, style: Style) -> String {
+    format!("{}  {}", style.dim(&clock(at)), event.line(style))
 }
 
 fn heading(text: &str, style: Style) -> String {
@@ -115,11 +114,7 @@ fn heading(text: &str, style: Style) -> String {
 
 fn delayed(gauges: &Gauges) -> String {
     match gauges.due {
-        Some(due) => format!(
-            "{} delayed, the next for {} ms",
-            gauges.delayed,
-            due.as_millis()
-        ),
+        Some(due) => format!("{} delayed, next in {} ms", gauges.delayed, due.as_millis()),
         None => format!("{} delayed", gauges.delayed),
     }
 }
@@ -134,7 +129,7 @@ mod tests {
         let act = |n: usize| {
             (
                 Duration::from_secs(n as u64),
-                Happening::Act(format!("act {n}.")),
+                DemoEvent::Act(format!("act {n}.")),
             )
         };
         Notes {

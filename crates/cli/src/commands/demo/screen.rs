@@ -1,6 +1,6 @@
-//! [`Screen`]: where things are shown, line by line or as a picture that is drawn again and again in its place.
+//! [`Screen`]: the output of the demo, as lines or as a live view that is redrawn in place.
 //!
-//! The picture is for terminals. It is drawn by one task; whoever has something to show only notes it.
+//! The live view is for terminals. One task draws it; everything else only records events.
 
 use std::{
     collections::VecDeque,
@@ -12,32 +12,29 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 
 use super::{
+    event::DemoEvent,
     frame::{self, Gauges},
-    happening::Happening,
 };
-use crate::commands::{
-    style::Style,
-    terminal::{Picture, clock, print},
-};
+use crate::terminal::{LiveView, clock, print, style::Style};
 
-/// How many happenings the picture remembers: as many as a tall terminal shows.
+/// The number of events kept for the live view: as many as a tall terminal shows.
 const REMEMBERED: usize = 200;
 
-/// How often the picture is drawn when nothing happens.
+/// The interval at which the live view is redrawn when nothing happens.
 const REDRAW: Duration = Duration::from_millis(250);
 
-/// Where things are shown. Clones are the same one.
+/// The output of the demo. Clones share it.
 #[derive(Clone)]
 pub(super) struct Screen(Arc<Inner>);
 
-/// How things are shown.
+/// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
-    /// A picture, drawn again and again.
-    Picture,
-    /// A line for each thing that happens.
+    /// A view that is redrawn in place.
+    Live,
+    /// A line for each event.
     Lines,
-    /// The same, as JSON.
+    /// A JSON document for each event.
     Json,
 }
 
@@ -49,21 +46,21 @@ struct Inner {
     failures: watch::Sender<usize>,
 }
 
-/// What is known of the story and the loop.
+/// The state that the live view shows.
 pub(super) struct Notes {
     pub(super) began: Instant,
-    /// Where the server is.
+    /// The URL of the server.
     pub(super) server: String,
-    /// How to join in.
+    /// The command to join in with.
     pub(super) join: String,
     pub(super) round: usize,
-    /// Number, of how many, and what it is about.
+    /// The number of the current step, the number of all steps, and the title.
     pub(super) step: (usize, usize, &'static str),
-    pub(super) verdict: Option<Happening>,
+    pub(super) verdict: Option<DemoEvent>,
     pub(super) events: usize,
     pub(super) reconciles: usize,
     pub(super) failures: usize,
-    pub(super) recent: VecDeque<(Duration, Happening)>,
+    pub(super) recent: VecDeque<(Duration, DemoEvent)>,
 }
 
 impl Screen {
@@ -88,21 +85,21 @@ impl Screen {
         }))
     }
 
-    /// Shows a line, if lines are shown.
+    /// Prints a line, except in the live view.
     pub(super) fn say(&self, line: &str) {
         match self.0.view {
-            View::Picture => {}
+            View::Live => {}
             View::Lines => print(&format!("{line}\n")),
-            View::Json => self.document(json!({"what": "said", "text": line.trim()})),
+            View::Json => self.document(json!({"what": "message", "text": line.trim()})),
         }
     }
 
-    /// The story begins anew.
+    /// Starts a round.
     pub(super) fn round(&self, round: usize) {
         self.notes().round = round;
     }
 
-    /// The story goes on.
+    /// Starts a step.
     pub(super) fn step(&self, number: usize, of: usize, title: &'static str) {
         {
             let mut notes = self.notes();
@@ -113,7 +110,7 @@ impl Screen {
             View::Json => {
                 self.document(json!({"what": "step", "number": number, "of": of, "title": title}));
             }
-            View::Lines | View::Picture => {
+            View::Lines | View::Live => {
                 let title = self.0.style.bold(title);
                 self.say(&format!("\n{number}/{of} {title}"));
             }
@@ -121,22 +118,22 @@ impl Screen {
         self.0.news.notify_one();
     }
 
-    /// Shows what happened.
-    pub(super) fn tell(&self, happening: Happening) {
+    /// Shows an event.
+    pub(super) fn show(&self, event: DemoEvent) {
         let mut notes = self.notes();
         let at = notes.began.elapsed();
-        match &happening {
-            Happening::Event { .. } => notes.events += 1,
-            Happening::Reconcile(reconcile) => {
+        match &event {
+            DemoEvent::Event { .. } => notes.events += 1,
+            DemoEvent::Reconcile(reconcile) => {
                 notes.reconciles += 1;
                 notes.failures += usize::from(reconcile.outcome.is_failure());
                 self.0.failures.send_replace(notes.failures);
             }
-            Happening::Found(_) | Happening::Missed(_) => notes.verdict = Some(happening.clone()),
-            Happening::Act(_) => {}
+            DemoEvent::Found(_) | DemoEvent::Missed(_) => notes.verdict = Some(event.clone()),
+            DemoEvent::Act(_) => {}
         }
-        if self.0.view == View::Picture {
-            notes.recent.push_back((at, happening));
+        if self.0.view == View::Live {
+            notes.recent.push_back((at, event));
             while notes.recent.len() > REMEMBERED {
                 notes.recent.pop_front();
             }
@@ -144,41 +141,40 @@ impl Screen {
             self.0.news.notify_one();
             return;
         }
-        // Under the lock, so that lines stand in the order in which things happened.
+        // The lock is held, so lines are printed in the order of events.
         let style = self.0.style;
         if self.0.view == View::Json {
-            let mut document = happening.value();
+            let mut document = event.value();
             document["seconds"] = at.as_secs_f64().into();
             return self.document(document);
         }
         print(&format!(
             "{} {}\n",
             style.dim(&clock(at)),
-            happening.line(style)
+            event.line(style)
         ));
     }
 
-    /// How many reconciles have failed, to be waited for.
+    /// Returns a receiver of the number of failed reconciles.
     pub(super) fn failures(&self) -> watch::Receiver<usize> {
         self.0.failures.subscribe()
     }
 
-    /// Events, reconciles, failures.
+    /// Returns the numbers of events, reconciles and failures.
     pub(super) fn counts(&self) -> (usize, usize, usize) {
         let notes = self.notes();
         (notes.events, notes.reconciles, notes.failures)
     }
 
-    /// Draws the picture until it is dropped. Lines need no drawing.
+    /// Redraws the live view until the future is dropped. Other views need no drawing.
     pub(super) async fn draw(&self, gauges: impl Fn() -> Gauges) {
-        if self.0.view != View::Picture {
+        if self.0.view != View::Live {
             return std::future::pending().await;
         }
-        let picture = Picture::begin();
+        let picture = LiveView::begin();
         loop {
             let lines = frame::lines(&self.notes(), &gauges(), self.0.style, picture.height());
             picture.draw(&lines);
-            // Nothing to look at twice means nothing to wait for: news or time.
             let _ = tokio::time::timeout(REDRAW, self.0.news.notified()).await;
         }
     }
@@ -188,7 +184,7 @@ impl Screen {
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {
-        // Notes are whole after every statement: a panic elsewhere does not spoil them.
+        // Every statement leaves the notes consistent, so a panic elsewhere does no harm.
         self.0.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

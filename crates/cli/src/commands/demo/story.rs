@@ -1,19 +1,19 @@
-//! The story: what is done to the cluster, step by step, and what the controller should make of it.
+//! The script of the demo: changes to the cluster, and the expected reactions of the controller.
 
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use kubewright_controller::Manager;
 
-use super::{actor::Actor, happening::Happening, screen::Screen};
+use super::{actor::Actor, event::DemoEvent, screen::Screen};
 
-/// How long anything may take that a step waits for.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+/// The default time limit of each wait.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often a reconcile has to fail before the story takes the obstacle away.
+/// The number of failed reconciles after which the quota is removed.
 const FAILURES: usize = 3;
 
-/// What is told.
+/// A step of the script.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Quiet,
@@ -39,45 +39,48 @@ const STEPS: [Step; 9] = [
     Step::NoQuota,
 ];
 
-/// Who tells it.
+/// The script with everything it acts on.
 pub(super) struct Story {
     pub(super) screen: Screen,
     pub(super) manager: Manager,
     pub(super) actor: Actor,
-    /// How long people have to read.
+    /// The pause before and after each step, for people to read.
     pub(super) pause: Duration,
-    /// How long anything may take that a step waits for.
-    pub(super) patience: Duration,
+    /// The time limit of each wait.
+    pub(super) timeout: Duration,
 }
 
 impl Story {
-    /// Tells it once. How many steps there were, and how many went wrong.
-    pub(super) async fn tell(&self) -> (usize, usize) {
+    /// Plays all steps, and returns their number and the number of failed ones.
+    pub(super) async fn play(&self) -> (usize, usize) {
         self.actor.clean_up().await;
         let mut failed = 0;
         for (number, step) in (1..).zip(STEPS) {
             self.screen.step(number, STEPS.len(), step.title());
-            self.read().await;
-            match self.play(step).await {
-                Ok(found) => self.screen.tell(Happening::Found(found)),
+            self.pause().await;
+            match self.play_step(step).await {
+                Ok(found) => self.screen.show(DemoEvent::Found(found)),
                 Err(error) => {
                     failed += 1;
-                    self.screen.tell(Happening::Missed(format!("{error:#}")));
+                    self.screen.show(DemoEvent::Missed(format!("{error:#}")));
                 }
             }
-            self.read().await;
+            self.pause().await;
         }
         (STEPS.len(), failed)
     }
 
-    async fn play(&self, step: Step) -> anyhow::Result<String> {
+    async fn play_step(&self, step: Step) -> anyhow::Result<String> {
         let actor = &self.actor;
         match step {
             Step::Quiet => {
                 actor.create_service("web", false).await?;
                 self.settled().await?;
-                ensure!(actor.ingress("web").await?.is_none(), "there is an Ingress");
-                Ok("no Ingress, and no reconcile: the predicate keeps it out of the queue".into())
+                ensure!(
+                    actor.ingress("web").await?.is_none(),
+                    "there is an unexpected Ingress"
+                );
+                Ok("no Ingress and no reconcile: the predicate filters the event".into())
             }
             Step::Asks => {
                 actor.annotate("web", true).await?;
@@ -98,7 +101,7 @@ impl Story {
                 let after = actor.ingress("web").await?.context("there is no Ingress")?;
                 ensure!(
                     before.metadata.uid != after.metadata.uid,
-                    "it is the old one"
+                    "the old Ingress is still there"
                 );
                 Ok(found)
             }
@@ -123,13 +126,16 @@ impl Story {
         actor.create_service("shop", true).await?;
         self.settled().await?;
         let found = actor.ingress("shop").await?;
-        ensure!(found == Some(made), "somebody else's Ingress was touched");
-        self.read().await;
+        ensure!(
+            found == Some(made),
+            "an Ingress with another owner was changed"
+        );
+        self.pause().await;
         actor.delete_ingress("shop").await?;
         let found = self.leads_to("shop", 80).await?;
         actor.delete_service("shop").await?;
         self.gone("shop").await?;
-        Ok(format!("left alone while it was there; then {found}"))
+        Ok(format!("not touched until it was deleted; then {found}"))
     }
 
     async fn no_quota(&self) -> anyhow::Result<String> {
@@ -139,10 +145,10 @@ impl Story {
         actor.create_quota().await?;
         actor.create_service("api", true).await?;
         let failed = failures.wait_for(|now| *now >= before + FAILURES);
-        tokio::time::timeout(self.patience, failed)
+        tokio::time::timeout(self.timeout, failed)
             .await
-            .context("the reconcile does not fail")??;
-        self.read().await;
+            .context("the reconcile did not fail")??;
+        self.pause().await;
         actor.delete_quota().await?;
         let found = self.leads_to("api", 80).await?;
         let failed = self.screen.counts().2 - before;
@@ -160,17 +166,17 @@ impl Story {
         self.settled().await?;
         ensure!(
             self.actor.ingress(name).await?.is_none(),
-            "there still is an Ingress"
+            "the Ingress still exists"
         );
-        Ok("the Ingress is gone".into())
+        Ok("the Ingress is deleted".into())
     }
 
     /// Waits until the controller has seen everything and has nothing to do.
     async fn settled(&self) -> anyhow::Result<()> {
-        Ok(self.manager.settled(self.patience).await?)
+        Ok(self.manager.settled(self.timeout).await?)
     }
 
-    async fn read(&self) {
+    async fn pause(&self) {
         if !self.pause.is_zero() {
             tokio::time::sleep(self.pause).await;
         }
@@ -180,15 +186,15 @@ impl Story {
 impl Step {
     fn title(self) -> &'static str {
         match self {
-            Self::Quiet => "A Service that asks for nothing gets nothing",
-            Self::Asks => "The annotation asks for an Ingress",
-            Self::Moves => "The Service's port changes: the Ingress follows",
-            Self::Tampered => "Somebody changes the Ingress: it is put right",
-            Self::Deleted => "Somebody deletes the Ingress: there is another",
-            Self::AsksNoMore => "Without the annotation there is no Ingress",
-            Self::Leaves => "A Service that goes takes its Ingress along",
-            Self::InTheWay => "Somebody else's Ingress is in the way: it is left alone",
-            Self::NoQuota => "A quota forbids Ingresses: errors, until it is lifted",
+            Self::Quiet => "A Service without the annotation gets no Ingress",
+            Self::Asks => "The annotation creates an Ingress",
+            Self::Moves => "The port of the Service changes: the Ingress is updated",
+            Self::Tampered => "The Ingress is edited by hand: it is restored",
+            Self::Deleted => "The Ingress is deleted by hand: it is recreated",
+            Self::AsksNoMore => "The annotation is removed: the Ingress is deleted",
+            Self::Leaves => "The Service is deleted: its Ingress is deleted too",
+            Self::InTheWay => "An Ingress with another owner is never touched",
+            Self::NoQuota => "A quota forbids Ingresses: errors and retries until it is gone",
         }
     }
 }

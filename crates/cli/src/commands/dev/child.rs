@@ -1,6 +1,6 @@
-//! [`Child`]: the operator, as a process that ends with this one.
+//! [`Child`]: the operator as a child process that ends with this process.
 //!
-//! It is told to stop by closing its standard input, which also happens when this process is gone, however it went.
+//! Closing its standard input stops it. That also happens when this process dies, however it dies.
 
 use std::{
     ffi::OsString,
@@ -15,31 +15,31 @@ use std::{
 use kubewright_scaffold::Refusal;
 use tokio::{net::TcpListener, sync::watch};
 
-use super::{happening::Happening, screen::Screen};
-use crate::commands::endpoint;
+use super::{event::DevEvent, screen::Screen};
+use crate::operator::endpoint;
 
-/// How long it has to stop by itself.
+/// The time limit for the operator to stop by itself.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often it is asked whether it is ready.
+/// The interval between readiness checks.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// How long a line of its log may be.
+/// The maximum length of a log line.
 const LONGEST: u64 = 64 * 1024;
 
 /// A running operator.
 pub(super) struct Child {
     pub(super) pid: u32,
-    /// Where it answers.
+    /// The address of its metrics and debug endpoints.
     pub(super) address: String,
-    /// Closed, it stops.
+    /// Standard input; the operator stops when it is closed.
     input: Option<ChildStdin>,
     process: Arc<Mutex<std::process::Child>>,
     ended: watch::Receiver<Option<String>>,
 }
 
 impl Child {
-    /// Starts it, and shows what it logs.
+    /// Starts the operator and shows its log.
     pub(super) async fn start(
         executable: &Path,
         arguments: &[OsString],
@@ -67,7 +67,7 @@ impl Child {
         let (tell, ended) = watch::channel(None);
         let waits = process.clone();
         std::thread::spawn(move || {
-            // It closes its output when it ends, and not before.
+            // Its output is closed when it ends.
             let last = said.and_then(|thread| thread.join().ok()).flatten();
             let status = loop {
                 match lock(&waits).try_wait() {
@@ -88,7 +88,7 @@ impl Child {
         })
     }
 
-    /// Waits until it is ready; how it ended if it ended before.
+    /// Waits until the operator is ready. Fails with its exit status if it ends first.
     pub(super) async fn ready(&self) -> Result<(), String> {
         loop {
             if let Some(how) = self.ended.borrow().clone() {
@@ -101,20 +101,20 @@ impl Child {
         }
     }
 
-    /// Waits until it has ended, and says how.
+    /// Waits until the operator has ended, and describes its exit status.
     pub(super) async fn ended(&self) -> String {
         let mut ended = self.ended.clone();
         match ended.wait_for(Option::is_some).await {
             Ok(how) => how.clone().unwrap_or_default(),
-            Err(_) => "nobody knows how".to_owned(),
+            Err(_) => "with an unknown status".to_owned(),
         }
     }
 
-    /// Has it stop, by force if it takes too long.
+    /// Stops the operator, by force if it takes too long.
     pub(super) async fn stop(mut self) {
         drop(self.input.take());
         if tokio::time::timeout(GRACE, self.ended()).await.is_err() {
-            // It may have ended just now.
+            // It may have ended already.
             let _ = lock(&self.process).kill();
             self.ended().await;
         }
@@ -125,7 +125,7 @@ impl Drop for Child {
     fn drop(&mut self) {
         drop(self.input.take());
         if self.ended.borrow().is_none() {
-            // Nobody waits for it any more.
+            // The receiver may be gone.
             let _ = lock(&self.process).kill();
         }
     }
@@ -135,7 +135,7 @@ fn lock(process: &Mutex<std::process::Child>) -> std::sync::MutexGuard<'_, std::
     process.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Shows lines while they come. The last one is the result.
+/// Shows lines as they arrive, and returns the last one.
 fn log(out: impl Read + Send + 'static, screen: Screen) -> std::thread::JoinHandle<Option<String>> {
     std::thread::spawn(move || {
         let mut out = BufReader::new(out);
@@ -149,16 +149,16 @@ fn log(out: impl Read + Send + 'static, screen: Screen) -> std::thread::JoinHand
             }
             let line = String::from_utf8_lossy(&line).trim_end().to_owned();
             last = Some(line.clone());
-            screen.tell(Happening::Log { line });
+            screen.show(DevEvent::Log { line });
         }
     })
 }
 
-/// How a process ended, in words.
+/// Describes an exit status.
 fn how(status: Option<ExitStatus>, last: Option<String>) -> String {
     let status = match status {
         Some(status) => status.to_string(),
-        None => "nobody knows how".to_owned(),
+        None => "with an unknown status".to_owned(),
     };
     match last {
         Some(last) if !last.is_empty() => format!("{status}: {last}"),
@@ -166,7 +166,7 @@ fn how(status: Option<ExitStatus>, last: Option<String>) -> String {
     }
 }
 
-/// An address that nobody listens on at this moment.
+/// Returns a loopback address that is free at the moment.
 async fn free_address() -> std::io::Result<String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     Ok(listener.local_addr()?.to_string())

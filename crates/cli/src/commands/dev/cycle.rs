@@ -1,4 +1,4 @@
-//! [`Cycle`]: from changed files to a running operator, again and again.
+//! [`Cycle`]: rebuilds and restarts the operator when files change.
 
 use std::{
     ffi::OsString,
@@ -16,27 +16,32 @@ use tokio::sync::watch;
 
 use super::{
     child::Child,
+    event::DevEvent,
     files::{Changes, Files},
-    happening::Happening,
     samples,
     screen::Screen,
 };
-use crate::commands::{
-    apply::{Action, Applier, Report, title},
-    cluster::{Cluster, refused},
-    conversion::{Endpoint, forget},
-    operator::definitions,
-    program::{BuildError, Program, build_apart},
-    session::Session,
+use crate::{
+    cluster::{
+        Cluster,
+        apply::{Action, Applier, Report, title},
+        refused,
+    },
+    operator::{
+        conversion::{Endpoint, forget},
+        definitions,
+        program::{BuildError, Program, build_apart},
+    },
+    project::session::Session,
 };
 
-/// How long a definition may take to be usable.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The time limit for a CRD to be established.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A pause before an operator that ended by itself is started again.
+/// The delay before an operator that ended by itself is restarted.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// What is kept from one turn to the next.
+/// The state that is kept between two turns.
 pub(super) struct Cycle<'a> {
     pub(super) project: &'a Project,
     pub(super) client: Client,
@@ -46,29 +51,29 @@ pub(super) struct Cycle<'a> {
     pub(super) samples: bool,
     pub(super) address: watch::Sender<Option<String>>,
     pub(super) child: Option<Child>,
-    /// Those that were applied last.
+    /// The CRDs that were applied last.
     pub(super) definitions: Vec<Value>,
     pub(super) building: Building,
-    /// Where versions are converted, if the cluster can call this machine.
+    /// The conversion endpoint, if the cluster can call this machine.
     pub(super) endpoint: Option<Endpoint>,
 }
 
-/// The cargo that is under way, if any: the number of its process group.
+/// The process group of a running cargo.
 #[derive(Clone, Default)]
 pub(super) struct Building(Arc<AtomicU32>);
 
-/// Why a turn ended.
+/// The reason for the end of a turn.
 enum Next {
     Changed(Changes),
     Ended(String),
 }
 
 impl Cycle<'_> {
-    /// Turns until it is dropped.
+    /// Runs until it is dropped.
     pub(super) async fn run(&mut self) -> anyhow::Result<()> {
         let root = self.project.root().to_owned();
         let mut files = Files::of(&root);
-        let mut program = self.built("the first time, which takes longest").await;
+        let mut program = self.built("first build, which takes longest").await;
         let (mut starts, mut sampled, mut saved) = (true, false, None);
         loop {
             if let Some(built) = program.as_ref().filter(|_| starts) {
@@ -101,7 +106,7 @@ impl Cycle<'_> {
                 Next::Ended(how) => {
                     self.child = None;
                     self.address.send_replace(None);
-                    self.screen.tell(Happening::Ended { how });
+                    self.screen.show(DevEvent::Ended { how });
                     (starts, saved) = (true, None);
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -109,24 +114,27 @@ impl Cycle<'_> {
         }
     }
 
-    /// Stops what runs.
+    /// Stops the operator and the build.
     pub(super) async fn end(&mut self) {
         self.building.stop();
         if let Some(child) = self.child.take() {
             child.stop().await;
         }
-        let told = |definition: &&Value| !definition["spec"]["conversion"].is_null();
-        for definition in self.definitions.iter().filter(told) {
+        let converted = |definition: &&Value| !definition["spec"]["conversion"].is_null();
+        for definition in self.definitions.iter().filter(converted) {
             let name = definition["metadata"]["name"].as_str().unwrap_or_default();
             if let Err(error) = forget(&self.client, name).await {
-                self.refused(&refused(format_args!("let go of {name}"), &error));
+                self.refused(&refused(
+                    format_args!("reset the conversion of {name}"),
+                    &error,
+                ));
             }
         }
     }
 
-    /// The operator, built; nothing if it does not compile.
+    /// Builds the operator. Returns nothing if it does not compile.
     async fn built(&self, why: &str) -> Option<Program> {
-        self.screen.tell(Happening::Building {
+        self.screen.show(DevEvent::Building {
             why: why.to_owned(),
         });
         let (project, building) = (self.project.clone(), self.building.clone());
@@ -138,7 +146,7 @@ impl Cycle<'_> {
         match built.await {
             Ok(Ok(program)) => Some(program),
             Ok(Err(BuildError::Compile(said))) => {
-                self.screen.tell(Happening::Broken {
+                self.screen.show(DevEvent::Broken {
                     said: errors(&said),
                 });
                 None
@@ -154,7 +162,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// Has this operator run in place of the one before, on a cluster that has its definitions.
+    /// Applies the CRDs and replaces the running operator with this one.
     async fn replace(
         &mut self,
         program: &Program,
@@ -168,15 +176,15 @@ impl Cycle<'_> {
         if let Some(endpoint) = &self.endpoint
             && !described.conversions.is_empty()
         {
-            endpoint.tell(&mut described);
-            // What the user says comes last.
+            endpoint.configure(&mut described);
+            // Arguments of the user come last.
             arguments.splice(0..0, endpoint.flags());
         }
         if described.crds != self.definitions {
             let objects = definitions(&described)
-                .map_err(|e| Refusal::new(e, "look at the types of the operator's kinds"))?;
+                .map_err(|e| Refusal::new(e, "check the types of the operator's kinds"))?;
             let report = Report::silent();
-            let mut applier = Applier::new(self.client.clone(), &described.name, PATIENCE, &report);
+            let mut applier = Applier::new(self.client.clone(), &described.name, TIMEOUT, &report);
             for outcome in applier.apply(objects).await? {
                 if outcome.action != Action::Unchanged {
                     let kind = outcome.kind.to_lowercase();
@@ -194,10 +202,10 @@ impl Cycle<'_> {
         let (pid, address) = (child.pid, child.address.clone());
         self.child = Some(child);
         if ready.is_err() {
-            // That it ended is seen by who waits for it.
+            // The task that waits for the operator notices its end.
             return Ok(());
         }
-        self.screen.tell(Happening::Running {
+        self.screen.show(DevEvent::Running {
             pid,
             address: address.clone(),
             build_seconds: program.took.as_secs_f64(),
@@ -224,8 +232,8 @@ impl Cycle<'_> {
             self.refused(&refusal);
         }
         let report = Report::silent();
-        // Somebody with kubectl would be another manager than the operator.
-        let mut applier = Applier::new(self.client.clone(), "kubewright-dev", PATIENCE, &report);
+        // Samples are applied under another field manager than the operator's, as kubectl would.
+        let mut applier = Applier::new(self.client.clone(), "kubewright-dev", TIMEOUT, &report);
         for object in &objects {
             self.apply_sample(&mut applier, object).await;
         }
@@ -244,14 +252,14 @@ impl Cycle<'_> {
             Action::Created => "created",
             _ => "configured",
         };
-        self.screen.tell(Happening::Applied {
+        self.screen.show(DevEvent::Applied {
             object,
             action: action.to_owned(),
         });
     }
 
     fn refused(&self, refusal: &Refusal) {
-        self.screen.tell(Happening::Refused {
+        self.screen.show(DevEvent::Refused {
             why: refusal.to_string(),
         });
     }
@@ -262,11 +270,11 @@ impl Building {
         self.0.store(group, Ordering::SeqCst);
     }
 
-    /// Stops cargo and the compilers it started.
+    /// Stops cargo and the compilers that it started.
     fn stop(&self) {
         let group = self.0.swap(0, Ordering::SeqCst);
         if group != 0 && cfg!(unix) {
-            // It may have ended just now.
+            // It may have ended already.
             let _ = std::process::Command::new("kill")
                 .args(["-TERM", "--", &format!("-{group}")])
                 .stderr(std::process::Stdio::null())
@@ -275,7 +283,7 @@ impl Building {
     }
 }
 
-/// Waits until the operator has ended; for ever if there is none.
+/// Waits until the operator has ended; never completes if there is none.
 async fn ended(child: &Option<Child>) -> String {
     match child {
         Some(child) => child.ended().await,
@@ -283,7 +291,7 @@ async fn ended(child: &Option<Child>) -> String {
     }
 }
 
-/// What the compiler says, without what cargo says of progress.
+/// Removes cargo's progress messages from the output of the compiler.
 fn errors(said: &str) -> String {
     let progress = |line: &&str| {
         let word = line.trim_start().split(' ').next().unwrap_or_default();

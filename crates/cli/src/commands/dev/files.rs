@@ -1,7 +1,7 @@
-//! Which files of a project have changed: a look at their times and sizes, again and again.
+//! Changes of a project's files, detected by polling modification times and sizes.
 //!
-//! A project has a few dozen files; looking at them costs less than a tenth of a millisecond, works on every file system, and
-//! sees what editors do by renaming.
+//! A project has a few dozen files. Polling them costs less than a tenth of a millisecond, works on every file system,
+//! and notices editors that save by renaming.
 
 use std::{
     collections::BTreeMap,
@@ -10,31 +10,31 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// How often they are looked at.
+/// The polling interval.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// How long they have to stay as they are: editors write in several steps.
+/// The time that files must stay unchanged, since editors write in several steps.
 const SETTLED: Duration = Duration::from_millis(30);
 
-/// How deep directories are followed, and how many files are looked at.
+/// The maximum depth of directories and number of files.
 const DEEPEST: usize = 32;
 const MOST: usize = 20_000;
 
-/// The files of a project, as they were.
+/// A snapshot of a project's files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Files(BTreeMap<PathBuf, (SystemTime, u64)>);
 
-/// What has changed.
+/// A set of changed files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Changes {
-    /// Relative to the project.
+    /// Paths relative to the project.
     pub(super) paths: Vec<PathBuf>,
-    /// When the last of them was saved.
+    /// The time of the last change.
     pub(super) saved: SystemTime,
 }
 
 impl Files {
-    /// As they are.
+    /// Takes a snapshot.
     pub(super) fn of(root: &Path) -> Self {
         let mut files = Self::default();
         for name in ["src", "config/samples"] {
@@ -62,7 +62,7 @@ impl Files {
 
     fn file(&mut self, root: &Path, path: &Path) {
         let name = path.file_name().and_then(|name| name.to_str());
-        // What editors put beside files while they work.
+        // Editors create such files while they work.
         let passing = name.is_none_or(|name| {
             name.starts_with('.') || name.ends_with('~') || name.ends_with(".kubewright-new")
         });
@@ -76,7 +76,7 @@ impl Files {
         }
     }
 
-    /// Waits until they differ from these, and have stayed so for a moment. These become what they are then.
+    /// Waits until the files differ from the snapshot and have been stable for a moment, then updates the snapshot.
     pub(super) async fn changed(&mut self, root: &Path) -> Changes {
         loop {
             let mut now = Self::of(root);
@@ -118,17 +118,17 @@ impl Files {
 }
 
 impl Changes {
-    /// Whether the operator must be built again.
+    /// Returns whether the operator must be rebuilt.
     pub(super) fn code(&self) -> bool {
         self.paths.iter().any(|path| !path.starts_with("config"))
     }
 
-    /// Whether samples are to be applied again.
+    /// Returns whether the samples must be applied again.
     pub(super) fn samples(&self) -> bool {
         self.paths.iter().any(|path| path.starts_with("config"))
     }
 
-    /// `src/lib.rs`, or `src/lib.rs and 2 more`.
+    /// Formats the files: `src/lib.rs`, or `src/lib.rs and 2 more`.
     pub(super) fn words(&self) -> String {
         let first = self.paths.first().map(|path| path.display().to_string());
         let first = first.unwrap_or_default();

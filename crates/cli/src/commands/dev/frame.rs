@@ -1,18 +1,17 @@
-//! The picture of a running `dev`: what the operator is at, its controllers, what fails, and what happened last.
+//! The lines of the live view: state of the operator, controllers, failing keys, recent events.
 
 use super::screen::{Notes, State};
-use crate::commands::{
-    endpoint::{ControllerStatus, KeyStatus},
-    style::Style,
-    terminal::clock,
+use crate::{
+    operator::endpoint::{ControllerStatus, KeyStatus},
+    terminal::{clock, style::Style},
 };
 
-/// How many controllers are shown, how many keys that fail, and how much of what the compiler says.
+/// The maximum numbers of controllers, failing keys and compiler lines in the view.
 const CONTROLLERS: usize = 5;
 const FAILING: usize = 3;
 const SAID: usize = 12;
 
-/// The picture.
+/// Formats the view.
 pub(super) fn lines(notes: &Notes, style: Style) -> Vec<String> {
     let up = notes.began.elapsed().as_secs();
     let mut lines = vec![
@@ -34,8 +33,8 @@ pub(super) fn lines(notes: &Notes, style: Style) -> Vec<String> {
         None => controllers(notes, style, &mut lines),
     }
     lines.push(String::new());
-    for (at, happening) in &notes.recent {
-        let line = happening.line(style);
+    for (at, event) in &notes.recent {
+        let line = event.line(style);
         let line = line.lines().next().unwrap_or_default();
         lines.push(format!("{} {line}", style.dim(&clock(*at))));
     }
@@ -101,7 +100,7 @@ fn times(count: u64) -> String {
     }
 }
 
-/// A source that does not have what it needs.
+/// Returns a source that is not synced.
 fn trouble(controller: &ControllerStatus, style: Style) -> String {
     let source = controller
         .sources
@@ -118,7 +117,7 @@ fn trouble(controller: &ControllerStatus, style: Style) -> String {
 
 fn due(key: &KeyStatus) -> String {
     match key.due_in_seconds {
-        Some(seconds) => format!(", again in {seconds:.0} s"),
+        Some(seconds) => format!(", retry in {seconds:.0} s"),
         None => String::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! Objects to try: those in `config/samples`, and for kinds that have none, one made from the schema.
+//! Sample objects: those in `config/samples`, and generated ones for kinds without a sample.
 
 use std::path::Path;
 
@@ -10,9 +10,9 @@ use kubewright_resource::{
 use kubewright_scaffold::Refusal;
 use serde_json::{Value, json};
 
-use crate::commands::manifest;
+use crate::cluster::manifest;
 
-/// The objects of a project's samples, and what is wrong with some.
+/// Returns the samples of a project, and errors in some of them.
 pub(super) fn of(root: &Path, definitions: &[Value]) -> (Vec<DynamicObject>, Vec<Refusal>) {
     let (mut objects, mut wrong) = (Vec::new(), Vec::new());
     for file in manifest::files(&root.join("config/samples")) {
@@ -30,8 +30,8 @@ pub(super) fn of(root: &Path, definitions: &[Value]) -> (Vec<DynamicObject>, Vec
             match made(definition) {
                 Ok(object) => objects.push(object),
                 Err(why) => wrong.push(Refusal::new(
-                    format_args!("no sample of {kind} could be made: {why}"),
-                    "write one to config/samples",
+                    format_args!("cannot generate a sample of {kind}: {why}"),
+                    "add one to config/samples",
                 )),
             }
         }
@@ -39,18 +39,18 @@ pub(super) fn of(root: &Path, definitions: &[Value]) -> (Vec<DynamicObject>, Vec
     (objects, wrong)
 }
 
-/// An object that the schema allows, with little more than it needs.
+/// Generates a small object that the schema allows.
 fn made(definition: &Value) -> Result<DynamicObject, String> {
     let versions = definition
         .pointer("/spec/versions")
         .and_then(Value::as_array);
     let mut versions = versions.into_iter().flatten();
     let version = versions.find(|version| version["storage"] == true);
-    let version = text(version.ok_or("no version is stored")?, "/name");
+    let version = text(version.ok_or("no storage version")?, "/name");
     let kind = text(definition, "/spec/names/kind");
     let validator = Validator::new(definition, version);
     let api_version = format!("{}/{version}", text(definition, "/spec/group"));
-    // Always the same seed, so always the same object.
+    // The seed is fixed, so the object is always the same.
     let mut object = Generator::new(&validator, &api_version, kind)
         .minimal(&mut Rng::new(1))
         .map_err(|e| e.to_string())?;

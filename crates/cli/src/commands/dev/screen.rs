@@ -1,4 +1,4 @@
-//! [`Screen`]: where things are shown: as a picture on a terminal, line by line elsewhere, or as JSON.
+//! [`Screen`]: the output of `dev`: a live view on terminals, lines elsewhere, or JSON.
 
 use std::{
     collections::VecDeque,
@@ -9,28 +9,27 @@ use std::{
 use serde_json::json;
 use tokio::sync::Notify;
 
-use super::{frame, happening::Happening};
-use crate::commands::{
-    endpoint::Controllers,
-    style::Style,
-    terminal::{Picture, clock, print},
+use super::{event::DevEvent, frame};
+use crate::{
+    operator::endpoint::Controllers,
+    terminal::{LiveView, clock, print, style::Style},
 };
 
-/// How many happenings the picture remembers.
+/// The number of events kept for the live view.
 const REMEMBERED: usize = 12;
 
-/// How often the picture is drawn when nothing happens.
+/// The interval at which the live view is redrawn when nothing happens.
 const REDRAW: Duration = Duration::from_millis(250);
 
-/// How things are shown.
+/// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
-    Picture,
+    Live,
     Lines,
     Json,
 }
 
-/// Where things are shown. Clones are the same one.
+/// The output of `dev`. Clones share it.
 #[derive(Clone)]
 pub(super) struct Screen(Arc<Inner>);
 
@@ -41,21 +40,21 @@ struct Inner {
     news: Notify,
 }
 
-/// What is known.
+/// The state that the live view shows.
 pub(super) struct Notes {
     pub(super) began: Instant,
     pub(super) title: String,
     pub(super) server: String,
     pub(super) flags: String,
     pub(super) state: State,
-    /// What the compiler found fault with.
+    /// The errors of the compiler.
     pub(super) broken: Option<String>,
-    /// What the controllers said last.
+    /// The last status of the controllers.
     pub(super) controllers: Controllers,
-    pub(super) recent: VecDeque<(Duration, Happening)>,
+    pub(super) recent: VecDeque<(Duration, DevEvent)>,
 }
 
-/// What the operator is at.
+/// The state of the operator.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum State {
     Starting,
@@ -83,15 +82,15 @@ impl Screen {
         }))
     }
 
-    /// Shows what happened.
-    pub(super) fn tell(&self, happening: Happening) {
+    /// Shows an event.
+    pub(super) fn show(&self, event: DevEvent) {
         let mut notes = self.notes();
         let at = notes.began.elapsed();
-        notes.keep(&happening, self.0.style);
+        notes.keep(&event, self.0.style);
         match self.0.view {
-            View::Picture => {
-                if happening.is_recent() {
-                    notes.recent.push_back((at, happening));
+            View::Live => {
+                if event.is_recent() {
+                    notes.recent.push_back((at, event));
                     while notes.recent.len() > REMEMBERED {
                         notes.recent.pop_front();
                     }
@@ -99,74 +98,73 @@ impl Screen {
                 drop(notes);
                 self.0.news.notify_one();
             }
-            // Under the lock, so that lines stand in the order in which things happened.
+            // The lock is held, so lines are printed in the order of events.
             View::Lines => {
                 let style = self.0.style;
                 print(&format!(
                     "{} {}\n",
                     style.dim(&clock(at)),
-                    happening.line(style)
+                    event.line(style)
                 ));
             }
             View::Json => {
-                let mut line = json!(happening);
+                let mut line = json!(event);
                 line["atSeconds"] = at.as_secs_f64().into();
                 print(&format!("{line}\n"));
             }
         }
     }
 
-    /// What the controllers say of themselves now.
+    /// Updates the status of the controllers.
     pub(super) fn controllers(&self, controllers: Controllers) {
         self.notes().controllers = controllers;
     }
 
-    /// Draws the picture until it is dropped. Lines need no drawing.
+    /// Redraws the live view until the future is dropped. Other views need no drawing.
     pub(super) async fn draw(&self) {
-        if self.0.view != View::Picture {
+        if self.0.view != View::Live {
             return std::future::pending().await;
         }
-        let picture = Picture::begin();
+        let picture = LiveView::begin();
         loop {
             let lines = frame::lines(&self.notes(), self.0.style);
             picture.draw(&lines);
-            // Nothing to look at twice means nothing to wait for: news or time.
             let _ = tokio::time::timeout(REDRAW, self.0.news.notified()).await;
         }
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {
-        // Notes are whole after every statement: a panic elsewhere does not spoil them.
+        // Every statement leaves the notes consistent, so a panic elsewhere does no harm.
         self.0.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Notes {
-    fn keep(&mut self, happening: &Happening, style: Style) {
-        match happening {
-            Happening::Cluster { server, flags } => {
+    fn keep(&mut self, event: &DevEvent, style: Style) {
+        match event {
+            DevEvent::Cluster { server, flags } => {
                 self.server.clone_from(server);
                 self.flags.clone_from(flags);
             }
-            Happening::Building { why } => {
+            DevEvent::Building { why } => {
                 self.state = State::Building {
                     since: Instant::now(),
                     why: why.clone(),
                 };
             }
-            Happening::Broken { said } => {
+            DevEvent::Broken { said } => {
                 self.broken = Some(said.clone());
                 self.state = State::Running {
                     line: style.red("does not compile; the old one, if any, keeps running"),
                 };
             }
-            Happening::Running { .. } => {
+            DevEvent::Running { .. } => {
                 self.broken = None;
                 self.controllers = Controllers::default();
-                let line = happening.line(style);
+                let line = event.line(style);
                 self.state = State::Running { line };
             }
-            Happening::Ended { how } => self.state = State::Ended { how: how.clone() },
+            DevEvent::Ended { how } => self.state = State::Ended { how: how.clone() },
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What the cluster has and allows: whether it answers, the definitions, the operator's permissions.
+//! Checks of the cluster: connection, CRDs, and the permissions of the operator.
 
 use futures_util::{StreamExt, stream};
 use k8s_openapi::{
@@ -13,23 +13,23 @@ use kubewright_operator::{Model, PolicyRule};
 use serde_json::Value;
 
 use super::Finding;
-use crate::commands::cluster::{Cluster, one_line};
+use crate::cluster::{Cluster, one_line};
 
-/// How many permissions are asked for at once.
+/// The number of concurrent permission checks.
 const AT_ONCE: usize = 8;
 
-/// How many missing ones are named.
+/// The maximum number of listed missing permissions.
 const NAMED: usize = 5;
 
 pub(super) async fn findings(flags: &Cluster, described: Option<&Model>) -> Vec<Finding> {
     let client = match flags.client().await {
         Ok(client) => client,
-        // One can do a lot without a cluster.
+        // Many commands work without a cluster.
         Err(refusal) => return vec![Finding::warning("cluster", refusal.to_string(), "")],
     };
     let version = client.apiserver_version().await;
     let version = version.map_or_else(|_| String::new(), |info| info.git_version);
-    let mut findings = vec![Finding::good("cluster", format!("it answers, {version}"))];
+    let mut findings = vec![Finding::good("cluster", format!("reachable, {version}"))];
     if let Some(described) = described {
         for definition in &described.crds {
             findings.push(up_to_date(&client, &described.name, definition).await);
@@ -39,7 +39,7 @@ pub(super) async fn findings(flags: &Cluster, described: Option<&Model>) -> Vec<
     findings
 }
 
-/// Whether applying the definition would change anything.
+/// Returns whether applying the CRD would change it.
 async fn up_to_date(client: &Client, manager: &str, definition: &Value) -> Finding {
     let read = serde_json::from_value::<CustomResourceDefinition>(definition.clone());
     let definition = match &read {
@@ -48,7 +48,7 @@ async fn up_to_date(client: &Client, manager: &str, definition: &Value) -> Findi
     };
     let name = definition.name_any();
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let advice = "bring it with `kubewright install`";
+    let advice = "run `kubewright install`";
     let unknown = |error: kube::Error| Finding::warning("definition", one_line(&error), "");
     let there = match api.get_opt(&name).await {
         Ok(Some(there)) => there,
@@ -64,14 +64,14 @@ async fn up_to_date(client: &Client, manager: &str, definition: &Value) -> Findi
             Finding::good("definition", format!("{name} is up to date"))
         }
         Ok(_) => {
-            let found = format!("{name} differs from the operator's");
+            let found = format!("{name} differs from that of the operator");
             Finding::warning("definition", found, advice)
         }
         Err(error) => unknown(error),
     }
 }
 
-/// Whether who asks may do what the operator does.
+/// Checks that the current user has the permissions of the operator.
 async fn permissions(client: &Client, described: &Model) -> Finding {
     let mut asked: Vec<Asked> = described.rules.iter().flat_map(Asked::of).collect();
     asked.sort();
@@ -88,18 +88,21 @@ async fn permissions(client: &Client, described: &Model) -> Finding {
         }
     }
     if missing.is_empty() {
-        return Finding::good("permissions", format!("all {all} that the operator needs"));
+        return Finding::good(
+            "permissions",
+            format!("all {all} permissions of the operator"),
+        );
     }
     let more = match missing.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     missing.truncate(NAMED);
-    let found = format!("you may not {}{more}", missing.join(", "));
-    Finding::bad("permissions", found, "ask for them, or use another context")
+    let found = format!("missing: {}{more}", missing.join(", "));
+    Finding::bad("permissions", found, "request them, or use another context")
 }
 
-/// One thing that the operator does.
+/// A permission of the operator.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Asked {
     group: String,
@@ -109,7 +112,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// All that a rule is about; URLs and single objects are not asked for.
+    /// Expands a rule into permissions. Non-resource URLs and named objects are skipped.
     fn of(rule: &PolicyRule) -> Vec<Self> {
         let mut all = Vec::new();
         for group in &rule.api_groups {
@@ -125,7 +128,7 @@ impl Asked {
         all
     }
 
-    /// `create deployments.apps`
+    /// Formats a permission: `create deployments.apps`.
     fn words(&self) -> String {
         let Self {
             group,

@@ -1,4 +1,4 @@
-//! What this machine has: the toolchain, kubectl, free ports.
+//! Checks of this machine: toolchain, kubectl, free ports.
 
 use std::{net::TcpListener, path::PathBuf, process::Command};
 
@@ -6,27 +6,23 @@ use kubewright_scaffold::project::Project;
 use serde_json::Value;
 
 use super::Finding;
-use crate::commands::program::cargo;
+use crate::operator::program::cargo;
 
-/// The ports that an operator and `kubewright up` use unless told otherwise.
+/// The default ports of an operator and of `kubewright up`.
 const PORTS: [(u16, &str); 3] = [
-    (8080, "an operator's metrics"),
-    (8081, "an operator's probes"),
+    (8080, "operator metrics"),
+    (8081, "operator probes"),
     (6443, "`kubewright up`"),
 ];
 
 pub(super) fn findings() -> Vec<Finding> {
     let mut findings = Vec::new();
-    let rust = "install Rust with rustup, and see that it is in PATH";
+    let rust = "install Rust with rustup, and check that it is in PATH";
     for (tool, advice, needed) in [
         ("cargo", rust, true),
         ("rustc", rust, true),
-        (
-            "rustfmt",
-            "add it with `rustup component add rustfmt`",
-            false,
-        ),
-        ("kubectl", "install it, or use any other client", false),
+        ("rustfmt", "run `rustup component add rustfmt`", false),
+        ("kubectl", "install it, or use another client", false),
     ] {
         let arguments: &[&str] = match tool {
             "kubectl" => &["version", "--client"],
@@ -43,15 +39,19 @@ pub(super) fn findings() -> Vec<Finding> {
         findings.push(match TcpListener::bind(("127.0.0.1", port)) {
             Ok(_) => Finding::good(&name, "free"),
             Err(error) => {
-                let found = format!("{what} cannot listen there: {error}");
-                Finding::warning(&name, found, "choose another port, or stop who has it")
+                let found = format!("{what} cannot listen: {error}");
+                Finding::warning(
+                    &name,
+                    found,
+                    "use another port, or stop the process that listens on it",
+                )
             }
         });
     }
     findings
 }
 
-/// The first line that a tool says of its version.
+/// Returns the first line of a tool's version output.
 fn version(tool: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(tool).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
@@ -59,7 +59,7 @@ fn version(tool: &str, arguments: &[&str]) -> Option<String> {
     output.status.success().then_some(first)
 }
 
-/// The operator as it was last built, if it was.
+/// Returns the last build of the operator, if there is one.
 pub(super) fn built(project: &Project) -> Option<PathBuf> {
     let mut command = cargo(project);
     command.args([

@@ -1,4 +1,4 @@
-//! A place in an OpenAPI document, and the way from there to its fields.
+//! A position in an OpenAPI document, and the path from there to its fields.
 
 use std::collections::HashSet;
 
@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::Named;
 
-/// How deep references, lists and maps are followed.
+/// The maximum depth of references, lists and maps.
 const DEEPEST: usize = 64;
 
-/// A schema of a document.
+/// A schema in a document.
 #[derive(Clone, Copy)]
 pub(super) struct Schema<'a> {
     document: &'a Value,
@@ -17,7 +17,7 @@ pub(super) struct Schema<'a> {
 }
 
 impl<'a> Schema<'a> {
-    /// That of a kind.
+    /// Returns the schema of a kind.
     pub(super) fn of_kind(document: &'a Value, kind: &Named) -> Option<Self> {
         let schemas = document.pointer("/components/schemas")?.as_object()?;
         let is = |known: &Value| {
@@ -33,7 +33,7 @@ impl<'a> Schema<'a> {
         Some(Self { document, value })
     }
 
-    /// The schema at the end of a path of fields, or the field that is not there.
+    /// Returns the schema at the end of a path of fields, or the first field that does not exist.
     pub(super) fn find(self, fields: &[String]) -> Result<Self, String> {
         let mut at = self;
         for field in fields {
@@ -42,7 +42,7 @@ impl<'a> Schema<'a> {
         Ok(at)
     }
 
-    /// A field of it, or of the items of its lists and maps.
+    /// Returns a field of the schema, or of the items of its lists and maps.
     fn field(self, name: &str, depth: usize) -> Option<Self> {
         if depth > DEEPEST {
             return None;
@@ -57,7 +57,7 @@ impl<'a> Schema<'a> {
             .find_map(|inner| inner.field(name, depth + 1))
     }
 
-    /// What it refers to, or itself.
+    /// Resolves a reference.
     pub(super) fn resolved(self) -> Self {
         let reference = self.reference();
         let name = reference.and_then(|it| it.strip_prefix("#/components/schemas/"));
@@ -70,7 +70,7 @@ impl<'a> Schema<'a> {
         self.value.get("$ref")?.as_str()
     }
 
-    /// What stands for its fields if it has none of its own: the items of a list or a map, and all that it must be too.
+    /// Returns the schemas that contribute the fields: the items of a list or map, and the parts of `allOf`.
     pub(super) fn inner(self) -> Vec<Self> {
         let all = self.value.get("allOf").and_then(Value::as_array);
         let all = all.into_iter().flatten();
@@ -84,7 +84,7 @@ impl<'a> Schema<'a> {
         values.filter(|values| values.is_object())
     }
 
-    /// Its own fields.
+    /// Returns the schema's own fields.
     pub(super) fn properties(self) -> Option<&'a Map<String, Value>> {
         self.value.get("properties")?.as_object()
     }
@@ -111,7 +111,7 @@ impl<'a> Schema<'a> {
         Some(words.collect())
     }
 
-    /// All that is said of it: its own words, and those of what it refers to or is made of.
+    /// Collects the descriptions of the schema and of what it refers to.
     pub(super) fn description(self) -> String {
         let mut text = String::new();
         self.describe(0, &mut text);
@@ -132,7 +132,7 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// Its type, as people say it: `string`, `[]ContainerPort`, `map[string]string`.
+    /// Formats the type: `string`, `[]ContainerPort`, `map[string]string`.
     pub(super) fn type_words(self) -> String {
         self.type_at(0)
     }
@@ -170,7 +170,7 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// Calls for each field, with how deep it is; of fields too if that is wanted. Rings end where they close.
+    /// Calls `visit` for each field with its depth, recursively if wanted. Cycles are cut.
     pub(super) fn each_field(
         self,
         recursive: bool,

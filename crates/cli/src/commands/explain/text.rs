@@ -1,16 +1,16 @@
-//! The page that `kubectl explain` would print, and the same for programs.
+//! The output of `kubectl explain`, as text and as JSON.
 
 use serde_json::{Value, json};
 
 use super::{Named, schema::Schema};
 
-/// How wide text is.
+/// The line width.
 const WIDTH: usize = 80;
 
-/// How many values are named on one line.
+/// The maximum number of enum values on one line.
 const VALUES: usize = 4;
 
-/// The page.
+/// Formats the text.
 pub(super) fn page(
     kind: &Named,
     fields: &[String],
@@ -72,7 +72,7 @@ fn detail(level: usize, name: &str, field: Schema<'_>, required: bool, short: bo
     text
 }
 
-/// The same, for programs.
+/// Formats the JSON.
 pub(super) fn value(kind: &Named, fields: &[String], schema: &Schema<'_>) -> Value {
     let mut list = Vec::new();
     schema.each_field(false, &mut |_, name, field, required| {
@@ -101,7 +101,7 @@ fn indented(text: &str, by: usize) -> String {
     format!("{pad}{}", text.replace('\n', &format!("\n{pad}")))
 }
 
-/// Breaks lines at spaces. A word that is longer than a line gets a line of its own; spaces at breaks are gone.
+/// Wraps text at spaces. A word longer than a line gets its own line; spaces at breaks are dropped.
 fn wrapped(text: &str, width: usize) -> String {
     let lines: Vec<String> = text
         .split('\n')
@@ -112,7 +112,7 @@ fn wrapped(text: &str, width: usize) -> String {
 
 fn wrapped_line(line: &str, width: usize) -> String {
     let mut out = String::new();
-    // How long the last line is, and the spaces before the next word.
+    // The length of the last line, and the spaces before the next word.
     let (mut length, mut spaces) = (0, String::new());
     for piece in line.split_inclusive(' ') {
         let word = piece.trim_end_matches(' ');

@@ -4,7 +4,7 @@ use serde_json::{Deserializer, Value};
 
 use super::pattern::{Found, one};
 
-/// Whether a line or more begins something that is to be read as JSON.
+/// Returns whether the text starts a JSON document.
 pub(crate) fn values(text: &str) -> Option<Vec<Value>> {
     let is_json = text.trim_start().starts_with(['{', '[']);
     let values = is_json.then(|| {
@@ -15,7 +15,7 @@ pub(crate) fn values(text: &str) -> Option<Vec<Value>> {
     values?.ok()
 }
 
-/// Whether a value is as expected. Strings may have placeholders.
+/// Returns whether a value matches. Strings may have placeholders.
 pub(crate) fn matches<'a>(expected: &Value, actual: &'a Value, found: &mut Found<'a>) -> bool {
     match (expected, actual) {
         (Value::String(expected), Value::String(actual)) => one(expected, actual, found),

@@ -1,9 +1,9 @@
-//! Which output an expectation allows.
+//! Patterns: the output that an expectation allows.
 //!
 //! A placeholder such as `<age>` stands for one value of its kind, and the value is kept for later commands. `...`
-//! alone on a line stands for any number of lines. Between words, two spaces or more match two spaces or more, because
-//! the width of a column depends on values that vary; at the beginning of a line every space counts. What is deleted is
-//! `deleted`, though later kubectls add the namespace. Output that is JSON is compared as JSON.
+//! alone on a line stands for any number of lines. Between words, two or more spaces match two or more spaces, because
+//! the width of a column depends on values that vary; at the start of a line every space counts. Deletions match
+//! `deleted` even if later kubectls add the namespace. JSON output is compared as JSON.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ const PLACEHOLDERS: [Placeholder; 9] = [
     ("<uid>", is_uid),
 ];
 
-/// Whether the output is as expected. The values of the placeholders are added to `values` if it is.
+/// Returns whether the output matches, and adds the values of placeholders to `values` if it does.
 pub(crate) fn matches(expected: &str, actual: &str, values: &mut Values) -> bool {
     if let Some(expected) = json::values(expected) {
         let Some(actual) = json::values(actual) else {
@@ -158,7 +158,7 @@ fn all<'a>(expected: &[String], actual: &'a [String], found: &mut Found<'a>) -> 
     matched
 }
 
-/// Whether one line, or a string, is as expected.
+/// Returns whether one line, or a string, matches.
 pub(crate) fn one<'a>(expected: &str, actual: &'a str, found: &mut Found<'a>) -> bool {
     let next = PLACEHOLDERS
         .iter()

@@ -1,5 +1,5 @@
-//! Writes down what a server answers: the way to a new scenario. Expectations that hold are kept as they are; others
-//! become the output, with placeholders for what is known to vary.
+//! Records the output of a server, to create a new scenario. Expectations that hold are kept; others become the output,
+//! with placeholders for values that are known to vary.
 
 use super::{
     pattern::{is_age, is_time, is_uid},

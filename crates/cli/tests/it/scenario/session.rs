@@ -8,11 +8,11 @@ use super::{
 };
 use crate::process::{PATIENCE, Process};
 
-/// In which surroundings commands run.
+/// The environment in which commands run.
 pub(crate) struct Surroundings<'a> {
-    /// What `kubectl` stands for.
+    /// The command that `kubectl` stands for.
     pub(crate) kubectl: &'a Path,
-    /// Where files are written and found. Also the home folder, so that no cache of another server is used.
+    /// The working directory, which is also the home directory, so that no cache of another server is used.
     pub(crate) folder: &'a Path,
     /// The kubeconfig with the namespace.
     pub(crate) kubeconfig: &'a Path,
@@ -31,13 +31,13 @@ struct Background {
     compared: usize,
 }
 
-/// What a step answered, if that is not what was expected.
+/// The output of a step that does not match.
 pub(crate) struct Answer {
     pub(crate) output: String,
     pub(crate) exit: i32,
 }
 
-/// How long a command in the background may be silent before its output is taken to be complete, while recording.
+/// The silence after which the output of a background command counts as complete while recording.
 const SILENCE: Duration = Duration::from_secs(2);
 
 impl<'a> Session<'a> {

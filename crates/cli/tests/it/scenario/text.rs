@@ -11,16 +11,16 @@ pub(crate) enum Part {
     Step(Step),
 }
 
-/// A command and what it must answer.
+/// A command and its expected output.
 #[derive(Clone, Default)]
 pub(crate) struct Step {
-    /// What stands behind `$ `.
+    /// The text after `$ `.
     pub(crate) command: String,
     /// The lines up to `EOF`, if the command ends with `<<EOF`.
     pub(crate) input: Option<String>,
     /// The output, with placeholders.
     pub(crate) expected: String,
-    /// What the last line, `[exit 1]`, says; 0 without it.
+    /// The exit code of the last line, `[exit 1]`; 0 without it.
     pub(crate) exit: i32,
 }
 

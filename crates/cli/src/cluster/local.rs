@@ -1,0 +1,79 @@
+//! [`LocalCluster`]: a cluster in this process whose kubeconfig is removed when it stops.
+
+use std::{
+    fs,
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+use kube::Client;
+use kubewright_cluster::{Cluster, Controllers, Error};
+use kubewright_scaffold::Refusal;
+
+/// A cluster in this process with built-in controllers. Dropping it stops it and removes its kubeconfig.
+pub(crate) struct LocalCluster {
+    cluster: Cluster,
+    kubeconfig: Option<PathBuf>,
+}
+
+impl LocalCluster {
+    /// Starts a cluster without a socket.
+    pub(crate) async fn start(controllers: Controllers) -> anyhow::Result<Self> {
+        let cluster = Cluster::builder().controllers(controllers).start().await?;
+        Ok(Self {
+            cluster,
+            kubeconfig: None,
+        })
+    }
+
+    /// Starts a cluster on a port of this machine, and writes a kubeconfig in which it has that name.
+    pub(crate) async fn listen(
+        name: &str,
+        controllers: Controllers,
+        port: u16,
+        kubeconfig: &Path,
+    ) -> anyhow::Result<Self> {
+        let started = Cluster::builder()
+            .name(name)
+            .controllers(controllers)
+            .listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+            .start()
+            .await;
+        let cluster = started.map_err(|e| match e {
+            Error::Listen { .. } => {
+                let hint = "choose another port with --port; 0 lets the system choose";
+                anyhow::Error::from(Refusal::new(e, hint))
+            }
+            e => e.into(),
+        })?;
+        let endpoint = cluster.endpoint().context("the cluster does not listen")?;
+        let written = endpoint.write_kubeconfig(kubeconfig);
+        written.map_err(|e| Refusal::io("write", kubeconfig, &e))?;
+        Ok(Self {
+            cluster,
+            kubeconfig: Some(kubeconfig.to_owned()),
+        })
+    }
+
+    /// Returns a client that calls the server without a socket, as the administrator.
+    pub(crate) fn client(&self) -> Client {
+        self.cluster.client()
+    }
+
+    /// Returns the URL of the cluster, or nothing if it has no socket.
+    pub(crate) fn url(&self) -> &str {
+        self.cluster
+            .endpoint()
+            .map_or("", |endpoint| endpoint.url())
+    }
+}
+
+impl Drop for LocalCluster {
+    fn drop(&mut self) {
+        if let Some(kubeconfig) = &self.kubeconfig {
+            // Its server is gone.
+            let _ = fs::remove_file(kubeconfig);
+        }
+    }
+}

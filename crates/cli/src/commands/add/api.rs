@@ -1,0 +1,83 @@
+//! `kubewright create api` and `kubewright add api`: scaffold a kind and its controller.
+
+use clap::Args;
+use kubewright_scaffold::{Refusal, commands::api::AddApi, names::Gvk};
+
+use crate::{
+    output::{Kubebuilder, PlanArgs},
+    project::project,
+};
+
+#[derive(Args)]
+pub(crate) struct Api {
+    /// Group, version and kind of the API; or use --group, --version and --kind
+    #[arg(value_name = "GROUP/VERSION/KIND")]
+    gvk: Option<String>,
+
+    /// API group without the domain, e.g. crew
+    #[arg(long)]
+    group: Option<String>,
+
+    /// API version, e.g. v1
+    #[arg(long)]
+    version: Option<String>,
+
+    /// Kind, e.g. Captain
+    #[arg(long)]
+    kind: Option<String>,
+
+    /// Scaffold the resource type
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
+    resource: bool,
+
+    /// Scaffold the controller
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
+    controller: bool,
+
+    /// Make the resource namespaced
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
+    namespaced: bool,
+
+    /// Plural name of the resource [default: derived from the kind]
+    #[arg(long)]
+    plural: Option<String>,
+
+    /// Overwrite existing files
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    kubebuilder: Kubebuilder,
+
+    #[command(flatten)]
+    plan: PlanArgs,
+}
+
+impl Api {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let gvk = match (&self.gvk, &self.group, &self.version, &self.kind) {
+            (Some(text), None, None, None) => Gvk::parse(text)?,
+            (None, group, Some(version), Some(kind)) => Gvk {
+                group: group.clone().unwrap_or_default(),
+                version: version.clone(),
+                kind: kind.clone(),
+            },
+            _ => {
+                return Err(Refusal::new(
+                    "no kind was given",
+                    "use --group, --version and --kind, or crew/v1/Captain",
+                )
+                .into());
+            }
+        };
+        let add = AddApi {
+            gvk,
+            plural: self.plural,
+            namespaced: self.namespaced,
+            resource: self.resource,
+            controller: self.controller,
+            force: self.force,
+        };
+        self.plan.carry_out(&add.plan(&project()?)?, "cargo test")
+    }
+}

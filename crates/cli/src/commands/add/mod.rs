@@ -1,0 +1,44 @@
+//! `kubewright create` and `kubewright add`: additions to a project.
+
+mod api;
+mod controller;
+mod version;
+
+use clap::Subcommand;
+
+/// The subcommands of `kubewright create`, as kubebuilder has them.
+#[derive(Subcommand)]
+pub(crate) enum Create {
+    /// Scaffold a Kubernetes API: a kind and its controller
+    Api(api::Api),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Add {
+    /// Scaffold a Kubernetes API: a kind and its controller
+    Api(api::Api),
+
+    /// Scaffold a controller for an existing kind
+    Controller(controller::Controller),
+
+    /// Scaffold another version of a kind
+    Version(version::Version),
+}
+
+impl Create {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Api(api) => api.run(),
+        }
+    }
+}
+
+impl Add {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Api(api) => api.run(),
+            Self::Controller(controller) => controller.run(),
+            Self::Version(version) => version.run(),
+        }
+    }
+}

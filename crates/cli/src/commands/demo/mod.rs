@@ -1,0 +1,228 @@
+//! `kubewright demo`: a controller at work on a local cluster, driven by a script.
+//!
+//! On a terminal a live view is redrawn until Ctrl-C; elsewhere, and with `--once`, events are printed as lines. `--once`
+//! plays the script without pauses, opens no socket, and fails if the controller does not react as expected.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `controller`, `observer` | the controller, and the observation of its events and reconciles |
+//! | `story`, `actor` | the script: changes to the cluster and expected reactions |
+//! | `event`, `screen`, `frame` | the output |
+
+mod actor;
+mod controller;
+mod event;
+mod frame;
+mod observer;
+mod screen;
+mod story;
+
+use std::{
+    io::{IsTerminal, stdout},
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use anyhow::ensure;
+use clap::Args;
+use kubewright_cluster::Controllers;
+use kubewright_controller::Manager;
+use tokio::sync::oneshot;
+
+use actor::Actor;
+use screen::{Screen, View};
+use story::Story;
+
+use crate::{
+    cluster::local::LocalCluster,
+    output::{Output, say_line},
+    signal::interrupted,
+    terminal::style::Style,
+};
+
+/// The pause before and after each step, for people to read.
+const PAUSE: Duration = Duration::from_millis(1500);
+
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// Play the script once without pauses, and fail if the controller does not react as expected
+    #[arg(long)]
+    once: bool,
+
+    /// Port to serve the cluster on; 0 lets the system choose
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value_t = 0,
+        conflicts_with = "once"
+    )]
+    port: u16,
+
+    /// Kubeconfig file to write; it is removed at the end
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "kubewright-demo.kubeconfig",
+        conflicts_with = "once"
+    )]
+    kubeconfig: PathBuf,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Demo {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        let began = Instant::now();
+        let stop = interrupted()?;
+        let controllers = Controllers::default();
+        let cluster = match self.once {
+            true => LocalCluster::start(controllers).await?,
+            false => {
+                LocalCluster::listen("kubewright-demo", controllers, self.port, &self.kubeconfig)
+                    .await?
+            }
+        };
+        let terminal =
+            stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
+        let style = Style::of(terminal);
+        let server = cluster.url().to_owned();
+        let join = match self.once {
+            true => String::new(),
+            false => format!(
+                "kubectl --kubeconfig {} get services,ingresses --watch",
+                self.kubeconfig.display()
+            ),
+        };
+        let view = match (self.output.is_json(), terminal && !self.once) {
+            (true, _) => View::Json,
+            (false, true) => View::Live,
+            (false, false) => View::Lines,
+        };
+        let screen = Screen::new(view, style, server, join.clone());
+        let ready = began.elapsed().as_millis();
+        screen.say(&format!(
+            "kubewright demo: the cluster is ready in {ready} ms"
+        ));
+        if !self.once {
+            screen.say(&format!("join in: {join}"));
+        }
+        self.play(&cluster, &screen, stop).await
+    }
+
+    /// Runs the controller and plays the script.
+    async fn play(
+        &self,
+        cluster: &LocalCluster,
+        screen: &Screen,
+        stop: impl Future<Output = ()>,
+    ) -> anyhow::Result<()> {
+        let manager = Manager::new(cluster.client());
+        let controller = observer::install(&manager, screen)?;
+        let (end, ended) = oneshot::channel::<()>();
+        let run = manager.clone();
+        let mut running = tokio::spawn(async move {
+            let shutdown = async {
+                // A message and a dropped sender both mean shutdown.
+                let _ = ended.await;
+            };
+            run.run(shutdown).await
+        });
+        let story = Story {
+            screen: screen.clone(),
+            manager: manager.clone(),
+            actor: Actor::new(&cluster.client(), screen),
+            pause: if self.once { Duration::ZERO } else { PAUSE },
+            timeout: story::TIMEOUT,
+        };
+        let played = tokio::select! {
+            played = self.play_rounds(&story) => Some(played),
+            () = screen.draw(|| observer::gauges(&manager, &controller)) => None,
+            () = stop => None,
+            ended = &mut running => {
+                ended??;
+                None
+            }
+        };
+        drop(end);
+        if !running.is_finished() {
+            running.await??;
+        }
+        match played {
+            Some(played) => played,
+            None if self.output.is_json() => {
+                screen.say("kubewright demo has stopped");
+                Ok(())
+            }
+            None => say_line("kubewright demo has stopped"),
+        }
+    }
+
+    /// Plays the script once, or repeatedly until Ctrl-C.
+    async fn play_rounds(&self, story: &Story) -> anyhow::Result<()> {
+        for round in 1.. {
+            story.screen.round(round);
+            let began = Instant::now();
+            let (steps, failed) = story.play().await;
+            let (events, reconciles, failures) = story.screen.counts();
+            let took = began.elapsed().as_secs_f64();
+            story.screen.say(&format!(
+                "\n{} of {steps} steps succeeded: {events} events, {reconciles} reconciles, {failures} failed, \
+                 {took:.2} s",
+                steps - failed
+            ));
+            if self.once {
+                ensure!(failed == 0, "{failed} of {steps} steps failed");
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays the script with or without the controller.
+    async fn play_once(with_controller: bool, timeout: Duration) -> anyhow::Result<()> {
+        let cluster = LocalCluster::start(Controllers::default()).await?;
+        let screen = Screen::new(View::Lines, Style::of(false), String::new(), String::new());
+        let manager = Manager::new(cluster.client());
+        if with_controller {
+            observer::install(&manager, &screen)?;
+        }
+        let story = Story {
+            screen: screen.clone(),
+            manager: manager.clone(),
+            actor: Actor::new(&cluster.client(), &screen),
+            pause: Duration::ZERO,
+            timeout,
+        };
+        let demo = Demo {
+            once: true,
+            port: 0,
+            kubeconfig: PathBuf::new(),
+            output: Output::default(),
+        };
+        tokio::select! {
+            played = demo.play_rounds(&story) => played,
+            ended = manager.run(std::future::pending()) => Ok(ended?),
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_script_that_succeeds_is_no_error() {
+        play_once(true, Duration::from_secs(120)).await.unwrap();
+    }
+
+    /// Without the controller there are no Ingresses, and nothing fails that should.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_script_that_fails_is_an_error_with_the_number_of_failed_steps() {
+        let error = play_once(false, Duration::from_millis(500))
+            .await
+            .unwrap_err();
+        let message = error.to_string();
+        assert!(message.ends_with(" of 9 steps failed"), "{message}");
+    }
+}

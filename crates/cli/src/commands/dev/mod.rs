@@ -1,0 +1,191 @@
+//! `kubewright dev`: runs the operator on a cluster and rebuilds it when files change.
+//!
+//! The cluster is a local one in this process, or with `--context` a real one. The operator is a child process. Saving
+//! a file rebuilds it. If the build succeeds, changed CRDs are applied and the operator is restarted, while the cluster
+//! keeps its state. If it fails, the errors are shown and the old operator keeps running.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `files` | file changes |
+//! | `cycle` | rebuilding and restarting the operator |
+//! | `child` | the process of the operator |
+//! | `samples` | sample objects |
+//! | `observer` | the reconciles and Events of the operator |
+//! | `event`, `screen`, `frame` | the output |
+
+mod child;
+mod cycle;
+mod event;
+mod files;
+mod frame;
+mod observer;
+mod samples;
+mod screen;
+
+use std::{
+    ffi::OsString,
+    io::{IsTerminal, stdout},
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use kube::Client;
+use kubewright_cluster::Controllers;
+use kubewright_scaffold::project::Project;
+use tokio::sync::watch;
+
+use cycle::Cycle;
+use event::DevEvent;
+use screen::{Screen, View};
+
+use crate::{
+    cluster::{Cluster, local::LocalCluster},
+    operator::conversion::Endpoint,
+    output::Output,
+    project::{
+        here, project,
+        session::{Alive, Session},
+    },
+    signal::interrupted,
+    terminal::style::Style,
+};
+
+#[derive(Args)]
+pub(crate) struct Dev {
+    #[command(flatten)]
+    cluster: Cluster,
+
+    /// Port to serve the local cluster on; 0 lets the system choose
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+
+    /// Kubeconfig file to write [default: target/kubewright/kubeconfig]; it is removed at the end
+    #[arg(long, value_name = "FILE")]
+    write_kubeconfig: Option<PathBuf>,
+
+    /// Built-in controllers of the local cluster, as for `kubewright up`
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "default",
+        allow_hyphen_values = true
+    )]
+    controllers: Controllers,
+
+    /// Apply the objects of config/samples [default: true, unless on a real cluster]
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", require_equals = true)]
+    samples: Option<bool>,
+
+    /// Print lines instead of the live view
+    #[arg(long)]
+    plain: bool,
+
+    #[command(flatten)]
+    output: Output,
+
+    /// Arguments for the operator
+    #[arg(last = true, value_name = "ARGUMENT")]
+    arguments: Vec<OsString>,
+}
+
+/// The cluster of the session.
+struct Place {
+    client: Client,
+    /// Stops the cluster when it is dropped.
+    _local: Option<LocalCluster>,
+    /// The flags by which the operator and other commands reach the cluster.
+    cluster: Cluster,
+    server: String,
+}
+
+impl Dev {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        let stop = interrupted()?;
+        let project = project()?;
+        let terminal = stdout().is_terminal();
+        let view = match (self.output.is_json(), terminal && !self.plain) {
+            (true, _) => View::Json,
+            (false, true) => View::Live,
+            (false, false) => View::Lines,
+        };
+        let _alive = Alive::begin(project.root())?;
+        let screen = Screen::new(view, Style::of(terminal), &project.name);
+        let place = self.place(&project).await?;
+        screen.show(DevEvent::Cluster {
+            server: place.server.clone(),
+            flags: flags(&place.cluster),
+        });
+        let endpoint = match place.cluster.is_here().await? {
+            true => Some(Endpoint::prepare(&Session::directory(project.root()).join("dev")).await?),
+            false => None,
+        };
+        let (address, of) = watch::channel(None);
+        let mut arguments = place.cluster.flags();
+        arguments.extend(self.arguments);
+        let mut cycle = Cycle {
+            project: &project,
+            client: place.client.clone(),
+            cluster: &place.cluster,
+            screen: screen.clone(),
+            arguments,
+            samples: self.samples.unwrap_or(!self.cluster.is_named()),
+            address,
+            child: None,
+            definitions: Vec::new(),
+            building: cycle::Building::default(),
+            endpoint,
+        };
+        let groups = project.own_groups();
+        let ended = tokio::select! {
+            ended = cycle.run() => ended,
+            () = observer::reconciles(of, screen.clone()) => Ok(()),
+            () = observer::events(place.client.clone(), groups, screen.clone()) => Ok(()),
+            () = screen.draw() => Ok(()),
+            () = stop => Ok(()),
+        };
+        cycle.end().await;
+        ended
+    }
+
+    /// Starts a local cluster, or connects to the one that the flags select.
+    async fn place(&self, project: &Project) -> anyhow::Result<Place> {
+        if self.cluster.is_named() {
+            let context = self.cluster.context.clone();
+            return Ok(Place {
+                client: self.cluster.client().await?,
+                _local: None,
+                cluster: self.cluster.clone(),
+                server: context.unwrap_or_else(|| "the cluster of the kubeconfig".to_owned()),
+            });
+        }
+        let kubeconfig = match &self.write_kubeconfig {
+            Some(path) => here()?.join(path),
+            None => Session::directory(project.root()).join("kubeconfig"),
+        };
+        let controllers = self.controllers.clone();
+        let local =
+            LocalCluster::listen("kubewright-dev", controllers, self.port, &kubeconfig).await?;
+        let server = local.url().to_owned();
+        Ok(Place {
+            client: local.client(),
+            _local: Some(local),
+            cluster: Cluster {
+                kubeconfig: Some(kubeconfig),
+                context: None,
+            },
+            server,
+        })
+    }
+}
+
+/// Formats the flags that select the cluster, with paths relative to the current directory.
+fn flags(cluster: &Cluster) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let shown = |flag: &OsString| {
+        let path = Path::new(flag);
+        let path = path.strip_prefix(&here).unwrap_or(path);
+        path.display().to_string()
+    };
+    let flags: Vec<String> = cluster.flags().iter().map(shown).collect();
+    flags.join(" ")
+}

@@ -1,0 +1,159 @@
+//! Observes a running operator: the status of its controllers, and Events about its objects.
+
+use std::{collections::HashMap, pin::pin, time::Duration};
+
+use futures_util::StreamExt;
+use k8s_openapi::api::events::v1::Event;
+use kube::{
+    Api, Client,
+    api::{ListParams, WatchEvent, WatchParams},
+};
+use tokio::sync::watch;
+
+use super::{event::DevEvent, screen::Screen};
+use crate::operator::endpoint::{self, Controllers, RunStatus};
+
+/// The polling interval.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// The delay before a watch is restarted.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Shows the reconciles while it is polled. The address changes with the operator.
+pub(super) async fn reconciles(address: watch::Receiver<Option<String>>, screen: Screen) {
+    let mut known: HashMap<String, u64> = HashMap::new();
+    let mut of = None;
+    loop {
+        tokio::time::sleep(EVERY).await;
+        let now = address.borrow().clone();
+        if now != of {
+            known.clear();
+            of.clone_from(&now);
+        }
+        let Some(now) = now else {
+            continue;
+        };
+        // There is no answer while the operator restarts.
+        if let Ok(controllers) = endpoint::controllers(&now).await {
+            for event in news(&controllers, &mut known) {
+                screen.show(event);
+            }
+            screen.controllers(controllers);
+        }
+    }
+}
+
+/// Returns the runs that ended since the last poll, and the number of runs left out.
+fn news(controllers: &Controllers, known: &mut HashMap<String, u64>) -> Vec<DevEvent> {
+    let mut all: Vec<(&str, DevEvent)> = Vec::new();
+    for controller in &controllers.controllers {
+        let told = known.insert(controller.name.clone(), controller.runs);
+        let told = told.unwrap_or_default();
+        let new = controller.recent.iter().filter(|run| run.number > told);
+        let new: Vec<_> = new.collect();
+        let missed = controller.runs.saturating_sub(told + new.len() as u64);
+        if missed > 0 {
+            let event = DevEvent::Missed {
+                controller: controller.name.clone(),
+                count: missed,
+            };
+            all.push((new.first().map_or("", |run| &run.end), event));
+        }
+        all.extend(
+            new.into_iter()
+                .map(|run| (&*run.end, reconcile(&controller.name, run))),
+        );
+    }
+    all.sort_by_key(|(end, _)| *end);
+    all.into_iter().map(|(_, event)| event).collect()
+}
+
+fn reconcile(controller: &str, run: &RunStatus) -> DevEvent {
+    let trigger = run.trigger.as_ref();
+    DevEvent::Reconcile {
+        controller: controller.to_owned(),
+        key: run.key.clone(),
+        trigger: trigger.map(|trigger| trigger.words()).unwrap_or_default(),
+        result: run.result.clone(),
+        seconds: run.duration_seconds,
+        failed: run.failed,
+    }
+}
+
+/// Shows Events about objects of these groups while it is polled.
+pub(super) async fn events(client: Client, groups: Vec<String>, screen: Screen) {
+    let api: Api<Event> = Api::all(client);
+    loop {
+        // Events from before the start are not shown. Errors are retried.
+        if let Ok(list) = api.list(&ListParams::default().limit(1)).await {
+            let from = list.metadata.resource_version.unwrap_or_default();
+            if let Ok(stream) = api.watch(&WatchParams::default(), &from).await {
+                let mut stream = pin!(stream);
+                while let Some(Ok(event)) = stream.next().await {
+                    if let WatchEvent::Added(event) | WatchEvent::Modified(event) = event
+                        && let Some(event) = shown(&event, &groups)
+                    {
+                        screen.show(event);
+                    }
+                }
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn shown(event: &Event, groups: &[String]) -> Option<DevEvent> {
+    let about = event.regarding.as_ref()?;
+    let version = about.api_version.as_deref().unwrap_or_default();
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    groups.iter().any(|ours| ours == group).then(|| {
+        let kind = about.kind.as_deref().unwrap_or_default().to_lowercase();
+        DevEvent::Event {
+            warning: event.type_.as_deref() == Some("Warning"),
+            object: format!("{kind}/{}", about.name.as_deref().unwrap_or_default()),
+            reason: event.reason.clone().unwrap_or_default(),
+            note: event.note.clone().unwrap_or_default(),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::endpoint::ControllerStatus;
+
+    fn after(runs: u64, recent: std::ops::RangeInclusive<u64>) -> Controllers {
+        let run = |number| RunStatus {
+            number,
+            key: "default/a".into(),
+            end: format!("{number:04}"),
+            ..RunStatus::default()
+        };
+        Controllers {
+            controllers: vec![ControllerStatus {
+                name: "captain".into(),
+                runs,
+                recent: recent.map(run).collect(),
+                ..ControllerStatus::default()
+            }],
+            ..Controllers::default()
+        }
+    }
+
+    #[test]
+    fn each_run_is_news_once() {
+        let mut known = HashMap::new();
+        assert_eq!(news(&after(2, 1..=2), &mut known).len(), 2);
+        assert_eq!(news(&after(2, 1..=2), &mut known).len(), 0);
+        assert_eq!(news(&after(3, 1..=3), &mut known).len(), 1);
+    }
+
+    #[test]
+    fn runs_that_nobody_saw_are_counted() {
+        let mut known = HashMap::new();
+        news(&after(2, 1..=2), &mut known);
+        let events = news(&after(200, 101..=200), &mut known);
+        assert_eq!(events.len(), 101);
+        assert!(matches!(events[0], DevEvent::Missed { count: 98, .. }));
+    }
+}

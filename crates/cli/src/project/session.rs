@@ -1,0 +1,143 @@
+//! The session file of a running `kubewright dev`, by which other commands find its cluster and operator.
+//!
+//! The session holds a file lock, so a session file without a lock is stale.
+
+use std::{
+    fs::{self, File, TryLockError},
+    path::{Path, PathBuf},
+};
+
+use kubewright_scaffold::{Refusal, project::Project};
+use serde::{Deserialize, Serialize};
+
+use crate::{cluster::Cluster, project::here};
+
+/// A running `kubewright dev`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Session {
+    /// The kubeconfig of its cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The context in the kubeconfig.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) context: Option<String>,
+    /// The address of the operator's endpoints, such as `127.0.0.1:41234`.
+    pub(crate) operator: String,
+}
+
+/// Marks a running `kubewright dev` in a project until it is dropped.
+pub(crate) struct Alive {
+    root: PathBuf,
+    _lock: File,
+}
+
+impl Alive {
+    /// Locks the project, unless another `kubewright dev` runs in it.
+    pub(crate) fn begin(root: &Path) -> Result<Self, Refusal> {
+        let directory = Session::directory(root);
+        fs::create_dir_all(&directory).map_err(|e| Refusal::io("make", &directory, &e))?;
+        let path = Session::lock(root);
+        let lock = File::create(&path).map_err(|e| Refusal::io("write", &path, &e))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self {
+                root: root.to_owned(),
+                _lock: lock,
+            }),
+            Err(TryLockError::WouldBlock) => Err(Refusal::new(
+                "`kubewright dev` is already running in this project",
+                "stop it first, or use the running one",
+            )),
+            Err(TryLockError::Error(error)) => Err(Refusal::io("lock", &path, &error)),
+        }
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        // It may not exist.
+        let _ = fs::remove_file(Session::path(&self.root));
+    }
+}
+
+impl Session {
+    /// Returns the directory for files of a project that do not belong in a repository.
+    pub(crate) fn directory(root: &Path) -> PathBuf {
+        root.join("target").join("kubewright")
+    }
+
+    fn path(root: &Path) -> PathBuf {
+        Self::directory(root).join("dev.json")
+    }
+
+    fn lock(root: &Path) -> PathBuf {
+        Self::directory(root).join("dev.lock")
+    }
+
+    /// Writes the session file.
+    pub(crate) fn write(&self, root: &Path) -> Result<(), Refusal> {
+        let path = Self::path(root);
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        fs::write(&path, text).map_err(|e| Refusal::io("write", &path, &e))
+    }
+
+    /// Returns the session of the current project, if one is running.
+    pub(crate) fn find() -> Option<Self> {
+        let project = Project::find(&here().ok()?).ok()?;
+        Self::of(project.root())
+    }
+
+    fn of(root: &Path) -> Option<Self> {
+        let lock = File::open(Self::lock(root)).ok()?;
+        // The lock is free, so no session is running.
+        let Err(TryLockError::WouldBlock) = lock.try_lock_shared() else {
+            return None;
+        };
+        let text = fs::read_to_string(Self::path(root)).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Returns the flags that select its cluster.
+    pub(crate) fn cluster(&self) -> Cluster {
+        Cluster {
+            kubeconfig: self.kubeconfig.clone(),
+            context: self.context.clone(),
+        }
+    }
+}
+
+/// Returns the cluster that the flags select, or else that of a running `kubewright dev`.
+pub(crate) fn or_session(flags: &Cluster) -> Cluster {
+    match flags.is_named() {
+        true => flags.clone(),
+        false => Session::find().map_or_else(Cluster::default, |session| session.cluster()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_one_left_counts_for_nothing() {
+        let root = std::env::temp_dir().join(format!("kubewright-session-{}", std::process::id()));
+        let root = root.as_path();
+        let session = Session {
+            kubeconfig: None,
+            context: Some("kind".into()),
+            operator: "127.0.0.1:1".into(),
+        };
+        let alive = Alive::begin(root).unwrap();
+        session.write(root).unwrap();
+        assert_eq!(Session::of(root), Some(session.clone()));
+        let refusal = Alive::begin(root).err().unwrap();
+        assert!(refusal.to_string().contains("already running"), "{refusal}");
+
+        drop(alive);
+        assert_eq!(Session::of(root), None);
+        // The process may have died before it could remove the file.
+        session.write(root).unwrap();
+        assert_eq!(Session::of(root), None);
+        Alive::begin(root).unwrap();
+        fs::remove_dir_all(root).unwrap();
+    }
+}
