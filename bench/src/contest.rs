@@ -1,7 +1,7 @@
-//! Rounds in which ours and the peers take turns, so that whatever else the machine does meets all of them.
+//! Rounds in which ours and the peers take turns, so that other load on the machine affects all of them.
 //!
-//! Whoever breaks off, or does not have exactly the objects that were sent, scores nothing: its figures are thrown away and
-//! the section says why.
+//! The figures of a contestant that fails, or that does not have exactly the objects that were sent, are discarded, and
+//! the section gives the reason.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ pub(crate) use kubewright_bench_operator::Sample;
 
 use crate::results::{Outcome, Section};
 
-/// Digests as they must be, by the name of the point. A contestant shows them all.
+/// The expected digests by the name of the point. A contestant must show them all.
 pub(crate) type Digests = BTreeMap<String, String>;
 
 type Turn<'a> = Box<dyn FnMut() -> anyhow::Result<Sample> + 'a>;
 
-/// Somebody who takes turns.
+/// A contestant.
 pub(crate) struct Contestant<'a> {
     name: String,
     turn: Result<Turn<'a>, String>,
-    /// Takes one turn only, as a turn is long.
+    /// Takes only one turn, since a turn is long.
     once: bool,
-    /// The digests it must show, where they are not those of the contest.
+    /// The expected digests, if they differ from those of the contest.
     digests: Option<Digests>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Contestant<'a> {
         }
     }
 
-    /// One that cannot take part.
+    /// Returns a contestant that cannot take part.
     pub(crate) fn absent(name: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -47,12 +47,12 @@ impl<'a> Contestant<'a> {
         }
     }
 
-    /// Takes one turn only.
+    /// Limits the contestant to one turn.
     pub(crate) fn once(self) -> Self {
         Self { once: true, ..self }
     }
 
-    /// Has digests of its own to show; none if it keeps no objects.
+    /// Sets the expected digests; none if it keeps no objects.
     pub(crate) fn showing(self, digests: Digests) -> Self {
         Self {
             digests: Some(digests),
@@ -61,7 +61,7 @@ impl<'a> Contestant<'a> {
     }
 }
 
-/// Lets them take turns and notes what they did. Ours comes first.
+/// Lets the contestants take turns and records their figures. Ours comes first.
 pub(crate) fn hold(
     section: &mut Section,
     rounds: usize,
@@ -100,7 +100,7 @@ pub(crate) fn hold(
     section.outcomes.extend(outcomes);
 }
 
-/// The sample, if it shows what it must.
+/// Returns the sample if its digests are right.
 fn judged(sample: Sample, expected: &Digests) -> anyhow::Result<Sample> {
     for (point, digest) in expected {
         let found = sample.digests.get(point).map_or("none", String::as_str);

@@ -1,7 +1,7 @@
-//! The address and the credentials of a server, read from a kubeconfig.
+//! The address and credentials of a server, read from a kubeconfig.
 //!
-//! Understood: a server by IP address or name, an authority as data or file (or none, where the kubeconfig says to skip
-//! verification), and a bearer token. Not understood: client certificates, exec plugins.
+//! Supported: a server by IP address or name, a certificate authority as data or file (or none with
+//! `insecure-skip-tls-verify`), and a bearer token. Not supported: client certificates and exec plugins.
 
 use std::{fs, sync::Arc};
 
@@ -17,15 +17,15 @@ use serde::Deserialize;
 
 /// A server that can be called.
 pub(crate) struct Endpoint {
-    /// Host and port, for the socket.
+    /// The host and port of the socket.
     pub(crate) address: String,
-    /// The name that its certificate must bear.
+    /// The name that its certificate must have.
     pub(crate) name: ServerName<'static>,
-    /// The token to show it.
+    /// The bearer token.
     pub(crate) token: String,
-    /// The TLS configuration of its clients.
+    /// The TLS configuration.
     pub(crate) tls: Arc<ClientConfig>,
-    /// Its processes.
+    /// The ids of its processes.
     pub(crate) pids: Vec<u32>,
 }
 
@@ -78,10 +78,9 @@ struct User {
 }
 
 impl Endpoint {
-    /// Reads a kubeconfig's current context.
+    /// Reads the current context of a kubeconfig.
     pub(crate) fn from_kubeconfig(text: &str) -> anyhow::Result<Self> {
-        let config: Kubeconfig =
-            serde_saphyr::from_str(text).context("this is not a kubeconfig")?;
+        let config: Kubeconfig = serde_saphyr::from_str(text).context("not a kubeconfig")?;
         let context = config
             .contexts
             .iter()
@@ -108,7 +107,7 @@ impl Endpoint {
         let host = host.trim_matches(['[', ']']).to_owned();
         Ok(Self {
             address,
-            name: ServerName::try_from(host).context("the server's name is no name")?,
+            name: ServerName::try_from(host).context("invalid server name")?,
             token: user
                 .token
                 .clone()
@@ -119,7 +118,7 @@ impl Endpoint {
     }
 }
 
-/// HTTP/1.1 over TLS 1.3 with AES-128-GCM: what Go's clients and servers agree on.
+/// HTTP/1.1 over TLS 1.3 with AES-128-GCM, which clients and servers in Go negotiate.
 fn tls(cluster: &Cluster) -> anyhow::Result<ClientConfig> {
     let mut provider = ring::default_provider();
     provider
@@ -158,7 +157,7 @@ fn tls(cluster: &Cluster) -> anyhow::Result<ClientConfig> {
     Ok(config)
 }
 
-/// Takes any certificate, for kubeconfigs that say `insecure-skip-tls-verify: true`.
+/// Accepts any certificate, for kubeconfigs with `insecure-skip-tls-verify: true`.
 #[derive(Debug)]
 struct NotVerified(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! Connections that send one request after another, as soon as the last one is answered, and the time each took.
+//! Connections that each send the next request when the last one is answered, and the time of each response.
 
 use std::{
     cell::Cell,
@@ -21,33 +21,33 @@ pub(crate) type Numbers = Rc<dyn Fn() -> Option<u64>>;
 
 /// A load on a server.
 pub(crate) struct Load<'a> {
-    /// On what.
+    /// The server.
     pub(crate) endpoint: &'a Endpoint,
     /// The number of connections.
     pub(crate) connections: usize,
-    /// The request that they send.
+    /// The request.
     pub(crate) request: Template,
-    /// The status that every answer must have.
+    /// The expected status of every response.
     pub(crate) status: u16,
-    /// The numbers they send it with.
+    /// The numbers for the request.
     pub(crate) numbers: Numbers,
-    /// The time during which responses are not counted.
+    /// The warm-up time, in which responses are not counted.
     pub(crate) warm_up: Duration,
-    /// The time during which responses are counted, unless the numbers end earlier.
+    /// The time in which responses are counted, unless the numbers end earlier.
     pub(crate) time: Duration,
 }
 
 /// The result of a load.
 pub(crate) struct Outcome {
-    /// The time of each answer, shortest first.
+    /// The time of each response, shortest first.
     times: Vec<Duration>,
-    /// The time during which responses were counted.
+    /// The time in which responses were counted.
     elapsed: Duration,
-    /// Processor time of the server meanwhile.
+    /// The processor time of the server in that time.
     processor: Duration,
 }
 
-/// 0, 1, 2, …; ends before `end`.
+/// Returns 0, 1, 2, … below `end`.
 pub(crate) fn counting(from: u64, end: u64) -> Numbers {
     let next = Cell::new(from);
     Rc::new(move || {
@@ -57,7 +57,7 @@ pub(crate) fn counting(from: u64, end: u64) -> Numbers {
     })
 }
 
-/// Numbers below `end`, all about as often, in no order.
+/// Returns numbers below `end` in random order, with about equal frequency.
 pub(crate) fn scattered(end: u64) -> Numbers {
     let state = Cell::new(0x9e37_79b9_7f4a_7c15_u64);
     Rc::new(move || {
@@ -70,7 +70,7 @@ pub(crate) fn scattered(end: u64) -> Numbers {
     })
 }
 
-/// The same numbers, but only so many.
+/// Returns the same numbers, limited to `n`.
 pub(crate) fn limited(numbers: Numbers, count: u64) -> Numbers {
     let left = Cell::new(count);
     Rc::new(move || {
@@ -80,7 +80,7 @@ pub(crate) fn limited(numbers: Numbers, count: u64) -> Numbers {
 }
 
 impl Load<'_> {
-    /// Runs it. Must be called within a `LocalSet`.
+    /// Runs the load. Must be called within a `LocalSet`.
     pub(crate) async fn run(self) -> anyhow::Result<Outcome> {
         let mut connections = Vec::new();
         for _ in 0..self.connections {
@@ -117,7 +117,7 @@ impl Load<'_> {
     }
 }
 
-/// One connection of a load.
+/// Runs one connection of a load.
 struct One {
     connection: Connection,
     request: Template,
@@ -156,12 +156,12 @@ impl One {
 }
 
 impl Outcome {
-    /// Answers per second.
+    /// Returns the responses per second.
     pub(crate) fn rate(&self) -> f64 {
         self.times.len() as f64 / self.elapsed.as_secs_f64()
     }
 
-    /// The time that so many per cent of the answers took at most.
+    /// Returns a percentile of the response times.
     pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let last = self.times.len().saturating_sub(1);
         self.times
@@ -170,7 +170,7 @@ impl Outcome {
             .unwrap_or_default()
     }
 
-    /// Processor time of the server for each answer.
+    /// Returns the processor time of the server for each response.
     pub(crate) fn processor(&self) -> Duration {
         self.processor / u32::try_from(self.times.len()).unwrap_or(u32::MAX).max(1)
     }

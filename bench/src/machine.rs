@@ -1,4 +1,4 @@
-//! The machine and the programs that a run happens on and with.
+//! The machine and the software of a run.
 
 use std::{collections::BTreeMap, fmt, fs, process::Command};
 
@@ -14,7 +14,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// The one that this runs on.
+    /// Describes this machine.
     pub(crate) fn this() -> Self {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let value = |text: &str, name| {
@@ -47,7 +47,7 @@ impl fmt::Display for Machine {
     }
 }
 
-/// The versions of what every section depends on.
+/// Returns the versions that every section depends on.
 pub(crate) fn versions() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     found.insert(
@@ -61,7 +61,7 @@ pub(crate) fn versions() -> BTreeMap<String, String> {
     found
 }
 
-/// The first line that a program prints with that argument.
+/// Returns the first line that a program prints with an argument.
 pub(crate) fn says(program: impl AsRef<std::ffi::OsStr>, argument: &str) -> Option<String> {
     let output = Command::new(program).arg(argument).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -1,19 +1,19 @@
-//! Measures speed and memory beside the peers: `cargo xtask bench`.
+//! Speed and size compared with the peers: `cargo xtask bench`.
 //!
-//! Each case does a piece of work with ours and with the peers in turn, and yields a section; the sections are kept between
+//! Each case does a piece of work with ours and the peers in turn, and yields a section. The sections are kept between
 //! runs, and `BENCHMARKS.md` is written from them.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `cases` | the pieces of work, one file each |
+//! | `cases` | the cases, one file each |
 //! | `contest` | rounds in which ours and the peers take turns |
-//! | `peer` | peers in processes of their own |
+//! | `peer` | peers in their own processes |
 //! | `roles` | processes that the benchmark starts for itself: our side of such cases |
 //! | `replay` | the server that informers are measured against |
-//! | `results`, `rows`, `report` | what was found, what it is to be, the document |
+//! | `results`, `rows`, `report` | the results, the targets, the document |
 //! | `machine` | the machine and the versions |
-//! | `server`, `endpoint` | API servers that we start; how to call one |
-//! | `wire` | the load generator's client: HTTP/1.1 over TLS, as little of it as a load needs |
+//! | `server`, `endpoint` | API servers that the benchmark starts; calling one |
+//! | `wire` | the client of the load generator: the parts of HTTP/1.1 over TLS that a load needs |
 //! | `load`, `requests` | connections that send one request after another; the bytes of requests |
 
 mod cases;
@@ -106,7 +106,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         eprintln!("{}: {}", case.name, case.title);
         let section = section(&case, &bench);
         broken |= section.broken.is_some();
-        // Written after each case, so that a run that is interrupted keeps what it has.
+        // The results are written after each case, so that an interrupted run keeps them.
         results.merge(section.clone(), &names);
         results.save(&kept)?;
         fs::write(&document, report::document(&results))
@@ -127,12 +127,12 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The cases of those names, in their own order; all if there is no name.
+/// Returns the cases of those names in document order; all if there is no name.
 fn chosen(names: &[String]) -> anyhow::Result<Vec<Case>> {
     let known = |name: &String| cases::ALL.iter().any(|case| case.name == name.as_str());
     if let Some(name) = names.iter().find(|name| !known(name)) {
         let all: Vec<&str> = cases::ALL.iter().map(|case| case.name).collect();
-        bail!("there is no case {name:?}; there are {}", all.join(", "));
+        bail!("unknown case {name:?}; the cases are {}", all.join(", "));
     }
     let mut chosen = cases::ALL.to_vec();
     chosen.retain(|case| names.is_empty() || names.iter().any(|name| name == case.name));
@@ -162,13 +162,13 @@ fn bench(arguments: &Arguments, here: &Path) -> anyhow::Result<Bench> {
     })
 }
 
-/// Runs a case. One that breaks off has a section that says so.
+/// Runs a case. The section of a failed case gives the reason.
 fn section(case: &Case, bench: &Bench) -> Section {
     let began = Instant::now();
     let mut section = Section::new(case.name, case.title, case.what);
     section.versions = machine::versions();
     if let Err(error) = (case.run)(bench, &mut section) {
-        eprintln!("{} broke off: {error:#}", case.name);
+        eprintln!("{} failed: {error:#}", case.name);
         section.broken = Some(format!("{error:#}"));
     }
     section.quick = bench.quick;

@@ -1,4 +1,4 @@
-//! Peers in processes of their own: built once, run with a time limit, and heard out for one line of JSON.
+//! Peers in their own processes: built once, run with a time limit, reporting one line of JSON.
 
 use std::{
     cell::OnceCell,
@@ -13,14 +13,14 @@ use anyhow::{Context, bail, ensure};
 
 use crate::contest::{Contestant, Sample};
 
-/// The time within which a peer must be built, downloads included.
+/// The time limit for building a peer, including downloads.
 const BUILD_LIMIT: Duration = Duration::from_secs(900);
 
-/// The programs of the peers, built when the first case asks for them. What cannot be built has a reason instead.
+/// The programs of the peers, built when the first case needs them, or the reason why one could not be built.
 pub(crate) struct Peers {
-    /// `bench/peers`.
+    /// The directory `bench/peers`.
     sources: PathBuf,
-    /// The directory in which they are built.
+    /// The build directory.
     target: PathBuf,
     go: OnceCell<Result<(), String>>,
     kube_rs: OnceCell<Result<(), String>>,
@@ -31,7 +31,7 @@ pub(crate) struct Peers {
 pub(crate) enum Peer {
     /// A program of `bench/peers/go`.
     Go(&'static str),
-    /// `bench/peers/kube-rs`.
+    /// The program of `bench/peers/kube-rs`.
     KubeRs,
 }
 
@@ -45,7 +45,7 @@ impl Peers {
         }
     }
 
-    /// A contestant that runs a peer with these arguments.
+    /// Returns a contestant that runs a peer with these arguments.
     pub(crate) fn contestant<'a>(
         &self,
         name: &str,
@@ -59,18 +59,18 @@ impl Peers {
         }
     }
 
-    /// Returns a command that starts the program, or the reason why there is none.
+    /// Returns the command of the program, or the reason why there is none.
     pub(crate) fn command(&self, peer: Peer) -> Result<impl Fn() -> Command + 'static, String> {
         let program = self.program(peer)?;
         Ok(move || {
             let mut command = Command::new(&program);
-            // What is compared is list and watch, on all sides.
+            // All sides are compared with list and watch.
             command.env("KUBE_FEATURE_WatchListClient", "false");
             command
         })
     }
 
-    /// The built program, or why there is none.
+    /// Returns the built program, or the reason why there is none.
     fn program(&self, peer: Peer) -> Result<PathBuf, String> {
         match peer {
             Peer::Go(name) => {
@@ -111,7 +111,7 @@ impl Peers {
 pub(crate) fn run(command: &mut Command, limit: Duration) -> anyhow::Result<Sample> {
     let output = finish(command, limit)?;
     let line = output.stdout.lines().last().unwrap_or_default();
-    serde_json::from_str(line).with_context(|| format!("it printed no figures: {line:?}"))
+    serde_json::from_str(line).with_context(|| format!("no figures in its output: {line:?}"))
 }
 
 fn build(what: &str, mut command: Command, folder: &Path) -> Result<(), String> {
@@ -119,7 +119,7 @@ fn build(what: &str, mut command: Command, folder: &Path) -> Result<(), String> 
     let built = finish(command.current_dir(folder), BUILD_LIMIT);
     built
         .map(drop)
-        .map_err(|error| format!("cannot build it: {error:#}"))
+        .map_err(|error| format!("build failed: {error:#}"))
 }
 
 /// The output of a program.
@@ -127,7 +127,7 @@ struct Output {
     stdout: String,
 }
 
-/// Runs a program to its end. One that takes longer is killed.
+/// Runs a program to its end. One that takes too long is killed.
 fn finish(command: &mut Command, limit: Duration) -> anyhow::Result<Output> {
     let program = Path::new(command.get_program()).file_name();
     let program = program.unwrap_or_default().to_string_lossy().into_owned();
@@ -139,7 +139,7 @@ fn finish(command: &mut Command, limit: Duration) -> anyhow::Result<Output> {
         .with_context(|| format!("cannot run {program}"))?;
     let stdout = drain(child.stdout.take().context("no output")?);
     let stderr = drain(child.stderr.take().context("no output")?);
-    // Of one that had to be killed nobody waits for the output: what it started itself may still hold it open.
+    // The output of a killed process is not waited for, since its children may hold it open.
     let Some(status) = wait(&mut child, limit)? else {
         bail!(
             "{program} had not finished after {} s and was killed",
@@ -154,7 +154,7 @@ fn finish(command: &mut Command, limit: Duration) -> anyhow::Result<Output> {
     Ok(Output { stdout })
 }
 
-/// The status, or none if the process had to be killed.
+/// Returns the status, or none if the process had to be killed.
 fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<Option<ExitStatus>> {
     let deadline = Instant::now() + limit;
     loop {
@@ -170,11 +170,11 @@ fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<Option<ExitStatus>
     }
 }
 
-/// Reads to the end, so that the process never waits for us.
+/// Reads to the end, so that the process never blocks.
 fn drain(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What arrived before an error is all there is.
+        // Output up to an error is kept.
         let _ = from.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })

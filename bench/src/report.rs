@@ -1,4 +1,4 @@
-//! `BENCHMARKS.md`, written from the results. Nothing in it is written by hand.
+//! `BENCHMARKS.md`, generated from the results.
 
 #[cfg(test)]
 mod tests;
@@ -10,17 +10,17 @@ use crate::{
     rows::shown,
 };
 
-/// The verdicts on the targets of all sections.
+/// The status of the targets of all sections.
 #[derive(Default)]
 pub(crate) struct Verdicts {
     pub(crate) met: usize,
-    /// The missed targets, in words.
+    /// Describes the missed targets.
     pub(crate) missed: Vec<String>,
-    /// Targets beside a figure that is not there.
+    /// The number of targets without a figure.
     pub(crate) open: usize,
 }
 
-/// The whole document.
+/// Formats the whole document.
 pub(crate) fn document(results: &Results) -> String {
     let (quick, full): (Vec<_>, Vec<_>) = results.sections.iter().partition(|s| s.quick);
     let mut out = String::from(
@@ -48,7 +48,7 @@ pub(crate) fn document(results: &Results) -> String {
     out
 }
 
-/// One section.
+/// Formats one section.
 pub(crate) fn section(section: &Section, results: &Results) -> String {
     let mut out = format!(
         "## {}: {}\n\n{}\n\n",
@@ -92,7 +92,7 @@ pub(crate) fn section(section: &Section, results: &Results) -> String {
     out
 }
 
-/// Returns the verdicts on the targets of these sections.
+/// Counts the targets of these sections.
 pub(crate) fn verdicts(sections: &[&Section]) -> Verdicts {
     let mut found = Verdicts::default();
     for section in sections {
@@ -169,7 +169,7 @@ fn table(out: &mut String, section: &Section) {
     );
     for row in &section.rows {
         let mut cells = vec![label(&row.label, &row.unit)];
-        // Ratios are to the first column, as long as that is there.
+        // Ratios are relative to the first column, if it has a figure.
         let ours = section.outcomes.first().and_then(|o| o.figure(&row.key));
         for (at, outcome) in present.iter().enumerate() {
             let figures = outcome.figures.get(&row.key).map_or(&[][..], Vec::as_slice);
@@ -232,7 +232,7 @@ fn label(name: &str, unit: &str) -> String {
     }
 }
 
-/// The median, and from where to where.
+/// Formats the median and the range.
 fn spread(figures: &[f64]) -> String {
     let Some(middle) = median(figures) else {
         return String::new();
@@ -252,7 +252,7 @@ fn line(out: &mut String, cells: &[String]) {
     out.push_str("|\n");
 }
 
-/// One line, and no column of its own.
+/// Escapes a text for a table cell.
 fn cell_text(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }

@@ -1,13 +1,13 @@
-//! The bytes of requests: made once, with a number of fixed width that is written over for each use.
+//! The bytes of requests: made once, with a number of fixed width that is overwritten for each use.
 
 use crate::endpoint::Endpoint;
 
-/// Digits of a number: enough for any count that fits into memory, and always the same length.
+/// The digits of a number: enough for any count that fits into memory, and always the same length.
 const DIGITS: usize = 10;
-/// Stands where the number goes.
+/// The placeholder of the number.
 const HOLE: &str = "##########";
 
-/// A request with holes for a number.
+/// A request with placeholders for a number.
 #[derive(Clone)]
 pub(crate) struct Template {
     bytes: Vec<u8>,
@@ -15,7 +15,7 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// A request. In the target and in the body, [`hole`] stands for the number.
+    /// Creates a request. In the target and in the body, [`hole`] stands for the number.
     pub(crate) fn new(endpoint: &Endpoint, method: &str, target: &str, body: &str) -> Self {
         let mut text = format!(
             "{method} {target} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\
@@ -37,7 +37,7 @@ impl Template {
         }
     }
 
-    /// The request with that number.
+    /// Returns the request with a number.
     pub(crate) fn numbered(&mut self, number: u64) -> &[u8] {
         let mut digits = [b'0'; DIGITS];
         let mut rest = number;
@@ -51,28 +51,28 @@ impl Template {
         &self.bytes
     }
 
-    /// The request as it is, for those without holes.
+    /// Returns the request as it is, for requests without placeholders.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// The path of the ConfigMaps of a namespace.
+/// Returns the path of the ConfigMaps of a namespace.
 pub(crate) fn config_maps(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/configmaps")
 }
 
-/// The name of the numbered ConfigMap, with a hole.
+/// Returns the name of the numbered ConfigMap, with a placeholder.
 pub(crate) fn hole() -> String {
     format!("map-{HOLE}")
 }
 
-/// A ConfigMap with a hole for its number and one value of so many bytes.
+/// Returns a ConfigMap with a placeholder for its number and one value of a given size.
 pub(crate) fn config_map(value_bytes: usize) -> String {
     config_map_named(&hole(), value_bytes)
 }
 
-/// A ConfigMap with one value of so many bytes.
+/// Returns a ConfigMap with one value of a given size.
 pub(crate) fn config_map_named(name: &str, value_bytes: usize) -> String {
     const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz012345";
     let value: String = LETTERS.chars().cycle().take(value_bytes).collect();
@@ -81,7 +81,8 @@ pub(crate) fn config_map_named(name: &str, value_bytes: usize) -> String {
     )
 }
 
-/// A Deployment of about 4 KB with a hole for its number: three containers with probes, resources, mounts and variables.
+/// Returns a Deployment of about 4 KB with a placeholder for its number: three containers with probes, resources,
+/// mounts and variables.
 pub(crate) fn deployment() -> String {
     let container = |name: &str, port: u16| {
         let variables: Vec<String> = (0..6)

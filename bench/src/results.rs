@@ -1,5 +1,5 @@
-//! The results: a section for each case, kept as JSON between runs, so that a run of some cases leaves the others as
-//! they are.
+//! The results: a section for each case, kept as JSON between runs, so that a run of some cases leaves the others
+//! unchanged.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{contest::Sample, machine::Machine, rows::Row};
 
-/// Everything that is known.
+/// All results.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Results {
     pub(crate) sections: Vec<Section>,
@@ -20,12 +20,12 @@ pub(crate) struct Results {
 pub(crate) struct Section {
     /// The name of the case.
     pub(crate) case: String,
-    /// Small sizes and one round: it shows that the case runs, not how fast.
+    /// True for a quick run with small sizes and one round, which shows that the case works but not how fast.
     pub(crate) quick: bool,
     pub(crate) title: String,
-    /// A description of the work, and of how to read the figures.
+    /// The description of the work and of the figures.
     pub(crate) what: String,
-    /// The day.
+    /// The date.
     pub(crate) taken: String,
     /// The duration of the case.
     pub(crate) seconds: f64,
@@ -33,10 +33,10 @@ pub(crate) struct Section {
     pub(crate) machine: Machine,
     pub(crate) versions: BTreeMap<String, String>,
     pub(crate) rows: Vec<Row>,
-    /// Ours first.
+    /// The contestants, ours first.
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) notes: Vec<String>,
-    /// The reason why the case as a whole broke off.
+    /// The reason why the case as a whole failed.
     pub(crate) broken: Option<String>,
 }
 
@@ -46,14 +46,14 @@ pub(crate) struct Outcome {
     pub(crate) name: String,
     /// The reason why it has no figures.
     pub(crate) absent: Option<String>,
-    /// Every figure, by the key of its row.
+    /// All figures by the key of their row.
     pub(crate) figures: BTreeMap<String, Vec<f64>>,
     pub(crate) cpu_seconds: Vec<f64>,
     pub(crate) peak_bytes: Vec<f64>,
 }
 
 impl Results {
-    /// Reads them. A file that is not there has none.
+    /// Reads the results. A missing file has none.
     pub(crate) fn load(path: &Path) -> anyhow::Result<Self> {
         match fs::read(path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
@@ -68,8 +68,7 @@ impl Results {
         fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Takes a section in, in the order of the cases. A full one takes the place of all of its case, a quick one only of
-    /// the quick one.
+    /// Adds a section in document order. A full one replaces all sections of its case, a quick one only the quick one.
     pub(crate) fn merge(&mut self, section: Section, order: &[&str]) {
         self.sections
             .retain(|old| old.case != section.case || (section.quick && !old.quick));
@@ -90,7 +89,7 @@ impl Section {
         }
     }
 
-    /// The contestant of that name, if it has figures.
+    /// Returns the contestant of that name, if it has figures.
     pub(crate) fn outcome(&self, name: &str) -> Option<&Outcome> {
         self.outcomes
             .iter()
@@ -107,9 +106,9 @@ impl Outcome {
         }
     }
 
-    /// Notes one turn.
+    /// Records one turn.
     pub(crate) fn add(&mut self, sample: &Sample) {
-        // JSON has no word for what is not a number.
+        // JSON cannot represent NaN.
         let finite = sample.figures.iter().filter(|(_, f)| f.is_finite());
         for (key, figure) in finite {
             self.figures.entry(key.clone()).or_default().push(*figure);
@@ -122,12 +121,12 @@ impl Outcome {
         }
     }
 
-    /// Throws away what it did.
+    /// Discards the figures.
     pub(crate) fn scores_nothing(&mut self, reason: String) {
         *self = Self::new(&self.name, Some(reason));
     }
 
-    /// The median of a row.
+    /// Returns the median of a row.
     pub(crate) fn figure(&self, key: &str) -> Option<f64> {
         self.figures.get(key).and_then(|figures| median(figures))
     }

@@ -7,20 +7,20 @@ use crate::results::Section;
 /// A row.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// Under which name contestants report it.
+    /// The key by which contestants report it.
     pub(crate) key: String,
     pub(crate) label: String,
     pub(crate) unit: String,
     pub(crate) larger_is_better: bool,
     pub(crate) targets: Vec<Target>,
-    /// A bound that nobody can beat.
+    /// The contestant that is a lower limit.
     pub(crate) limit: Option<f64>,
 }
 
-/// The target of a figure.
+/// A target of a figure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Target {
-    /// The contestant whose figure it is; defaults to ours.
+    /// The contestant; defaults to ours.
     of: Option<String>,
     bound: Bound,
 }
@@ -29,12 +29,12 @@ pub(crate) struct Target {
 enum Bound {
     AtMost(f64),
     AtLeast(f64),
-    /// So many times better than that contestant.
+    /// At least so many times better than that contestant.
     Better {
         times: f64,
         than: String,
     },
-    /// At most so many times what that contestant needs.
+    /// At most so many times the figure of that contestant.
     Times {
         times: f64,
         of: String,
@@ -70,18 +70,18 @@ impl Row {
         self.target(None, Bound::AtLeast(value))
     }
 
-    /// At most that much, for a contestant that is not the first.
+    /// Adds an upper limit for a contestant other than the first.
     pub(crate) fn at_most_for(self, of: &str, value: f64) -> Self {
         self.target(Some(of), Bound::AtMost(value))
     }
 
-    /// Ours is so many times better than that contestant.
+    /// Adds the target that ours is so many times better than that contestant.
     pub(crate) fn better(self, times: f64, than: &str) -> Self {
         let than = than.to_owned();
         self.target(None, Bound::Better { times, than })
     }
 
-    /// One contestant needs at most so many times what another does.
+    /// Adds the target that one contestant needs at most so many times as much as another.
     pub(crate) fn at_most_times(self, of: &str, times: f64, other: &str) -> Self {
         let bound = Bound::Times {
             times,
@@ -113,7 +113,7 @@ impl Row {
 }
 
 impl Target {
-    /// Reports whether it is met; `None` if a figure is missing.
+    /// Returns whether the target is met; `None` if a figure is missing.
     pub(crate) fn met(&self, row: &Row, section: &Section) -> Option<bool> {
         let whose = match &self.of {
             Some(name) => section.outcome(name)?,
@@ -129,7 +129,7 @@ impl Target {
         })
     }
 
-    /// In words.
+    /// Describes the target.
     pub(crate) fn shown(&self) -> String {
         let bound = match &self.bound {
             Bound::AtMost(value) => format!("≤ {}", shown(*value)),
@@ -145,7 +145,7 @@ impl Target {
     }
 }
 
-/// Three significant digits, and thousands in groups.
+/// Formats a figure with three significant digits and grouped thousands.
 pub(crate) fn shown(figure: f64) -> String {
     let size = figure.abs();
     if size < 100.0 {

@@ -1,5 +1,5 @@
-//! API servers that the benchmark starts: ours and, where its programs are named, kube-apiserver with etcd. Each is fresh,
-//! on ports of its own, and stopped when it is dropped.
+//! API servers that the benchmark starts: ours and, if its programs are given, kube-apiserver with etcd. Each is new,
+//! on its own ports, and stopped when it is dropped.
 
 use std::{
     env, fs,
@@ -19,9 +19,9 @@ use anyhow::{Context, bail, ensure};
 
 use crate::{cases, endpoint::Endpoint, requests::Template};
 
-/// The time within which a server must become ready.
+/// The time limit for a server to become ready.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two looks whether kube-apiserver is ready.
+/// The interval between two readiness checks of kube-apiserver.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The programs of the peer.
@@ -31,41 +31,41 @@ pub(crate) struct PeerPrograms {
     pub(crate) etcd: PathBuf,
 }
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Server {
     children: Vec<Child>,
-    /// Its files.
+    /// The directory of its files.
     folder: PathBuf,
-    /// The address and credentials of the server.
+    /// The endpoint.
     pub(crate) endpoint: Endpoint,
-    /// From before the first process was made until the server was ready.
+    /// The time from before the first process was started until the server was ready.
     pub(crate) ready_after: Duration,
 }
 
-/// The `kubewright` that was built into the same directory as this program.
+/// Returns the `kubewright` that was built into the same directory as this program.
 pub(crate) fn beside_this_program() -> anyhow::Result<PathBuf> {
     let path = env::current_exe()?.with_file_name("kubewright");
     ensure!(
         path.exists(),
-        "there is no kubewright beside this program; build it with cargo build --profile dist -p kubewright-cli, or name it with --server"
+        "no kubewright next to this program; build it with cargo build --profile dist -p kubewright-cli, or set --server"
     );
     Ok(path)
 }
 
-/// Processes that are stopped, and files that are removed, unless a [`Server`] takes them.
+/// Processes to stop and files to remove, unless a [`Server`] takes them.
 struct Begun {
     children: Vec<Child>,
     folder: PathBuf,
 }
 
 impl Server {
-    /// Starts ours and waits until it says that it is ready.
+    /// Starts ours and waits until it reports that it is ready.
     pub(crate) fn ours(program: &Path) -> anyhow::Result<Self> {
         let mut begun = Begun::new()?;
         let kubeconfig = begun.folder.join("kubeconfig");
         let mut command = Command::new(program);
         command
-            // The API server alone, as its peer is: no built-in controllers.
+            // The API server alone, like its peer: no built-in controllers.
             .args([
                 "up",
                 "--controllers",
@@ -87,7 +87,7 @@ impl Server {
         begun.ready(&fs::read_to_string(&kubeconfig)?, ready_after)
     }
 
-    /// Starts etcd and kube-apiserver and waits until `/readyz` answers 200.
+    /// Starts etcd and kube-apiserver and waits until `/readyz` returns 200.
     pub(crate) fn peer(programs: &PeerPrograms) -> anyhow::Result<Self> {
         let mut begun = Begun::new()?;
         let [secure, client, peer] = free_ports()?;
@@ -101,7 +101,7 @@ impl Server {
             format!("http://127.0.0.1:{peer}"),
         );
         let mut etcd = Command::new(&programs.etcd);
-        // Nothing is lost that anybody wants back; waiting for the disk would only make the peer slower.
+        // Durability is not needed; waiting for the disk would only make the peer slower.
         etcd.args(["--name=bench", "--unsafe-no-fsync", "--log-level=error"])
             .arg(format!("--data-dir={}", file("etcd")))
             .arg(format!("--listen-client-urls={clients}"))
@@ -147,7 +147,7 @@ impl Server {
 }
 
 impl Server {
-    /// Returns the path of our kubeconfig. The peer has none: only loads call it.
+    /// Returns the kubeconfig of ours. The peer has none: it is only called by loads.
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
     }
@@ -200,7 +200,7 @@ impl Drop for Server {
 }
 
 fn stop(children: &mut [Child], folder: &Path) {
-    // They may be gone already, and so may the files. The last one made depends on the others.
+    // The processes and files may be gone already. The last process depends on the others.
     for child in children.iter_mut().rev() {
         let _ = child.kill();
         let _ = child.wait();
@@ -210,13 +210,13 @@ fn stop(children: &mut [Child], folder: &Path) {
     }
 }
 
-/// The first line of an output, if it comes in time.
+/// Returns the first line of an output, within a time limit.
 fn first_line(out: impl std::io::Read + Send + 'static) -> anyhow::Result<String> {
     let (sender, line) = mpsc::channel();
     thread::spawn(move || {
         let mut line = String::new();
         let read = BufReader::new(out).read_line(&mut line);
-        // Nobody listens any more when it comes too late.
+        // The receiver is gone if the line comes too late.
         let _ = sender.send(read.map(|_| line));
     });
     let line = line.recv_timeout(PATIENCE);
@@ -233,7 +233,7 @@ fn is_ready(endpoint: &Endpoint) -> bool {
     })
 }
 
-/// Ports that nobody listens on now.
+/// Returns ports that are free at the moment.
 fn free_ports() -> anyhow::Result<[u16; 3]> {
     // All are held until all are known, so that they differ.
     let held = [0; 3].map(|_| TcpListener::bind("127.0.0.1:0"));

@@ -1,4 +1,4 @@
-//! Reconciles objects that say when they were changed, and notes how long ago that is.
+//! Reconciles objects that carry the time of their last change, and records the delay.
 
 use std::{
     collections::HashMap,
@@ -18,11 +18,11 @@ use crate::processor_time;
 /// The observations so far.
 #[derive(Default)]
 struct Seen {
-    /// When each object says that it was changed last, in microseconds.
+    /// The time of each object's last change, in microseconds.
     stamps: HashMap<String, u64>,
-    /// The delay after which each change was seen.
+    /// The delays until the changes were seen.
     times: Vec<Duration>,
-    /// Processor time when the first was seen.
+    /// The processor time at the first observation.
     before: Duration,
 }
 
@@ -41,7 +41,7 @@ impl Watcher {
         let Some(object) = context.get::<ConfigMap>(&request).await? else {
             return Ok(Action::done());
         };
-        // Only what the writer has changed says when.
+        // Only changes by the writer carry a time.
         let stamp = object.data.as_ref().and_then(|data| data.get("at"));
         let Some(stamp) = stamp.and_then(|at| at.parse().ok()) else {
             return Ok(Action::done());

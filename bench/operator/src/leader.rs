@@ -1,4 +1,4 @@
-//! Two managers, of which one leads: from telling it to stop until the other has started what needs to lead.
+//! Two managers with one leader: the time from stopping it until the other has started its controllers.
 
 use std::{
     sync::{
@@ -13,14 +13,14 @@ use kubewright_bench_operator::{Sample, Work, manager, median};
 use kubewright_controller::{ElectionConfig, Group, ManagerError};
 use tokio::{sync::oneshot, task::JoinHandle};
 
-/// Records whether more than one manager ever led at a time.
+/// Detects more than one leader at a time.
 #[derive(Default)]
 struct Leading {
     now: AtomicU64,
     overlaps: AtomicU64,
 }
 
-/// A manager that runs.
+/// A running manager.
 struct Candidate {
     /// The time at which it began to lead.
     leads: oneshot::Receiver<Instant>,
@@ -35,7 +35,7 @@ impl Candidate {
         let (tell, leads) = oneshot::channel();
         let leading = leading.clone();
         manager.add(Group::LeaderElection, "work", |stop| async move {
-            // Who no longer waits for it has given up.
+            // The receiver is gone if the wait was given up.
             let _ = tell.send(Instant::now());
             if leading.now.fetch_add(1, SeqCst) > 0 {
                 leading.overlaps.fetch_add(1, SeqCst);
@@ -60,7 +60,7 @@ pub(super) async fn measure(work: &Work) -> anyhow::Result<Sample> {
     let mut times = Vec::new();
     for number in 0..work.hand_overs {
         let mut second = Candidate::start(work, &leading).await?;
-        // It has tried and failed, and the leader is somewhere between two renewals.
+        // It has tried and failed, and the leader is between two renewals.
         tokio::time::sleep(Duration::from_millis(500 + 331 * (number % 7))).await;
         let began = Instant::now();
         drop(first.stop);
@@ -86,7 +86,7 @@ pub(super) async fn measure(work: &Work) -> anyhow::Result<Sample> {
     Ok(sample)
 }
 
-/// The result of a manager's task.
+/// The result of a manager in its own task.
 async fn ended(task: tokio::task::JoinHandle<Result<(), ManagerError>>) -> anyhow::Result<()> {
     task.await?.context("the manager failed")
 }

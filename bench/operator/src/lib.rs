@@ -1,8 +1,8 @@
-//! The contract between the benchmarks and a program that runs controllers. Ours are beside it: `main.rs`, and the
-//! smallest there is, `bin/kubewright-bench-hello.rs`; `bench/peers/go/controller` understands the same.
+//! The protocol between the benchmarks and programs that run controllers. Ours are next to it: `main.rs`, and the
+//! smallest one, `bin/kubewright-bench-hello.rs`; `bench/peers/go/controller` speaks the same protocol.
 //!
-//! They run on as many threads as there are processors, as programs do unless they say otherwise, and with the allocator that
-//! operators made by `kubewright new` have. They are programs of their own so that their size is that of an operator.
+//! They run on as many threads as there are processors, which is the default, and with the allocator of operators made
+//! by `kubewright new`. They are separate programs so that their size is that of an operator.
 
 pub mod proc;
 
@@ -13,16 +13,16 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kubewright_controller::{Manager, manager::ManagerBuilder};
 use serde::{Deserialize, Serialize};
 
-/// The name of the ConfigMap that signals that the controller of a latency case is ready.
+/// The name of the ConfigMap that tells the writer of a latency case that the controller is ready.
 pub const READY: &str = "ready";
 
-/// The name of the ConfigMap that signals the end of a latency case to the controller.
+/// The name of the ConfigMap that tells the controller that the writer is done.
 pub const END: &str = "end";
 
-/// One piece of work.
+/// A piece of work.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Work {
-    /// The kind of work.
+    /// The task.
     pub mode: Mode,
     /// The path of a kubeconfig.
     pub kubeconfig: String,
@@ -32,28 +32,28 @@ pub struct Work {
     pub objects: u64,
     /// The number of concurrent reconciles.
     pub workers: usize,
-    /// The number of times that every object is reconciled without a write.
+    /// The number of reconciles of every object without a write.
     pub noops: u64,
-    /// The number of times that its status is written.
+    /// The number of status writes of every object.
     pub writes: u64,
-    /// The number of changes of the leader.
+    /// The number of leadership changes.
     pub hand_overs: u64,
-    /// The time to stay idle, in milliseconds.
+    /// The time for which an idle program is observed.
     pub idle_millis: u64,
 }
 
-/// The kind of work.
+/// A task.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Many reconciles that do nothing, read their object, or write its status.
+    /// Runs many reconciles that do nothing, read their object, or write its status.
     #[default]
     Reconcile,
-    /// Reconcile objects that somebody else changes, and note how late.
+    /// Reconciles objects that are changed by another program, and records the delays.
     Latency,
-    /// Be idle.
+    /// Idles.
     Idle,
-    /// Hand the lead over.
+    /// Hands over leadership.
     Leader,
 }
 
@@ -61,24 +61,24 @@ pub enum Mode {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sample {
-    /// Figures by the key of their row.
+    /// The figures by the key of their row.
     pub figures: BTreeMap<String, f64>,
-    /// Digests of what was there at a point of the run, by the name of the point.
+    /// Digests of the contents at a point of the run, by the name of the point.
     pub digests: BTreeMap<String, String>,
-    /// Processor time in all.
+    /// The total processor time.
     pub cpu_seconds: f64,
-    /// The most resident memory.
+    /// The peak of resident memory.
     pub peak_bytes: f64,
-    /// The versions of what was measured.
+    /// The name and version of the measured software.
     pub versions: BTreeMap<String, String>,
 }
 
-/// A digest that does not depend on the order of the objects: the sum of a hash of key, uid and version of each.
+/// A digest that does not depend on the order of objects: the sum of a hash of key, uid and version of each.
 #[derive(Clone, Copy, Default)]
 pub struct Digest(u64);
 
 impl Digest {
-    /// Takes an object in.
+    /// Adds an object.
     pub fn add(&mut self, key: &str, uid: &str, version: &str) {
         let text = [key, "|", uid, "|", version];
         let bytes = text.iter().flat_map(|part| part.bytes());
@@ -88,13 +88,13 @@ impl Digest {
         self.0 = self.0.wrapping_add(hash);
     }
 
-    /// As it is compared.
+    /// Returns the digest in its comparable form.
     pub fn text(self) -> String {
         format!("{:016x}", self.0)
     }
 }
 
-/// The one in the middle; of two, their mean.
+/// Returns the median; for an even number, the mean of the two in the middle.
 pub fn median(figures: &[f64]) -> Option<f64> {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -103,12 +103,12 @@ pub fn median(figures: &[f64]) -> Option<f64> {
     Some((lower + upper) / 2.0)
 }
 
-/// Does the work that is the first argument, and prints what was found and what the process used in all.
+/// Does the work given as the first argument, and prints the result with the resources that the process used.
 pub fn run<F>(measure: impl FnOnce(Work) -> F) -> anyhow::Result<()>
 where
     F: Future<Output = anyhow::Result<Sample>>,
 {
-    let work = std::env::args().nth(1).context("what is to be done?")?;
+    let work = std::env::args().nth(1).context("the work is missing")?;
     let work: Work = serde_json::from_str(&work)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -121,7 +121,7 @@ where
     Ok(())
 }
 
-/// A manager that caches the namespace of the work.
+/// Creates a manager that caches the namespace of the work.
 pub async fn manager(work: &Work) -> anyhow::Result<ManagerBuilder> {
     let kubeconfig = Kubeconfig::read_from(&work.kubeconfig)?;
     let options = KubeConfigOptions::default();
@@ -130,7 +130,7 @@ pub async fn manager(work: &Work) -> anyhow::Result<ManagerBuilder> {
     Ok(Manager::builder(client).namespaces([work.namespace.as_str()]))
 }
 
-/// Runs the manager until the measuring is done.
+/// Runs the manager until the measurement is done.
 pub async fn while_running<T>(
     manager: &Manager,
     measure: impl Future<Output = anyhow::Result<T>>,

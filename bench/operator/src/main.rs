@@ -1,10 +1,10 @@
 //! Our managers: the same work as `bench/peers/go/controller`, from the same argument.
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
 //! | `reconcile` | many reconciles that do nothing, read their object, or write its status |
-//! | `latency` | reconciles objects that somebody else changes, and notes how late |
-//! | `leader` | hands the lead over |
+//! | `latency` | reconciles objects that are changed by another program, and records the delays |
+//! | `leader` | hands over leadership |
 
 mod latency;
 mod leader;
@@ -27,7 +27,7 @@ fn main() -> anyhow::Result<()> {
     })
 }
 
-/// Processor time of this process.
+/// Returns the processor time of this process.
 fn processor_time() -> anyhow::Result<Duration> {
     proc::processor_time(&[std::process::id()])
 }

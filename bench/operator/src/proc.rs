@@ -1,23 +1,23 @@
-//! Memory and processor time of processes, as Linux tells them under `/proc`. Of several processes it is the sum.
+//! Memory and processor time of processes, read from `/proc` on Linux. For several processes it is the sum.
 
 use std::{fs, time::Duration};
 
 use anyhow::Context;
 
-/// Clock ticks per second in `/proc/<pid>/stat`: 100 on every Linux that is in use.
+/// Clock ticks per second in `/proc/<pid>/stat`: 100 on every Linux in use.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// Memory in use now, in bytes.
+/// Returns the memory in use, in bytes.
 pub fn resident(pids: &[u32]) -> anyhow::Result<u64> {
     status_bytes(pids, "VmRSS:")
 }
 
-/// The most memory that was in use since [`forget_peak`], in bytes.
+/// Returns the peak memory since [`forget_peak`], in bytes.
 pub fn peak(pids: &[u32]) -> anyhow::Result<u64> {
     status_bytes(pids, "VmHWM:")
 }
 
-/// Lets the peak begin at what is in use now.
+/// Resets the peak to the memory in use.
 pub fn forget_peak(pids: &[u32]) -> anyhow::Result<()> {
     for pid in pids {
         fs::write(format!("/proc/{pid}/clear_refs"), "5")
@@ -26,14 +26,14 @@ pub fn forget_peak(pids: &[u32]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Processor time used so far, of all threads, in user and kernel mode. Exact to 10 ms.
+/// Returns the processor time of all threads in user and kernel mode, with a resolution of 10 ms.
 pub fn processor_time(pids: &[u32]) -> anyhow::Result<Duration> {
     pids.iter().map(|pid| processor_time_of(*pid)).sum()
 }
 
 fn processor_time_of(pid: u32) -> anyhow::Result<Duration> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name comes in parentheses and may hold anything; user and system time are the 12th and 13th fields after it.
+    // The name is in parentheses and may contain anything; user and system time are the 12th and 13th fields after it.
     let (_, fields) = text
         .rsplit_once(')')
         .context("cannot read the processor time")?;
@@ -44,9 +44,9 @@ fn processor_time_of(pid: u32) -> anyhow::Result<Duration> {
     Ok(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
 }
 
-/// Processor time used so far by the thread that asks. Exact to some microseconds.
+/// Returns the processor time of the calling thread, with a resolution of some microseconds.
 pub fn thread_time() -> anyhow::Result<Duration> {
-    // The kernel settles a thread's account at every tick, and when the thread stops running. So it stops.
+    // The kernel updates a thread's account at every tick and when the thread stops running, so it yields here.
     std::thread::sleep(Duration::from_micros(1));
     let text = fs::read_to_string("/proc/thread-self/schedstat")?;
     let first = text

@@ -19,7 +19,7 @@ const NOOP: u8 = 0;
 const READ: u8 = 1;
 const UPDATE: u8 = 2;
 
-/// The action of the next reconcile, and the number of reconciles so far.
+/// The current mode of reconciles, and the number done.
 #[derive(Default)]
 struct Stage {
     phase: AtomicU8,
@@ -78,7 +78,7 @@ pub(super) async fn measure(work: &Work) -> anyhow::Result<Sample> {
         .map(|n| Request::new(&work.namespace, &format!("web-{n:010}")))
         .collect();
     let measure = async {
-        // Everything that was there has been seen.
+        // All initial objects have been seen.
         stage.reached.notified().await;
         let mut sample = Sample::default();
         let mut note = |key: &str, figure: f64| sample.figures.insert(key.to_owned(), figure);
@@ -97,7 +97,7 @@ pub(super) async fn measure(work: &Work) -> anyhow::Result<Sample> {
     while_running(&manager, measure).await
 }
 
-/// Asks for every object, so many times. The answer is the processor time.
+/// Requests every object a number of times, and returns the processor time.
 async fn rounds(
     stage: &Stage,
     controller: &Controller,

@@ -1,4 +1,4 @@
-//! Rules in CEL, evaluated on an object that is there already.
+//! CEL rules, evaluated on an object in memory.
 
 use std::{hint::black_box, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
 
 pub(crate) const CASE: Case = Case {
     name: "cel",
-    title: "rules in CEL",
+    title: "CEL rules",
     what: "Ours alone, in process: processor time of one evaluation of a compiled rule on an object of a few fields, and of all five \
            rules of its schema as an update evaluates them. Every evaluation must come out true.",
     run,
@@ -104,7 +104,7 @@ fn turn(count: u32) -> anyhow::Result<Sample> {
     Ok(sample)
 }
 
-/// Processor time of one call.
+/// Returns the processor time of one call.
 fn each(count: u32, mut call: impl FnMut()) -> anyhow::Result<Duration> {
     let before = proc::thread_time()?;
     for _ in 0..count {

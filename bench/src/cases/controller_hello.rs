@@ -1,4 +1,4 @@
-//! The resources that the smallest controller needs.
+//! The resources of the smallest controller.
 
 use super::{Bench, Case, controller_idle::idle};
 use crate::{results::Section, rows::Row};

@@ -1,4 +1,4 @@
-//! The resources that an idle manager with a large cache needs.
+//! The resources of an idle manager with a large cache.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lets managers be idle for so many milliseconds.
+/// Observes idle managers for a number of milliseconds.
 pub(super) fn idle(bench: &Bench, section: &mut Section, objects: u64, idle_millis: u64) {
     let rounds = (bench.rounds(2), Duration::from_secs(180));
     controllers::contest(

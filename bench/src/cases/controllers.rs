@@ -1,5 +1,5 @@
-//! Shared parts of the controller cases: ours and controller-runtime in turn, each a process of its own that does the same
-//! work on a server of its own. The server is ours, and what it uses is not counted.
+//! Shared by the cases of controllers: ours and controller-runtime take turns, each in its own process with the same
+//! work on its own server. The server is ours, and its resources are not counted.
 
 use std::{process::Command, time::Duration};
 
@@ -17,24 +17,24 @@ use crate::{
 /// The name of the peer's column.
 pub(super) const PEER: &str = "controller-runtime";
 
-/// Makes a command that does the work that is given to it as JSON.
+/// Makes a command that does the work given as JSON.
 type MakeCommand = Box<dyn Fn(&Work) -> anyhow::Result<Command>>;
 
-/// A program that is about to do a piece of work.
+/// A program with a piece of work.
 pub(super) struct Program {
     command: Command,
     limit: Duration,
 }
 
 impl Program {
-    /// Runs it to its end.
+    /// Runs the program to its end.
     pub(super) fn run(mut self) -> anyhow::Result<Sample> {
         peer::run(&mut self.command, self.limit)
     }
 }
 
-/// Ours and controller-runtime take turns. A turn gets a server without objects, and a function that makes a program of the
-/// work.
+/// Lets ours and controller-runtime take turns. A turn gets an empty server, and a function that makes a program for
+/// the work.
 pub(super) fn contest(
     bench: &Bench,
     section: &mut Section,
@@ -72,7 +72,7 @@ pub(super) fn contest(
     hold(section, rounds, expected, vec![ours, peer]);
 }
 
-/// Our program for the work, which is built beside this one.
+/// Returns our program for the work, which is built next to this one.
 fn operator(work: &Work) -> anyhow::Result<Command> {
     let name = match work.mode {
         Mode::Idle => "kubewright-bench-hello",

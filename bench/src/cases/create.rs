@@ -1,4 +1,4 @@
-//! Small ConfigMaps, created as fast as they are taken.
+//! Small ConfigMaps, created as fast as the server accepts them.
 
 use std::{cell::Cell, rc::Rc, time::Duration};
 
@@ -25,10 +25,10 @@ pub(crate) const CASE: Case = Case {
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     section.rows = vec![
         Row::rate("rate", "created", "/s").at_least(15_000.0),
-        Row::cost("p50", "half of them within", "ms"),
+        Row::cost("p50", "median", "ms"),
         Row::cost("p99", "99 of 100 within", "ms"),
         Row::cost("processor", "server's processor time for one", "µs"),
-        Row::cost("single", "1 connection, half of them within", "ms"),
+        Row::cost("single", "1 connection, median", "ms"),
     ];
     let time = Duration::from_millis(bench.size(2000, 800));
     let rounds = (Servers::Kept, bench.rounds(3));

@@ -1,4 +1,4 @@
-//! Definitions of custom resources: how soon an object is accepted, and what many of them cost.
+//! CustomResourceDefinitions: the delay until objects are accepted, and the cost of many definitions.
 
 use std::{
     cell::Cell,
@@ -31,7 +31,7 @@ pub(crate) const CASE: Case = Case {
     run,
 };
 
-/// The longest time for which an object may be rejected after its definition was created.
+/// The time limit for an object to be accepted after its definition was created.
 const PATIENCE: Duration = Duration::from_secs(60);
 const WRITERS: usize = 4;
 
@@ -88,7 +88,7 @@ pub(super) async fn define(endpoint: &Endpoint, number: usize) -> anyhow::Result
     ask(endpoint, &request, 201).await.map(drop)
 }
 
-/// Creates an object of a definition, as soon as that is possible.
+/// Creates an object of a definition as soon as that is possible.
 pub(super) async fn accepted(
     endpoint: &Endpoint,
     number: usize,
@@ -103,7 +103,7 @@ pub(super) async fn accepted(
         if status == 201 {
             return Ok(());
         }
-        // Until the resource is served there is no such path.
+        // The path does not exist until the resource is served.
         ensure!(status == 404, "an object was answered {status}: {body}");
         ensure!(began.elapsed() < PATIENCE, "no object was accepted in time");
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -122,7 +122,7 @@ async fn install(endpoint: &Endpoint, next: &Cell<usize>, end: usize) -> anyhow:
     Ok(())
 }
 
-/// Every definition is there and established.
+/// Checks that all definitions exist and are established.
 async fn check(endpoint: &Endpoint, count: usize) -> anyhow::Result<()> {
     let request = Template::new(endpoint, "GET", widgets::DEFINITIONS, "");
     let list: serde_json::Value = serde_json::from_str(&ask(endpoint, &request, 200).await?)?;

@@ -1,4 +1,4 @@
-//! Custom objects of 4 KB with schema and three rules in CEL, created as fast as they are taken.
+//! Custom objects of 4 KB with a schema and three CEL rules, created as fast as the server accepts them.
 
 use std::{cell::Cell, rc::Rc, time::Duration};
 
@@ -28,7 +28,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
         Row::rate("rate", "created", "/s")
             .at_least(5000.0)
             .better(8.0, PEER),
-        Row::cost("p50", "half of them within", "ms"),
+        Row::cost("p50", "median", "ms"),
         Row::cost("p99", "99 of 100 within", "ms"),
         Row::cost("processor", "server's processor time for one", "µs"),
     ];

@@ -1,4 +1,4 @@
-//! Starting with the definitions of many custom resources in the store.
+//! A start with many CustomResourceDefinitions in the store.
 
 use std::time::Instant;
 
@@ -19,12 +19,12 @@ pub(crate) const CASE: Case = Case {
     name: "custom-start",
     title: "start-up with 500 definitions in the store",
     what: "Ours alone, in process: 500 definitions, each with the schema and rules of `custom-resources`, are in a store in memory, \
-           put there by a control plane that is gone. A new one is started on that store: until it is ready, and until an object \
+           written by an API server that is gone. A new one is started on that store: until it is ready, and until an object \
            of the last definition is accepted, whose rules are compiled for that.",
     run,
 };
 
-/// The longest answer that is read.
+/// The maximum size of a response.
 const LONGEST: usize = 1 << 20;
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
@@ -48,7 +48,7 @@ fn turn(many: usize) -> anyhow::Result<Sample> {
 fn measure(runtime: &Runtime, many: usize) -> anyhow::Result<Sample> {
     let start = |builder: kubewright_kube_apiserver::KubeApiServerBuilder| {
         let plane = runtime.block_on(builder.build());
-        plane.map_err(|e| anyhow::anyhow!("no control plane: {}", e.message))
+        plane.map_err(|e| anyhow::anyhow!("the API server did not start: {}", e.message))
     };
     let first = start(KubeApiServer::builder())?;
     for number in 0..many {

@@ -1,4 +1,5 @@
-//! Deployments of about 4 KB, created as fast as they are taken: defaults, validation and managed fields of a large kind.
+//! Deployments of about 4 KB, created as fast as the server accepts them: defaults, validation and managed fields of a
+//! large kind.
 
 use std::{cell::Cell, rc::Rc, time::Duration};
 
@@ -25,7 +26,7 @@ pub(crate) const CASE: Case = Case {
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     section.rows = vec![
         Row::rate("rate", "created", "/s").at_least(5000.0),
-        Row::cost("p50", "half of them within", "ms"),
+        Row::cost("p50", "median", "ms"),
         Row::cost("p99", "99 of 100 within", "ms"),
         Row::cost("processor", "server's processor time for one", "µs"),
     ];

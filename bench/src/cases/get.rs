@@ -21,16 +21,16 @@ pub(crate) const CASE: Case = Case {
     run,
 };
 
-/// The number of objects.
+/// The number of ConfigMaps.
 const OBJECTS: u64 = 1000;
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     section.rows = vec![
         Row::rate("rate", "read", "/s").at_least(40_000.0),
-        Row::cost("p50", "half of them within", "ms"),
+        Row::cost("p50", "median", "ms"),
         Row::cost("p99", "99 of 100 within", "ms"),
         Row::cost("processor", "server's processor time for one", "µs"),
-        Row::cost("single", "1 connection, half of them within", "ms"),
+        Row::cost("single", "1 connection, median", "ms"),
     ];
     let time = Duration::from_millis(bench.size(2000, 800));
     let rounds = (Servers::Kept, bench.rounds(3));

@@ -1,7 +1,7 @@
-//! The same operations in process with 1,000, 100,000 and 1,000,000 objects stored: none of them may cost more for it.
+//! The same operations in process with 1,000, 100,000 and 1,000,000 stored objects. Their cost must not grow.
 //!
-//! The cost is the processor time of the thread that does it, averaged, so that rare expensive operations count and other
-//! programs do not.
+//! The cost is the processor time of the thread, averaged, so that rare expensive operations count and other programs
+//! do not.
 
 use std::{
     sync::{
@@ -36,7 +36,7 @@ pub(crate) const CASE: Case = Case {
     run,
 };
 
-/// An operation and its request.
+/// A measured operation and its request.
 #[derive(Clone, Copy)]
 pub(super) enum Operation {
     Create,
@@ -51,9 +51,9 @@ pub(super) const OPERATIONS: [Operation; 4] = [
     Operation::Update,
     Operation::Page,
 ];
-/// Objects on a page.
+/// The number of objects on a page.
 pub(super) const PAGE: usize = 500;
-/// The allowed ratio between the cost of an operation and its cost with the fewest objects.
+/// The factor by which the cost may grow compared with the fewest objects.
 const TOLERANCE: f64 = 2.0;
 const PATH: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -76,7 +76,7 @@ impl Operation {
     }
 }
 
-/// A row for each operation, and targets for all sizes but the first.
+/// Returns a row for each operation, and targets for all sizes except the first.
 pub(super) fn rows(sizes: &[u64]) -> Vec<Row> {
     let row = |operation: Operation| {
         let row = Row::cost(operation.name(), operation.name(), "µs");
@@ -89,7 +89,7 @@ pub(super) fn rows(sizes: &[u64]) -> Vec<Row> {
     OPERATIONS.map(row).into()
 }
 
-/// The name of a column.
+/// Returns the name of a column.
 pub(super) fn stored(count: u64) -> String {
     match count {
         0..1_000_000 => format!("{}k stored", count / 1000),
@@ -118,7 +118,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A control plane in this process, filled.
+/// An API server in this process, filled with objects.
 struct Filled {
     server: ApiServer,
     next: Arc<AtomicU64>,
@@ -127,7 +127,8 @@ struct Filled {
 impl Filled {
     fn make(runtime: &Runtime, stored: u64) -> anyhow::Result<Self> {
         let plane = runtime.block_on(KubeApiServer::builder().build());
-        let plane = plane.map_err(|e| anyhow::anyhow!("no control plane: {}", e.message))?;
+        let plane =
+            plane.map_err(|e| anyhow::anyhow!("the API server did not start: {}", e.message))?;
         let (server, next) = (plane.server().clone(), Arc::new(AtomicU64::new(0)));
         runtime.block_on(fill_in_process(&server, &next, stored))?;
         Ok(Self { server, next })
@@ -144,7 +145,7 @@ impl Filled {
     }
 }
 
-/// Creates objects on all processors until there are so many.
+/// Creates objects on all processors up to a number.
 async fn fill_in_process(
     server: &ApiServer,
     next: &Arc<AtomicU64>,
@@ -173,7 +174,7 @@ async fn fill_in_process(
     Ok(())
 }
 
-/// The processor time of one turn of an operation.
+/// Returns the processor time of one turn of an operation.
 async fn measure(
     server: &ApiServer,
     next: &AtomicU64,
@@ -205,13 +206,13 @@ async fn measure(
     Ok(proc::thread_time()? - before)
 }
 
-/// A token to go on from, about half way through.
+/// Returns a continue token about half way through.
 async fn middle(server: &ApiServer, stored: u64) -> anyhow::Result<String> {
     let half = Request::get(format!("{PATH}?limit={}", (stored / 2).max(1)));
     let response = server.handle(half.body(Body::empty())?).await;
     let mut body = std::pin::pin!(response.into_body());
     let mut token = None;
-    // Read to the end, but keep only what the beginning says.
+    // Reads to the end, but keeps only the beginning.
     while let Some(frame) =
         std::future::poll_fn(|cx| http_body::Body::poll_frame(body.as_mut(), cx)).await
     {
@@ -239,7 +240,7 @@ fn request(operation: Operation, number: u64, token: &str) -> anyhow::Result<Req
     };
     let body = match operation {
         Operation::Create => json(requests::config_map_named(&name, VALUE_BYTES)),
-        // Another value each time, so that it is a change.
+        // The value differs each time, so that it is a change.
         Operation::Update => json(requests::config_map_named(&name, VALUE_BYTES + 1).replacen(
             "abc",
             &format!("{:x}-", next_change()),

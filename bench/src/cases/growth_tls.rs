@@ -1,4 +1,4 @@
-//! The same operations over TLS with 1,000 and 100,000 objects stored: none of them may cost more for it.
+//! The same operations over TLS with 1,000 and 100,000 stored objects. Their cost must not grow.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(crate) const CASE: Case = Case {
     run,
 };
 
-/// Over TLS an operation is done so many times as often, as the time is told in steps of 10 ms.
+/// The factor for the number of repetitions over TLS, since the time has a resolution of 10 ms.
 const TIMES: u64 = 5;
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
@@ -54,7 +54,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A server in a process of its own, filled.
+/// A server in its own process, filled with objects.
 struct Remote {
     stored: u64,
     server: Server,
@@ -89,7 +89,7 @@ impl Remote {
         Ok(sample)
     }
 
-    /// The server's processor time for so many answers.
+    /// Returns the server's processor time for a number of responses.
     async fn operate(&mut self, operation: Operation, count: u64) -> anyhow::Result<Duration> {
         let endpoint = &self.server.endpoint;
         let path = requests::config_maps(&self.namespace);

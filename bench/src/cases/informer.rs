@@ -1,4 +1,4 @@
-//! A cache of pods beside the peers': sync, memory, typed reads, and how fast it follows.
+//! A cache of pods compared with the peers': sync, memory, typed reads, and throughput of changes.
 
 use std::time::Duration;
 
@@ -108,7 +108,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
         peer(CONTROLLER_RUNTIME, go, "controller-runtime"),
         peer(KUBE_RS, Peer::KubeRs, ""),
         peer(JSON, go, "json"),
-        // Half a minute for a list alone.
+        // A list alone takes half a minute.
         peer(DYNAMIC, go, "dynamic").once(),
         reading.showing(Digests::new()),
     ];
@@ -120,7 +120,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rows that follow from others: peers that decode everything have read it typed when they have listed it.
+/// Derives rows: peers that decode everything have read it typed when they have listed it.
 fn derive(section: &mut Section) {
     for outcome in &mut section.outcomes {
         let of = |key: &str| outcome.figures.get(key).cloned();
@@ -144,7 +144,7 @@ fn derive(section: &mut Section) {
             .iter_mut()
             .find(|row| row.key == "heap_per_pod"),
     ) {
-        // Kept as it came, without managedFields.
+        // The objects are kept as received, without managedFields.
         *row = row.clone().limit(json);
     }
 }

@@ -1,4 +1,4 @@
-//! The ways our cache can fill and keep: list, WatchList, compressed.
+//! The modes of our cache: list, WatchList, compressed.
 
 use std::time::Duration;
 

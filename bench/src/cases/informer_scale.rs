@@ -1,4 +1,4 @@
-//! Our cache with 10,000, 50,000 and 200,000 pods: what one pod costs may not grow.
+//! Our cache with 10,000, 50,000 and 200,000 pods: the cost of a pod must not grow.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
 
 pub(crate) const CASE: Case = Case {
     name: "informer-scale",
-    title: "what one pod costs in a cache of 10,000, 50,000 and 200,000",
+    title: "cost of a pod in a cache of 10,000, 50,000 and 200,000",
     what: "Ours alone, without handlers: the list, everything listed again after a 410, and 100,000 lookups by an index of uids. The \
            columns are compared with the first. A lookup among more objects touches more memory than the processor caches; what \
            grows with their number would take a hundred times as long.",

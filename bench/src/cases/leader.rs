@@ -1,4 +1,4 @@
-//! The time without a leader when one ends gracefully.
+//! The time without a leader when a leader stops gracefully.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::{contest::Digests, results::Section, rows::Row};
 
 pub(crate) const CASE: Case = Case {
     name: "leader",
-    title: "a graceful hand-over of the lead",
+    title: "graceful hand-over of leadership",
     what: "Two managers of one process compete for a Lease with the usual times (15 s, 10 s, 2 s), and give it back at the end. The one \
            that leads is told to stop: the time until the other has started what needs to lead. Again and again, at different \
            moments between two renewals; the median, and the longest. Never may both lead.",

@@ -1,4 +1,4 @@
-//! One LIST of 49 MB: how fast it arrives, and what it costs the server in memory.
+//! One LIST of 49 MB: throughput, and the memory of the server.
 
 use std::{cell::Cell, time::Instant};
 
@@ -29,7 +29,7 @@ pub(crate) const CASE: Case = Case {
     run,
 };
 
-/// With metadata and managed fields an object has about 1.5 KB.
+/// An object has about 1.5 KB with metadata and managed fields.
 const VALUE_BYTES: usize = 1120;
 const REPEATS: usize = 5;
 
@@ -116,7 +116,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Looks at every object once. The answer is how long the body is.
+/// Reads every object once, and returns the size of the body.
 async fn check(endpoint: &Endpoint, path: &str, objects: u64) -> anyhow::Result<u64> {
     let body = ask(endpoint, &Template::new(endpoint, "GET", path, ""), 200).await?;
     let list: List = serde_json::from_str(&body)?;
@@ -135,7 +135,7 @@ async fn check(endpoint: &Endpoint, path: &str, objects: u64) -> anyhow::Result<
     Ok(body.len() as u64)
 }
 
-/// That many LISTs at once.
+/// Runs a number of concurrent LISTs.
 async fn lists(endpoint: &Endpoint, listed: &Listed, at_a_time: usize) -> anyhow::Result<()> {
     let mut tasks = JoinSet::new();
     for _ in 0..at_a_time {
@@ -159,7 +159,7 @@ async fn read(
     exchange(connection, &request, listed.bytes).await
 }
 
-/// An answer that lacks objects must not pass as a fast one.
+/// Checks that a response has all objects, so that an incomplete one does not count as fast.
 async fn exchange(
     connection: &mut Connection,
     request: &Template,
@@ -171,7 +171,7 @@ async fn exchange(
         .await?;
     let (status, found) = (answer.status, answer.body_bytes);
     ensure!(status == 200, "a LIST was answered {status}");
-    // The list's own version may have grown by a digit.
+    // The version of the list may have one more digit.
     ensure!(
         found.abs_diff(bytes) < 16,
         "scores nothing: a LIST has {found} bytes, not {bytes}"

@@ -1,9 +1,9 @@
-//! The pieces of work, one file each: what is done, who takes part, and which rows come of it.
+//! The cases, one file each: the work, the contestants and the rows.
 //!
-//! A case is a row of [`ALL`] and a file with `run`, which fills in a section: its rows, and a contest that yields their
-//! figures. Cases of processes (informer, work queue) pit a role of this program against programs of `bench/peers`; cases of
-//! controllers do so too, on a server, through `controllers`; cases of servers pit ours against kube-apiserver through
-//! `servers`.
+//! A case is a row of [`ALL`] and a file with `run`, which fills in a section: its rows, and a contest that yields
+//! their figures. Cases of processes (informer, work queue) compare a role of this program with programs of
+//! `bench/peers`; cases of controllers do the same on a server, with `controllers`; cases of servers compare ours with
+//! kube-apiserver, with `servers`.
 
 mod cel;
 mod controller_hello;
@@ -14,6 +14,7 @@ mod custom_definitions;
 mod custom_resources;
 mod custom_start;
 mod deployments;
+mod documents;
 mod get;
 mod growth;
 mod growth_tls;
@@ -47,12 +48,12 @@ use crate::{
     wire::{Answer, Connection},
 };
 
-/// A piece of work.
+/// A case.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// A description of the work, and of how to read the figures.
+    /// A description of the work and of the figures.
     pub(crate) what: &'static str,
     pub(crate) run: fn(&Bench, &mut Section) -> anyhow::Result<()>,
 }
@@ -60,17 +61,17 @@ pub(crate) struct Case {
 /// The settings that all cases share.
 pub(crate) struct Bench {
     pub(crate) quick: bool,
-    /// The number of rounds, if the caller set it.
+    /// The number of rounds, if it was given.
     pub(crate) rounds: Option<usize>,
-    /// Our `kubewright`.
+    /// The path of our `kubewright`.
     pub(crate) server: PathBuf,
-    /// kube-apiserver and etcd, if the caller named them.
+    /// The paths of kube-apiserver and etcd, if they were given.
     pub(crate) apiserver: Option<PeerPrograms>,
     pub(crate) peers: Peers,
 }
 
-/// All of them, in the order of the document.
-pub(crate) const ALL: [Case; 24] = [
+/// All cases in the order of the document.
+pub(crate) const ALL: [Case; 25] = [
     informer::CASE,
     informer_scale::CASE,
     informer_modes::CASE,
@@ -94,6 +95,7 @@ pub(crate) const ALL: [Case; 24] = [
     custom_definitions::CASE,
     custom_start::CASE,
     cel::CASE,
+    documents::CASE,
     tool::CASE,
 ];
 
@@ -101,7 +103,7 @@ pub(crate) const ALL: [Case; 24] = [
 const OURS: &str = "ours";
 
 impl Bench {
-    /// Returns the number of rounds, given the default of a case.
+    /// Returns the number of rounds, with the default of a case.
     fn rounds(&self, by_itself: usize) -> usize {
         match self.rounds {
             Some(rounds) => rounds.max(1),
@@ -110,30 +112,33 @@ impl Bench {
         }
     }
 
-    /// A size, or the small one of a quick run.
+    /// Returns a size, or the small one of a quick run.
     fn size<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
 }
 
-/// Runs a future, and the tasks it makes, on this thread alone: the rest of the machine is the server's.
+/// Runs a future and its tasks on this thread alone, and leaves the other processors to the server.
 pub(crate) fn on_one_thread<T>(future: impl Future<Output = T>) -> T {
     let runtime = Builder::new_current_thread().enable_all().build();
     LocalSet::new().block_on(&runtime.expect("a runtime on this thread starts"), future)
 }
 
-/// Asks once on a connection of its own. The answer is the body.
+/// Sends a request on its own connection, and returns the body.
 pub(crate) async fn ask(
     endpoint: &Endpoint,
     request: &Template,
     status: u16,
 ) -> anyhow::Result<String> {
     let (answered, body) = try_ask(endpoint, request).await?;
-    ensure!(answered == status, "the server answered {answered}: {body}");
+    ensure!(
+        answered == status,
+        "the server responded with {answered}: {body}"
+    );
     Ok(body)
 }
 
-/// Asks once on a connection of its own, and takes any answer.
+/// Sends a request on its own connection, and returns the response whatever its status.
 async fn try_ask(endpoint: &Endpoint, request: &Template) -> anyhow::Result<(u16, String)> {
     let mut connection = Connection::open(endpoint).await?;
     let mut answer = Answer::new();

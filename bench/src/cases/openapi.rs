@@ -1,4 +1,4 @@
-//! The OpenAPI documents, made when they are first asked for.
+//! The OpenAPI documents, built on the first request.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::{contest::Sample, proc, requests::Template, results::Section, rows::R
 
 pub(crate) const CASE: Case = Case {
     name: "openapi",
-    title: "documents made when they are first asked for",
+    title: "documents built on the first request",
     what: "Asks a fresh server for the v3 document of `apps/v1`, then for the index, then for every v3 document and for v2 as \
            JSON. Memory is what resident memory grew by.",
     run,

@@ -1,4 +1,4 @@
-//! The cost of a reconcile: one that does nothing, one that reads its object, one that writes its status.
+//! The cost of a reconcile that does nothing, reads its object, or writes its status.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::{
 
 pub(crate) const CASE: Case = Case {
     name: "reconcile",
-    title: "what a reconcile costs",
+    title: "cost of a reconcile",
     what: "A controller for 5,000 Deployments of 4 KB, with 4 workers, on a server in another process, over TLS. Every key is added to \
            the queue again and again: the reconcile does nothing; then it reads its object from the cache; then it reads it and \
            writes its status (an update of the subresource, whose event comes back by watch). Processor time is that of the \
@@ -29,7 +29,7 @@ pub(crate) const CASE: Case = Case {
     run,
 };
 
-/// Objects of one page of the check.
+/// The page size of the check.
 const PAGE: u64 = 500;
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
@@ -87,7 +87,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every object has the last status.
+/// Checks that every object has the last status.
 async fn check(endpoint: &Endpoint, path: &str, work: &Work) -> anyhow::Result<()> {
     let mut right = 0;
     let mut token = String::new();

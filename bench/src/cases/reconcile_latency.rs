@@ -1,4 +1,4 @@
-//! The time from a write until the object is reconciled, at 5,000 writes per second.
+//! The delay from a write until the object is reconciled, at 5,000 writes per second.
 
 use std::{
     collections::HashMap,
@@ -36,12 +36,12 @@ pub(crate) const CASE: Case = Case {
 };
 
 const CONNECTIONS: u64 = 4;
-/// The time within which the controller must become ready.
+/// The time limit for the controller to become ready.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two looks whether it is.
+/// The interval between two readiness checks.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The request that is sent.
+/// The writer.
 #[derive(Clone, Copy)]
 struct Writes {
     objects: u64,
@@ -51,7 +51,7 @@ struct Writes {
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     section.rows = vec![
-        Row::cost("p50", "half of them within", "ms"),
+        Row::cost("p50", "median", "ms"),
         Row::cost("p99", "99 of 100 within", "ms").at_most(5.0),
         Row::rate("rate", "written", "/s"),
         Row::cost(
@@ -94,7 +94,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
                 let heard = running
                     .join()
                     .unwrap_or_else(|_| bail!("waiting for the controller panicked"));
-                // What went wrong with the controller explains what went wrong with the writer.
+                // An error of the controller explains an error of the writer.
                 let mut sample = heard?;
                 let (rate, digest) = written?;
                 sample.figures.insert("rate".to_owned(), rate);
@@ -109,7 +109,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The controller says so by making an object.
+/// Waits until the controller signals readiness by creating an object.
 async fn wait_until_ready(
     endpoint: &Endpoint,
     namespace: &str,
@@ -129,14 +129,14 @@ async fn wait_until_ready(
     Ok(())
 }
 
-/// Writes at an even pace. The answer is how many were written each second, and a digest of the last writes.
+/// Writes at an even pace, and returns the rate and a digest of the last writes.
 async fn write(
     endpoint: &Endpoint,
     namespace: &str,
     writes: Writes,
 ) -> anyhow::Result<(f64, String)> {
     let Writes { objects, .. } = writes;
-    // So that an object is always written over the same connection.
+    // An object is always written over the same connection.
     ensure!(
         objects % CONNECTIONS == 0,
         "{objects} objects cannot be shared out"
@@ -186,7 +186,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Every so manieth write. The answer is when each object was written last.
+    /// Sends every n-th write, and returns the time of the last write of each object.
     async fn run(mut self, number: u64, began: Instant) -> anyhow::Result<HashMap<u64, u64>> {
         let Writes {
             objects,

@@ -1,5 +1,5 @@
-//! Shared parts of the server cases: ours and kube-apiserver in turn, a namespace for the objects, and the check that none
-//! is missing.
+//! Shared by the cases of servers: ours and kube-apiserver take turns, with a namespace for the objects and a check
+//! that none is missing.
 
 use std::time::Duration;
 
@@ -20,28 +20,29 @@ use crate::{
 
 /// The name of the peer's column.
 pub(super) const PEER: &str = "kube-apiserver + etcd";
-/// Connections of the loads.
+/// The number of connections of a load.
 pub(super) const CONNECTIONS: usize = 32;
-/// Not counted at the beginning of a load.
+/// The warm-up time of a load, which is not counted.
 pub(super) const WARM_UP: Duration = Duration::from_millis(300);
-/// The value of the ConfigMaps that are created and read.
+/// The size of the value of ConfigMaps that are created and read.
 pub(super) const VALUE_BYTES: usize = 512;
 
-/// The time within which preparing, and each turn, must finish.
+/// The time limit of the preparation and of each turn.
 const LIMIT: Duration = Duration::from_secs(150);
 
-/// The number of servers that a case starts.
+/// The way a case uses its servers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Servers {
-    /// One of each, for all rounds.
+    /// One server of each, for all rounds.
     Kept,
-    /// A new one for each turn.
+    /// A new server for each turn.
     Fresh,
-    /// The same, and the peer takes one turn only, as it is long.
+    /// A new server for each turn, with only one turn for the peer, since it is long.
     FreshAndPeerOnce,
 }
 
-/// Ours and kube-apiserver take turns. Each is prepared when it has been started; a turn gets what preparing made.
+/// Lets ours and kube-apiserver take turns. Each is prepared after its start; a turn gets the result of the
+/// preparation.
 pub(super) fn contest<S>(
     bench: &Bench,
     section: &mut Section,
@@ -80,15 +81,12 @@ pub(super) fn contest<S>(
                 Servers::Kept | Servers::Fresh => peer,
             }
         }
-        None => Contestant::absent(
-            PEER,
-            "its programs were not named (--peer-apiserver and --peer-etcd)",
-        ),
+        None => Contestant::absent(PEER, "no binaries given (--peer-apiserver and --peer-etcd)"),
     };
     hold(section, rounds, &Digests::new(), vec![ours, peer]);
 }
 
-/// Returns the version that a program prints: `Kubernetes v1.36.3`, `etcd Version: 3.6.4`.
+/// Returns the version output of a program: `Kubernetes v1.36.3`, `etcd Version: 3.6.4`.
 fn version(program: &std::path::Path) -> Option<(String, String)> {
     let line = says(program, "--version")?;
     let (name, version) = line.rsplit_once(' ')?;
@@ -99,7 +97,7 @@ fn version(program: &std::path::Path) -> Option<(String, String)> {
     Some((name.to_owned(), version.to_owned()))
 }
 
-/// A turn, with what the server used for it.
+/// Runs a turn, and records the resources of the server.
 fn measured(
     endpoint: &Endpoint,
     turn: impl FnOnce() -> anyhow::Result<Sample>,
@@ -108,24 +106,24 @@ fn measured(
     proc::forget_peak(pids)?;
     let before = proc::processor_time(pids)?;
     let mut sample = turn()?;
-    // A case that starts earlier says so itself.
+    // A case that starts the measurement earlier records this itself.
     if sample.cpu_seconds == 0.0 {
         sample.cpu_seconds = (proc::processor_time(pids)? - before).as_secs_f64();
     }
-    // A case that looks at the peak itself resets it.
+    // A case that measures the peak resets it itself.
     sample.peak_bytes = sample.peak_bytes.max(proc::peak(pids)? as f64);
     Ok(sample)
 }
 
-/// Runs a piece of work on this thread, and gives it up when it takes too long.
+/// Runs work on this thread with a time limit.
 pub(super) fn in_time<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     on_one_thread(async {
         let done = tokio::time::timeout(LIMIT, work).await;
-        done.with_context(|| format!("not done after {} s, and given up", LIMIT.as_secs()))?
+        done.with_context(|| format!("timed out after {} s", LIMIT.as_secs()))?
     })
 }
 
-/// Makes a namespace for the objects of a turn, and says its name.
+/// Creates a namespace for the objects of a turn, and returns its name.
 pub(super) async fn namespace(endpoint: &Endpoint) -> anyhow::Result<String> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
     let name = format!("bench-{}", since.as_micros());
@@ -169,7 +167,7 @@ pub(super) async fn create(
     Ok(())
 }
 
-/// The server has exactly so many objects there: every one that it said it created.
+/// Checks that the server has exactly the objects that it reported as created.
 pub(super) async fn check_count(
     endpoint: &Endpoint,
     path: &str,
@@ -187,7 +185,7 @@ pub(super) async fn check_count(
     Ok(())
 }
 
-/// The usual rows of a load: rate, half of the answers, 99 of 100, processor time.
+/// Returns the usual rows of a load: rate, median, 99th percentile, processor time.
 pub(super) fn note(sample: &mut Sample, outcome: &Outcome) {
     let mut add = |key: &str, figure| sample.figures.insert(key.to_owned(), figure);
     add("rate", outcome.rate());

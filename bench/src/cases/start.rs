@@ -1,4 +1,4 @@
-//! From nothing to the first answer: the program, and the cluster inside a test.
+//! The time from nothing to the first response: of the program, and of the cluster inside a test.
 
 use std::{
     cell::Cell,
@@ -57,7 +57,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
             let figures = figures.map(|(key, figure)| (key.to_owned(), figure));
             Ok(Sample {
                 figures: figures.into(),
-                // From the beginning of the processes.
+                // Measured from the start of the processes.
                 cpu_seconds: proc::processor_time(&endpoint.pids)?.as_secs_f64(),
                 ..Sample::default()
             })
@@ -74,7 +74,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Ours alone: its figures go into our column.
+/// Runs ours alone; the figures go into our column.
 fn test_cluster(bench: &Bench, section: &mut Section, rounds: usize) {
     let count = bench.size(20, 3);
     let limit = Duration::from_secs(60);

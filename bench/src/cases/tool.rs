@@ -1,4 +1,4 @@
-//! The tool, as somebody who writes an operator meets it: scaffolding, building, checking, testing, developing.
+//! The tool as the author of an operator uses it: scaffolding, building, checking, testing, developing.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use crate::{
 
 pub(crate) const CASE: Case = Case {
     name: "tool",
-    title: "an operator's project",
+    title: "the tool on an operator project",
     what: "Ours alone: `kubewright new` and `create api` in an empty directory; the first build of that project with dependencies that cargo \
            has downloaded; `cargo build` after a change of the reconciler; `kubewright dev` from the moment a change of the reconciler \
            is saved until the new operator is ready; `generate --check` and `kubewright test` on the project as built. Debug builds, as \
@@ -84,7 +84,7 @@ fn seconds(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
     Ok(began.elapsed().as_secs_f64())
 }
 
-/// A directory that goes away.
+/// A temporary directory.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -102,7 +102,7 @@ impl Drop for Folder {
     }
 }
 
-/// A project of the tool.
+/// A project created by the tool.
 struct Project {
     root: PathBuf,
     target: PathBuf,
@@ -140,7 +140,7 @@ impl Project {
         command
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)
-            // As people have it.
+            // This is the usual setup.
             .env_remove("CARGO_INCREMENTAL");
         command
     }
@@ -153,7 +153,7 @@ impl Project {
         ran(self.command(Path::new("cargo")).args(arguments)).map(drop)
     }
 
-    /// Changes what the reconciler does.
+    /// Changes the reconciler.
     fn change(&mut self) -> anyhow::Result<()> {
         let path = self.root.join(CONTROLLER);
         let text = fs::read_to_string(&path)?;
@@ -164,7 +164,7 @@ impl Project {
         Ok(fs::write(&path, text)?)
     }
 
-    /// Seconds from a saved change until `dev` says that the operator is ready.
+    /// Returns the seconds from a saved change until `dev` reports that the operator is ready.
     fn saved_to_running(&mut self) -> anyhow::Result<f64> {
         let mut command = self.command(&self.tool);
         let command = command.args(["dev", "-o", "json"]);
@@ -186,7 +186,7 @@ impl Project {
             anyhow::bail!("dev has ended")
         };
         running()?;
-        // So that the time of the file is another one.
+        // The modification time must differ.
         std::thread::sleep(Duration::from_millis(20));
         let saved = Instant::now();
         self.change()?;

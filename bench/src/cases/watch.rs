@@ -1,4 +1,4 @@
-//! One write, and a thousand watchers that want to know: when the last of them does.
+//! One write and a thousand watchers: the time until the last of them has the event.
 
 use std::{
     cell::{Cell, RefCell},
@@ -33,7 +33,7 @@ pub(crate) const CASE: Case = Case {
 };
 
 const WRITES: u64 = 10;
-/// The time after which the case gives up waiting for an event.
+/// The time limit for an event to arrive.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
@@ -53,14 +53,14 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The state that watchers report to.
+/// The channel on which watchers report.
 #[derive(Default)]
 struct Audience {
     waiting: Cell<usize>,
-    /// The time at which the last of them received the event.
+    /// The time at which the last watcher had the event.
     last: Cell<Option<Instant>>,
     all: Notify,
-    /// The reason why a watch ended; none should.
+    /// The reason why a watch ended, which none should.
     ended: RefCell<Option<String>>,
 }
 
@@ -100,7 +100,7 @@ async fn turn(endpoint: &Endpoint, watchers: usize) -> anyhow::Result<Sample> {
     let mut answer = Answer::new();
     let mut times = Vec::new();
     for round in 0..WRITES {
-        // Nothing else is under way.
+        // No other events are in flight.
         tokio::time::sleep(Duration::from_millis(50)).await;
         audience.waiting.set(watchers);
         let began = Instant::now();
@@ -132,7 +132,7 @@ async fn turn(endpoint: &Endpoint, watchers: usize) -> anyhow::Result<Sample> {
     Ok(sample)
 }
 
-/// Counts events until its watch ends. Every event is a line.
+/// Counts events until the watch ends. Every event is a line.
 async fn watcher(mut connection: Connection, mut answer: Answer, audience: Rc<Audience>) {
     loop {
         let mut events = 0;

@@ -1,24 +1,24 @@
-//! The custom resources of the cases: a definition with schema and three rules in CEL, and objects of 4 KB.
+//! The custom resources of the cases: a definition with a schema and three CEL rules, and objects of 4 KB.
 
 use serde_json::{Value, json};
 
 /// The group of all definitions here.
 const GROUP: &str = "bench.example.com";
 
-/// The path of the definitions.
+/// The path of CustomResourceDefinitions.
 pub(super) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// The plural name of the definition with a number.
+/// Returns the plural of the definition with a number.
 pub(super) fn plural(number: usize) -> String {
     format!("widget{number}s")
 }
 
-/// The path of the objects of a definition.
+/// Returns the path of the objects of a definition.
 pub(super) fn path(number: usize, namespace: &str) -> String {
     format!("/apis/{GROUP}/v1/namespaces/{namespace}/{}", plural(number))
 }
 
-/// The definition with a number, as JSON.
+/// Returns the definition with a number, as JSON.
 pub(super) fn definition(number: usize) -> String {
     let plural = plural(number);
     json!({
@@ -45,7 +45,7 @@ pub(super) fn definition(number: usize) -> String {
     .to_string()
 }
 
-/// An object of about 4 KB of the definition with a number.
+/// Returns an object of about 4 KB of the definition with a number.
 pub(super) fn object(number: usize, name: &str) -> String {
     let settings: Vec<Value> = (0..42)
         .map(|n| {
@@ -71,7 +71,7 @@ pub(super) fn object(number: usize, name: &str) -> String {
     .to_string()
 }
 
-/// With the kinds of rules that definitions have: a comparison of fields, a rule over a list, a rule on strings.
+/// It has the usual kinds of rules: a comparison of fields, a rule over a list, a rule on strings.
 fn schema() -> Value {
     json!({
         "type": "object",

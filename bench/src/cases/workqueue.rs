@@ -1,4 +1,4 @@
-//! The work queue beside client-go's and controller-runtime's.
+//! The work queue compared with those of client-go and controller-runtime.
 
 use std::time::Duration;
 

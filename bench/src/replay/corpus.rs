@@ -1,25 +1,25 @@
-//! Pods of 6.9 KB, the same for the same number, and the digest of a cache that has them all.
+//! Pods of 6.9 KB, determined by their number, and the digest of a cache with all of them.
 
 use std::fmt::Write as _;
 
-/// The version of a pod when it is listed.
+/// Returns the version of a pod when it is listed.
 pub(crate) fn listed_version(i: u64) -> u64 {
     1000 + i
 }
 
-/// The version that the change with that number gives a pod.
+/// Returns the version that a change gives a pod.
 pub(crate) fn changed_version(event: u64) -> u64 {
     2_000_000 + event
 }
 
-/// The pod that the change with that number is about.
+/// Returns the pod that a change is about.
 pub(crate) fn changed_pod(event: u64, pods: u64) -> u64 {
     event.wrapping_mul(7919) % pods.max(1)
 }
 
 pub(crate) use kubewright_bench_operator::Digest;
 
-/// The digest of a cache that has all pods, after so many changes.
+/// Returns the digest of a cache with all pods after a number of changes.
 pub(crate) fn expected(pods: u64, events: u64) -> String {
     let mut versions: Vec<u64> = (0..pods).map(listed_version).collect();
     for event in 0..events {
@@ -61,19 +61,19 @@ fn uid(i: u64) -> String {
     )
 }
 
-/// The JSON of a pod as a watch has it, with its kind.
+/// Returns the JSON of a pod as in a watch, with its kind.
 pub(super) fn watched_pod(i: u64, version: u64, out: &mut String) {
     out.push_str(r#"{"kind":"Pod","apiVersion":"v1","#);
     body(i, version, out);
 }
 
-/// The JSON of a pod as a list has it.
+/// Returns the JSON of a pod as in a list.
 pub(super) fn pod(i: u64, version: u64, out: &mut String) {
     out.push('{');
     body(i, version, out);
 }
 
-/// The text after the opening bracket.
+/// Writes everything after the opening brace.
 fn body(i: u64, version: u64, out: &mut String) {
     let hash = hash(i);
     let (name, uid) = (name(i), uid(i));

@@ -1,10 +1,10 @@
-//! The server that informers are measured against: pods from a seed over plain HTTP, as many as the path asks for.
+//! The server that informers are measured against: generated pods over plain HTTP, as many as the path asks for.
 //!
-//! It is a process of its own, so that what is measured is the client alone.
+//! It runs in its own process, so that only the client is measured.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `corpus` | pods of 6.9 KB, the same for the same number, and their digest |
+//! | `corpus` | pods of 6.9 KB, determined by their number, and their digest |
 //! | `protobuf` | the same pods in protobuf |
 //! | `serve` | lists and watches |
 
@@ -24,7 +24,7 @@ pub(crate) use serve::{LISTED, serve};
 
 use crate::roles;
 
-/// A replay server that runs. Dropped, it is stopped.
+/// A running replay server. Dropping it stops the server.
 pub(crate) struct Replay {
     child: Child,
     url: String,
@@ -32,11 +32,11 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Starts one.
+    /// Starts a server.
     pub(crate) fn start() -> anyhow::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .args([roles::ARGUMENT, "replay"])
-            // It ends when this is closed, and so with us, however we end.
+            // It ends when this is closed, and so with this process in any case.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -53,8 +53,8 @@ impl Replay {
         Ok(replay)
     }
 
-    /// The base of a run's paths: so many pods, so many changes, everything listed again or not. No two are the same, as
-    /// the server remembers how far a run is.
+    /// Returns the base path of a run: the number of pods and of changes, and whether everything is listed again. Each
+    /// path is unique, since the server keeps the state of a run.
     pub(crate) fn run(&self, pods: u64, events: u64, relist: bool) -> String {
         let run = self.runs.replace(self.runs.get() + 1);
         format!(

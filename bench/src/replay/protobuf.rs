@@ -1,4 +1,4 @@
-//! The pods in protobuf, as client-go asks for them. Encoding is slower than sending, so the bytes are made once and kept.
+//! The pods in protobuf, as client-go requests them. Encoding is slower than sending, so the bytes are cached.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::corpus::{changed_pod, changed_version, listed_version, watched_pod};
 
-/// Bytes that have been made, by number of pods and of changes.
+/// Cached bytes by the numbers of pods and changes.
 #[derive(Default)]
 pub(super) struct Encoded {
     lists: Mutex<Kept<u64>>,
@@ -20,12 +20,12 @@ pub(super) struct Encoded {
 type Kept<K> = HashMap<K, Arc<Vec<u8>>>;
 
 impl Encoded {
-    /// A list of all pods.
+    /// Returns a list of all pods.
     pub(super) fn list(&self, pods: u64, version: u64) -> io::Result<Arc<Vec<u8>>> {
         kept(&self.lists, pods, || list(pods, version))
     }
 
-    /// The frames of all changes.
+    /// Returns the frames of all changes.
     pub(super) fn frames(&self, pods: u64, events: u64) -> io::Result<Arc<Vec<u8>>> {
         kept(&self.frames, (pods, events), || {
             let mut frames = Vec::new();
@@ -38,7 +38,7 @@ impl Encoded {
     }
 }
 
-/// One frame of a watch.
+/// Encodes one frame of a watch.
 pub(super) fn frame(kind: &str, object: &Value) -> io::Result<Vec<u8>> {
     kubewright_protobuf::encode_watch_event(kind, object).map_err(io::Error::other)
 }
@@ -63,7 +63,7 @@ fn value(i: u64, version: u64) -> io::Result<Value> {
     Ok(serde_json::from_str(&text)?)
 }
 
-/// An encoded PodList, put together from encoded pods: as one value it would need gigabytes.
+/// Assembles an encoded PodList from encoded pods; as one value it would need gigabytes.
 fn list(pods: u64, version: u64) -> io::Result<Vec<u8>> {
     let empty = json!({
         "kind": "PodList", "apiVersion": "v1",
@@ -80,12 +80,12 @@ fn list(pods: u64, version: u64) -> io::Result<Vec<u8>> {
     }
     let mut bytes = head.to_vec();
     length_delimited(&mut bytes, 2, &message);
-    // Content encoding and content type, both empty.
+    // Content encoding and content type are both empty.
     bytes.extend([0x1a, 0, 0x22, 0]);
     Ok(bytes)
 }
 
-/// The parts of an envelope: what comes before the object, and the object's own fields.
+/// Splits an envelope into the part before the object and the fields of the object.
 fn envelope(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
     let cut = || io::Error::from(io::ErrorKind::UnexpectedEof);
     // The type comes first, then the object.
@@ -96,7 +96,7 @@ fn envelope(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
     Ok((head, bytes.get(start..start + length).ok_or_else(cut)?))
 }
 
-/// Where the content of the length-delimited field at a place begins, and how long it is.
+/// Returns the start and length of the content of a length-delimited field.
 fn field(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let mut length = 0;
     for (n, byte) in bytes.get(at + 1..)?.iter().take(5).enumerate() {

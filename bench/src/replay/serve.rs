@@ -1,8 +1,8 @@
-//! Lists and watches, in JSON or protobuf, one thread for each connection.
+//! Lists and watches in JSON or protobuf, with one thread for each connection.
 //!
-//! Paths begin with `/run-X/pods-N/events-M/relist-R`: how many pods there are, how many changes a watch brings, whether
-//! the first watch ends with 410; the list after that is one version later. The changes, or the 410, come once `…/go` has been asked for, so that a client can measure
-//! what came before.
+//! Paths begin with `/run-X/pods-N/events-M/relist-R`: the number of pods, the number of changes in a watch, and
+//! whether the first watch ends with 410; the list after that is one version later. The changes, or the 410, come once
+//! `…/go` has been requested, so that a client can measure the time before.
 
 use std::{
     collections::HashSet,
@@ -29,7 +29,7 @@ const EXPIRED: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","
 /// Serves until standard input is closed.
 pub(crate) fn serve() -> anyhow::Result<()> {
     std::thread::spawn(|| {
-        // Whatever comes, it is the end that matters.
+        // Only the end of the input matters.
         let _ = io::copy(&mut io::stdin(), &mut io::sink());
         std::process::exit(0);
     });
@@ -46,7 +46,7 @@ pub(crate) fn serve() -> anyhow::Result<()> {
 
 #[derive(Default)]
 struct State {
-    /// Runs whose changes may come, and runs whose first watch has ended.
+    /// The runs whose changes may be sent, and the runs whose first watch has ended.
     gone: Mutex<HashSet<String>>,
     relisted: Mutex<HashSet<String>>,
     change: Condvar,
@@ -55,7 +55,7 @@ struct State {
 
 /// A parsed request.
 struct Request {
-    /// The part of the path that is the run's.
+    /// The part of the path that identifies the run.
     run: String,
     path: String,
     protobuf: bool,
@@ -65,14 +65,14 @@ struct Request {
 }
 
 impl State {
-    /// Lets the changes of a run come.
+    /// Allows the changes of a run to be sent.
     fn go(&self, run: &str) {
         let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
         gone.insert(run.to_owned());
         self.change.notify_all();
     }
 
-    /// Waits until they may come.
+    /// Waits until the changes may be sent.
     fn wait(&self, run: &str) {
         let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
         while !gone.contains(run) {
@@ -83,13 +83,13 @@ impl State {
         }
     }
 
-    /// Reports whether the first watch of a run has ended.
+    /// Returns whether the first watch of a run has ended.
     fn has_watched(&self, run: &str) -> bool {
         let relisted = self.relisted.lock().unwrap_or_else(PoisonError::into_inner);
         relisted.contains(run)
     }
 
-    /// Reports whether this is the first watch of a run.
+    /// Returns whether this is the first watch of a run.
     fn first_watch(&self, run: &str) -> bool {
         let mut relisted = self.relisted.lock().unwrap_or_else(PoisonError::into_inner);
         relisted.insert(run.to_owned())
@@ -216,7 +216,7 @@ fn bookmark(body: &mut Body<'_>, request: &Request, version: u64, end: bool) -> 
     body.frame("BOOKMARK", |text| text.push_str(&pod.to_string()))
 }
 
-/// A chunked body.
+/// Writes a chunked body.
 struct Body<'a> {
     connection: &'a TcpStream,
     bytes: Vec<u8>,
@@ -241,7 +241,7 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// One event in JSON.
+    /// Formats one event in JSON.
     fn frame(&mut self, event: &str, object: impl FnOnce(&mut String)) -> io::Result<()> {
         let mut text = std::mem::take(&mut self.text);
         text.clear();

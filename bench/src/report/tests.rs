@@ -1,4 +1,4 @@
-//! Tests of the document, on results made up here.
+//! Tests of the document with made-up results.
 
 use super::*;
 use crate::{machine::Machine, rows::Row};

@@ -24,10 +24,10 @@ use crate::{
     replay::{LISTED, corpus::Digest},
 };
 
-/// The time within which a sync, or the changes, must finish.
+/// The time limit of a sync, and of the changes.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// One piece of work.
+/// A piece of work.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Work {
     pub(crate) url: String,
@@ -36,9 +36,9 @@ pub(crate) struct Work {
     pub(crate) handlers: usize,
     pub(crate) compressed: bool,
     pub(crate) watch_list: bool,
-    /// Read every object once as a typed value.
+    /// Reads every object once as a typed value.
     pub(crate) typed: bool,
-    /// Have everything listed again.
+    /// Lists everything again.
     pub(crate) relist: bool,
 }
 
@@ -80,7 +80,7 @@ async fn measure(work: &Work) -> anyhow::Result<Sample> {
     note("sync_cpu_seconds", sync);
     note("sync_cpu_micros_per_pod", sync * 1e6 / pods);
     note("sync_peak_bytes", peak as f64);
-    // What the sync needed for itself is given back by now.
+    // Memory of the sync has been released by now.
     tokio::time::sleep(Duration::from_millis(200)).await;
     let steady = proc::resident(&me)?.saturating_sub(before).max(1) as f64;
     let json = informer.metrics().bytes as f64;
@@ -101,7 +101,7 @@ async fn measure(work: &Work) -> anyhow::Result<Sample> {
         while updates.load(Ordering::Relaxed) < all {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // Time is told in steps of 10 ms.
+        // The time has a resolution of 10 ms.
         let seconds = used(cpu)?.max(0.01);
         note("events_per_cpu_second", work.events as f64 / seconds);
         note("cpu_micros_per_event", seconds * 1e6 / work.events as f64);
@@ -155,7 +155,7 @@ fn informer(work: &Work) -> anyhow::Result<SharedInformer<Pod>> {
     ))
 }
 
-/// Of what is in the cache now.
+/// Returns the digest of the cache.
 fn digest(informer: &SharedInformer<Pod>) -> String {
     let mut digest = Digest::default();
     for object in informer.indexer().snapshot().iter() {
@@ -168,7 +168,7 @@ fn digest(informer: &SharedInformer<Pod>) -> String {
     digest.text()
 }
 
-/// Microseconds to find one pod by an index that is not its key.
+/// Returns the microseconds to find one pod by an index other than its key.
 fn lookups(informer: &SharedInformer<Pod>) -> anyhow::Result<f64> {
     const COUNT: usize = 100_000;
     informer.add_index("uid", IndexFn::field("metadata.uid"))?;

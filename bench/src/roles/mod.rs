@@ -1,14 +1,14 @@
 //! Processes that the benchmark starts for itself: `kubewright-bench role NAME ARGUMENT`.
 //!
-//! | role | what it does |
+//! | role | purpose |
 //! |---|---|
 //! | `replay` | serves pods to informers |
-//! | `informer` | our informer on them |
-//! | `reading` | reads the same bytes and forgets them: what no informer can beat |
+//! | `informer` | our informer on these pods |
+//! | `reading` | reads the same bytes and discards them: the lower limit for any informer |
 //! | `workqueue` | our work queue |
 //! | `test-cluster` | the embedded server, as tests start it |
 //!
-//! All but `replay` print one line of JSON, as the peers do. Managers and controllers are in a program of their own,
+//! All except `replay` print one line of JSON, as the peers do. Managers and controllers are in a separate program,
 //! `bench/operator`.
 
 pub(crate) mod informer;
@@ -33,7 +33,7 @@ use crate::{
 /// The first argument of such a process.
 pub(crate) const ARGUMENT: &str = "role";
 
-/// Runs this process in its role, if it was started in one.
+/// Runs this process in its role, if it was started with one.
 pub(crate) fn play() -> Option<anyhow::Result<()>> {
     let mut arguments = std::env::args().skip(1);
     if arguments.next()? != ARGUMENT {
@@ -52,7 +52,7 @@ pub(crate) fn play() -> Option<anyhow::Result<()>> {
     Some(sample.and_then(print))
 }
 
-/// A contestant that runs this program in a role.
+/// Returns a contestant that runs this program in a role.
 pub(crate) fn contestant<'a>(
     name: &str,
     role: &'static str,
@@ -64,14 +64,14 @@ pub(crate) fn contestant<'a>(
     })
 }
 
-/// This program in a role.
+/// Returns the command of this program in a role.
 pub(crate) fn command(role: &str, argument: &str) -> anyhow::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args([ARGUMENT, role, argument]);
     Ok(command)
 }
 
-/// Prints a sample, with what the process used in all.
+/// Prints a sample with the resources that the process used.
 fn print(mut sample: Sample) -> anyhow::Result<()> {
     let me = [std::process::id()];
     sample.cpu_seconds = proc::processor_time(&me)?.as_secs_f64();
@@ -80,7 +80,7 @@ fn print(mut sample: Sample) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks the replay server for a path of a run on a connection of its own. The answer is the beginning of the answer.
+/// Requests a path of a run from the replay server on its own connection, and returns the start of the response.
 fn ask(url: &str, path: &str) -> anyhow::Result<TcpStream> {
     let rest = url.strip_prefix("http://").context("not plain HTTP")?;
     let (address, base) = rest.split_once('/').context("no path")?;
@@ -90,7 +90,7 @@ fn ask(url: &str, path: &str) -> anyhow::Result<TcpStream> {
     Ok(connection)
 }
 
-/// Lets the changes of a run come.
+/// Allows the changes of a run to be sent.
 fn go(url: &str) -> anyhow::Result<()> {
     let mut connection = ask(url, "/go")?;
     if connection.read(&mut [0; 256])? == 0 {

@@ -1,4 +1,4 @@
-//! Reads what an informer reads, and forgets it: what is left is what the system needs to hand the bytes over.
+//! Reads the bytes that an informer reads and discards them, which is the cost of receiving them.
 
 use std::{io::Read, net::TcpStream};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{ask, go};
 use crate::{contest::Sample, proc};
 
-/// The server to read from, and the size of the run.
+/// A stream of bytes.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Work {
     pub(crate) url: String,
@@ -41,7 +41,7 @@ pub(super) fn run(work: &str) -> anyhow::Result<Sample> {
     Ok(sample)
 }
 
-/// Reads until the end of what has been read looks like the end.
+/// Reads until the last bytes look like the end.
 fn read(connection: &mut TcpStream, is_end: impl Fn(&[u8]) -> bool) -> anyhow::Result<()> {
     const TAIL: usize = 512;
     let mut buffer = vec![0; 256 << 10];

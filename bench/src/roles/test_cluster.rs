@@ -1,5 +1,5 @@
-//! The embedded server as tests start it, until it has said that an object is created: the first time in a process, and
-//! again and again.
+//! The embedded server as tests start it, until it has confirmed a created object: the first time in a process, and
+//! repeatedly.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use kubewright_testing::TestCluster;
 
 use crate::{contest::Sample, results::median};
 
-/// The argument is how often.
+/// The argument is the number of repetitions.
 pub(super) fn run(count: &str) -> anyhow::Result<Sample> {
     let count: usize = count.parse()?;
     let mut sample = Sample::default();
@@ -21,7 +21,7 @@ pub(super) fn run(count: &str) -> anyhow::Result<Sample> {
     Ok(sample)
 }
 
-/// In milliseconds.
+/// The time in milliseconds.
 fn first_object() -> anyhow::Result<f64> {
     crate::cases::on_one_thread(async {
         let began = Instant::now();

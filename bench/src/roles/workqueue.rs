@@ -16,16 +16,16 @@ use tokio::runtime::Builder;
 
 use crate::contest::Sample;
 
-/// Of short rounds the best counts: one that nothing disturbed.
+/// The number of short rounds, of which the best one counts.
 const SHORT_ROUNDS: usize = 20;
 const WORKERS: usize = 1000;
 
-/// The numbers of items.
+/// The number of items.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Work {
-    /// In rounds where the size does not matter.
+    /// The number in rounds where the size does not matter.
     pub(crate) short: u64,
-    /// In rounds where the size matters.
+    /// The number in rounds where it does.
     pub(crate) many: u64,
 }
 
@@ -60,12 +60,12 @@ fn timed(work: impl FnOnce() -> u64) -> Found {
     (start.elapsed(), sum)
 }
 
-/// Takes one item, which is there, and is done with it.
+/// Takes an item, which is there, and marks it as done.
 fn take(queue: &WorkQueue<u64>) -> u64 {
     queue.try_get().map_or(0, |item| *black_box(item.key()))
 }
 
-/// As client-go's own benchmark does it: one hundred keys, each added and taken before the next.
+/// Measures as client-go's own benchmark does: one hundred keys, each added and taken before the next.
 fn one_by_one(short: u64) -> Found {
     let queue = WorkQueue::new();
     timed(|| {
@@ -115,8 +115,8 @@ fn with_many_queued(many: u64) -> Found {
     })
 }
 
-/// From the first add until the last of the waiting workers is done with the last item, on as many threads as there are
-/// processors.
+/// Measures from the first add until the last of the waiting workers is done with the last item, on as many threads as
+/// there are processors.
 fn many_workers(many: u64) -> anyhow::Result<Found> {
     let runtime = Builder::new_multi_thread().enable_time().build();
     let queue = WorkQueue::<u64>::new();
@@ -165,7 +165,7 @@ fn delayed(short: u64, due: bool) -> Found {
     })
 }
 
-/// Numbers without an order.
+/// Returns numbers in random order.
 fn scatter(n: u64) -> u64 {
     n.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31)
 }

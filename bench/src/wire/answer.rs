@@ -1,17 +1,17 @@
-//! An HTTP/1.1 answer, read piece by piece: the status, and where the body ends.
+//! An HTTP/1.1 response, parsed incrementally: the status, and the end of the body.
 
 use std::io;
 
-/// The longest head that an answer may have.
+/// The maximum size of a response's head.
 const LONGEST_HEAD: usize = 64 << 10;
 
-/// An answer of which some has arrived.
+/// A partially received response.
 pub(crate) struct Answer {
-    /// Its status code; 0 until the head is complete.
+    /// The status code; 0 until the head is complete.
     pub(crate) status: u16,
-    /// Bytes of the body so far, without framing.
+    /// The size of the body so far, without framing.
     pub(crate) body_bytes: u64,
-    /// The part of the head that has arrived.
+    /// The received part of the head.
     head: Vec<u8>,
     phase: Phase,
 }
@@ -19,19 +19,19 @@ pub(crate) struct Answer {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     Head,
-    /// A body, or one chunk of it, of which so much is to come.
+    /// A body, or one of its chunks, with the number of remaining bytes.
     Data {
         left: u64,
         chunked: bool,
     },
-    /// The line with a chunk's size; what was read of it.
+    /// The line with the size of a chunk; the received part.
     Size {
         size: u64,
         extension: bool,
     },
     /// The line end after a chunk.
     ChunkEnd,
-    /// After the last chunk: trailers up to an empty line. Whether the line so far is empty.
+    /// After the last chunk: trailers up to an empty line, and whether the line so far is empty.
     Trailer {
         empty: bool,
     },
@@ -48,7 +48,7 @@ impl Answer {
         }
     }
 
-    /// Ready for the next answer on the same connection.
+    /// Resets for the next response on the same connection.
     pub(crate) fn reset(&mut self) {
         self.status = 0;
         self.body_bytes = 0;
@@ -56,12 +56,12 @@ impl Answer {
         self.phase = Phase::Head;
     }
 
-    /// It is complete.
+    /// Returns whether the response is complete.
     pub(crate) fn is_done(&self) -> bool {
         self.phase == Phase::Done
     }
 
-    /// Takes more bytes; those of the body are passed on.
+    /// Parses more bytes; those of the body are passed on.
     pub(crate) fn feed(&mut self, bytes: &[u8], body: &mut impl FnMut(&[u8])) -> io::Result<()> {
         let mut rest = bytes;
         if self.phase == Phase::Head {
@@ -117,16 +117,16 @@ impl Answer {
                         _ => Phase::Trailer { empty: false },
                     }
                 }
-                Phase::Done => return Err(wrong("the answer goes on after its end")),
+                Phase::Done => return Err(wrong("data after the end of the response")),
             }
             rest = after;
         }
         Ok(())
     }
 
-    /// Takes the head; the answer is what follows it.
+    /// Parses the head, and returns the bytes after it.
     fn feed_head<'a>(&mut self, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
-        // Nearly always the head arrives whole; otherwise what is there is kept.
+        // The head nearly always arrives whole; otherwise the received part is kept.
         let kept = self.head.len();
         if kept == 0
             && let Some(end) = head_end(bytes)
@@ -136,7 +136,7 @@ impl Answer {
         }
         self.head.extend_from_slice(bytes);
         if self.head.len() > LONGEST_HEAD {
-            return Err(wrong("the answer's head does not end"));
+            return Err(wrong("the head of the response is too long"));
         }
         let Some(end) = head_end(&self.head) else {
             return Ok(&[]);
@@ -153,11 +153,11 @@ impl Answer {
         let status = status.and_then(|digits| std::str::from_utf8(digits).ok());
         self.status = status
             .and_then(|digits| digits.parse().ok())
-            .ok_or_else(|| wrong("this is no HTTP/1.1 answer"))?;
+            .ok_or_else(|| wrong("not an HTTP/1.1 response"))?;
         let mut length = None;
         let mut chunked = false;
         for line in head.split(|b| *b == b'\n').skip(1) {
-            // Only two headers matter; their names differ in length from most others.
+            // Only two headers matter, and their names differ in length from most others.
             let Some(colon) = line.iter().position(|b| *b == b':') else {
                 continue;
             };
@@ -167,7 +167,7 @@ impl Answer {
                 length = Some(
                     value
                         .parse()
-                        .map_err(|_| wrong("the length is no number"))?,
+                        .map_err(|_| wrong("the length is not a number"))?,
                 );
             } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
                 chunked = true;
@@ -183,7 +183,7 @@ impl Answer {
                 left,
                 chunked: false,
             },
-            (false, None) => return Err(wrong("the answer does not say how long it is")),
+            (false, None) => return Err(wrong("the response has no length")),
         };
         Ok(())
     }
@@ -214,7 +214,7 @@ fn wrong(text: &'static str) -> io::Error {
 mod tests {
     use super::*;
 
-    /// The answer when it arrives in pieces of every length.
+    /// Checks the result when the response arrives in pieces of every length.
     fn read(text: &str) -> (u16, String) {
         let mut last = None;
         for piece in 1..=text.len() {

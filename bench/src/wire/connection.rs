@@ -1,7 +1,7 @@
-//! A TLS connection, with buffers of our own.
+//! A TLS connection with its own buffers.
 //!
-//! rustls' buffered reader takes four kilobytes from the socket at a time, which costs more than everything else when an
-//! answer has fifty megabytes; so this uses its unbuffered interface and reads as much as there is.
+//! rustls' buffered reader takes four kilobytes from the socket at a time, which costs more than everything else for a
+//! response of fifty megabytes. This uses its unbuffered interface and reads as much as there is.
 
 use std::io;
 
@@ -17,9 +17,9 @@ use tokio::{
 use super::Answer;
 use crate::endpoint::Endpoint;
 
-/// The room for ciphertext at first. It holds a record, and most answers.
+/// The initial size of the ciphertext buffer, which holds a record and most responses.
 const SMALL: usize = 18 << 10;
-/// The room for ciphertext once an answer has turned out to be long.
+/// The size of the ciphertext buffer for long responses.
 const LARGE: usize = 256 << 10;
 
 /// A connection to a server.
@@ -27,7 +27,7 @@ pub(crate) struct Connection {
     tcp: TcpStream,
     tls: UnbufferedClientConnection,
     incoming: Vec<u8>,
-    /// The range of the ciphertext that has not been decrypted yet.
+    /// The range of ciphertext that has not been decrypted.
     pending: std::ops::Range<usize>,
     outgoing: Vec<u8>,
     closed: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects and shakes hands.
+    /// Connects and completes the handshake.
     pub(crate) async fn open(endpoint: &Endpoint) -> io::Result<Self> {
         let tcp = TcpStream::connect(&endpoint.address).await?;
         tcp.set_nodelay(true)?;
@@ -60,7 +60,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request and reads its answer, whose body is passed on as it comes.
+    /// Sends a request and reads its response, whose body is passed on as it arrives.
     pub(crate) async fn exchange(
         &mut self,
         request: &[u8],
@@ -102,7 +102,7 @@ impl Connection {
         self.flush().await
     }
 
-    /// Waits for bytes and gives them to the answer.
+    /// Waits for bytes and passes them to the response.
     pub(crate) async fn receive(
         &mut self,
         answer: &mut Answer,
@@ -134,7 +134,7 @@ impl Connection {
                 self.incoming.resize(LARGE, 0);
             }
         }
-        // `read` remembers that a short read emptied the socket, and so saves a call that would find nothing.
+        // `read` remembers that a short read emptied the socket, which saves a call that would find nothing.
         let read = self
             .tcp
             .read(&mut self.incoming[self.pending.end..])
@@ -147,7 +147,7 @@ impl Connection {
         }
     }
 
-    /// Writes what waits to be written.
+    /// Writes pending bytes.
     async fn flush(&mut self) -> io::Result<()> {
         if !self.outgoing.is_empty() {
             self.tcp.write_all(&self.outgoing).await?;
@@ -156,7 +156,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Decrypts what is there, and prepares what TLS itself wants to say.
+    /// Decrypts the received bytes, and prepares TLS messages to send.
     fn process(&mut self, plain: &mut impl FnMut(&[u8])) -> io::Result<()> {
         loop {
             let UnbufferedStatus { mut discard, state } = self

@@ -1,8 +1,8 @@
-//! The load generator's client: HTTP/1.1 over TLS on one connection, one request at a time.
+//! The client of the load generator: HTTP/1.1 over TLS on one connection, one request at a time.
 //!
-//! It shares the machine with the server it measures, so it does as little as it can: requests are bytes made in
-//! advance, of answers only the status and the length are understood, and the socket is read in large pieces that are
-//! decrypted without another copy of the ciphertext. It is no general HTTP client.
+//! It shares the machine with the server that it measures, so it does as little as possible: requests are prepared
+//! bytes, only the status and length of responses are parsed, and the socket is read in large pieces that are decrypted
+//! without another copy. It is not a general HTTP client.
 
 mod answer;
 mod connection;

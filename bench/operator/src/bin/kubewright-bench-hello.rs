@@ -1,4 +1,4 @@
-//! The smallest controller: a manager with leader election, metrics and health, when there is nothing to do.
+//! The smallest controller: an idle manager with leader election, metrics and health checks.
 
 use std::{
     sync::{
@@ -24,7 +24,7 @@ async fn measure(work: &Work) -> anyhow::Result<Sample> {
     let me = [std::process::id()];
     let election = ElectionConfig::new("idle", &work.namespace);
     let manager = manager(work).await?.leader_election(election).build()?;
-    // One for metrics, one for health.
+    // One listener for metrics, one for health checks.
     for _ in 0..2 {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         manager.serve(listener, manager.routes())?;
@@ -39,7 +39,7 @@ async fn measure(work: &Work) -> anyhow::Result<Sample> {
         while done.load(SeqCst) < work.objects {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        // What the start needed is given back.
+        // Memory of the start is released first.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let (before, began) = (proc::processor_time(&me)?, Instant::now());
         tokio::time::sleep(Duration::from_millis(work.idle_millis)).await;
