@@ -3,7 +3,7 @@
 //! The messages are those of gnostic's `openapi.v2`. Only the parts that documents here have are written; what a message
 //! has no field for (extensions, listed values) travels as YAML text, as the format wants it.
 
-use kubewright_machinery::limits::DOCUMENT_DEPTH;
+use kubewright_machinery::{json::Read, limits::DOCUMENT_DEPTH};
 use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::Deserialize;
@@ -50,7 +50,7 @@ pub(super) fn encode(json: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
         parameters.named(1, name, &parameter(shared));
     }
     out.message(10, &parameters);
-    for requirement in items(&document.security) {
+    for requirement in document.security.items() {
         let mut message = Message::default();
         for (name, _) in entries(requirement) {
             message.named(1, name, &Message::default());
@@ -114,7 +114,7 @@ impl Message {
     }
 
     fn texts(&mut self, field: u32, value: &Value) {
-        for text in items(value).iter().filter_map(Value::as_str) {
+        for text in value.items().iter().filter_map(Value::as_str) {
             self.bytes(field, text.as_bytes());
         }
     }
@@ -165,7 +165,7 @@ fn path(item: &Value) -> Message {
             out.message(field, &operation(&item[method]));
         }
     }
-    for listed in items(&item["parameters"]) {
+    for listed in item["parameters"].items() {
         out.message(9, &parameter_or_reference(listed));
     }
     out
@@ -178,7 +178,7 @@ fn operation(operation: &Value) -> Message {
     out.text(5, &operation["operationId"]);
     out.texts(6, &operation["produces"]);
     out.texts(7, &operation["consumes"]);
-    for listed in items(&operation["parameters"]) {
+    for listed in operation["parameters"].items() {
         out.message(8, &parameter_or_reference(listed));
     }
     let mut responses = Message::default();
@@ -259,7 +259,7 @@ fn schema(told: &Value, depth: usize) -> Message {
     out.integer(17, &told["maxProperties"]);
     out.integer(18, &told["minProperties"]);
     out.texts(19, &told["required"]);
-    for value in items(&told["enum"]) {
+    for value in told["enum"].items() {
         out.message(20, &any(value));
     }
     match &told["additionalProperties"] {
@@ -302,8 +302,4 @@ fn any(value: &Value) -> Message {
 
 fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flat_map(Map::iter)
-}
-
-fn items(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
 }

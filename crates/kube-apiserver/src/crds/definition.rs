@@ -6,7 +6,7 @@ use std::{
 };
 
 use kubewright_cel::Validator;
-use kubewright_machinery::version::compare_kube_versions;
+use kubewright_machinery::{json::Read, version::compare_kube_versions};
 use kubewright_schema::structural::{CompileError, Structural, rules::compile_rules};
 use serde_json::Value;
 
@@ -86,16 +86,11 @@ pub(super) struct Column {
 }
 
 fn text(value: &Value, key: &str) -> String {
-    value[key].as_str().unwrap_or_default().to_owned()
+    value[key].text().to_owned()
 }
 
 fn texts(value: &Value, key: &str) -> Vec<String> {
-    let items = value[key].as_array().into_iter().flatten();
-    items.filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
-fn flag(value: &Value, key: &str) -> bool {
-    value[key].as_bool().unwrap_or_default()
+    value[key].texts().map(str::to_owned).collect()
 }
 
 impl Names {
@@ -127,7 +122,7 @@ impl Definition {
             read.deprecation = deprecation(&group, &names.kind, version, all);
             versions.push(read);
         }
-        let storage = all.iter().find(|v| flag(v, "storage"));
+        let storage = all.iter().find(|v| v["storage"].flag());
         Ok(Self {
             namespaced: spec["scope"] == "Namespaced",
             storage: storage.map(|v| text(v, "name")).unwrap_or_default(),
@@ -152,7 +147,7 @@ impl Version {
         let columns = version["additionalPrinterColumns"].as_array();
         let selectable = version["selectableFields"].as_array();
         Ok(Self {
-            served: flag(version, "served"),
+            served: version["served"].flag(),
             schema: Arc::new(Structural::compile(schema)?),
             has_status: !subresources["status"].is_null(),
             scale: (!scale.is_null()).then(|| Scale {
@@ -190,7 +185,7 @@ impl Column {
 
 /// What users of a deprecated version are warned of: what its author says, or where to go.
 fn deprecation(group: &str, kind: &str, version: &Value, all: &[Value]) -> Option<String> {
-    if !flag(version, "deprecated") {
+    if !version["deprecated"].flag() {
         return None;
     }
     if let Some(warning) = version["deprecationWarning"].as_str() {
@@ -199,7 +194,7 @@ fn deprecation(group: &str, kind: &str, version: &Value, all: &[Value]) -> Optio
     let own = text(version, "name");
     let newer = all
         .iter()
-        .filter(|v| flag(v, "served") && !flag(v, "deprecated"));
+        .filter(|v| v["served"].flag() && !v["deprecated"].flag());
     let newer = newer
         .map(|v| text(v, "name"))
         .filter(|name| compare_kube_versions(&own, name).is_lt())

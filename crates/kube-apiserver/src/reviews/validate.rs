@@ -4,6 +4,7 @@ use kubewright_machinery::{
     Status,
     field::{self, ErrorList, Path},
     gvk::GroupKind,
+    json::Read,
     status,
 };
 use serde_json::Value;
@@ -36,7 +37,7 @@ fn validate(review: &Value, errors: &mut ErrorList) {
         )),
         _ => {}
     }
-    let nobody = text(&spec["user"]).is_empty() && is_empty(&spec["groups"]);
+    let nobody = spec["user"].text().is_empty() && is_empty(&spec["groups"]);
     if kind != "SelfSubjectAccessReview" && nobody {
         let message = "at least one of user or group must be specified";
         errors.push(field::invalid_str(&path.child("user"), "", message));
@@ -45,11 +46,11 @@ fn validate(review: &Value, errors: &mut ErrorList) {
     validate_metadata(&review["metadata"], local, errors);
     if local
         && !resource.is_null()
-        && text(&resource["namespace"]) != text(&review["metadata"]["namespace"])
+        && resource["namespace"].text() != review["metadata"]["namespace"].text()
     {
         errors.push(field::invalid_str(
             &path.child("resourceAttributes").child("namespace"),
-            text(&resource["namespace"]),
+            resource["namespace"].text(),
             "must match metadata.namespace",
         ));
     }
@@ -81,12 +82,8 @@ fn validate_metadata(metadata: &Value, local: bool, errors: &mut ErrorList) {
 
 /// The attributes under the names that Go has for them.
 fn shown(attributes: &Value) -> String {
-    let text = |key: &str| Value::from(text(&attributes[key]));
+    let text = |key: &str| Value::from(attributes[key].text());
     format!("{{\"Path\":{},\"Verb\":{}}}", text("path"), text("verb"))
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 fn is_empty(list: &Value) -> bool {
