@@ -1,6 +1,6 @@
 //! [`Validator`]: validates custom objects as the server does, without a server.
 //!
-//! It runs the code of the server (`kubewright_schema::structural::object`) after the same preparation: unknown fields are
+//! It runs the code of the server (`kubewright_schema::structural`) after the same preparation: unknown fields are
 //! pruned and defaults applied. Checks that need more than the object are left out: authorization, quotas, webhooks, and
 //! whether the name is taken.
 
@@ -13,14 +13,9 @@ use kubewright_machinery::{
 use kubewright_schema::{
     Node, TypeError, decode_untyped, normalize_untyped,
     structural::{
-        CompileError, Structural,
-        coerce::{ConformOptions, conform, refresh},
-        default::apply_defaults,
-        object::{
-            ObjectRules, ScalePaths, default_status, prepare_for_create, prepare_for_status_update,
-            prepare_for_update,
-        },
-        rules::compile_rules,
+        CompileError, ConformOptions, ObjectRules, ScalePaths, Structural, apply_defaults,
+        compile_rules, conform, default_status, prepare_for_create, prepare_for_status_update,
+        prepare_for_update, refresh,
     },
 };
 use serde_json::{Value, json};

@@ -3,8 +3,7 @@
 use kubewright_cel::{Ratcheting, limits::RUNTIME_COST_BUDGET};
 use kubewright_machinery::field::{self, ErrorList, FieldError, Path};
 use kubewright_schema::structural::{
-    Structural, coerce::coerce_value, embedded::validate_embedded, prune::prune_value,
-    rules::compile_rules, validate::validate,
+    Structural, coerce_value, compile_rules, prune_value, validate, validate_embedded,
 };
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! Validates the extensions of a schema: list and map types, and rules.
 
 use kubewright_machinery::field::{self, ErrorList, Path};
-use kubewright_schema::structural::{Structural, field_path::find_field};
+use kubewright_schema::structural::{Structural, find_field};
 use serde_json::{Value, json};
 
 use crate::json::Read;

@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use kubewright_cel::{CompiledRule, DeclType, compile_rules, limits};
 use kubewright_machinery::field::{self, ErrorList, Path};
-use kubewright_schema::structural::{
-    Additional, Kind, Structural,
-    rules::{declared_schema, property_type},
-};
+use kubewright_schema::structural::{Additional, Kind, Structural, declared_schema, property_type};
 use serde_json::{Value, json};
 
 use super::print;

@@ -5,7 +5,7 @@ use kubewright_machinery::{
     go,
     validation::names,
 };
-use kubewright_schema::structural::{Structural, field_path::find_field};
+use kubewright_schema::structural::{Structural, find_field};
 use serde_json::Value;
 
 use super::{

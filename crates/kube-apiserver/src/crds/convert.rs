@@ -8,10 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use kubewright_apiserver::registry::generic::Converter;
 use kubewright_machinery::{Status, status};
-use kubewright_schema::structural::{
-    Structural,
-    coerce::{ConformOptions, conform, refresh},
-};
+use kubewright_schema::structural::{ConformOptions, Structural, conform, refresh};
 use serde_json::{Value, json};
 
 /// How objects of a declared kind change from version to version.

@@ -7,7 +7,7 @@ use std::{
 
 use kubewright_cel::Validator;
 use kubewright_machinery::{json::Read, version::compare_kube_versions};
-use kubewright_schema::structural::{CompileError, Structural, rules::compile_rules};
+use kubewright_schema::structural::{CompileError, Structural, compile_rules};
 use serde_json::Value;
 
 /// The names by which a kind is known.

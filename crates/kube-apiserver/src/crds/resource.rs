@@ -15,9 +15,7 @@ use kubewright_apiserver::{
 use kubewright_catalog::generated::autoscaling_v1::SCALE;
 use kubewright_machinery::gvk::{GroupResource, GroupVersionKind};
 use kubewright_schema::structural::{
-    Structural,
-    coerce::{ConformOptions, conform, conform_metadata},
-    default::apply_defaults,
+    ConformOptions, Structural, apply_defaults, conform, conform_metadata,
 };
 use ring::digest::{SHA256, digest};
 use serde_json::Value;

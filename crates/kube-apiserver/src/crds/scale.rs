@@ -8,7 +8,7 @@ use kubewright_catalog::generated::autoscaling_v1::SCALE;
 use kubewright_machinery::{Status, gvk::GroupResource, status};
 use kubewright_schema::{
     normalize_typed,
-    structural::nested::{nested_i64, nested_str},
+    structural::{nested_i64, nested_str},
 };
 use serde_json::{Value, json};
 

@@ -16,9 +16,7 @@ use kubewright_machinery::{
     validation::names,
 };
 use kubewright_schema::structural::{
-    Structural,
-    coerce::{self, ConformOptions},
-    object::{self, ObjectRules, ScalePaths, ValidationResult},
+    self, ConformOptions, ObjectRules, ScalePaths, Structural, ValidationResult,
 };
 use serde_json::Value;
 
@@ -51,12 +49,12 @@ pub(super) struct StatusOnly(pub(super) Arc<Rules>);
 #[async_trait]
 impl Strategy for Main {
     fn prepare_for_create(&self, _cx: &RequestContext, object: &mut Value) {
-        object::prepare_for_create(object, self.0.has_status);
+        structural::prepare_for_create(object, self.0.has_status);
     }
 
     fn complete_new(&self, object: &mut Value) {
         if self.0.stored {
-            object::default_status(object, &self.0.schema);
+            structural::default_status(object, &self.0.schema);
         }
     }
 
@@ -65,7 +63,7 @@ impl Strategy for Main {
     }
 
     fn prepare_for_update(&self, object: &mut Value, old: &Value) {
-        object::prepare_for_update(object, old, self.0.has_status);
+        structural::prepare_for_update(object, old, self.0.has_status);
     }
 
     fn validate(&self, object: &Value) -> ErrorList {
@@ -114,7 +112,7 @@ impl Strategy for StatusOnly {
     }
 
     fn prepare_for_update(&self, object: &mut Value, old: &Value) {
-        object::prepare_for_status_update(object, old);
+        structural::prepare_for_status_update(object, old);
     }
 
     fn judge_update(&self, cx: &RequestContext, object: &Value, old: &Value) -> ErrorList {
@@ -133,7 +131,7 @@ impl Rules {
             track: false,
             drop_invalid: true,
         };
-        if let Err(e) = coerce::conform(object, &self.schema, options) {
+        if let Err(e) = structural::conform(object, &self.schema, options) {
             // Nothing is refused where what is wrong is dropped.
             tracing::error!(kind = %self.kind, "an object was not brought into shape: {e}");
         }

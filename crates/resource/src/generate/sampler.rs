@@ -6,9 +6,7 @@ use std::collections::HashSet;
 
 use kubewright_cel::{Ratcheting, Validator, limits::RUNTIME_COST_BUDGET};
 use kubewright_machinery::field::Path;
-use kubewright_schema::structural::{
-    Structural, list_types::validate_list_types, rules::compile_rules, validate::validate,
-};
+use kubewright_schema::structural::{Structural, compile_rules, validate, validate_list_types};
 use serde_json::{Map, Value, json};
 
 use super::{rng::Rng, text};

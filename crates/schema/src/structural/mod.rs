@@ -5,19 +5,17 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | metadata is decoded by its type, unknown fields go, embedded objects are coerced | [`coerce`] |
-//! | unknown fields are dropped and reported | [`prune`] |
-//! | `null` goes where it is not allowed; missing values get their defaults | [`default`] |
-//! | values are validated | [`validate`], [`embedded`], [`list_types`], [`rules`]; all of them on a whole object: [`object`] |
+//! | metadata is decoded by its type, unknown fields go, embedded objects are coerced | `coerce` |
+//! | unknown fields are dropped and reported | `prune` |
+//! | `null` goes where it is not allowed; missing values get their defaults | `default` |
+//! | values are validated | `validate`, `embedded`, `list_types`, `rules`; all of them on a whole object: `object` |
 //!
 //! Invariant: a schema nests no deeper than the document it came from, which is bounded by
 //! [`DOCUMENT_DEPTH`](kubewright_machinery::limits::DOCUMENT_DEPTH), so every walk here is bounded too.
 //!
 //! ```
 //! use kubewright_machinery::field::Path;
-//! use kubewright_schema::structural::{
-//!     Structural, default::apply_defaults, prune::prune, validate::validate,
-//! };
+//! use kubewright_schema::structural::{Structural, apply_defaults, prune, validate};
 //! use serde_json::json;
 //!
 //! let schema = Structural::compile(&json!({"type": "object", "properties": {
@@ -36,28 +34,43 @@
 //! # Ok::<(), kubewright_schema::structural::CompileError>(())
 //! ```
 
-pub mod coerce;
+mod coerce;
 mod compile;
 mod complete;
-pub mod default;
-pub mod embedded;
-pub mod field_path;
+mod default;
+mod embedded;
+mod field_path;
 mod formats;
 mod invariants;
-pub mod list_types;
+mod list_types;
 mod model;
-pub mod nested;
-pub mod object;
+mod nested;
+mod object;
 mod pattern;
-pub mod prune;
-pub mod rules;
-pub mod validate;
+mod prune;
+mod rules;
+mod validate;
 
+pub use coerce::{
+    ConformOptions, coerce_value, conform, conform_metadata, decode_object_meta, refresh,
+};
 pub use compile::CompileError;
+pub use default::{apply_defaults, prune_nulls};
+pub use embedded::validate_embedded;
+pub use field_path::{FieldPathError, find_field};
 pub use formats::is_recognized_format;
 pub use invariants::check_structural;
+pub use list_types::validate_list_types;
 pub use model::{Additional, Checks, Kind, ListType, Structural};
+pub use nested::{nested_i64, nested_str};
+pub use object::{
+    ObjectRules, ScalePaths, ValidationResult, default_status, prepare_for_create,
+    prepare_for_status_update, prepare_for_update,
+};
 pub use pattern::Pattern;
+pub use prune::{prune, prune_value};
+pub use rules::{compile_rules, declared_schema, property_type};
+pub use validate::{Old, validate, validate_update};
 
 #[cfg(test)]
 mod tests;
