@@ -30,7 +30,7 @@ pub(crate) const CASE: Case = Case {
 
 /// The file that is edited.
 const CONTROLLER: &str = "src/controller/captain.rs";
-const MESSAGE: &str = "all is as the spec says";
+const MESSAGE: &str = "the cluster matches the spec";
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     section.rows = vec![

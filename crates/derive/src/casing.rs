@@ -1,6 +1,6 @@
-//! serde's `rename_all`.
+//! Applies serde's `rename_all`.
 
-/// How names are written in JSON.
+/// The casing of names in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Casing {
     Lower,
@@ -28,7 +28,7 @@ impl Casing {
         })
     }
 
-    /// The JSON name of a field, which Rust writes in snake case.
+    /// Returns the JSON name of a field, given in snake case.
     pub(crate) fn field(self, name: &str) -> String {
         match self {
             Casing::Lower | Casing::Snake => name.to_owned(),
@@ -40,7 +40,7 @@ impl Casing {
         }
     }
 
-    /// The JSON name of a variant, which Rust writes in Pascal case.
+    /// Returns the JSON name of a variant, given in Pascal case.
     pub(crate) fn variant(self, name: &str) -> String {
         match self {
             Casing::Pascal => name.to_owned(),

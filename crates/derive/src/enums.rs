@@ -1,34 +1,34 @@
-//! The code for enums.
+//! Generates the schema of enums.
 //!
 //! | enum | schema |
 //! |---|---|
-//! | unit variants only | a text, one of the names |
-//! | externally tagged, with data | an object of which exactly one field is there |
-//! | internally tagged | an object with a field for the tag, and all fields of all variants |
-//! | anything else | refused: it has no structural schema, unless one is given |
+//! | unit variants only | a string with the names as allowed values |
+//! | externally tagged, with data | an object of which exactly one field is set |
+//! | internally tagged | an object with a tag field and the fields of all variants |
+//! | anything else | rejected, since it has no structural schema, unless one is given |
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DataEnum, DeriveInput, Fields, LitStr, Variant, ext::IdentExt};
 
 use crate::{
-    fields::{Names, described, object, of, refuse_field_marks, replaced},
+    fields::{Names, described, object, of, reject_field_attrs, replaced},
     fits,
-    marks::{Marks, refuse_foreign},
+    schema_attrs::{SchemaAttrs, reject_foreign},
     serde_attrs::{Container, Member, documentation},
 };
 
-/// The schema of an enum, as an expression.
+/// Returns the schema of an enum as an expression.
 pub(crate) fn enumeration(
     input: &DeriveInput,
     container: &Container,
-    marks: &Marks,
+    schema_attrs: &SchemaAttrs,
     data: &DataEnum,
 ) -> syn::Result<TokenStream> {
-    refuse_field_marks(marks)?;
+    reject_field_attrs(schema_attrs)?;
     let mut variants = Vec::new();
     for variant in &data.variants {
-        refuse_foreign(&variant.attrs)?;
+        reject_foreign(&variant.attrs)?;
         let serde = Member::read(&variant.attrs)?;
         if !serde.skip {
             variants.push(One::new(variant, serde, container)?);
@@ -37,10 +37,12 @@ pub(crate) fn enumeration(
     let plain = variants
         .iter()
         .all(|one| matches!(one.variant.fields, Fields::Unit));
-    let node = if let Some(node) = replaced(container, marks)? {
+    let node = if let Some(node) = replaced(container, schema_attrs)? {
         node
     } else if let Some(path) = &container.untagged {
-        if marks.keyword("type").is_none() && marks.keyword("preserve_unknown_fields").is_none() {
+        if schema_attrs.keyword("type").is_none()
+            && schema_attrs.keyword("preserve_unknown_fields").is_none()
+        {
             let what = "an untagged enum has no structural schema: tag it, or write `#[schema(int_or_string)]` for a number \
                         or a text, or `#[schema(preserve_unknown_fields)]` for anything";
             return Err(syn::Error::new_spanned(path, what));
@@ -57,10 +59,10 @@ pub(crate) fn enumeration(
     } else {
         externally_tagged(&variants, container)?
     };
-    Ok(described(marks, node, documentation(&input.attrs)))
+    Ok(described(schema_attrs, node, documentation(&input.attrs)))
 }
 
-/// A variant that is written.
+/// A variant that serde does not skip.
 struct One<'a> {
     variant: &'a Variant,
     serde: Member,
@@ -88,10 +90,10 @@ impl<'a> One<'a> {
         })
     }
 
-    /// The schema of the data, as an expression.
+    /// Returns the schema of the variant's data as an expression.
     fn node(&self, container: &Container) -> syn::Result<TokenStream> {
-        let marks = Marks::read(&self.variant.attrs)?;
-        refuse_field_marks(&marks)?;
+        let schema_attrs = SchemaAttrs::read(&self.variant.attrs)?;
+        reject_field_attrs(&schema_attrs)?;
         let node = match &self.variant.fields {
             Fields::Unit => quote!(Node::object()),
             Fields::Named(named) => {
@@ -100,12 +102,12 @@ impl<'a> One<'a> {
                     defaulted: None,
                 };
                 let (node, known) = object(named, &names)?;
-                fits::check_groups(&marks, &known)?;
+                fits::check_groups(&schema_attrs, &known)?;
                 node
             }
             Fields::Unnamed(unnamed) if unnamed.unnamed.len() == 1 => {
                 let ty = &unnamed.unnamed[0].ty;
-                fits::check(&marks, ty)?;
+                fits::check(&schema_attrs, ty)?;
                 of(ty)
             }
             Fields::Unnamed(unnamed) => {
@@ -113,7 +115,11 @@ impl<'a> One<'a> {
                 return Err(syn::Error::new_spanned(unnamed, what));
             }
         };
-        Ok(described(&marks, node, documentation(&self.variant.attrs)))
+        Ok(described(
+            &schema_attrs,
+            node,
+            documentation(&self.variant.attrs),
+        ))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The code for structs, and for the fields of variants.
+//! Generates the schema of structs and of the fields of variants.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,20 +7,20 @@ use syn::{DeriveInput, Field, Fields, FieldsNamed, Ident, Type, ext::IdentExt, s
 use crate::{
     casing::Casing,
     fits,
-    marks::{Default, Marks, refuse_foreign},
+    schema_attrs::{Default, SchemaAttrs, reject_foreign},
     serde_attrs::{Container, Member, Presence, documentation},
     shape::{self, Shape},
 };
 
-/// The schema of a struct, as an expression.
+/// Returns the schema of a struct as an expression.
 pub(crate) fn structure(
     input: &DeriveInput,
     container: &Container,
-    marks: &Marks,
+    schema_attrs: &SchemaAttrs,
     fields: &Fields,
 ) -> syn::Result<TokenStream> {
-    refuse_field_marks(marks)?;
-    let node = if let Some(node) = replaced(container, marks)? {
+    reject_field_attrs(schema_attrs)?;
+    let node = if let Some(node) = replaced(container, schema_attrs)? {
         node
     } else {
         match fields {
@@ -30,15 +30,15 @@ pub(crate) fn structure(
                     defaulted: container.default.then_some(&input.ident),
                 };
                 let (node, known) = object(named, &names)?;
-                fits::check_shape(marks, Shape::Object, &input.ident.to_string())?;
-                fits::check_groups(marks, &known)?;
+                fits::check_shape(schema_attrs, Shape::Object, &input.ident.to_string())?;
+                fits::check_groups(schema_attrs, &known)?;
                 node
             }
             Fields::Unnamed(unnamed) if unnamed.unnamed.len() == 1 => {
                 let field = &unnamed.unnamed[0];
-                refuse_foreign(&field.attrs)?;
-                fits::check(marks, &field.ty)?;
-                let own = Marks::read(&field.attrs)?;
+                reject_foreign(&field.attrs)?;
+                fits::check(schema_attrs, &field.ty)?;
+                let own = SchemaAttrs::read(&field.attrs)?;
                 fits::check(&own, &field.ty)?;
                 own.applied_to(&of(&field.ty))
             }
@@ -49,18 +49,18 @@ pub(crate) fn structure(
             Fields::Unit => quote!(Node::object()),
         }
     };
-    Ok(described(marks, node, documentation(&input.attrs)))
+    Ok(described(schema_attrs, node, documentation(&input.attrs)))
 }
 
-/// How the fields of one struct or variant are named and filled.
+/// The naming and defaults of the fields of a struct or variant.
 pub(crate) struct Names<'a> {
     pub(crate) casing: Option<Casing>,
-    /// The type whose `Default` fills absent fields.
+    /// The type whose `Default` provides absent fields.
     pub(crate) defaulted: Option<&'a Ident>,
 }
 
-/// The schema of an object with these fields, as an expression, and which fields it has: their names, and whether they
-/// are required.
+/// Returns the schema of an object with these fields as an expression, and for each field its name and whether it is
+/// required.
 pub(crate) fn object(
     fields: &FieldsNamed,
     names: &Names<'_>,
@@ -92,7 +92,7 @@ pub(crate) fn object(
     Ok((code, known))
 }
 
-/// The schema of a type, as an expression. Lists and maps are made here, so that what is in them is known by name too.
+/// Returns the schema of a type as an expression. Lists and maps are built here, so that the names of their element types are known.
 pub(crate) fn of(ty: &Type) -> TokenStream {
     if let Some((list, inner)) = shape::collection(ty) {
         let inner = of_element(inner);
@@ -112,7 +112,7 @@ pub(crate) fn of(ty: &Type) -> TokenStream {
     }
 }
 
-/// The schema of what is in a list or a map: `null` is a value there.
+/// Returns the schema of the elements of a list or a map, where `null` is a value.
 fn of_element(ty: &Type) -> TokenStream {
     let node = of(ty);
     match shape::optional(ty).is_some() {
@@ -121,15 +121,18 @@ fn of_element(ty: &Type) -> TokenStream {
     }
 }
 
-/// A type that another stands in for, or that has no schema.
-pub(crate) fn replaced(container: &Container, marks: &Marks) -> syn::Result<Option<TokenStream>> {
-    if let Some(ty) = &marks.stands_for {
+/// Returns the schema of a type that another one replaces or that has none.
+pub(crate) fn replaced(
+    container: &Container,
+    schema_attrs: &SchemaAttrs,
+) -> syn::Result<Option<TokenStream>> {
+    if let Some(ty) = &schema_attrs.stands_for {
         return Ok(Some(quote!(Node::of::<#ty>(generator))));
     }
-    if marks.schemaless {
+    if schema_attrs.schemaless {
         return Ok(Some(quote!(Node::empty())));
     }
-    if marks.int_or_string.is_some() {
+    if schema_attrs.int_or_string.is_some() {
         return Ok(Some(quote!(Node::empty())));
     }
     if let Some(path) = &container.stand_in {
@@ -140,21 +143,31 @@ pub(crate) fn replaced(container: &Container, marks: &Marks) -> syn::Result<Opti
     Ok(None)
 }
 
-/// Puts a description and marks on a node.
-pub(crate) fn described(marks: &Marks, node: TokenStream, text: Option<String>) -> TokenStream {
+/// Adds a description and the attributes to a node.
+pub(crate) fn described(
+    schema_attrs: &SchemaAttrs,
+    node: TokenStream,
+    text: Option<String>,
+) -> TokenStream {
     let node = match text {
         Some(text) => quote!(#node.set("description", json!(#text))),
         None => node,
     };
-    marks.applied_to(&node)
+    schema_attrs.applied_to(&node)
 }
 
-/// Marks that make sense on a field only.
-pub(crate) fn refuse_field_marks(marks: &Marks) -> syn::Result<()> {
+/// Rejects attributes that apply only to fields.
+pub(crate) fn reject_field_attrs(schema_attrs: &SchemaAttrs) -> syn::Result<()> {
     let spans = [
-        marks.default.as_ref().map(|(_, span)| ("default", *span)),
-        marks.required.as_ref().map(|(_, span)| ("required", *span)),
-        marks.immutable.map(|span| ("immutable", span)),
+        schema_attrs
+            .default
+            .as_ref()
+            .map(|(_, span)| ("default", *span)),
+        schema_attrs
+            .required
+            .as_ref()
+            .map(|(_, span)| ("required", *span)),
+        schema_attrs.immutable.map(|span| ("immutable", span)),
     ];
     match spans.into_iter().flatten().next() {
         Some((name, span)) => {
@@ -168,15 +181,15 @@ pub(crate) fn refuse_field_marks(marks: &Marks) -> syn::Result<()> {
 
 struct Property {
     code: TokenStream,
-    /// None where the field is flattened.
+    /// `None` if the field is flattened.
     name: Option<String>,
     required: bool,
 }
 
 fn property(field: &Field, names: &Names<'_>) -> syn::Result<Option<Property>> {
-    refuse_foreign(&field.attrs)?;
+    reject_foreign(&field.attrs)?;
     let serde = Member::read(&field.attrs)?;
-    let marks = Marks::read(&field.attrs)?;
+    let schema_attrs = SchemaAttrs::read(&field.attrs)?;
     let ty = &field.ty;
     let Some(ident) = field.ident.as_ref().filter(|_| !serde.skip) else {
         return Ok(None);
@@ -190,9 +203,11 @@ fn property(field: &Field, names: &Names<'_>) -> syn::Result<Option<Property>> {
             required: false,
         }));
     }
-    fits::check(&marks, ty)?;
-    let retyped = marks.stands_for.is_some() || marks.schemaless || marks.int_or_string.is_some();
-    let retyped = retyped || marks.keyword("type").is_some();
+    fits::check(&schema_attrs, ty)?;
+    let retyped = schema_attrs.stands_for.is_some()
+        || schema_attrs.schemaless
+        || schema_attrs.int_or_string.is_some();
+    let retyped = retyped || schema_attrs.keyword("type").is_some();
     if let Some(path) = serde.with.as_ref().filter(|_| !retyped) {
         let what = "serde writes this field in its own way: write `#[schema(as = \"Type\")]` with a type that is written the \
                     same, such as `String`";
@@ -206,26 +221,26 @@ fn property(field: &Field, names: &Names<'_>) -> syn::Result<Option<Property>> {
     };
     let name = serde.rename.clone().unwrap_or_else(cased);
     let absent_is_fine = optional || serde.default.is_some() || names.defaulted.is_some();
-    check_presence(&marks, ty, absent_is_fine)?;
-    let required = match marks.required {
+    check_presence(&schema_attrs, ty, absent_is_fine)?;
+    let required = match schema_attrs.required {
         Some((required, _)) => required,
-        None => !(absent_is_fine || serde.skip_if || marks.default.is_some()),
+        None => !(absent_is_fine || serde.skip_if || schema_attrs.default.is_some()),
     };
-    let node = match (&marks.stands_for, marks.schemaless) {
+    let node = match (&schema_attrs.stands_for, schema_attrs.schemaless) {
         (Some(ty), _) => quote!(Node::of::<#ty>(generator)),
         (None, true) => quote!(Node::empty()),
         (None, false) => of(ty),
     };
-    let mut node = described(&marks, node, documentation(&field.attrs));
-    if let Some(default) = default(&marks, &serde, names, ident, ty)? {
-        node = match &marks.default {
+    let mut node = described(&schema_attrs, node, documentation(&field.attrs));
+    if let Some(default) = default(&schema_attrs, &serde, names, ident, ty)? {
+        node = match &schema_attrs.default {
             Some((Default::Value(value), _)) if value.to_string() == "null" => {
                 quote!(#node.null_default())
             }
             _ => quote!(#node.default_value(#default)),
         };
     }
-    let immutable = marks.immutable.is_some();
+    let immutable = schema_attrs.immutable.is_some();
     let code = quote!(object.property(#name, #node, #required, #immutable););
     Ok(Some(Property {
         code,
@@ -234,15 +249,15 @@ fn property(field: &Field, names: &Names<'_>) -> syn::Result<Option<Property>> {
     }))
 }
 
-/// The default of a field, as code that makes its JSON.
+/// Returns the default of a field, as code that builds its JSON.
 fn default(
-    marks: &Marks,
+    schema_attrs: &SchemaAttrs,
     serde: &Member,
     names: &Names<'_>,
     ident: &Ident,
     ty: &Type,
 ) -> syn::Result<Option<TokenStream>> {
-    Ok(match &marks.default {
+    Ok(match &schema_attrs.default {
         None => None,
         Some((Default::Value(value), _)) => Some(quote!(json!(#value))),
         Some((Default::OfSerde, span)) => Some(match (&serde.default, names.defaulted) {
@@ -261,12 +276,12 @@ fn default(
     })
 }
 
-/// Marks that need a type that can be absent or null.
-fn check_presence(marks: &Marks, ty: &Type, absent_is_fine: bool) -> syn::Result<()> {
+/// Checks attributes that need a type that can be absent or null.
+fn check_presence(schema_attrs: &SchemaAttrs, ty: &Type, absent_is_fine: bool) -> syn::Result<()> {
     let shown = quote!(#ty).to_string().replace(' ', "");
-    if let Some((false, span)) = marks.required
+    if let Some((false, span)) = schema_attrs.required
         && !absent_is_fine
-        && marks.default.is_none()
+        && schema_attrs.default.is_none()
     {
         let what = format!(
             "an object without this field could not be read: make it `Option<{shown}>`, or add `#[serde(default)]`"
@@ -274,7 +289,7 @@ fn check_presence(marks: &Marks, ty: &Type, absent_is_fine: bool) -> syn::Result
         return Err(syn::Error::new(span, what));
     }
     let known = !matches!(Shape::of(ty), Shape::Unknown);
-    if let Some(keyword) = marks.keyword("nullable")
+    if let Some(keyword) = schema_attrs.keyword("nullable")
         && known
         && shape::optional(ty).is_none()
     {

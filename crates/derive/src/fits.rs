@@ -1,36 +1,40 @@
-//! Marks that do not fit the type they are on, as far as the name of the type tells.
+//! Rejects attributes that do not fit their type, as far as the name of the type tells.
 
 use syn::{LitStr, Type};
 
 use crate::{
-    marks::{Default, For, Marks},
+    schema_attrs::{Default, For, SchemaAttrs},
     shape::Shape,
 };
 
-/// Refuses marks that do not fit, and says what to write instead.
-pub(crate) fn check(marks: &Marks, ty: &Type) -> syn::Result<()> {
+/// Rejects attributes that do not fit. The error says what to write instead.
+pub(crate) fn check(schema_attrs: &SchemaAttrs, ty: &Type) -> syn::Result<()> {
     let shown = quote::quote!(#ty).to_string().replace(' ', "");
-    check_shape(marks, Shape::of(ty), &shown)?;
-    if let Some((inner, span)) = &marks.items {
+    check_shape(schema_attrs, Shape::of(ty), &shown)?;
+    if let Some((inner, span)) = &schema_attrs.items {
         match Shape::of(ty) {
             Shape::List(item) => check(inner, item)?,
             Shape::Unknown => {}
             _ => return Err(misfit(*span, "items", "lists", &shown, "")),
         }
     }
-    if let Some((inner, span)) = &marks.values {
+    if let Some((inner, span)) = &schema_attrs.values {
         match Shape::of(ty) {
             Shape::Map(value) => check(inner, value)?,
             Shape::Unknown => {}
             _ => return Err(misfit(*span, "values", "maps", &shown, "")),
         }
     }
-    check_default(marks, ty)
+    check_default(schema_attrs, ty)
 }
 
-/// The same for a type whose shape is known.
-pub(crate) fn check_shape(marks: &Marks, shape: Shape<'_>, shown: &str) -> syn::Result<()> {
-    for keyword in &marks.keywords {
+/// Like [`check`], for a type whose shape is known.
+pub(crate) fn check_shape(
+    schema_attrs: &SchemaAttrs,
+    shape: Shape<'_>,
+    shown: &str,
+) -> syn::Result<()> {
+    for keyword in &schema_attrs.keywords {
         let (fits, wanted) = match keyword.purpose {
             For::Numbers => (
                 matches!(shape, Shape::Integer | Shape::Float | Shape::IntOrString),
@@ -41,14 +45,14 @@ pub(crate) fn check_shape(marks: &Marks, shape: Shape<'_>, shown: &str) -> syn::
             For::Objects | For::Open => (matches!(shape, Shape::Map(_) | Shape::Object), "objects"),
             For::Anything => (true, ""),
         };
-        if fits || is_retyped(marks) || matches!(shape, Shape::Unknown) {
+        if fits || is_retyped(schema_attrs) || matches!(shape, Shape::Unknown) {
             continue;
         }
         let instead = instead(keyword.name, shape);
         return Err(misfit(keyword.span, keyword.name, wanted, shown, instead));
     }
-    check_stand_ins(marks, shape, shown)?;
-    if let Some((_, span)) = &marks.list_map_keys {
+    check_stand_ins(schema_attrs, shape, shown)?;
+    if let Some((_, span)) = &schema_attrs.list_map_keys {
         match shape {
             Shape::List(item) if is_scalar(item) => {
                 let what = format!(
@@ -63,24 +67,24 @@ pub(crate) fn check_shape(marks: &Marks, shape: Shape<'_>, shown: &str) -> syn::
     Ok(())
 }
 
-/// Whether the schema is not that of the type.
-fn is_retyped(marks: &Marks) -> bool {
-    marks.schemaless
-        || marks.stands_for.is_some()
-        || marks.int_or_string.is_some()
-        || marks.keyword("type").is_some()
+/// Reports whether the schema is not that of the type.
+fn is_retyped(schema_attrs: &SchemaAttrs) -> bool {
+    schema_attrs.schemaless
+        || schema_attrs.stands_for.is_some()
+        || schema_attrs.int_or_string.is_some()
+        || schema_attrs.keyword("type").is_some()
 }
 
-/// Marks that only some types can hold the values of.
-fn check_stand_ins(marks: &Marks, shape: Shape<'_>, shown: &str) -> syn::Result<()> {
-    let elsewhere = marks.schemaless || marks.stands_for.is_some();
-    if let Some(span) = marks.embedded.filter(|_| !elsewhere)
+/// Checks attributes whose values only some types can hold.
+fn check_stand_ins(schema_attrs: &SchemaAttrs, shape: Shape<'_>, shown: &str) -> syn::Result<()> {
+    let elsewhere = schema_attrs.schemaless || schema_attrs.stands_for.is_some();
+    if let Some(span) = schema_attrs.embedded.filter(|_| !elsewhere)
         && !matches!(shape, Shape::Unknown | Shape::Object | Shape::Map(_))
     {
         let advice = ": make it a struct, or a `serde_json::Value`";
         return Err(misfit(span, "embedded_resource", "objects", shown, advice));
     }
-    if let Some(span) = marks.int_or_string.filter(|_| !elsewhere)
+    if let Some(span) = schema_attrs.int_or_string.filter(|_| !elsewhere)
         && !matches!(shape, Shape::Unknown | Shape::Object | Shape::IntOrString)
     {
         let what = format!(
@@ -104,7 +108,7 @@ fn misfit(
     )
 }
 
-/// What the author may have meant.
+/// Suggests what the author may have meant.
 fn instead(name: &str, shape: Shape<'_>) -> &'static str {
     match (name, shape) {
         ("minimum", Shape::Text) => ": write `min_length` for its length",
@@ -141,9 +145,9 @@ fn is_scalar(ty: &Type) -> bool {
     )
 }
 
-/// A default that is a literal is compared with the type.
-fn check_default(marks: &Marks, ty: &Type) -> syn::Result<()> {
-    let Some((Default::Value(value), _)) = &marks.default else {
+/// Checks that a literal default fits the type.
+fn check_default(schema_attrs: &SchemaAttrs, ty: &Type) -> syn::Result<()> {
+    let Some((Default::Value(value), _)) = &schema_attrs.default else {
         return Ok(());
     };
     let Ok(literal) = syn::parse2::<syn::Lit>(value.clone()) else {
@@ -174,9 +178,12 @@ fn check_default(marks: &Marks, ty: &Type) -> syn::Result<()> {
     }
 }
 
-/// Names in `exactly_one_of` and its siblings must be fields that may be absent.
-pub(crate) fn check_groups(marks: &Marks, fields: &[(String, bool)]) -> syn::Result<()> {
-    for group in &marks.groups {
+/// Checks that the names in `exactly_one_of` and similar are optional fields.
+pub(crate) fn check_groups(
+    schema_attrs: &SchemaAttrs,
+    fields: &[(String, bool)],
+) -> syn::Result<()> {
+    for group in &schema_attrs.groups {
         if group.names.len() < 2 {
             let what = format!("write at least two fields: `{}(\"a\", \"b\")`", group.how);
             return Err(syn::Error::new(group.span, what));
@@ -192,7 +199,7 @@ fn check_group_member(name: &LitStr, fields: &[(String, bool)]) -> syn::Result<(
     let wanted = name.value();
     if wanted.contains('.') {
         let what =
-            format!("`{wanted}` is further down: put the mark on the type that has the field");
+            format!("`{wanted}` is further down: put the attribute on the type that has the field");
         return Err(syn::Error::new(name.span(), what));
     }
     match fields.iter().find(|(field, _)| *field == wanted) {

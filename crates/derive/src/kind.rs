@@ -10,7 +10,7 @@ use syn::{
 };
 
 use crate::{
-    marks::{Marks, json, names},
+    schema_attrs::{SchemaAttrs, json, names},
     serde_attrs::{documentation, skip_value},
 };
 
@@ -90,7 +90,7 @@ impl Kube {
     }
 }
 
-/// `= "text"`
+/// Parses `= "text"`.
 fn text(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<String>> {
     let value: Expr = meta.value()?.parse()?;
     Ok(match value {
@@ -142,7 +142,7 @@ fn builder_calls(input: &DeriveInput, kube: Option<&Kube>) -> syn::Result<Vec<To
                     quote!(metadata(json!(#schema)))
                 }
                 Some("rule" | "title" | "external_docs" | "preserve_unknown_fields" | "extend") => {
-                    root_mark(&meta, attr)?
+                    root_attr(&meta, attr)?
                 }
                 _ => return Err(meta.error(unknown(name.as_deref().unwrap_or_default()))),
             });
@@ -152,7 +152,7 @@ fn builder_calls(input: &DeriveInput, kube: Option<&Kube>) -> syn::Result<Vec<To
     Ok(calls)
 }
 
-/// `annotation("key", "value")`
+/// Parses `annotation("key", "value")`.
 fn pair(meta: &ParseNestedMeta<'_>, method: &TokenStream) -> syn::Result<TokenStream> {
     let usage = || format!("write `{method}(\"key\", \"value\")`");
     if !meta.input.peek(syn::token::Paren) {
@@ -165,7 +165,7 @@ fn pair(meta: &ParseNestedMeta<'_>, method: &TokenStream) -> syn::Result<TokenSt
 }
 
 /// Parses an attribute that applies to the schema of the whole object.
-fn root_mark(meta: &ParseNestedMeta<'_>, attr: &syn::Attribute) -> syn::Result<TokenStream> {
+fn root_attr(meta: &ParseNestedMeta<'_>, attr: &syn::Attribute) -> syn::Result<TokenStream> {
     // The syntax is that of `#[schema(...)]`, so its parser is used.
     let path = &meta.path;
     let rest: TokenStream = if meta.input.peek(Token![=]) {
@@ -181,8 +181,8 @@ fn root_mark(meta: &ParseNestedMeta<'_>, attr: &syn::Attribute) -> syn::Result<T
     };
     let mut copy = attr.clone();
     copy.meta = syn::parse_quote!(schema(#path #rest));
-    let marks = Marks::read(&[copy])?;
-    let node = marks.applied_to(&quote!(node));
+    let schema_attrs = SchemaAttrs::read(&[copy])?;
+    let node = schema_attrs.applied_to(&quote!(node));
     Ok(quote!(map_schema(|node| #node)))
 }
 

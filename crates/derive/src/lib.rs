@@ -1,20 +1,20 @@
-//! Derive macros, where `kube-derive` has none.
+//! Derive macros that complement `kube-derive`.
 //!
-//! [`Schema`](macro@Schema) turns a Rust type into the structural schema of a custom resource. It takes the place of
-//! `schemars::JsonSchema` or `kube::KubeSchema` beside `kube::CustomResource`, and knows what controller-gen's markers
-//! know. Its attributes are described, with an example, in `kubewright-resource`, which also has what the generated code
-//! calls.
+//! [`Schema`](macro@Schema) derives the structural schema of a custom resource from a Rust type. It replaces
+//! `schemars::JsonSchema` or `kube::KubeSchema` next to `kube::CustomResource`, and supports what controller-gen's markers
+//! support. Its attributes are documented, with an example, in `kubewright-resource`, which also has the runtime of the
+//! generated code.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `marks` | `#[schema(...)]`: what an author may write, as a table |
-//! | `serde_attrs`, `casing` | what serde's attributes do to names and presence |
-//! | `shape` | what can be told of a type from its name |
-//! | `fits` | marks that do not fit their type, with what to write instead |
-//! | `fields`, `enums` | the code for structs and for enums |
+//! | `schema_attrs` | `#[schema(...)]`: the table of attributes, and their parser |
+//! | `serde_attrs`, `casing` | the effect of serde's attributes on names and presence |
+//! | `shape` | the JSON form of a type, guessed from its name |
+//! | `fits` | rejection of attributes that do not fit their type |
+//! | `fields`, `enums` | the schema of structs and enums |
 //! | `kind` | `#[kube(...)]` and `#[crd(...)]`: the code for the whole kind |
 //!
-//! Invariant: whatever is wrong is a compile error at the place where it was written, and says what to write.
+//! Invariant: every mistake is a compile error at the attribute in question, and its message says what to write.
 //!
 //! ```
 //! use kubewright::{__derive::JsonSchema, Schema};
@@ -36,7 +36,7 @@ mod enums;
 mod fields;
 mod fits;
 mod kind;
-mod marks;
+mod schema_attrs;
 mod serde_attrs;
 mod shape;
 
@@ -47,9 +47,9 @@ use syn::{Data, DeriveInput, parse_macro_input};
 #[cfg(test)]
 mod tests;
 
-/// The structural schema of a type, from its fields, its documentation and `#[schema(...)]`.
+/// Derives the structural schema of a type from its fields, its documentation and `#[schema(...)]`.
 ///
-/// On a type with `#[kube(...)]`, also the definition of the kind and its native validation.
+/// On a type with `#[kube(...)]`, also derives `CustomKind`: the CustomResourceDefinition and native validation.
 #[proc_macro_derive(Schema, attributes(schema, crd, serde, schemars, x_kube, validate))]
 pub fn derive_schema(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -59,12 +59,12 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
 }
 
 fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
-    marks::refuse_foreign(&input.attrs)?;
+    schema_attrs::reject_foreign(&input.attrs)?;
     let container = serde_attrs::Container::read(&input.attrs)?;
-    let marks = marks::Marks::read(&input.attrs)?;
+    let schema_attrs = schema_attrs::SchemaAttrs::read(&input.attrs)?;
     let body = match &input.data {
-        Data::Struct(data) => fields::structure(input, &container, &marks, &data.fields)?,
-        Data::Enum(data) => enums::enumeration(input, &container, &marks, data)?,
+        Data::Struct(data) => fields::structure(input, &container, &schema_attrs, &data.fields)?,
+        Data::Enum(data) => enums::enumeration(input, &container, &schema_attrs, data)?,
         Data::Union(_) => {
             let what = "a union has no JSON form: write a struct or an enum";
             return Err(syn::Error::new_spanned(&input.ident, what));

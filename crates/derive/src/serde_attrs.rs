@@ -1,6 +1,6 @@
-//! What serde's attributes say about names and presence.
+//! Parses serde's attributes on names and presence.
 //!
-//! Only what changes the JSON form is read; anything else is left to serde itself.
+//! Only attributes that change the JSON form are read; all others are left to serde.
 
 use proc_macro2::TokenStream;
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Path, Token, meta::ParseNestedMeta};
@@ -17,7 +17,7 @@ pub(crate) struct Container {
     pub(crate) tag: Option<LitStr>,
     pub(crate) content: Option<LitStr>,
     pub(crate) untagged: Option<Path>,
-    /// Another type stands in for this one.
+    /// The type that replaces this one.
     pub(crate) stand_in: Option<Path>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Member {
     pub(crate) other: Option<Path>,
 }
 
-/// Where the value of an absent field comes from.
+/// The source of the value of an absent field.
 pub(crate) enum Presence {
     /// `Default`
     Default,
@@ -102,7 +102,7 @@ impl Member {
     }
 }
 
-/// Calls `read` for everything within `#[serde(...)]`.
+/// Calls `read` for each attribute within `#[serde(...)]`.
 fn for_each(
     attrs: &[Attribute],
     mut read: impl FnMut(ParseNestedMeta<'_>, &str) -> syn::Result<()>,
@@ -120,7 +120,7 @@ fn text(meta: &ParseNestedMeta<'_>) -> syn::Result<LitStr> {
     meta.value()?.parse()
 }
 
-/// `rename = "a"`, or the name that is written in `rename(serialize = "a", deserialize = "b")`.
+/// Parses `rename = "a"`, or the serialized name in `rename(serialize = "a", deserialize = "b")`.
 fn one_name(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<LitStr>> {
     if meta.input.peek(Token![=]) {
         return text(meta).map(Some);
@@ -140,7 +140,7 @@ fn casing(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<Casing>> {
     Ok(one_name(meta)?.and_then(|name| Casing::parse(&name.value())))
 }
 
-/// Goes past `= value` or `(...)`.
+/// Skips `= value` or `(...)`.
 pub(crate) fn skip_value(meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
     if meta.input.peek(Token![=]) {
         let _: Expr = meta.value()?.parse()?;
@@ -152,7 +152,7 @@ pub(crate) fn skip_value(meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
     Ok(())
 }
 
-/// The text of the documentation comments: its lines, without the space that all of them begin with.
+/// Returns the text of the documentation comments, without the common leading space.
 pub(crate) fn documentation(attrs: &[Attribute]) -> Option<String> {
     let mut lines = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("doc")) {

@@ -1,4 +1,4 @@
-//! What can be told of a type from the way it is written.
+//! Guesses the JSON form of a type from its syntax.
 
 use syn::{GenericArgument, Ident, PathArguments, Type};
 
@@ -12,13 +12,13 @@ pub(crate) enum Shape<'a> {
     IntOrString,
     List(&'a Type),
     Map(&'a Type),
-    /// A struct, known to be one.
+    /// A struct.
     Object,
     Unknown,
 }
 
 impl<'a> Shape<'a> {
-    /// The shape of a type without what may be around it: `Option`, `Box`, `Arc`, `Rc`.
+    /// Returns the shape of a type, ignoring `Option`, `Box`, `Arc` and `Rc` around it.
     pub(crate) fn of(ty: &'a Type) -> Self {
         let ty = bare(ty);
         let Type::Path(path) = ty else {
@@ -48,7 +48,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// What is in a list, a set or a map, with the name of the runtime's function for it.
+/// Returns the element type of a list, set or map, with the name of the runtime function for it.
 pub(crate) fn collection(ty: &Type) -> Option<(Ident, &Type)> {
     let Type::Path(path) = bare(ty) else {
         return None;
@@ -64,12 +64,12 @@ pub(crate) fn collection(ty: &Type) -> Option<(Ident, &Type)> {
     Some((Ident::new(function, last.ident.span()), inner))
 }
 
-/// What is within an `Option`.
+/// Returns the type within an `Option`.
 pub(crate) fn optional(ty: &Type) -> Option<&Type> {
     wrapped(ty, &["Option"])
 }
 
-/// The type without `Option` and pointers around it.
+/// Returns the type without `Option` and pointers around it.
 pub(crate) fn bare(ty: &Type) -> &Type {
     let mut ty = ty;
     while let Some(inner) = wrapped(ty, &["Option", "Box", "Arc", "Rc"]) {
@@ -78,7 +78,7 @@ pub(crate) fn bare(ty: &Type) -> &Type {
     ty
 }
 
-/// Whether the type is called so.
+/// Reports whether the type has this name.
 pub(crate) fn is_called(ty: &Type, name: &str) -> bool {
     let Type::Path(path) = bare(ty) else {
         return false;

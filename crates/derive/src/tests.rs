@@ -2,7 +2,7 @@
 
 use syn::DeriveInput;
 
-/// What is wrong with a type, all of it.
+/// Returns all errors for a type.
 fn complaints(source: &str) -> Vec<String> {
     let input: DeriveInput = syn::parse_str(source).expect("Rust");
     match crate::expand(&input) {
@@ -11,7 +11,7 @@ fn complaints(source: &str) -> Vec<String> {
     }
 }
 
-/// A struct with one field complains so.
+/// Asserts the error for a struct with one field.
 #[track_caller]
 fn field(mark: &str, ty: &str, expected: &str) {
     let source = format!("struct Spec {{ #[schema({mark})] field: {ty} }}");

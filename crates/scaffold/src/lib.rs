@@ -1,6 +1,6 @@
-//! Projects as a library: what `kubewright new`, `create api`, `remove` and `import` do, without a terminal.
+//! Projects as a library: the commands `kubewright new`, `create api`, `remove`, `generate` and `import`, without a terminal.
 //!
-//! A command makes a [`plan::Plan`] from what is there; the plan can be shown as a diff, and is written all or nothing.
+//! A command returns a [`plan::Plan`], which can be shown as a diff and is written all or nothing.
 //!
 //! ```
 //! use kubewright_scaffold::{
@@ -33,15 +33,15 @@
 //! # Ok::<(), kubewright_scaffold::Error>(())
 //! ```
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`commands`] | what each command plans |
+//! | [`commands`] | the commands that edit a project |
 //! | [`plan`] | [`plan::Plan`]: changes of files, shown as a diff, written all or nothing |
-//! | [`generate`] | files made from what an operator says of itself |
-//! | [`project`] | [`project::Project`]: `operator.toml`, which records what was scaffolded |
-//! | [`names`] | names that projects, groups, versions and kinds may have |
+//! | [`generate`] | files generated from the description of an operator |
+//! | [`project`] | [`project::Project`]: `operator.toml`, which records the scaffolded parts |
+//! | [`names`] | validation of the names of projects, groups, versions and kinds |
 //! | [`import_crd`] | Rust types from a CustomResourceDefinition |
-//! | [`import_kubebuilder`] | projects of kubebuilder |
+//! | [`import_kubebuilder`] | import of kubebuilder projects |
 //! | `templates`, `rust_text` | the texts of files, and places in Rust source |
 
 pub mod commands;

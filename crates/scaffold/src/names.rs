@@ -1,4 +1,4 @@
-//! Names that projects, groups, versions and kinds may have.
+//! Validates the names of projects, groups, versions and kinds.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use kubewright_machinery::validation::names::{
 
 use crate::{Error, import_crd::words::singular};
 
-/// Types that generated code means when it says these names.
+/// The types that generated code refers to by these names.
 const RUST_TYPES: [&str; 27] = [
     "Action",
     "Api",
@@ -39,13 +39,13 @@ const RUST_TYPES: [&str; 27] = [
     "Vec",
 ];
 
-/// Crates that every program has.
+/// The crates that every program has.
 const RUST_CRATES: [&str; 6] = ["core", "std", "alloc", "test", "proc-macro", "kubewright"];
 
-/// A kind, as users name it: `crew/v1/Captain`.
+/// A kind as users write it, such as `crew/v1/Captain`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Gvk {
-    /// The group, without the domain; empty for the core.
+    /// The group without the domain; empty for the core group.
     pub group: String,
     /// The version.
     pub version: String,
@@ -54,7 +54,11 @@ pub struct Gvk {
 }
 
 impl Gvk {
-    /// Reads `group/version/Kind`, or `version/Kind` of the core.
+    /// Parses `group/version/Kind`, or `version/Kind` for the core group.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text has another form, or if a part is not valid.
     pub fn parse(text: &str) -> Result<Gvk, Error> {
         let parts: Vec<&str> = text.split('/').collect();
         let (group, version, kind) = match parts[..] {
@@ -86,7 +90,7 @@ impl fmt::Display for Gvk {
     }
 }
 
-/// A project: the name of a package, and of namespaces in a cluster.
+/// Checks the name of a project, which is also the name of a package and part of namespaces.
 pub fn check_project(name: &str) -> Result<(), Error> {
     if !is_dns1123_label(name).is_empty() || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         return Err(Error::new(
@@ -103,7 +107,7 @@ pub fn check_project(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A domain: `example.com`.
+/// Checks a domain, such as `example.com`.
 pub fn check_domain(domain: &str) -> Result<(), Error> {
     match is_dns1123_subdomain(domain).is_empty() {
         true => Ok(()),
@@ -114,7 +118,7 @@ pub fn check_domain(domain: &str) -> Result<(), Error> {
     }
 }
 
-/// A group without its domain: `crew`.
+/// Checks a group without its domain, such as `crew`.
 pub fn check_group(group: &str) -> Result<(), Error> {
     match is_dns1123_subdomain(group).is_empty()
         && group.starts_with(|c: char| c.is_ascii_lowercase())
@@ -127,7 +131,7 @@ pub fn check_group(group: &str) -> Result<(), Error> {
     }
 }
 
-/// A version: `v1`, `v1alpha1`, `v2beta3`.
+/// Checks a version, such as `v1`, `v1alpha1` or `v2beta3`.
 pub fn check_version(version: &str) -> Result<(), Error> {
     let number = |text: &str| {
         text.starts_with(|c: char| ('1'..='9').contains(&c))
@@ -151,7 +155,7 @@ pub fn check_version(version: &str) -> Result<(), Error> {
     }
 }
 
-/// A kind: `Captain`.
+/// Checks a kind, such as `Captain`.
 pub fn check_kind(kind: &str) -> Result<(), Error> {
     let letters = kind.chars().all(|c| c.is_ascii_alphanumeric());
     let lower = kind.to_ascii_lowercase();
@@ -173,7 +177,7 @@ pub fn check_kind(kind: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A plural: `captains`.
+/// Checks a plural, such as `captains`.
 pub fn check_plural(plural: &str) -> Result<(), Error> {
     match is_dns1035_label(plural).is_empty() {
         true => Ok(()),
@@ -184,7 +188,7 @@ pub fn check_plural(plural: &str) -> Result<(), Error> {
     }
 }
 
-/// The usual plural of a kind: `Policy` has `policies`, `Address` has `addresses`.
+/// Returns the usual plural of a kind: `policies` for `Policy`, `addresses` for `Address`.
 pub fn plural(kind: &str) -> String {
     let one = kind.to_ascii_lowercase();
     let before_y = one.len() >= 2 && !one[..one.len() - 1].ends_with(['a', 'e', 'i', 'o', 'u']);
@@ -204,7 +208,7 @@ pub fn plural(kind: &str) -> String {
     }
 }
 
-/// The name of a module for something: `captain`, `networking_k8s_io`.
+/// Returns the module name for a name, such as `captain` or `networking_k8s_io`.
 pub fn module(name: &str) -> String {
     crate::import_crd::words::field(name)
 }

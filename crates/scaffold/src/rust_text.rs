@@ -1,8 +1,8 @@
-//! Places in Rust source: enough to insert and remove lines, and nothing of the user's is printed anew.
+//! Finds positions in Rust source, to insert and remove lines without reformatting the rest.
 //!
-//! Comments, strings and characters are skipped, so that a brace in one of them counts for nothing.
+//! Comments, strings and characters are skipped, so that braces in them do not count.
 
-/// The text with a line at the end of a function's body. `None`: there is no such function.
+/// Returns the source with a line added at the end of a function's body, or `None` if there is no such function.
 pub(crate) fn append_to_fn(source: &str, name: &str, line: &str) -> Option<String> {
     let close = body_end(source, name)?;
     let start_of_line = source[..close].rfind('\n').map_or(0, |at| at + 1);
@@ -13,7 +13,7 @@ pub(crate) fn append_to_fn(source: &str, name: &str, line: &str) -> Option<Strin
         out.push_str(&format!("{before_brace}    {line}\n"));
         out.push_str(&source[start_of_line..]);
     } else {
-        // The body stands on one line.
+        // The body is on one line.
         out.push_str(source[..close].trim_end());
         out.push_str(&format!("\n    {line}\n"));
         out.push_str(&source[close..]);
@@ -21,7 +21,7 @@ pub(crate) fn append_to_fn(source: &str, name: &str, line: &str) -> Option<Strin
     Some(out)
 }
 
-/// The text with a module declared: among the others, or before the first item.
+/// Returns the source with a module declared, next to other declarations or before the first item.
 pub(crate) fn declare_module(source: &str, name: &str) -> String {
     let line = format!("pub mod {name};");
     if source.lines().any(|existing| existing.trim() == line) {
@@ -30,15 +30,15 @@ pub(crate) fn declare_module(source: &str, name: &str) -> String {
     insert_among(source, &["pub mod ", "mod ", "pub(crate) mod "], &line)
 }
 
-/// The text with a line among those that begin in one of these ways, where the alphabet puts it; after the inner documentation if
-/// there are none.
+/// Returns the source with a line inserted in alphabetical order among the lines with one of these prefixes, or after the inner
+/// documentation if there are none.
 pub(crate) fn insert_among(source: &str, begins: &[&str], line: &str) -> String {
     let is_one = |text: &str| {
         let text = text.trim_end();
         begins.iter().any(|begin| text.starts_with(begin)) && text.ends_with(';')
     };
     let is_head = |text: &str| text.starts_with("//!") || text.starts_with("#![");
-    // As rustfmt sorts them.
+    // rustfmt's order.
     let plain = |text: &str| text.trim_end().replace("r#", "");
     let wanted = plain(line);
     let mut in_head = true;
@@ -70,7 +70,7 @@ pub(crate) fn insert_among(source: &str, begins: &[&str], line: &str) -> String 
     out
 }
 
-/// The text without a line that says exactly this, indentation apart. `None`: there is none.
+/// Returns the source without a line with this content, ignoring indentation, or `None` if there is none.
 pub(crate) fn remove_line(source: &str, line: &str) -> Option<String> {
     let at = source
         .lines()
@@ -84,7 +84,7 @@ pub(crate) fn remove_line(source: &str, line: &str) -> Option<String> {
     Some(out)
 }
 
-/// Where the body of a function ends: the place of its closing brace.
+/// Returns the position of the closing brace of a function.
 fn body_end(source: &str, name: &str) -> Option<usize> {
     let bytes = source.as_bytes();
     let mut at = 0;
@@ -114,7 +114,7 @@ fn body_end(source: &str, name: &str) -> Option<usize> {
     None
 }
 
-/// The end of a comment, a string or a character that begins here.
+/// Returns the end of the comment, string or character that starts at this position.
 fn skip(source: &str, at: usize) -> Option<usize> {
     let rest = &source[at..];
     let end =
@@ -136,7 +136,7 @@ fn skip(source: &str, at: usize) -> Option<usize> {
     if let Some(inside) = rest.strip_prefix('"') {
         return end(close_of_string(inside), 2);
     }
-    // A character, not a lifetime: `'x'`, `'\n'`.
+    // A character such as `'x'` or `'\n'`, not a lifetime.
     if let Some(inside) = rest.strip_prefix('\'') {
         let mut letters = inside.chars();
         let first = letters.next()?;

@@ -1,4 +1,4 @@
-//! The files of a project, as texts with `{{name}}` where something is put in.
+//! The files of a project as templates with `{{name}}` placeholders.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ templates! {
     SAMPLE = "sample.yaml",
 }
 
-/// What is put into a template.
+/// The values of a template.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values(BTreeMap<&'static str, String>);
 
@@ -37,7 +37,7 @@ impl Values {
         self
     }
 
-    /// The template with its values. A name without a value stays, so that tests see it.
+    /// Returns the template with its values filled in. Placeholders without a value are kept, so that tests notice them.
     pub(crate) fn fill(&self, template: &str) -> String {
         let mut text = template.to_owned();
         for (name, value) in &self.0 {

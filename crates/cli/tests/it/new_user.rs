@@ -47,7 +47,11 @@ impl Project {
         place.done("create api --group shop --version v1 --kind Order");
         let project = Self { place, began };
         project.edit(TYPES, "pub foo: Option<String>", "pub item: Option<String>");
-        project.edit(CONTROLLER, "all is as the spec says", "it is on its way");
+        project.edit(
+            CONTROLLER,
+            "the cluster matches the spec",
+            "it is on its way",
+        );
         project
     }
 
@@ -189,7 +193,7 @@ fn a_new_user_gets_from_nothing_to_a_reconciled_object() {
             .iter()
             .any(|it| it["name"] == name)
     };
-    assert!(named("order_of_v1_is_one_of_v2_and_back"), "{tests}");
+    assert!(named("order_round_trips_between_v1_and_v2"), "{tests}");
     project.note("tested with another version");
     let kept = place.refused("remove version v2 --kind Order");
     assert!(kept.contains("has work in it"), "{kept}");

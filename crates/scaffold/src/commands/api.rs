@@ -1,4 +1,4 @@
-//! `create api`: a kind, and a controller for it.
+//! `create api`: adds a kind and its controller.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,29 @@ use crate::{
     templates::{self, Values},
 };
 
-/// A kind to be.
+/// Adds a kind to a project, with its controller.
 #[derive(Clone, Debug)]
 pub struct AddApi {
-    /// Its group (without the domain), version and kind.
+    /// The group (without the domain), version and kind.
     pub gvk: Gvk,
-    /// Its plural, where it is not the usual one.
+    /// The plural, if it differs from the usual one.
     pub plural: Option<String>,
-    /// Whether its objects live in namespaces.
+    /// Makes the kind namespaced.
     pub namespaced: bool,
-    /// Whether the type is made. Otherwise only the controller is, for a type that is there.
+    /// Creates the type. Otherwise only the controller is created, for an existing type.
     pub resource: bool,
-    /// Whether a controller is made.
+    /// Creates a controller.
     pub controller: bool,
-    /// Whether files may be replaced.
+    /// Overwrites existing files.
     pub force: bool,
 }
 
 impl AddApi {
-    /// What is to be done to the project.
+    /// Plans the changes to the project.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the kind cannot be added, for example because its name is taken.
     pub fn plan(&self, project: &Project) -> Result<Plan, Error> {
         let mut plan = Plan::new(project.root());
         if !self.resource {
@@ -67,7 +71,7 @@ impl AddApi {
         Ok(plan)
     }
 
-    /// The kind, if it may be made.
+    /// Returns the entry for the project file, if the kind can be added.
     fn checked(&self, project: &Project) -> Result<Resource, Error> {
         let Gvk {
             group,
@@ -136,7 +140,7 @@ impl AddApi {
     }
 }
 
-/// The types of a kind, its modules, its registration and its sample.
+/// Adds the types of a kind, its modules, its registration and its sample.
 fn types(
     plan: &mut Plan,
     project: &Project,
@@ -152,7 +156,7 @@ fn types(
     plan.create(&resource.sample_path(), sample(project, resource), force)
 }
 
-/// The modules that lead to a kind, and its registration.
+/// Adds the modules that contain a kind, and its registration.
 pub(super) fn modules(
     plan: &mut Plan,
     project: &Project,
@@ -162,7 +166,7 @@ pub(super) fn modules(
     modules_of(plan, &full, resource, &reexport_line(resource))
 }
 
-/// The same, for a kind whose group is known in full, and which exports something else.
+/// Like [`modules`], for a kind with a full group name and another re-export.
 pub(crate) fn modules_of(
     plan: &mut Plan,
     full_group: &str,
@@ -205,24 +209,24 @@ pub(super) fn reexport_line(resource: &Resource) -> String {
     )
 }
 
-/// The types of a kind, as they are scaffolded.
+/// Returns the scaffolded types of a kind.
 pub(super) fn kind_source(project: &Project, resource: &Resource) -> String {
     values(project, resource).fill(templates::KIND)
 }
 
-/// Whether the types of a kind are as they were scaffolded: as a new kind, or as another version of one.
+/// Reports whether the types of a kind are unchanged since they were scaffolded, as a new kind or as a further version.
 pub(super) fn is_scaffolded(project: &Project, resource: &Resource, text: &str) -> bool {
     let source = kind_source(project, resource);
     let version = format!("version = \"{}\",\n", resource.version);
     text == source || text == source.replace(&version, &format!("{version}    storage = false,\n"))
 }
 
-/// A sample of a kind, as it is scaffolded.
+/// Returns the scaffolded sample of a kind.
 pub(crate) fn sample(project: &Project, resource: &Resource) -> String {
     values(project, resource).fill(templates::SAMPLE)
 }
 
-/// What templates know of a kind of the project.
+/// Returns the template values of a kind of the project.
 pub(super) fn values(project: &Project, resource: &Resource) -> Values {
     let module = resource.kind_module();
     let scope = match resource.namespaced {

@@ -1,4 +1,4 @@
-//! `add controller`: a controller for a kind of the project, or for a built-in one.
+//! `add controller`: adds a controller for a kind of the project or a built-in kind.
 
 use crate::{
     Error,
@@ -12,21 +12,25 @@ use crate::{
     templates::{self, Values},
 };
 
-/// A controller to be.
+/// Adds a controller to a project.
 #[derive(Clone, Debug)]
 pub struct AddController {
-    /// The kind it is for: of the project, or built in.
+    /// The kind to reconcile: a kind of the project, or a built-in one.
     pub target: Gvk,
-    /// Its name, where it is not that of the kind.
+    /// The name. Defaults to that of the kind.
     pub name: Option<String>,
     /// The kinds whose objects it owns.
     pub owns: Vec<Gvk>,
-    /// Whether files may be replaced.
+    /// Overwrites existing files.
     pub force: bool,
 }
 
 impl AddController {
-    /// What is to be done to the project.
+    /// Plans the changes to the project.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a kind is not known, or if the project has a controller with this name.
     pub fn plan(&self, project: &Project) -> Result<Plan, Error> {
         let target = targets::find(project, &self.target)?;
         let owned = self
@@ -76,7 +80,7 @@ impl AddController {
     }
 }
 
-/// The controller's file, its module and its registration.
+/// Adds the file of the controller, its module and its registration.
 pub(super) fn write(
     plan: &mut Plan,
     name: &str,
@@ -87,7 +91,7 @@ pub(super) fn write(
     write_source(plan, name, source(name, target, owned), force)
 }
 
-/// A controller that only looks, whatever the kind is: for types that were not scaffolded.
+/// Adds a controller that reads the object and does nothing else, for types that were not scaffolded.
 pub(crate) fn write_plain(plan: &mut Plan, name: &str, target: &Target) -> Result<(), Error> {
     let source = filled(name, target, &[], templates::PLAIN_CONTROLLER);
     write_source(plan, name, source, false)
@@ -109,7 +113,7 @@ pub(super) fn register_line(name: &str) -> String {
     format!("controller::{}::register(operator);", names::module(name))
 }
 
-/// The controller, as it is scaffolded.
+/// Returns the scaffolded controller.
 pub(super) fn source(name: &str, target: &Target, owned: &[Target]) -> String {
     let template = match target.resource.api {
         true => templates::CONTROLLER,
@@ -126,7 +130,7 @@ fn filled(name: &str, target: &Target, owned: &[Target], template: &str) -> Stri
         .chain(owned)
         .map(|target| format!("use {};\n", target.import))
         .collect();
-    // As rustfmt sorts them: one's own crate first.
+    // rustfmt sorts `crate` first.
     imports.sort_by_key(|line| (!line.starts_with("use crate::"), line.clone()));
     imports.dedup();
     let mut builder = vec![format!("Controller::for_::<{}>()", resource.kind)];
@@ -164,7 +168,7 @@ fn filled(name: &str, target: &Target, owned: &[Target], template: &str) -> Stri
         .fill(template)
 }
 
-/// The test of a controller, as it is scaffolded.
+/// Returns the scaffolded test of a controller.
 pub(super) fn test(project: &Project, resource: &Resource) -> String {
     api::values(project, resource).fill(templates::TEST)
 }

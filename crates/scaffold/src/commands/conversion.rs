@@ -1,4 +1,4 @@
-//! How one version of a kind becomes another, and back: a file beside the types of the newer one.
+//! The conversion between two versions of a kind: a file next to the types of the newer version.
 
 use crate::{
     commands::api,
@@ -6,7 +6,7 @@ use crate::{
     templates::{self, Values},
 };
 
-/// A file that converts.
+/// A file with the conversion between two versions.
 pub(super) struct Conversion<'a> {
     project: &'a Project,
     to: &'a Resource,
@@ -22,7 +22,7 @@ impl<'a> Conversion<'a> {
         format!("{}_from_{}", plain(&self.to.kind_module()), self.from)
     }
 
-    /// The file that declares the module.
+    /// Returns the file that declares the module.
     pub(super) fn parent(&self) -> String {
         let group = self.to.group_module();
         format!("src/api/{}/{}/mod.rs", plain(&group), self.to.version)
@@ -33,7 +33,7 @@ impl<'a> Conversion<'a> {
             .replace("/mod.rs", &format!("/{}.rs", self.module()))
     }
 
-    /// The line that registers it.
+    /// Returns the line that registers the conversion.
     pub(super) fn register_line(&self) -> String {
         let (group, version) = (self.to.group_module(), &self.to.version);
         format!(
@@ -42,10 +42,10 @@ impl<'a> Conversion<'a> {
         )
     }
 
-    /// As it is scaffolded. Whether there is a status is seen in the types, or in a conversion that is there.
+    /// Returns the scaffolded file. The types, or an existing conversion, tell whether there is a status.
     pub(super) fn source(&self, seen: &str) -> String {
         let status = match seen.contains("status = \"") || seen.contains("status: old.status") {
-            true => "            status: old.status.as_ref().map(alike).transpose()?,\n",
+            true => "            status: old.status.as_ref().map(copy_fields).transpose()?,\n",
             false => "",
         };
         self.values()
@@ -53,13 +53,13 @@ impl<'a> Conversion<'a> {
             .fill(templates::CONVERSION)
     }
 
-    /// The file of the test.
+    /// Returns the path of the test.
     pub(super) fn test_path(&self) -> String {
         let (module, version) = (self.to.kind_module(), &self.to.version);
         format!("tests/{}_{}_{version}.rs", plain(&module), self.from)
     }
 
-    /// The test, as it is scaffolded.
+    /// Returns the scaffolded test.
     pub(super) fn test(&self) -> String {
         self.values().fill(templates::VERSIONS_TEST)
     }

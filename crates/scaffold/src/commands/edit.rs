@@ -1,4 +1,4 @@
-//! `edit`: settings of a project.
+//! `edit`: changes the settings of a project.
 
 use crate::{
     Error, names,
@@ -6,17 +6,21 @@ use crate::{
     project::{PROJECT_FILE, Project},
 };
 
-/// Settings to change.
+/// Changes the settings of a project.
 #[derive(Clone, Debug, Default)]
 pub struct Edit {
-    /// The domain of groups to come. It cannot change once there are kinds.
+    /// The domain of new groups. It cannot be changed once the project has kinds.
     pub domain: Option<String>,
-    /// Whether the operator works in namespaces of its own only.
+    /// Restricts the operator to its own namespace.
     pub namespaced: Option<bool>,
 }
 
 impl Edit {
-    /// What is to be done to the project.
+    /// Plans the changes to the project.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a setting is not valid or cannot be changed any more.
     pub fn plan(&self, project: &Project) -> Result<Plan, Error> {
         let mut plan = Plan::new(project.root());
         let mut file = project.file().clone();

@@ -1,4 +1,4 @@
-//! What the commands do: each makes a [`Plan`](crate::plan::Plan), and writes nothing.
+//! The commands. Each returns a [`Plan`](crate::plan::Plan) and writes nothing itself.
 //!
 //! | module | command |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! `new` and `init`: a project without an API.
+//! `new` and `init`: creates a project without an API.
 
 use std::path::{Path, PathBuf};
 
@@ -9,30 +9,34 @@ use crate::{
     templates::{self, Values},
 };
 
-/// Where the project finds kubewright.
+/// The source of the kubewright dependency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dependency {
-    /// In a checkout: the directory of the facade crate.
+    /// A checkout: the directory of the facade crate.
     Path(PathBuf),
-    /// In the registry.
+    /// A version in the registry.
     Version(String),
 }
 
-/// A project to be.
+/// Creates a project.
 #[derive(Clone, Debug)]
 pub struct NewProject {
     /// The name of the package and of the program.
     pub name: String,
-    /// The domain of its groups.
+    /// The domain of its API groups.
     pub domain: String,
-    /// Whether it works in namespaces of its own only.
+    /// Restricts the operator to its own namespace.
     pub namespaced: bool,
-    /// Where it finds kubewright.
+    /// The kubewright dependency.
     pub kubewright: Dependency,
 }
 
 impl NewProject {
-    /// The project in a directory, which must not have one.
+    /// Plans the project in a directory that has none yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a name is not valid, or if the directory has a project already.
     pub fn plan(&self, root: &Path) -> Result<Plan, Error> {
         names::check_project(&self.name)?;
         names::check_domain(&self.domain)?;
@@ -71,7 +75,7 @@ impl NewProject {
         ] {
             plan.create(path, values.fill(template), false)?;
         }
-        // A repository often has these already.
+        // A repository often has these files already, so they are kept.
         for (path, template) in [
             (".gitignore", templates::GITIGNORE),
             ("README.md", templates::README),

@@ -1,10 +1,10 @@
-//! The places where a project names its parts: modules, and the body of `register`.
+//! The lines with which a project names its parts: module declarations and the body of `register`.
 
 use crate::{Error, plan::Plan, rust_text};
 
 const LIB: &str = "src/lib.rs";
 
-/// Registers something: a line at the end of `register` in `lib.rs`. If the function is gone, the user gets the line.
+/// Adds a line at the end of `register` in `lib.rs`. If the function does not exist, the line is left to the user.
 pub(crate) fn register(plan: &mut Plan, line: &str) -> Result<(), Error> {
     let source = plan.read(LIB)?.unwrap_or_default();
     if source.lines().any(|existing| existing.trim() == line) {
@@ -20,12 +20,12 @@ pub(crate) fn register(plan: &mut Plan, line: &str) -> Result<(), Error> {
     }
 }
 
-/// Takes a registration back. If the line is gone, there is nothing to do.
+/// Removes a registration. Does nothing if the line does not exist.
 pub(super) fn unregister(plan: &mut Plan, line: &str) -> Result<(), Error> {
     remove_lines(plan, LIB, &[line])
 }
 
-/// Declares a module in a file, which is made from a text if there is none.
+/// Declares a module in a file, creating the file with `text` if it does not exist.
 pub(crate) fn declare(
     plan: &mut Plan,
     path: &str,
@@ -36,7 +36,7 @@ pub(crate) fn declare(
     plan.set(path, Some(rust_text::declare_module(&source, module)))
 }
 
-/// Has a file re-export a kind's types.
+/// Adds the re-export of a kind's types to a file.
 pub(super) fn reexport(plan: &mut Plan, path: &str, line: &str) -> Result<(), Error> {
     let source = plan.read(path)?.unwrap_or_default();
     if source.lines().any(|existing| existing.trim() == line) {
@@ -52,7 +52,7 @@ pub(super) fn reexport(plan: &mut Plan, path: &str, line: &str) -> Result<(), Er
     plan.set(path, Some(edited))
 }
 
-/// Removes lines from a file, those that are there.
+/// Removes lines from a file, as far as they exist.
 pub(super) fn remove_lines(plan: &mut Plan, path: &str, lines: &[&str]) -> Result<(), Error> {
     let Some(mut source) = plan.read(path)? else {
         return Ok(());

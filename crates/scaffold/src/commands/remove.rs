@@ -1,6 +1,6 @@
-//! `remove`: takes back what was scaffolded.
+//! `remove`: removes scaffolded parts.
 //!
-//! Files that are as they were scaffolded go. Files with work in them go only by force.
+//! Unchanged scaffolded files are removed. Edited files are removed only with `force`.
 
 use crate::{
     Error,
@@ -11,19 +11,19 @@ use crate::{
     project::{PROJECT_FILE, Project, Resource, controller_path, plain, test_path},
 };
 
-/// What to remove.
+/// The part to remove.
 #[derive(Clone, Debug)]
 pub enum Remove {
     /// A kind, with all its versions and controllers.
     Api {
-        /// The group; empty if the kind says enough.
+        /// The group. May be empty if the kind is unique.
         group: String,
         /// The kind.
         kind: String,
     },
     /// One version of a kind that has others.
     Version {
-        /// The group; empty if the kind says enough.
+        /// The group. May be empty if the kind is unique.
         group: String,
         /// The version.
         version: String,
@@ -32,13 +32,17 @@ pub enum Remove {
     },
     /// A controller.
     Controller {
-        /// Its name.
+        /// The name of the controller.
         name: String,
     },
 }
 
 impl Remove {
-    /// What is to be done to the project. `force`: files with work in them go too.
+    /// Plans the changes to the project. With `force`, edited files are removed too.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the part does not exist, or if a file was edited and `force` is not set.
     pub fn plan(&self, project: &Project, force: bool) -> Result<Plan, Error> {
         let mut removal = Removal {
             project,
@@ -165,7 +169,7 @@ impl Removal<'_> {
         let directory = format!("src/api/{}", plain(&group));
         let version_mod = format!("{directory}/{}/mod.rs", resource.version);
         let declared = format!("pub mod {kind};");
-        // Types that were imported are exported by another line.
+        // Imported types have another re-export line.
         let imported = format!("pub use {kind}::{};", resource.kind);
         let lines = [api::reexport_line(resource), imported, declared];
         self.without(&version_mod, &[&lines[0], &lines[1], &lines[2]])?;
@@ -180,7 +184,7 @@ impl Removal<'_> {
         Ok(())
     }
 
-    /// The conversion of a version from another goes.
+    /// Removes the conversion between a version and another.
     fn conversion(&mut self, to: &Resource, from: &str) -> Result<(), Error> {
         let conversion = Conversion::new(self.project, to, from);
         let path = conversion.path();
@@ -194,7 +198,7 @@ impl Removal<'_> {
         Ok(())
     }
 
-    /// A file goes, if it is as it was scaffolded.
+    /// Removes a file if it is unchanged since it was scaffolded.
     fn file(&mut self, path: &str, scaffolded: &str) -> Result<(), Error> {
         match self.plan.read(path)? {
             None => Ok(()),
@@ -208,7 +212,7 @@ impl Removal<'_> {
         }
     }
 
-    /// Lines go from a file; if nothing but comments is left, the file goes.
+    /// Removes lines from a file, and the file itself if only comments are left.
     fn without(&mut self, path: &str, lines: &[&str]) -> Result<(), Error> {
         registration::remove_lines(&mut self.plan, path, lines)?;
         let left = self.plan.read(path)?.unwrap_or_default();

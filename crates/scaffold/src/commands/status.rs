@@ -1,4 +1,4 @@
-//! `status`: what became of what was scaffolded.
+//! `status`: shows which scaffolded files have changed.
 
 use serde::Serialize;
 
@@ -11,32 +11,40 @@ use crate::{
     project::{Project, controller_path, test_path},
 };
 
-/// What became of a file, or of a line in one.
+/// The state of a scaffolded file or line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PartStatus {
-    /// What it belongs to: `crew/v1/Captain`.
+    /// The kind or controller it belongs to, such as `crew/v1/Captain`.
     pub part: String,
-    /// The file.
+    /// The path of the file.
     pub path: String,
-    /// What became of it.
+    /// The state.
     pub state: State,
 }
 
-/// What became of something.
+/// The state of a scaffolded file or line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// It is as it was scaffolded.
+    /// Unchanged since it was scaffolded.
     New,
-    /// It has been worked on.
+    /// Edited.
     Edited,
-    /// It is not there.
+    /// Missing.
     Missing,
-    /// It is there, but `register` does not name it.
+    /// Present, but not registered in `register`.
     Unregistered,
 }
 
-/// What became of everything that the project file records.
+/// Returns the state of everything that the project file records.
+
+///
+
+/// # Errors
+
+///
+
+/// Fails if a file cannot be read.
 pub fn status(project: &Project) -> Result<Vec<PartStatus>, Error> {
     let plan = Plan::new(project.root());
     let library = plan.read("src/lib.rs")?.unwrap_or_default();
@@ -75,7 +83,7 @@ pub fn status(project: &Project) -> Result<Vec<PartStatus>, Error> {
         }
         for other in project.matching(&resource.group, "", &resource.kind) {
             let conversion = Conversion::new(project, resource, &other.version);
-            // Which versions it was copied from is not recorded: those whose conversion is there.
+            // The project file does not record the version it was copied from, so existing conversions are looked for.
             if let Some(text) = plan.read(&conversion.path())? {
                 let scaffolded = conversion.source(&text);
                 add(

@@ -1,4 +1,4 @@
-//! Kinds that a controller can be for, or own: the project's, and the built-in ones.
+//! The kinds that a controller can reconcile or own: those of the project and the built-in ones.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     project::{Project, Resource},
 };
 
-/// A kind, and how Rust finds its type.
+/// A kind and the path of its Rust type.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) resource: Resource,
@@ -19,7 +19,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// A kind of the project.
+    /// Returns a kind of the project.
     pub(crate) fn own(resource: &Resource) -> Target {
         Target {
             import: format!("crate::{}", resource.type_path()),
@@ -28,7 +28,7 @@ impl Target {
     }
 }
 
-/// Finds a kind.
+/// Finds a kind of the project or a built-in kind.
 pub(super) fn find(project: &Project, wanted: &Gvk) -> Result<Target, Error> {
     let own = project.matching(&wanted.group, &wanted.version, &wanted.kind);
     if let Some(resource) = own
@@ -45,7 +45,7 @@ pub(super) fn find(project: &Project, wanted: &Gvk) -> Result<Target, Error> {
     })
 }
 
-/// The kinds that a controller owns, as the project records them.
+/// Returns the kinds that a controller owns, as recorded in the project file.
 pub(super) fn owned(
     project: &Project,
     resource: &Resource,
@@ -55,12 +55,12 @@ pub(super) fn owned(
     kinds.map(|kind| find(project, kind)).collect()
 }
 
-/// Whether a kind is built in.
+/// Reports whether a kind is built into Kubernetes.
 pub(super) fn is_built_in(wanted: &Gvk) -> bool {
     built_in(wanted).is_some()
 }
 
-/// A kind that is built in.
+/// Returns a built-in kind.
 pub(crate) fn built_in(wanted: &Gvk) -> Option<Target> {
     let short = |name: &str| name.split('.').next() == Some(wanted.group.as_str());
     let group = match wanted.group.as_str() {

@@ -1,7 +1,7 @@
-//! `add version`: another version of a kind of the project.
+//! `add version`: adds a version of a kind.
 //!
-//! The new version begins as a copy of the types of another, and is not the one that is stored: objects are kept as before,
-//! and seen through both. How one becomes the other is said in a file of its own; a test watches that nothing is lost.
+//! The new version starts as a copy of an existing one and is not the storage version: objects are stored as before and served
+//! in both. A separate file converts between the two; a test checks that nothing is lost.
 
 use crate::{
     Error,
@@ -11,21 +11,25 @@ use crate::{
     project::{PROJECT_FILE, Project},
 };
 
-/// A version to be.
+/// Adds a version of a kind.
 #[derive(Clone, Debug)]
 pub struct AddVersion {
-    /// The group; empty if the kind says enough.
+    /// The group. May be empty if the kind is unique.
     pub group: String,
-    /// The kind; empty if the project has only one.
+    /// The kind. May be empty if the project has only one.
     pub kind: String,
-    /// The version to make.
+    /// The version to add.
     pub version: String,
-    /// The version to copy.
+    /// The version to copy the types from.
     pub from: String,
 }
 
 impl AddVersion {
-    /// What is to be done to the project.
+    /// Plans the changes to the project.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the kind or the version to copy does not exist, or if the new version does.
     pub fn plan(&self, project: &Project) -> Result<Plan, Error> {
         names::check_version(&self.version)?;
         names::check_version(&self.from)?;
@@ -69,7 +73,7 @@ impl AddVersion {
         Ok(plan)
     }
 
-    /// The types with the new version, which is not stored.
+    /// Returns the types with the new version, which is not the storage version.
     fn copied(&self, source: &str) -> Result<String, Error> {
         let old = format!("version = \"{}\"", self.from);
         if source.matches(&old).count() != 1 {

@@ -1,4 +1,4 @@
-//! `docs/api.md`: a reference of the kinds, for people.
+//! Generates `docs/api.md`, the API reference.
 
 use kubewright_operator::Model;
 use std::fmt::Write;
@@ -11,10 +11,10 @@ use super::{
     stamp::Language,
 };
 
-/// Deeper than this, fields are not told.
+/// The maximum depth of documented fields.
 const DEEPEST: usize = 40;
 
-/// The reference.
+/// Returns the reference.
 pub(super) fn files(model: &Model) -> Vec<File> {
     let mut out = format!("# API of {}\n", model.name);
     out += "\n| kind | group and version | scope | |\n|---|---|---|---|\n";
@@ -50,7 +50,7 @@ fn title(kind: &Kind<'_>) -> String {
     format!("{} {}", kind.kind(), kind.api_version())
 }
 
-/// As viewers of Markdown make it from the title.
+/// Returns the anchor that Markdown viewers derive from the title.
 fn anchor(kind: &Kind<'_>) -> String {
     title(kind)
         .to_lowercase()
@@ -83,7 +83,7 @@ fn of_kind(out: &mut String, kind: &Kind<'_>) {
     }
 }
 
-/// An object: what it is for, its fields, then the objects in it.
+/// Writes an object: its description, its fields, then the objects in it.
 fn section(out: &mut String, path: &str, schema: &Value, depth: usize) {
     _ = write!(out, "\n### `{path}`\n");
     paragraph(out, schema);
@@ -127,7 +127,7 @@ fn section(out: &mut String, path: &str, schema: &Value, depth: usize) {
     }
 }
 
-/// What a list or a map holds, and how its path says so.
+/// Returns the element schema of a list or a map, and the suffix of its path.
 fn innermost(schema: &Value) -> (&Value, String) {
     let (mut schema, mut suffix) = (schema, String::new());
     for _ in 0..DEEPEST {
@@ -156,7 +156,7 @@ fn type_name(schema: &Value) -> String {
         "" => name.to_owned(),
         format => format!("{name} ({format})"),
     };
-    // From the inside out.
+    // Innermost first.
     let mut rest = suffix.as_str();
     while !rest.is_empty() {
         if let Some(outer) = rest.strip_suffix("[]") {
@@ -171,7 +171,7 @@ fn type_name(schema: &Value) -> String {
     name
 }
 
-/// What a value must be, in words.
+/// Describes the constraints of a value.
 fn limits(schema: &Value) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(values) = schema["enum"].as_array() {
@@ -200,7 +200,7 @@ fn limits(schema: &Value) -> Vec<String> {
         said.push(format!("Matches `{}`.", cell(pattern)));
     }
     let rules = schema["x-kubernetes-validations"].as_array();
-    // Those of objects are told in their own section.
+    // Constraints of objects are listed in their own section.
     if schema.get("properties").is_none() {
         said.extend(rules.into_iter().flatten().map(rule));
     }
@@ -232,7 +232,7 @@ fn paragraph(out: &mut String, schema: &Value) {
     }
 }
 
-/// A text in a cell of a table: one line, and no border.
+/// Escapes a text for a table cell: one line, no borders.
 fn cell(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").replace('|', "\\|")

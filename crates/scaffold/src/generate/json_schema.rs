@@ -1,7 +1,7 @@
-//! JSON schemas of the kinds, for editors: draft 2020-12, one file for each version of each kind.
+//! Generates JSON schemas for editors: draft 2020-12, one file for each version of each kind.
 //!
-//! Editors know more of JSON Schema than of OpenAPI, so what OpenAPI says in its own words is translated. Unknown fields are
-//! wrong, as the server would prune them. CEL rules cannot be said.
+//! Editors support JSON Schema rather than OpenAPI, so the keywords of OpenAPI are translated. Unknown fields are errors, since
+//! the server would prune them. CEL rules cannot be expressed.
 
 use kubewright_operator::Model;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use super::{
     stamp::Language,
 };
 
-/// Keywords that mean the same in both.
+/// Keywords with the same meaning in both.
 const SAME: [&str; 17] = [
     "title",
     "description",
@@ -33,7 +33,7 @@ const SAME: [&str; 17] = [
     "uniqueItems",
 ];
 
-/// The schemas.
+/// Returns the schema files.
 pub(super) fn files(model: &Model) -> Vec<File> {
     kinds(model).map(|kind| file(&kind)).collect()
 }
@@ -89,7 +89,7 @@ fn translated(schema: &Value) -> Value {
     }
     for key in ["allOf", "anyOf", "oneOf"] {
         let branches = fields.get(key).and_then(Value::as_array);
-        // The branches of int-or-string say what its type says already.
+        // The branches of an int-or-string repeat its type.
         if let Some(branches) = branches.filter(|_| !int_or_string(schema)) {
             let all: Vec<Value> = branches.iter().map(branch).collect();
             out.insert(key.to_owned(), Value::Array(all));
@@ -124,7 +124,7 @@ fn translated(schema: &Value) -> Value {
     Value::Object(out)
 }
 
-/// A branch says only what differs; unknown fields are the whole schema's business.
+/// Converts a branch, which has only the differences; unknown fields are checked by the whole schema.
 fn branch(schema: &Value) -> Value {
     let mut schema = translated(schema);
     if let Some(fields) = schema.as_object_mut()
@@ -154,7 +154,7 @@ fn types(schema: &Value) -> Option<Value> {
     }
 }
 
-/// Whether only the fields that are named may be there.
+/// Reports whether unknown fields are errors.
 fn closed(schema: &Value) -> bool {
     schema["type"] == "object"
         && schema.get("properties").is_some()

@@ -1,6 +1,6 @@
-//! The `config/` tree, as kustomize reads it, and the same objects as one installer.
+//! Generates the `config/` tree for kustomize, and the same objects as one installer.
 //!
-//! Names in the tree are short: `config/default` puts the project's name before them. `config/overlays` is the user's.
+//! Names in the tree are short: `config/default` adds the name of the project as prefix. `config/overlays` belongs to the user.
 
 use kubewright_operator::Model;
 use serde_json::{Value, json};
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::Error;
 
-/// The file of the tree that stands among the samples.
+/// The kustomization of the samples.
 pub(super) const SAMPLES: &str = "config/samples/kustomization.yaml";
 
-/// `config/crd/bases`: the definitions.
+/// Returns `config/crd/bases`: the CRDs.
 pub(super) fn crds(model: &Model) -> Result<Vec<File>, Error> {
     crd::crds(model)
         .iter()
@@ -29,7 +29,7 @@ pub(super) fn crds(model: &Model) -> Result<Vec<File>, Error> {
         .collect()
 }
 
-/// `config/rbac`: the roles.
+/// Returns `config/rbac`: the roles.
 pub(super) fn roles(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
     let naming = settings.kustomize_naming();
     let mut resources = Vec::new();
@@ -51,7 +51,7 @@ pub(super) fn roles(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
     Ok(files)
 }
 
-/// The rest of the tree.
+/// Returns the rest of the tree.
 pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
     let naming = settings.kustomize_naming();
     let project = &settings.name;
@@ -104,7 +104,7 @@ pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Erro
     Ok(files)
 }
 
-/// `dist/install.yaml`: what `kustomize build config/default` gives, in the order in which it can be applied.
+/// Returns `dist/install.yaml`: the output of `kustomize build config/default`, in an order that can be applied.
 pub(super) fn installer(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
     let objects = installed(model, settings);
     Ok(vec![File::yaml(
@@ -113,7 +113,7 @@ pub(super) fn installer(model: &Model, settings: &Settings) -> Result<Vec<File>,
     )])
 }
 
-/// All objects of an installation.
+/// Returns all objects of an installation.
 fn installed(model: &Model, settings: &Settings) -> Vec<Value> {
     let naming = Naming::whole(&settings.name, settings.namespaced);
     let mut objects = vec![manager::namespace(&naming)];
@@ -129,7 +129,7 @@ fn installed(model: &Model, settings: &Settings) -> Vec<Value> {
     objects
 }
 
-/// The objects of `config/rbac`, file by file.
+/// Returns the objects of `config/rbac`, by file.
 pub(super) fn role_files(model: &Model, naming: &Naming) -> Vec<(String, Vec<Value>)> {
     let manager = rbac::manager_roles(model, naming);
     let leader = rbac::leader_election_role(naming);
@@ -172,7 +172,7 @@ fn kustomization(directory: &str, fields: Value) -> Result<File, Error> {
     ))
 }
 
-/// What an overlay begins as.
+/// The initial content of an overlay.
 const OVERLAY: &str = "\
 # Yours: what differs from config/default, which is generated. `kubewright generate` never changes this file.
 # Another environment is another directory beside this one.

@@ -1,15 +1,15 @@
-//! What runs the operator: a namespace, a Deployment, a Service for its metrics.
+//! Generates the namespace, the Deployment and the metrics Service of the operator.
 
 use serde_json::{Value, json};
 
 use super::naming::Naming;
 
-/// Where the operator serves metrics.
+/// The port of the metrics endpoint.
 pub(super) const METRICS_PORT: u16 = 8080;
-/// Where it says that it is alive and ready.
+/// The port of the health probes.
 pub(super) const HEALTH_PORT: u16 = 8081;
 
-/// The namespace of the operator, which admits only what needs no privileges.
+/// Returns the namespace of the operator, with the restricted pod security level.
 pub(super) fn namespace(naming: &Naming) -> Value {
     let mut labels = naming.labels();
     labels["pod-security.kubernetes.io/enforce"] = json!("restricted");
@@ -20,7 +20,7 @@ pub(super) fn namespace(naming: &Naming) -> Value {
     })
 }
 
-/// The Deployment of the operator.
+/// Returns the Deployment of the operator.
 pub(super) fn deployment(naming: &Naming, image: &str) -> Value {
     let labels = pod_labels(naming);
     let mut container = json!({
@@ -86,7 +86,7 @@ pub(super) fn deployment(naming: &Naming, image: &str) -> Value {
     })
 }
 
-/// The Service of its metrics.
+/// Returns the Service of the metrics endpoint.
 pub(super) fn metrics_service(naming: &Naming) -> Value {
     let labels = pod_labels(naming);
     json!({

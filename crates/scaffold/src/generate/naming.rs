@@ -1,26 +1,26 @@
-//! [`Naming`]: what the same objects are called in different places.
+//! [`Naming`]: the names of the generated objects in each output.
 //!
-//! In `config/` names are short, and kustomize puts the project's name before them. The installer has the whole names. In a
-//! chart they are what Helm makes of the release.
+//! In `config/` names are short, and kustomize adds the name of the project as prefix. The installer has full names. In a
+//! chart they are derived from the release.
 
 use serde_json::{Value, json};
 
-/// What objects are called.
+/// The names of generated objects.
 #[derive(Clone, Debug)]
 pub(super) struct Naming {
-    /// Stands before each name.
+    /// The prefix of each name.
     prefix: String,
     /// The namespace of the operator.
     pub(super) namespace: String,
-    /// The account it runs as.
+    /// The ServiceAccount of the operator.
     account: String,
-    /// Whether it works in that namespace only.
+    /// Whether the operator is restricted to that namespace.
     pub(super) namespaced: bool,
     labels: Value,
 }
 
 impl Naming {
-    /// As kustomize takes them.
+    /// Returns the names for kustomize.
     pub(super) fn kustomize(project: &str, namespaced: bool) -> Self {
         Naming {
             prefix: String::new(),
@@ -31,7 +31,7 @@ impl Naming {
         }
     }
 
-    /// As a cluster has them.
+    /// Returns the names in a cluster.
     pub(super) fn whole(project: &str, namespaced: bool) -> Self {
         Naming {
             prefix: format!("{project}-"),
@@ -42,7 +42,7 @@ impl Naming {
         }
     }
 
-    /// As a chart says them. The label is a place that the chart fills.
+    /// Returns the names for a chart. The label is a placeholder that the chart fills.
     pub(super) fn chart(namespaced: bool) -> Self {
         Naming {
             prefix: "{{ include \"operator.fullname\" . }}-".to_owned(),
@@ -66,5 +66,5 @@ impl Naming {
     }
 }
 
-/// Where a chart puts its labels: the text after it is printed takes its place.
+/// The placeholder for the labels of a chart, replaced after printing.
 pub(super) const CHART_LABELS: &str = "{{ include \"operator.labels\" . }}";

@@ -1,4 +1,4 @@
-//! What has to change so that the files are what the model says.
+//! Plans the changes that bring the generated files up to date.
 
 use kubewright_operator::Model;
 use std::{collections::BTreeSet, fs, io};
@@ -9,7 +9,15 @@ use super::{
 };
 use crate::{Error, commands::api, plan::Plan, project::Project};
 
-/// Compares what is there with what should be. A generated file that was edited is refused, unless `force` discards the edit.
+/// Plans the changes that bring the files of a project up to date.
+
+///
+
+/// # Errors
+
+///
+
+/// Fails if a generated file was edited, unless `force` is set, which discards the edit.
 pub fn plan(
     project: &Project,
     model: &Model,
@@ -20,7 +28,7 @@ pub fn plan(
     let mut plan = Plan::new(project.root());
     let files = render(model, &settings, targets)?;
     let mut wanted: BTreeSet<String> = files.iter().map(|file| file.path.clone()).collect();
-    // The tree of kustomize has this file among the samples.
+    // The kustomize tree includes this file in the samples.
     if !model.crds.is_empty() {
         wanted.insert(kustomize::SAMPLES.to_owned());
     }
@@ -82,7 +90,7 @@ fn edited(path: &str) -> Error {
     )
 }
 
-/// Whether a sample is the one that `create api` wrote.
+/// Reports whether a sample is the one that `create api` wrote.
 fn is_scaffolded(project: &Project, path: &str, text: &str) -> bool {
     let resource = project
         .resources
@@ -91,7 +99,7 @@ fn is_scaffolded(project: &Project, path: &str, text: &str) -> bool {
     resource.is_some_and(|resource| api::sample(project, resource) == text)
 }
 
-/// The files of a directory.
+/// Returns the files of a directory.
 fn listed(project: &Project, directory: &str) -> Result<Vec<String>, Error> {
     let full = project.root().join(directory);
     let entries = match fs::read_dir(&full) {

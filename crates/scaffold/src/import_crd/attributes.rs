@@ -1,4 +1,4 @@
-//! `#[kube(...)]` and `#[crd(...)]`: what is said of a whole kind.
+//! Writes `#[kube(...)]` and `#[crd(...)]`: the attributes of a whole kind.
 
 use std::fmt::Write;
 
@@ -8,31 +8,31 @@ use super::{
     definition::{Column, Definition, Version},
     keywords::strings,
     literal::literal,
-    marks::{extend, rule},
     root::Outline,
+    schema_attrs::{extend, rule},
 };
 
-/// Annotations that say how the definition came to be, not what it is.
+/// Annotations about the origin of the CRD, which are not imported.
 const OF_THE_MAKER: [&str; 2] = [
     "controller-gen.kubebuilder.io/version",
     "kubectl.kubernetes.io/last-applied-configuration",
 ];
 
-/// What `#[kube(…)]` says.
+/// The content of `#[kube(…)]`.
 pub(super) struct Attributes<'a> {
     pub(super) definition: &'a Definition,
     pub(super) version: &'a Version,
     pub(super) outline: &'a Outline,
-    /// The name of the status' type.
+    /// The name of the status type.
     pub(super) status: Option<&'a str>,
     /// Whether the spec has a default.
     pub(super) default: bool,
-    /// Whether the spec describes itself.
+    /// Whether the spec has a description.
     pub(super) described: bool,
 }
 
 impl Attributes<'_> {
-    /// The attributes of the type that the kind is made of.
+    /// Returns the attributes of the type that defines the kind.
     pub(super) fn written(&self) -> String {
         let mut out = format!("#[kube(\n    {},\n)]\n", self.kube().join(",\n    "));
         let crd = self.crd();
@@ -89,7 +89,7 @@ impl Attributes<'_> {
                 .iter()
                 .map(|field| format!("selectable = {:?}", field.json_path)),
         );
-        // kube's derive has no place for it without a status.
+        // kube's derive does not support it without a status.
         if let Some(scale) = version
             .subresources
             .scale
@@ -119,7 +119,7 @@ impl Attributes<'_> {
         lines
     }
 
-    /// What kube's derive has no word for.
+    /// Returns the content of `#[crd(...)]`, which kube's derive does not support.
     fn crd(&self) -> Vec<String> {
         let Outline {
             root,

@@ -1,6 +1,6 @@
-//! What an import needs to know of a CustomResourceDefinition.
+//! The parts of a CustomResourceDefinition that an import needs.
 //!
-//! It is read, not judged: the server says whether a definition is sound. Only what would make bad Rust is refused here.
+//! The CRD is not validated here, which is the server's job. Only what would give invalid Rust is rejected.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::ImportError;
 
-/// A definition, without what an import does not look at.
+/// A CustomResourceDefinition, reduced to the parts that an import needs.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Definition {
     #[serde(rename = "apiVersion", default)]

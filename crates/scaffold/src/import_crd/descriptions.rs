@@ -1,6 +1,6 @@
-//! Which description a type has, where equal objects have several.
+//! Chooses the description of a type whose equal schemas have several.
 //!
-//! A field can describe itself; an element of a list or a map cannot, so its description is the type's.
+//! A field has its own documentation; an element of a list or a map has not, so its description becomes that of the type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 
 use super::keywords::{key, properties, text};
 
-/// The descriptions that equal objects have, by the key of the type.
+/// The descriptions of equal objects, by the key of the type.
 #[derive(Debug, Default)]
 pub(super) struct Descriptions {
     of_fields: BTreeMap<String, BTreeSet<Option<String>>>,
     of_elements: BTreeMap<String, BTreeSet<Option<String>>>,
 }
 
-/// Where a schema stands.
+/// The position of a schema.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Place {
     Field,
@@ -23,7 +23,7 @@ pub(super) enum Place {
 }
 
 impl Descriptions {
-    /// Walks as the types will.
+    /// Visits schemas in the order in which types are created.
     pub(super) fn collect(&mut self, schema: &Map<String, Value>, place: Place) {
         if let Some(properties) = properties(schema) {
             let seen = match place {
@@ -44,7 +44,7 @@ impl Descriptions {
         }
     }
 
-    /// What the type says of itself. Elements must hear their own description; fields have one already.
+    /// Returns the description of the type. Elements need their own; fields have one already.
     pub(super) fn chosen(
         &self,
         key: &str,
@@ -62,8 +62,8 @@ impl Descriptions {
     }
 }
 
-/// Whether a doc comment says exactly this: no spaces around it or at the end of a line, which tools take away, and nothing
-/// that must not stand in a comment.
+/// Reports whether a doc comment can hold this text unchanged: no surrounding or trailing spaces, which tools remove, and no
+/// characters that are not allowed in a comment.
 pub(super) fn is_plain(doc: &str) -> bool {
     !doc.is_empty()
         && doc.trim() == doc

@@ -1,33 +1,33 @@
-//! Rules that say how many of some fields are there, as marks: `exactly_one_of("a", "b")`.
+//! Recognizes rules that count fields, and writes them as attributes such as `exactly_one_of("a", "b")`.
 //!
-//! controller-gen writes them in one form and in one order, at the end of the rules; only that form is taken for a mark.
+//! controller-gen writes them in a fixed form and order at the end of the rules; only that form is recognized.
 
 use serde_json::{Value, json};
 
-/// The ways of counting, in their order: the mark, the comparison, and the words of the message.
+/// The counting rules in their order: attribute, comparison, and words of the message.
 const WAYS: [(&str, &str, &str, &str); 3] = [
     ("at_most_one_of", "<= 1", "at most one", "may"),
     ("exactly_one_of", "== 1", "exactly one", "must"),
     ("at_least_one_of", ">= 1", "at least one", "must"),
 ];
 
-/// Takes the rules at the end that are marks, and answers them. `optional` says which fields may be absent.
+/// Removes the recognized rules at the end and returns them as attributes. `optional` reports whether a field may be absent.
 pub(super) fn take(rules: &mut Vec<Value>, optional: impl Fn(&str) -> bool) -> Vec<String> {
-    let mut marks = Vec::new();
+    let mut schema_attrs = Vec::new();
     let mut last = WAYS.len();
     while let Some((way, names)) = rules.last().and_then(group) {
         if way > last || !names.iter().all(|name| optional(name)) {
             break;
         }
         let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-        marks.insert(0, format!("{}({})", WAYS[way].0, names.join(", ")));
+        schema_attrs.insert(0, format!("{}({})", WAYS[way].0, names.join(", ")));
         last = way;
         rules.pop();
     }
-    marks
+    schema_attrs
 }
 
-/// The way and the fields, if the rule says nothing else.
+/// Returns the kind of counting and the fields, if the rule has exactly that form.
 fn group(rule: &Value) -> Option<(usize, Vec<String>)> {
     let text = rule.get("rule")?.as_str()?;
     let (list, rest) = text
@@ -50,7 +50,7 @@ fn group(rule: &Value) -> Option<(usize, Vec<String>)> {
     (*rule == same).then_some((way, names))
 }
 
-/// A field whose name CEL takes as it is.
+/// Returns a field name that needs no escaping in CEL.
 fn field(text: &str) -> Option<String> {
     let name = text.strip_prefix("has(self.")?.strip_suffix(')')?;
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric());
@@ -74,9 +74,9 @@ mod tests {
         let most = counted("<= 1", "at most one of the fields in [a b] may");
         let one = counted("== 1", "exactly one of the fields in [a b] must");
         let mut rules = vec![own.clone(), most.clone(), one.clone()];
-        let marks = take(&mut rules, |_| true);
+        let schema_attrs = take(&mut rules, |_| true);
         assert_eq!(
-            marks,
+            schema_attrs,
             [
                 "at_most_one_of(\"a\", \"b\")",
                 "exactly_one_of(\"a\", \"b\")"
@@ -84,7 +84,7 @@ mod tests {
         );
         assert_eq!(rules, vec![own.clone()]);
 
-        // In another order, before another rule, of required fields, or in other words they are rules.
+        // In another order, before another rule, with required fields or other messages they stay rules.
         let mut rules = vec![one.clone(), most.clone()];
         assert_eq!(take(&mut rules, |_| true).len(), 1);
         assert_eq!(rules, vec![one.clone()]);

@@ -1,11 +1,11 @@
-//! Reading the keywords of a schema.
+//! Reads the keywords of a schema.
 
 use serde_json::{Map, Value, json};
 
-/// What an object schema says about its place, not about its type.
+/// The keywords that belong to the position of an object and not to its type.
 pub(super) const OF_THE_PLACE: [&str; 3] = ["description", "default", "nullable"];
 
-/// What makes a type: its schema without what belongs to the place.
+/// Returns the key of a type: its schema without the keywords of the position.
 pub(super) fn key(schema: &Map<String, Value>) -> String {
     let mut schema = schema.clone();
     for key in OF_THE_PLACE {
@@ -14,17 +14,17 @@ pub(super) fn key(schema: &Map<String, Value>) -> String {
     Value::Object(schema).to_string()
 }
 
-/// The fields of an object.
+/// Returns the fields of an object.
 pub(super) fn properties(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
     schema.get("properties").and_then(Value::as_object)
 }
 
-/// A keyword that is a text.
+/// Returns a keyword with a string value.
 pub(super) fn text(schema: &Map<String, Value>, key: &str) -> Option<String> {
     schema.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// The texts of a list.
+/// Returns the strings of a list.
 pub(super) fn strings(list: Option<&Value>) -> impl Iterator<Item = &str> {
     list.and_then(Value::as_array)
         .into_iter()
@@ -32,12 +32,12 @@ pub(super) fn strings(list: Option<&Value>) -> impl Iterator<Item = &str> {
         .filter_map(Value::as_str)
 }
 
-/// An integer or a string, by its extension.
+/// Reports whether a schema is an int-or-string, by its extension.
 pub(super) fn is_int_or_string(schema: &Map<String, Value>) -> bool {
     schema.get("x-kubernetes-int-or-string") == Some(&json!(true))
 }
 
-/// Takes out what `x-kubernetes-int-or-string` says too, and what definitions spell out: an integer or a string.
+/// Removes the two types of an int-or-string, which `x-kubernetes-int-or-string` implies.
 pub(super) fn without_the_obvious(schema: &mut Map<String, Value>) {
     let usual = json!([{"type": "integer"}, {"type": "string"}]);
     if is_int_or_string(schema) && schema.get("anyOf") == Some(&usual) {

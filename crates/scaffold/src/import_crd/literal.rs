@@ -1,8 +1,8 @@
-//! JSON as a Rust macro reads it.
+//! Writes JSON as Rust macros read it.
 
 use serde_json::Value;
 
-/// JSON as a Rust macro reads it: strings are Rust's, and large numbers say their type.
+/// Returns JSON as Rust macros read it: with Rust string literals, and with a type suffix on large numbers.
 pub(super) fn literal(value: &Value) -> String {
     match value {
         Value::String(text) => format!("{text:?}"),
@@ -30,7 +30,7 @@ pub(super) fn literal(value: &Value) -> String {
     }
 }
 
-/// Whether a float is a whole number that `i32` holds.
+/// Reports whether a float is an integer in the range of `i32`.
 fn is_whole(float: f64) -> bool {
     float.fract() == 0.0 && float.abs() <= f64::from(i32::MAX)
 }

@@ -1,23 +1,23 @@
-//! Rust types from a CustomResourceDefinition.
+//! Imports CustomResourceDefinitions as Rust types.
 //!
-//! [`import`] reads definitions and writes one module for each of their versions; [`import_together`] also has them share
-//! equal types. Nothing of a schema is lost: `Captain::manifest()` of the generated type gives it back. Descriptions become
-//! documentation, enums become enums, validation becomes `#[schema(...)]`, equal objects are one type. What could not be kept
-//! is in [`Module::notes`].
+//! [`import`] returns one module for each version of a CRD; [`import_together`] also lets them share equal types. Nothing of a
+//! schema is lost: `Captain::manifest()` of the generated type gives it back. Descriptions become documentation, enums become
+//! enums, validation becomes `#[schema(...)]`, and equal objects become one type. [`Module::notes`] lists what could not be
+//! kept.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `definition` | the parts of a definition that matter here |
-//! | `root` | the outline of a version: spec, status, and what is said of the whole |
-//! | `types` | the types of schemas, equal ones once |
-//! | `marks`, `groups`, `literal` | what `#[schema(...)]` must add to a derived schema |
-//! | `descriptions`, `keywords` | what a type says of itself, and how schemas are read |
+//! | `definition` | the parts of a CRD that matter here |
+//! | `root` | the outline of a version: spec, status, and the schema of the whole object |
+//! | `types` | the types of schemas, without duplicates |
+//! | `schema_attrs`, `groups`, `literal` | the `#[schema(...)]` that a derived schema needs |
+//! | `descriptions`, `keywords` | descriptions of types; access to schemas |
 //! | `naming`, `words` | the names of types |
-//! | `render`, `attributes`, `module` | their source |
+//! | `render`, `attributes`, `module` | the Rust source |
 //!
-//! What `Captain::manifest()` of the generated type gives differs from the definition in this: `apiVersion`, `kind` and `metadata` are
-//! always in the schema, the first two without a description; an integer or a string is always spelled out as such; the
-//! conversion between versions is said by [`Versions`](kubewright_resource::Versions), not by a type.
+//! `Captain::manifest()` of the generated type differs from the CRD as follows: `apiVersion`, `kind` and `metadata` are always in
+//! the schema, the first two without a description; an int-or-string always has its two types; the conversion between versions
+//! belongs to [`Versions`](kubewright_resource::Versions), not to a type.
 
 mod attributes;
 mod definition;
@@ -25,11 +25,11 @@ mod descriptions;
 mod groups;
 mod keywords;
 mod literal;
-mod marks;
 mod module;
 mod naming;
 mod render;
 mod root;
+mod schema_attrs;
 mod types;
 pub(crate) mod words;
 
@@ -42,53 +42,61 @@ use definition::Definition;
 /// The types of one version of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
-    /// The group: `cert-manager.io`.
+    /// The group, such as `cert-manager.io`.
     pub group: String,
-    /// The version: `v1`.
+    /// The version, such as `v1`.
     pub version: String,
-    /// The kind: `Certificate`.
+    /// The kind, such as `Certificate`.
     pub kind: String,
-    /// The resource: `certificates`.
+    /// The plural name of the resource, such as `certificates`.
     pub plural: String,
-    /// Whether its objects live in namespaces.
+    /// Whether the kind is namespaced.
     pub namespaced: bool,
-    /// Whether this is the version that is stored.
+    /// Whether this is the storage version.
     pub storage: bool,
     /// The content of a Rust file.
     pub source: String,
-    /// What the types do not say, each with its place.
+    /// The parts of the schema that the types could not keep, with their paths.
     pub notes: Vec<String>,
 }
 
-/// Why a definition was not imported.
+/// A CustomResourceDefinition that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImportError {
     /// The text is not YAML.
     #[error("this is not YAML: {0}; give a file with a CustomResourceDefinition")]
     Yaml(String),
-    /// The document lacks what every definition has.
+    /// The document lacks a field that every CRD has.
     #[error("this is not a CustomResourceDefinition: {0}")]
     Shape(String),
-    /// It is something else.
+    /// The document is of another kind.
     #[error("this is a {0:?}, not a CustomResourceDefinition; give a file with one")]
     Kind(String),
-    /// It is of another version.
+    /// The document has another apiVersion.
     #[error(
         "CustomResourceDefinitions of {0:?} are not read; convert it to apiextensions.k8s.io/v1"
     )]
     ApiVersion(String),
-    /// A name that no kind or version can have.
+    /// A name is not valid for a kind or version.
     #[error("{0:?} cannot be the name of a kind or a version; correct the definition")]
     Name(String),
-    /// There is no version.
+    /// The CRD has no versions.
     #[error("the definition has no versions; add one under spec.versions")]
     NoVersions,
-    /// There is no definition.
+    /// The text has no CRD.
     #[error("there is no CustomResourceDefinition in this text; give a file with one")]
     Nothing,
 }
 
-/// Reads definitions, as YAML or JSON, one or several, and writes their types: a module for each version.
+/// Imports one or several CustomResourceDefinitions, as YAML or JSON. Returns a module for each version.
+
+///
+
+/// # Errors
+
+///
+
+/// Fails if the text is not YAML or has no CRD, or if a CRD lacks required fields.
 ///
 /// ```
 /// let yaml = "
@@ -128,14 +136,18 @@ pub fn import(text: &str) -> Result<Vec<Module>, ImportError> {
 /// Modules that share types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Together {
-    /// The modules, as [`import`] makes them.
+    /// The modules, as returned by [`import`].
     pub modules: Vec<Module>,
-    /// The content of a module `shared` beside them: the types that several of them use. Empty if there are none.
+    /// The content of a module `shared` next to them, with the types that several of them use. Empty if there are none.
     pub shared: String,
 }
 
-/// Reads definitions as [`import`] does. Types that are equal in several versions or kinds are written once, in a module
-/// `shared` that the others name as `super::shared`. `chosen` says which versions are wanted, of a kind and by name.
+/// Imports CRDs as [`import`] does, but writes types that are equal in several versions or kinds only once, in a module `shared`
+/// that the others refer to as `super::shared`. `chosen` selects versions by kind and name.
+///
+/// # Errors
+///
+/// Fails as [`import`] does.
 pub fn import_together(
     text: &str,
     chosen: impl Fn(&str, &str) -> bool,
@@ -158,7 +170,7 @@ fn definitions(text: &str) -> Result<Vec<Definition>, ImportError> {
     }
 }
 
-/// The documents of a stream; a list stands for its items. Other kinds between definitions are passed over.
+/// Reads the CRDs of a YAML stream. Lists are expanded; other kinds between CRDs are skipped.
 fn documents(text: &str) -> Result<Vec<Value>, ImportError> {
     let mut all = Vec::new();
     for part in text.split("\n---") {

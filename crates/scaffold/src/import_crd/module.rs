@@ -1,4 +1,4 @@
-//! Modules: one for each version, and one with what several of them use.
+//! Writes modules: one for each version, and one with shared types.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,30 +15,30 @@ use super::{
     types::{Body, Types},
 };
 
-/// Lints that foreign names and foreign prose do not keep.
+/// Lints that imported names and descriptions may violate.
 const ALLOWED: &str = "#![allow(missing_docs, rustdoc::all, clippy::doc_lazy_continuation, clippy::doc_markdown, clippy::duplicated_attributes, \
 clippy::doc_overindented_list_items, clippy::enum_variant_names, clippy::struct_excessive_bools, clippy::tabs_in_doc_comments)]";
 
-/// A version and the definition that it is of.
+/// A version and its CRD.
 pub(super) type Of<'a> = (&'a Definition, &'a Version);
 
-/// The versions of a definition.
+/// Returns the versions of a CRD.
 pub(super) fn versions(definition: &Definition) -> impl Iterator<Item = Of<'_>> {
     let versions = definition.spec.versions.iter();
     versions.map(move |version| (definition, version))
 }
 
-/// One version while its module is made.
+/// A version whose module is under construction.
 struct Made<'a> {
     definition: &'a Definition,
     version: &'a Version,
     outline: Outline,
     roots: Roots,
-    /// The types that it uses.
+    /// The types it uses.
     uses: BTreeSet<usize>,
 }
 
-/// The modules of some versions, with the types that they share.
+/// Returns the modules of some versions, with the types that they share.
 pub(super) fn modules(versions: &[Of<'_>]) -> Together {
     let mut types = Types::default();
     let outlines: Vec<Outline> = versions
@@ -74,7 +74,7 @@ pub(super) fn modules(versions: &[Of<'_>]) -> Together {
     }
 }
 
-/// The types that more than one version uses, with their names.
+/// Returns the types that more than one version uses, with their names.
 fn shared(types: &Types, made: &[Made<'_>]) -> BTreeMap<usize, String> {
     let mut places: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for (n, one) in made.iter().enumerate() {
@@ -161,7 +161,7 @@ impl Made<'_> {
         }
     }
 
-    /// What is not as in the definition.
+    /// Returns notes on the differences from the CRD.
     fn notes(&self) -> Vec<String> {
         let kind = &self.definition.spec.names.kind;
         let mut notes = Vec::new();

@@ -1,13 +1,13 @@
-//! Names for types: as few words of their place as tell them apart.
+//! Names types with as few words of their path as needed to distinguish them.
 //!
-//! `spec.privateKey` is `PrivateKey`, unless another type would be called that too: then both take one word more, up to
+//! `spec.privateKey` becomes `PrivateKey`, unless another type would have the same name: then both get one more word, up to
 //! the kind itself. Names do not depend on the order of fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::words::pascal;
 
-/// Names that the generated file uses, that everybody, the derive too, takes for something else, or that say too little.
+/// Names that the generated file uses, that the derive or readers take for well-known types, or that say too little.
 const TAKEN: [&str; 45] = [
     "Arc",
     "BTreeMap",
@@ -56,7 +56,7 @@ const TAKEN: [&str; 45] = [
     "VecDeque",
 ];
 
-/// A name for each of some types, by the words of its place; some are given.
+/// Returns a name for each type, by the words of its path; some names are given.
 pub(super) fn names(
     places: &BTreeMap<usize, Vec<String>>,
     kind: Option<&str>,
@@ -105,7 +105,7 @@ pub(super) fn names(
     names
 }
 
-/// The words of a place, with the kind in front.
+/// Returns the words of a path, with the kind first.
 pub(super) fn words(kind: &str, path: &[String]) -> Vec<String> {
     let path = path.iter().map(|word| pascal(word));
     std::iter::once(kind.to_owned())
@@ -113,7 +113,7 @@ pub(super) fn words(kind: &str, path: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// The root type is called as the kind.
+/// The root type has the name of the kind.
 fn is_taken(name: &str, kind: Option<&str>) -> bool {
     TAKEN.contains(&name) || Some(name) == kind || name.starts_with(|c: char| c.is_ascii_digit())
 }

@@ -1,6 +1,6 @@
-//! Types as Rust source.
+//! Writes types as Rust source.
 //!
-//! Strings of a definition get into the source as literals and as lines of documentation only, so that nothing in them can
+//! Strings of a CRD are written only as literals and as documentation, so that nothing in them can
 //! become code.
 
 use std::{collections::BTreeMap, fmt::Write};
@@ -10,15 +10,15 @@ use super::{
     words::camel_of_field,
 };
 
-/// What writes types, knowing their names.
+/// Writes types, given their names.
 pub(super) struct Renderer<'a> {
     pub(super) types: &'a Types,
-    /// How each type is called where it is written: by its name, or by a path to it.
+    /// How to refer to each type: by name or by path.
     pub(super) names: &'a BTreeMap<usize, String>,
 }
 
 impl Renderer<'_> {
-    /// One type. `above` are attributes of its own, `derives` more derives in front.
+    /// Writes one type. `above` are additional attributes, `derives` additional derives.
     pub(super) fn item(&self, id: usize, derives: &[&str], above: &str) -> String {
         let name = self.name_of(id);
         match self.types.items.get(id).map(|item| &item.body) {
@@ -62,7 +62,7 @@ impl Renderer<'_> {
         if body.fields.iter().any(is_camel) {
             out.push_str("#[serde(rename_all = \"camelCase\")]\n");
         }
-        marked(&mut out, "", &body.marks);
+        marked(&mut out, "", &body.schema_attrs);
         if body.fields.is_empty() && !body.open {
             _ = writeln!(out, "pub struct {name} {{}}");
             return out;
@@ -104,12 +104,12 @@ impl Renderer<'_> {
             _ = writeln!(out, "    #[serde({})]", serde.join(", "));
         }
         let (rust, carrier) = (self.name(&field.rust), self.name(&field.carrier));
-        let mut marks = Vec::new();
+        let mut schema_attrs = Vec::new();
         if rust != carrier {
-            marks.push(format!("as = {carrier:?}"));
+            schema_attrs.push(format!("as = {carrier:?}"));
         }
-        marks.extend(field.marks.iter().cloned());
-        marked(out, "    ", &marks);
+        schema_attrs.extend(field.schema_attrs.iter().cloned());
+        marked(out, "    ", &schema_attrs);
         _ = match optional {
             true => writeln!(out, "    pub {}: Option<{rust}>,", field.name),
             false => writeln!(out, "    pub {}: {rust},", field.name),
@@ -133,7 +133,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// Whether a value can be made of nothing: no enum has to be chosen. Types nest no deeper than the document they come from.
+    /// Reports whether the type can derive `Default`: no enum value has to be chosen. Types nest no deeper than their document.
     pub(super) fn has_default(&self, body: &Struct, depth: usize) -> bool {
         let needed = body
             .fields
@@ -144,14 +144,14 @@ impl Renderer<'_> {
                 Some(Body::Struct(below)) => depth < 128 && self.has_default(below, depth + 1),
                 _ => false,
             },
-            // No moment is the default one.
+            // Times have no default.
             Type::Foreign(path) => ![TIME, CONDITION].contains(path),
             _ => true,
         })
     }
 }
 
-/// Documentation, line by line.
+/// Writes documentation, line by line.
 pub(super) fn doc(out: &mut String, indent: &str, text: Option<&str>) {
     for line in text.into_iter().flat_map(str::lines) {
         let line: String = line.chars().filter(|c| !is_odd(*c)).collect();
@@ -162,16 +162,16 @@ pub(super) fn doc(out: &mut String, indent: &str, text: Option<&str>) {
     }
 }
 
-/// Characters that must not stand in a comment: the compiler refuses some, and nobody sees the others.
+/// Reports whether a character is not allowed in a comment: the compiler rejects some, and others are invisible.
 pub(super) fn is_odd(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `#[schema(...)]`, if there is anything to say.
-fn marked(out: &mut String, indent: &str, marks: &[String]) {
-    if !marks.is_empty() {
-        _ = writeln!(out, "{indent}#[schema({})]", marks.join(", "));
+/// Writes `#[schema(...)]`, unless it would be empty.
+fn marked(out: &mut String, indent: &str, schema_attrs: &[String]) {
+    if !schema_attrs.is_empty() {
+        _ = writeln!(out, "{indent}#[schema({})]", schema_attrs.join(", "));
     }
 }
 

@@ -1,9 +1,9 @@
-//! The outline of a version: what is the spec, what the status, and what is said of the whole.
+//! The outline of a version: spec, status, and the schema of the whole object.
 //!
-//! kube's derive makes a root type with a `spec` that is always there. Where a definition does not require one, or has other
-//! fields beside the metadata, its `no_spec` is used: what stands beside the metadata is one struct, in which the spec is an
-//! `Option` like any other field. So an object without a spec can be read, and is written back without one; the price is
-//! that the spec of such an object is `object.spec.spec`.
+//! kube's derive generates a root type with a required `spec`. Where a CRD does not require one, or has other fields next to the
+//! metadata, `no_spec` is used: the fields next to the metadata are one struct, in which the spec is an `Option`. So an object
+//! without a spec can be read and written back; the price is that the spec of such an object is
+//! `object.spec.spec`.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use super::{
     types::{Types, into_object},
 };
 
-/// What every object has, whatever its schema says.
+/// The fields that every object has.
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// The parts of a version's schema.
@@ -23,10 +23,10 @@ pub(super) struct Outline {
     pub(super) root: Map<String, Value>,
     /// The schema of the metadata.
     pub(super) metadata: Option<Value>,
-    /// The schema of the spec, or of all fields beside the metadata.
+    /// The schema of the spec, or of all fields next to the metadata.
     pub(super) spec: Map<String, Value>,
     pub(super) status: Option<Map<String, Value>>,
-    /// Whether the fields stand beside the metadata.
+    /// Whether the fields are next to the metadata.
     pub(super) flat: bool,
 }
 
@@ -71,7 +71,7 @@ impl Outline {
         }
     }
 
-    /// Lets the descriptions be known before types are made.
+    /// Collects descriptions, before types are created.
     pub(super) fn collect(&self, types: &mut Types) {
         types.collect(&self.spec);
         if let Some(status) = &self.status {
@@ -79,9 +79,9 @@ impl Outline {
         }
     }
 
-    /// Makes the types.
+    /// Creates the types.
     pub(super) fn make(&self, types: &mut Types) -> Roots {
-        // In the words of the places: fields beside the metadata have no word for themselves.
+        // Fields next to the metadata add no word to the path.
         let spec: &[String] = if self.flat { &[] } else { &["spec".to_owned()] };
         let status = self.status.as_ref();
         Roots {

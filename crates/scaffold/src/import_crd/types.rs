@@ -1,10 +1,10 @@
-//! From a schema to Rust types, equal ones once.
+//! Converts schemas to Rust types, without duplicates.
 //!
-//! Two objects are the same type if their schemas are equal, apart from what belongs to the place where they stand: its
-//! description, its default, whether it may be null. A field can say those itself; an element of a list or a map cannot,
+//! Two objects become the same type if their schemas are equal except for the keywords of their position: description,
+//! default, nullability. A field can have those itself; an element of a list or a map cannot,
 //! so there the description is part of the type.
 //!
-//! Invariant: for every type, the derived schema plus what its marks say is the schema it came from.
+//! Invariant: for every type, the derived schema plus its attributes is the schema it was created from.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,21 +14,21 @@ use super::{
     descriptions::{Descriptions, Place, is_plain},
     groups,
     keywords::{OF_THE_PLACE, is_int_or_string, key, properties, strings, text},
-    marks,
+    schema_attrs,
     words::{field, pascal, singular},
 };
 
-/// How the API writes quantities.
+/// The pattern of quantities.
 const QUANTITY: &str = "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$";
 
-/// The types of k8s-openapi that are used, and the schemas that the derive knows them by.
+/// The types of k8s-openapi that are used, and the schemas that the derive gives them.
 pub(super) const TIME: &str = "k8s_openapi::apimachinery::pkg::apis::meta::v1::Time";
 const BYTES: &str = "k8s_openapi::ByteString";
 const NUMBER_OR_TEXT: &str = "k8s_openapi::apimachinery::pkg::util::intstr::IntOrString";
 const AMOUNT: &str = "k8s_openapi::apimachinery::pkg::api::resource::Quantity";
 pub(super) const CONDITION: &str = "k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition";
 
-/// All types of some versions, by the number that [`Type::Named`] has.
+/// All types of some versions, indexed by the number in [`Type::Named`].
 #[derive(Debug, Default)]
 pub(super) struct Types {
     pub(super) items: Vec<Item>,
@@ -36,13 +36,13 @@ pub(super) struct Types {
     descriptions: Descriptions,
 }
 
-/// A type with a name.
+/// A named type.
 #[derive(Debug)]
 pub(super) struct Item {
-    /// The words of its place: the names of fields on the way.
+    /// The words of its path: the names of fields.
     pub(super) path: Vec<String>,
     pub(super) body: Body,
-    /// The schema it stands for.
+    /// The schema it was created from.
     schema: Map<String, Value>,
 }
 
@@ -57,10 +57,10 @@ pub(super) enum Body {
 pub(super) struct Struct {
     pub(super) doc: Option<String>,
     pub(super) fields: Vec<Field>,
-    /// Whether fields that it does not name are kept.
+    /// Whether unknown fields are kept.
     pub(super) open: bool,
-    /// What `#[schema(...)]` must say.
-    pub(super) marks: Vec<String>,
+    /// The content of `#[schema(...)]`.
+    pub(super) schema_attrs: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -73,11 +73,11 @@ pub(super) struct Field {
     pub(super) carrier: Type,
     pub(super) required: bool,
     pub(super) nullable: bool,
-    /// What `#[schema(...)]` must say.
-    pub(super) marks: Vec<String>,
+    /// The content of `#[schema(...)]`.
+    pub(super) schema_attrs: Vec<String>,
 }
 
-/// A type in the place of a field, an element or a value.
+/// The type of a field, an element or a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Type {
     Bool,
@@ -88,7 +88,7 @@ pub(super) enum Type {
     F64,
     /// Any JSON.
     Any,
-    /// An element that may be null.
+    /// A nullable element.
     Maybe(Box<Type>),
     List(Box<Type>),
     Map(Box<Type>),
@@ -98,26 +98,26 @@ pub(super) enum Type {
 }
 
 impl Types {
-    /// Takes the descriptions of a schema into account, of all before the first type is made.
+    /// Collects the descriptions of a schema. Must be called for all schemas before the first type is created.
     pub(super) fn collect(&mut self, root: &Map<String, Value>) {
         self.descriptions.collect(root, Place::Field);
     }
 
-    /// The struct for an object that must have one, be it open or empty, for this place alone.
+    /// Creates the struct for an object that needs its own type, even if it is open or empty.
     pub(super) fn root(&mut self, schema: &Map<String, Value>, path: &[String]) -> usize {
         let id = self.make_struct(schema, path, text(schema, "description"));
-        // No field says this of the root type.
+        // The root type has no field to carry it.
         if let Some(Body::Struct(body)) = self.items.get_mut(id).map(|item| &mut item.body) {
             let raw = ["default", "nullable"].into_iter();
             let raw: Vec<(String, Value)> = raw
                 .filter_map(|key| Some((key.to_owned(), schema.get(key)?.clone())))
                 .collect();
-            marks::extend(&mut body.marks, &raw);
+            schema_attrs::extend(&mut body.schema_attrs, &raw);
         }
         id
     }
 
-    /// The types that a type names, itself included.
+    /// Returns the types that a type refers to, including itself.
     pub(super) fn below(&self, id: usize, seen: &mut BTreeSet<usize>) {
         let mut open = vec![id];
         while let Some(id) = open.pop() {
@@ -133,7 +133,7 @@ impl Types {
         }
     }
 
-    /// The schema that is derived for a type.
+    /// Returns the schema that the derive gives a type.
     fn derived(&self, of: &Type) -> Value {
         match of {
             Type::Bool => json!({"type": "boolean"}),
@@ -185,9 +185,9 @@ impl Types {
             derived.insert("description".to_owned(), json!(doc));
         }
         let nullable = schema.get("nullable") == Some(&json!(true));
-        let mut marks = marks::marks(schema, &derived);
+        let mut schema_attrs = schema_attrs::schema_attrs(schema, &derived);
         if required && (nullable || schema.contains_key("default")) {
-            marks.insert(0, "required".to_owned());
+            schema_attrs.insert(0, "required".to_owned());
         }
         Field {
             name: field(json_name),
@@ -197,11 +197,11 @@ impl Types {
             carrier,
             required,
             nullable,
-            marks,
+            schema_attrs,
         }
     }
 
-    /// The type to use, and the type whose schema is derived.
+    /// Returns the type to use, and the type whose schema is derived.
     fn both(&mut self, schema: &Map<String, Value>, path: &[String], place: Place) -> (Type, Type) {
         if is_int_or_string(schema) {
             let quantity = schema.get("pattern") == Some(&json!(QUANTITY));
@@ -235,7 +235,7 @@ impl Types {
         }
     }
 
-    /// What is in a list or a map.
+    /// Returns the type of the elements of a list or a map.
     fn element(&mut self, schema: &Map<String, Value>, path: &[String]) -> (Type, Type) {
         let (rust, carrier) = self.both(schema, &one_of(path), Place::Element);
         match schema.get("nullable") == Some(&json!(true)) && carrier != Type::Any {
@@ -294,7 +294,7 @@ impl Types {
         path: &[String],
         doc: Option<String>,
     ) -> usize {
-        // The server keeps what every object has, named or not.
+        // The server keeps the fields that every object has.
         let open = is_open(schema)
             || schema.contains_key("additionalProperties")
             || schema.contains_key("x-kubernetes-embedded-resource");
@@ -343,8 +343,8 @@ impl Types {
         };
         let rules = wanted.get_mut("x-kubernetes-validations");
         let groups = match rules.and_then(Value::as_array_mut) {
-            // Where the rules have no marks, they are said as a whole.
-            Some(rules) if rules.iter().all(|rule| marks::rule(rule).is_some()) => {
+            // Rules without an attribute form are written as a whole.
+            Some(rules) if rules.iter().all(|rule| schema_attrs::rule(rule).is_some()) => {
                 groups::take(rules, optional)
             }
             _ => Vec::new(),
@@ -352,10 +352,10 @@ impl Types {
         if wanted.get("x-kubernetes-validations") == Some(&json!([])) && !groups.is_empty() {
             wanted.remove("x-kubernetes-validations");
         }
-        let mut marks = marks::marks(&wanted, &derived);
-        marks.extend(groups);
+        let mut schema_attrs = schema_attrs::schema_attrs(&wanted, &derived);
+        schema_attrs.extend(groups);
         let body = Body::Struct(Struct {
-            marks,
+            schema_attrs,
             doc,
             fields,
             open,
@@ -406,7 +406,7 @@ impl Types {
 }
 
 impl Type {
-    /// The type with a name in it, if there is one.
+    /// Returns the named type inside, if there is one.
     fn named(&self) -> Option<usize> {
         match self {
             Type::Named(id) => Some(*id),
@@ -428,7 +428,7 @@ fn is_open(schema: &Map<String, Value>) -> bool {
     schema.get("x-kubernetes-preserve-unknown-fields") == Some(&json!(true))
 }
 
-/// Whether this is the usual condition of a status.
+/// Reports whether this is the schema of a standard status condition.
 fn is_condition(schema: &Map<String, Value>) -> bool {
     const FIELDS: [&str; 6] = [
         "lastTransitionTime",

@@ -1,6 +1,6 @@
-//! From the names of an API to the names of Rust.
+//! Converts names of an API to Rust names.
 //!
-//! A name is cut into words, and the words are put together again. `podCIDRs` is `pod` and `cidrs`, not `pod`, `cid`, `rs`.
+//! A name is split into words, which are joined again. `podCIDRs` is `pod` and `cidrs`, not `pod`, `cid`, `rs`.
 
 /// Words that cannot be the name of a field without `r#`.
 const KEYWORDS: [&str; 49] = [
@@ -14,7 +14,7 @@ const KEYWORDS: [&str; 49] = [
 /// Words that cannot be the name of a field at all.
 const NEVER: [&str; 4] = ["self", "super", "crate", "_"];
 
-/// A field: `podCIDRs` is `pod_cidrs`, `type` is `r#type`.
+/// Returns the name of a field: `pod_cidrs` for `podCIDRs`, `r#type` for `type`.
 pub(crate) fn field(name: &str) -> String {
     let snake = words(name).join("_");
     if snake.is_empty() {
@@ -30,7 +30,7 @@ pub(crate) fn field(name: &str) -> String {
     }
 }
 
-/// A type or a variant: `privateKey` is `PrivateKey`, `TCP` is `Tcp`. Empty if nothing of the name can stand in one.
+/// Returns the name of a type or variant: `PrivateKey` for `privateKey`, `Tcp` for `TCP`. Empty if no character is usable.
 pub(crate) fn pascal(name: &str) -> String {
     words(name)
         .iter()
@@ -44,7 +44,7 @@ pub(crate) fn pascal(name: &str) -> String {
         .collect()
 }
 
-/// What `#[serde(rename_all = "camelCase")]` makes of a field.
+/// Returns the name that `#[serde(rename_all = "camelCase")]` gives a field.
 pub(crate) fn camel_of_field(field: &str) -> String {
     let mut camel = String::new();
     let mut up = false;
@@ -61,7 +61,7 @@ pub(crate) fn camel_of_field(field: &str) -> String {
     camel
 }
 
-/// One of several: `policies` is `policy`, `addresses` is `address`.
+/// Returns the singular: `policy` for `policies`, `address` for `addresses`.
 pub(crate) fn singular(name: &str) -> String {
     let stem = |cut: usize| name[..name.len() - cut].to_owned();
     if name.ends_with("ies") && name.len() > 4 {
@@ -81,7 +81,7 @@ pub(crate) fn singular(name: &str) -> String {
     }
 }
 
-/// The words of a name, in small letters.
+/// Returns the words of a name, in lower case.
 fn words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let at = |i: usize| letters.get(i).copied().unwrap_or(' ');
@@ -93,7 +93,7 @@ fn words(name: &str) -> Vec<String> {
             continue;
         }
         let before = if i == 0 { ' ' } else { at(i - 1) };
-        // `IPs` is one word: capitals, and the s of the plural.
+        // `IPs` is one word: capitals and a plural s.
         let plural_next = at(i + 1) == 's' && !at(i + 2).is_ascii_lowercase();
         let starts = c.is_ascii_uppercase()
             && (!before.is_ascii_uppercase() || (at(i + 1).is_ascii_lowercase() && !plural_next));

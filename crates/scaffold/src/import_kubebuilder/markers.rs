@@ -1,4 +1,4 @@
-//! `+kubebuilder:rbac` in Go source: permissions as comments.
+//! Parses `+kubebuilder:rbac` markers in Go source.
 
 use kubewright_operator::PolicyRule;
 
@@ -6,7 +6,15 @@ use crate::Error;
 
 const MARKER: &str = "+kubebuilder:rbac:";
 
-/// The permissions that a Go file asks for. `path` names it in an error.
+/// Returns the permissions that the markers of a Go file ask for. `path` is used in errors.
+
+///
+
+/// # Errors
+
+///
+
+/// Fails if a marker is not valid.
 pub fn rules(path: &str, source: &str) -> Result<Vec<PolicyRule>, Error> {
     let mut rules = Vec::new();
     for (at, line) in source.lines().enumerate() {
@@ -57,7 +65,7 @@ fn rule(fields: &str) -> Result<PolicyRule, String> {
     }
 }
 
-/// The parts of a text, where separators within quotes and braces do not count.
+/// Splits a text at separators that are not within quotes or braces.
 fn split(text: &str, separator: char) -> Result<Vec<String>, String> {
     let mut parts = vec![String::new()];
     let (mut quote, mut depth) = (None, 0_u32);

@@ -1,10 +1,10 @@
-//! Projects of kubebuilder, as projects of Rust: the same APIs, a controller for each of theirs, the same permissions.
+//! Imports kubebuilder projects: the same APIs and permissions, and an empty controller for each of theirs.
 //!
-//! What is read: `PROJECT`, the definitions in `config/crd/bases`, the `+kubebuilder:rbac` markers of all Go files, and
-//! `config/rbac/role.yaml` where there are no markers. What Go code does is not translated: controllers begin empty. What is
-//! left out is in [`Imported::notes`].
+//! The import reads `PROJECT`, the CRDs in `config/crd/bases`, the `+kubebuilder:rbac` markers of all Go files, and
+//! `config/rbac/role.yaml` if there are no markers. Go code is not translated. [`Imported::notes`] lists what was
+//! left out.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `project_file` | `PROJECT` |
 //! | [`markers`] | permissions in comments of Go source |
@@ -36,31 +36,35 @@ use crate::{
 };
 use project_file::{GoProject, GoResource};
 
-/// Directories are not looked into deeper than this.
+/// The maximum depth of searched directories.
 const DEEPEST: usize = 20;
 
-/// A project to be made of one of kubebuilder's.
+/// Imports a kubebuilder project.
 #[derive(Clone, Debug)]
 pub struct ImportProject {
     /// The directory of the Go project.
     pub from: PathBuf,
-    /// The name, where it is not that of the Go project.
+    /// The name. Defaults to that of the Go project.
     pub name: Option<String>,
-    /// Where it finds kubewright.
+    /// The kubewright dependency.
     pub kubewright: Dependency,
 }
 
-/// What an import will do.
+/// The result of an import.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// The new project.
+    /// The plan of the new project.
     pub plan: Plan,
-    /// What was left out, each in a sentence.
+    /// The parts that were left out, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl ImportProject {
-    /// The project in a directory, which must not have one. `format` makes Rust source pretty.
+    /// Plans the project in a directory that has none yet. `format` formats Rust source.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the Go project cannot be read or a name is not valid.
     pub fn plan(&self, root: &Path, format: impl Fn(&str) -> String) -> Result<Imported, Error> {
         let go = GoProject::read(&self.read("PROJECT")?)?;
         let name = match &self.name {
@@ -102,7 +106,7 @@ impl ImportProject {
         fs::read_to_string(&path).map_err(|e| Error::io("read", &path, &e))
     }
 
-    /// The types of all definitions.
+    /// Returns the types of all CRDs.
     fn definitions(&self) -> Result<Vec<Module>, Error> {
         let mut modules = Vec::new();
         for path in walk(&self.from.join("config/crd/bases"), "yaml", DEEPEST)? {
@@ -117,7 +121,7 @@ impl ImportProject {
         Ok(modules)
     }
 
-    /// The permissions: those of the markers, or those of the role if there are none.
+    /// Returns the permissions of the markers, or of the role if there are none.
     fn rules(&self) -> Result<Vec<PolicyRule>, Error> {
         let mut rules = Vec::new();
         for path in walk(&self.from, "go", 0)? {
@@ -133,7 +137,7 @@ impl ImportProject {
     }
 }
 
-/// A project while it is made.
+/// A project under construction.
 struct Import {
     plan: Plan,
     file: File,
@@ -190,7 +194,7 @@ impl Import {
         Ok(())
     }
 
-    /// The types of a kind. Nothing, with a note, if it cannot be a kind of the project.
+    /// Adds the types of a kind, or a note if it cannot be a kind of the project.
     fn types(
         &mut self,
         go: &GoResource,
@@ -241,7 +245,7 @@ impl Import {
     }
 }
 
-/// The files of a kind under a directory, sorted; nothing if there is no directory. Hidden and vendored ones are passed over.
+/// Returns the files with an extension below a directory, sorted. Hidden and vendored directories are skipped.
 fn walk(directory: &Path, extension: &str, depth: usize) -> Result<Vec<PathBuf>, Error> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -255,7 +259,7 @@ fn walk(directory: &Path, extension: &str, depth: usize) -> Result<Vec<PathBuf>,
         if name.starts_with('.') || matches!(name.as_ref(), "vendor" | "bin" | "testdata") {
             continue;
         }
-        // Links are not followed: they may lead in circles.
+        // Symbolic links are not followed, since they may form cycles.
         if path.is_dir() && !path.is_symlink() && depth < DEEPEST {
             found.extend(walk(&path, extension, depth + 1)?);
         } else if path.is_file() && path.extension().is_some_and(|it| it == extension) {

@@ -7,7 +7,7 @@ use kubewright_operator::PolicyRule;
 
 use crate::Error;
 
-/// The file of the permissions.
+/// The path of the permissions.
 pub(super) const PATH: &str = "src/permissions.rs";
 
 /// Reads the rules of the roles in a YAML file that controller-gen wrote.

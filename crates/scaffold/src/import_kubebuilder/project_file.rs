@@ -1,4 +1,4 @@
-//! kubebuilder's `PROJECT`: what it has scaffolded.
+//! Reads kubebuilder's `PROJECT` file.
 
 use kubewright_schema::yaml::parse_yaml;
 use serde::Deserialize;
@@ -21,7 +21,7 @@ pub(super) struct GoProject {
     pub(super) resources: Vec<GoResource>,
 }
 
-/// A version of a kind, and what there is for it.
+/// A version of a kind, with its controllers and webhooks.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GoResource {
@@ -31,21 +31,21 @@ pub(super) struct GoResource {
     pub(super) kind: String,
     #[serde(default)]
     pub(super) domain: String,
-    /// Whether the project defines it.
+    /// Set if the project defines the kind.
     pub(super) api: Option<GoApi>,
     #[serde(default)]
     controller: bool,
     #[serde(default)]
     controllers: Vec<GoController>,
-    /// Whether there are webhooks for it.
+    /// Set if the kind has webhooks.
     pub(super) webhooks: Option<serde_json::Value>,
 }
 
-/// What is known of a kind that the project defines.
+/// The properties of a kind that the project defines.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct GoApi {}
 
-/// A controller that has a name of its own.
+/// A controller with its own name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 struct GoController {
     name: String,
@@ -73,7 +73,7 @@ impl GoProject {
 }
 
 impl GoResource {
-    /// The names of its controllers; an empty one is that of the kind.
+    /// Returns the names of its controllers; an empty name stands for that of the kind.
     pub(super) fn controllers(&self) -> Vec<String> {
         let named = self.controllers.iter().map(|it| it.name.clone());
         let mut all: Vec<String> = named.collect();
@@ -83,7 +83,7 @@ impl GoResource {
         all
     }
 
-    /// The group as the API says it.
+    /// Returns the full group name.
     pub(super) fn full_group(&self) -> String {
         let parts = [self.group.as_str(), self.domain.as_str()];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();

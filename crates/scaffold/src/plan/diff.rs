@@ -1,13 +1,15 @@
-//! A plan as a unified diff.
+//! Shows a plan as a unified diff.
 
 use std::fmt::Write;
 
 use super::{Change, Plan};
 
-/// Lines around a change.
+/// The number of context lines around a change.
 const AROUND: usize = 3;
 
-/// Files with more lines than this, before times after, are shown as replaced: comparing takes their product.
+/// The limit for the product of the line counts before and after; larger files are shown as replaced, since comparing takes quadratic
+
+/// time.
 const COMPARED: usize = 4_000_000;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -18,7 +20,7 @@ enum Step {
 }
 
 impl Plan {
-    /// What will change, as `diff -u` and git show it.
+    /// Returns the changes in the format of `diff -u`.
     pub fn diff(&self) -> String {
         self.changes.iter().map(of_file).collect()
     }
@@ -85,7 +87,7 @@ fn hunk(
     }
 }
 
-/// The fewest lines to remove and add.
+/// Returns the smallest set of removed and added lines.
 fn steps(before: &[&str], after: &[&str]) -> Vec<Step> {
     let same = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let (old, new) = (&before[same..], &after[same..]);
@@ -95,7 +97,7 @@ fn steps(before: &[&str], after: &[&str]) -> Vec<Step> {
         steps.extend(vec![Step::Add; new.len()]);
         return steps;
     }
-    // The length of the longest common part of what is left, for each pair of places.
+    // The length of the longest common subsequence of the remaining lines, for each pair of positions.
     let width = new.len() + 1;
     let mut longest = vec![0_u32; (old.len() + 1) * width];
     for i in (0..old.len()).rev() {

@@ -1,7 +1,7 @@
-//! [`Plan`]: what a command will do to files, before it does.
+//! [`Plan`]: the changes a command will make to files.
 //!
-//! A plan is made in memory from what is there. It can be shown as a diff; it is written all or nothing. Text of users is
-//! never printed anew: edits insert and remove whole lines.
+//! A plan is built in memory. It can be shown as a diff, and it is written all or nothing. Users' code is never reformatted:
+//! edits insert and remove whole lines.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -20,7 +20,7 @@ pub use write::finish_interrupted;
 
 use crate::Error;
 
-/// What a command will do to the files of a project.
+/// The changes a command will make to the files of a project.
 #[derive(Clone, Debug)]
 pub struct Plan {
     root: PathBuf,
@@ -28,30 +28,30 @@ pub struct Plan {
     pastes: Vec<Paste>,
 }
 
-/// What happens to one file.
+/// The change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The file, within the project.
+    /// The path within the project.
     pub path: String,
-    /// What it says now. `None`: there is none.
+    /// The current content, or `None` if the file does not exist.
     pub before: Option<String>,
-    /// What it will say. `None`: it goes.
+    /// The new content, or `None` if the file is removed.
     pub after: Option<String>,
 }
 
-/// Something that only the user can do, because the place for it is gone.
+/// An edit left to the user, because its position in the file could not be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paste {
-    /// The file.
+    /// The path of the file.
     pub path: String,
-    /// Where in it, in words.
+    /// A description of the position in the file.
     pub place: String,
-    /// The lines.
+    /// The lines to add.
     pub lines: Vec<String>,
 }
 
 impl Plan {
-    /// A plan for a directory, which does nothing yet.
+    /// Creates an empty plan for a directory.
     pub fn new(root: impl Into<PathBuf>) -> Plan {
         Plan {
             root: root.into(),
@@ -60,22 +60,22 @@ impl Plan {
         }
     }
 
-    /// The directory.
+    /// Returns the directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// What happens, file by file, sorted.
+    /// Returns the changes, sorted by path.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// What is left to the user.
+    /// Returns the edits left to the user.
     pub fn pastes(&self) -> &[Paste] {
         &self.pastes
     }
 
-    /// What a file says if the plan is carried out. `None`: there is none.
+    /// Returns the content that a file will have, or `None` if it will not exist.
     pub fn read(&self, path: &str) -> Result<Option<String>, Error> {
         if let Some(change) = self.changes.iter().find(|change| change.path == path) {
             return Ok(change.after.clone());
@@ -88,7 +88,7 @@ impl Plan {
         }
     }
 
-    /// Writes a file that must not be there, unless `force` allows to replace it.
+    /// Adds a file. Fails if it exists, unless `force` is set.
     pub fn create(&mut self, path: &str, text: String, force: bool) -> Result<(), Error> {
         match self.read(path)? {
             Some(there) if there != text && !force => Err(Error::new(
@@ -99,7 +99,7 @@ impl Plan {
         }
     }
 
-    /// Gives a file another text, or removes it.
+    /// Replaces the content of a file, or removes the file.
     pub fn set(&mut self, path: &str, after: Option<String>) -> Result<(), Error> {
         let current = self.read(path)?;
         if let Some(change) = self.changes.iter_mut().find(|change| change.path == path) {
@@ -116,7 +116,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Leaves something to the user.
+    /// Adds an edit left to the user.
     pub fn leave_to_user(&mut self, path: &str, place: &str, lines: Vec<String>) {
         self.pastes.push(Paste {
             path: path.to_owned(),

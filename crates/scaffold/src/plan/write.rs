@@ -1,9 +1,9 @@
-//! A plan on the disk, all or nothing.
+//! Writes a plan to disk, all or nothing.
 //!
-//! A journal names what is going to be written. Then every new text is written beside its file; if that fails, those are
-//! removed and nothing has changed. Then the journal says that all texts are there, and only then files are renamed into
-//! place. Whoever finds a journal takes back what it says or finishes it, so an interruption leaves either everything as it
-//! was, or everything as it was meant. One command at a time does this to a directory: it is locked, where it can be.
+//! A journal records what is going to be written. Then every new content is written to a temporary file next to its target; if
+//! that fails, the temporary files are removed and nothing has changed. Then the journal records that they are complete, and
+//! only then are files renamed. A command that finds a journal rolls it back or completes it, so an interruption leaves either
+//! the old or the new state. The directory is locked meanwhile, where the file system supports it.
 
 use std::{
     fs::{self, File},
@@ -16,23 +16,27 @@ use serde::{Deserialize, Serialize};
 use super::{Change, Plan};
 use crate::Error;
 
-/// The journal, in the project.
+/// The name of the journal in the project.
 const JOURNAL: &str = ".kubewright-journal.json";
 
-/// What is left to do.
+/// The steps that are left.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Journal {
-    /// The texts are still being written: nothing has been put into place.
+    /// Whether temporary files are still being written and nothing has been renamed.
     #[serde(default)]
     unfinished: bool,
-    /// Files to rename: from, to.
+    /// The files to rename, from and to.
     renames: Vec<(String, String)>,
-    /// Files to remove.
+    /// The files to remove.
     removals: Vec<String>,
 }
 
 impl Plan {
-    /// Carries the plan out. If it cannot be, nothing changes.
+    /// Writes the plan.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file was changed since the plan was made or cannot be written. Nothing has changed then.
     pub fn write(&self) -> Result<(), Error> {
         if self.changes.is_empty() {
             return Ok(());
@@ -64,7 +68,7 @@ impl Plan {
         journal
     }
 
-    /// Files must still say what they said when the plan was made.
+    /// Checks that the files are unchanged since the plan was made.
     fn check_unchanged(&self) -> Result<(), Error> {
         for change in &self.changes {
             let path = self.root.join(&change.path);
@@ -85,7 +89,7 @@ impl Plan {
 
     fn stage(&self, journal: &mut Journal) -> Result<(), Error> {
         if !self.root.exists() {
-            // A journal needs a place.
+            // The journal needs the directory.
             fs::create_dir_all(&self.root).map_err(|e| Error::io("create", &self.root, &e))?;
         }
         journal.write(&self.root)?;
@@ -111,7 +115,7 @@ impl Journal {
         written.map_err(|e| Error::io("write", &path, &e))
     }
 
-    /// Removes directories that were emptied, or made for nothing.
+    /// Removes directories that are empty now.
     fn remove_empty_directories(&self, root: &Path) {
         let renamed = self.renames.iter().map(|(_, to)| to);
         for path in renamed.chain(&self.removals) {
@@ -126,34 +130,33 @@ impl Journal {
     }
 }
 
-/// Keeps other commands waiting until it is dropped, however this one ends. Where directories cannot be locked, it does not.
+/// Holds a lock on the directory until dropped; without effect where directories cannot be locked.
 fn lock(root: &Path) -> Option<File> {
     let directory = File::open(root).ok()?;
     directory.lock().ok()?;
     Some(directory)
 }
 
-/// Removes what was written beside files.
+/// Removes temporary files.
 fn take_back(root: &Path, journal: &Journal) {
     for (temporary, _) in &journal.renames {
-        // It need not have got so far.
+        // The file may not have been written yet.
         _ = fs::remove_file(root.join(temporary));
     }
     journal.remove_empty_directories(root);
     _ = fs::remove_file(root.join(JOURNAL));
 }
 
-/// Finishes what an interrupted command had begun to put into place, or takes back what it had prepared. Says whether there
-/// was anything.
+/// Completes or rolls back the writes of an interrupted command. Returns whether there were any.
 pub fn finish_interrupted(root: &Path) -> Result<bool, Error> {
     let path = root.join(JOURNAL);
     let half = path.with_extension("tmp");
     if !path.exists() && !half.exists() {
         return Ok(false);
     }
-    // Who is writing at this moment is not interrupted.
+    // A command that is writing right now is waited for.
     let _lock = lock(root);
-    // A journal that was not written to its end says nothing.
+    // A journal that is incomplete means that nothing was written.
     _ = fs::remove_file(half);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -189,7 +192,7 @@ pub fn finish_interrupted(root: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Renames and removes; what is done already is passed over.
+/// Renames and removes files; steps that are done already are skipped.
 fn finish(root: &Path, journal: &Journal) -> Result<(), Error> {
     for (from, to) in &journal.renames {
         let (from, to) = (root.join(from), root.join(to));

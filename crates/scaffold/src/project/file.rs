@@ -1,4 +1,4 @@
-//! `operator.toml`, edited in place.
+//! Reads `operator.toml` and edits it in place.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, val
 use super::{PROJECT_FILE, Resource};
 use crate::{Error, names::Gvk};
 
-/// The parsed file. What is not changed keeps its form.
+/// The parsed file. Unchanged parts keep their formatting.
 #[derive(Clone, Debug)]
 pub(crate) struct File(DocumentMut);
 
@@ -53,12 +53,12 @@ impl File {
         })
     }
 
-    /// A text that may be absent.
+    /// Returns an optional string.
     pub(crate) fn some_text(&self, key: &str) -> Option<String> {
         self.0.get(key).and_then(Item::as_str).map(str::to_owned)
     }
 
-    /// A list of texts that may be absent.
+    /// Returns an optional list of strings.
     pub(crate) fn some_texts(&self, key: &str) -> Result<Option<Vec<String>>, Error> {
         let Some(item) = self.0.get(key) else {
             return Ok(None);
@@ -100,7 +100,7 @@ impl File {
         tables.iter().map(resource).collect()
     }
 
-    /// Adds an entry, or gives one another content.
+    /// Adds or updates an entry.
     pub(crate) fn put(&mut self, resource: &Resource) {
         let entries = self
             .0
@@ -146,7 +146,7 @@ impl File {
         }
     }
 
-    /// Takes an entry away.
+    /// Removes an entry.
     pub(crate) fn remove(&mut self, resource: &Resource) {
         let entries = self
             .0
@@ -194,7 +194,7 @@ fn resource(table: &Table) -> Result<Resource, Error> {
             .collect(),
         owns: owns(table)?,
     };
-    // These become paths of files.
+    // These become file paths, so they are validated.
     crate::names::check_version(&resource.version)?;
     crate::names::check_kind(&resource.kind)?;
     if resource.api {
@@ -203,7 +203,7 @@ fn resource(table: &Table) -> Result<Resource, Error> {
     Ok(resource)
 }
 
-/// What the controllers own.
+/// Returns the kinds that the controllers own.
 fn owns(table: &Table) -> Result<BTreeMap<String, Vec<Gvk>>, Error> {
     let entries = table.get("owns").and_then(Item::as_table_like);
     let mut owns = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! [`Project`]: a directory with `operator.toml`, which records what was scaffolded.
+//! [`Project`]: a directory with `operator.toml`, which records the scaffolded parts.
 //!
 //! The file mirrors kubebuilder's `PROJECT`: a domain, and an entry for each version of each kind. Comments and the order of
-//! keys are the user's, and stay.
+//! keys are preserved.
 
 mod file;
 
@@ -17,51 +17,55 @@ use crate::{
     names::{self, Gvk},
 };
 
-/// The name of the file.
+/// The name of the project file.
 pub const PROJECT_FILE: &str = "operator.toml";
 
-/// A project, as its file records it.
+/// A project as recorded in its file.
 #[derive(Clone, Debug)]
 pub struct Project {
     root: PathBuf,
     file: File,
     /// The name of the program.
     pub name: String,
-    /// The domain of its groups: `example.com`.
+    /// The domain of its API groups, such as `example.com`.
     pub domain: String,
-    /// Whether it works in namespaces of its own only.
+    /// Whether the operator is restricted to its own namespace.
     pub namespaced: bool,
-    /// The image that its Deployment runs. `None`: one of the project's name and version.
+    /// The image of the Deployment. Defaults to the name and version of the project.
     pub image: Option<String>,
-    /// What `kubewright generate` makes, by name. `None`: everything.
+    /// The targets of `kubewright generate`, by name. Defaults to all.
     pub generate: Option<Vec<String>>,
-    /// What it has, in the order it came.
+    /// The kinds and their controllers, in the order they were added.
     pub resources: Vec<Resource>,
 }
 
-/// A version of a kind, and what there is for it.
+/// A version of a kind, and its controllers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// The group, without the domain; the full group for kinds that are not the project's.
+    /// The group without the domain; the full group for built-in kinds.
     pub group: String,
     /// The version.
     pub version: String,
     /// The kind.
     pub kind: String,
-    /// The resource.
+    /// The plural name of the resource.
     pub plural: String,
-    /// Whether its objects live in namespaces.
+    /// Whether the kind is namespaced.
     pub namespaced: bool,
-    /// Whether the project defines it. Otherwise it is built in.
+    /// Whether the project defines the kind. Otherwise it is built in.
     pub api: bool,
-    /// Its controllers, by name.
+    /// The names of its controllers.
     pub controllers: Vec<String>,
     /// The kinds that its controllers own, by the name of the controller.
     pub owns: BTreeMap<String, Vec<Gvk>>,
 }
 
 impl Project {
-    /// The project in a directory, or in one above it.
+    /// Reads the project of a directory or of the nearest parent that has one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no project, or if its file is not valid.
     pub fn find(start: &Path) -> Result<Project, Error> {
         let root = start
             .ancestors()
@@ -76,7 +80,15 @@ impl Project {
         Project::read(root)
     }
 
-    /// The project in a directory.
+    /// Reads the project of a directory.
+
+    ///
+
+    /// # Errors
+
+    ///
+
+    /// Fails if there is no project, or if its file is not valid.
     pub fn read(root: &Path) -> Result<Project, Error> {
         let path = root.join(PROJECT_FILE);
         let text = std::fs::read_to_string(&path).map_err(|e| Error::io("read", &path, &e))?;
@@ -93,28 +105,28 @@ impl Project {
         })
     }
 
-    /// The directory.
+    /// Returns the directory of the project.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The name of its crate in Rust.
+    /// Returns the name of its Rust crate.
     pub fn crate_name(&self) -> String {
         self.name.replace('-', "_")
     }
 
-    /// The group with the project's domain, as the API says it.
+    /// Returns the full name of a group: with the domain of the project.
     pub fn full_group(&self, group: &str) -> String {
         format!("{group}.{}", self.domain)
     }
 
-    /// The groups of the kinds that the project defines, as the API says them.
+    /// Returns the full names of the groups that the project defines.
     pub fn own_groups(&self) -> Vec<String> {
         let own = self.resources.iter().filter(|one| one.api);
         own.map(|one| self.full_group(&one.group)).collect()
     }
 
-    /// What there is of a kind, by group, version and kind; a part that is empty matches all.
+    /// Returns the entries with this group, version and kind; an empty part matches all.
     pub fn matching(&self, group: &str, version: &str, kind: &str) -> Vec<&Resource> {
         let one = |wanted: &str, has: &str| wanted.is_empty() || wanted == has;
         self.resources
@@ -126,7 +138,15 @@ impl Project {
             .collect()
     }
 
-    /// The only one of them.
+    /// Returns the only entry with this group, version and kind.
+
+    ///
+
+    /// # Errors
+
+    ///
+
+    /// Fails if there is none, or more than one.
     pub fn one(&self, group: &str, version: &str, kind: &str) -> Result<&Resource, Error> {
         let mut wanted = vec![group, version, kind];
         wanted.retain(|part| !part.is_empty());
@@ -149,17 +169,17 @@ impl Project {
 }
 
 impl Resource {
-    /// The module of its group.
+    /// Returns the module of the group.
     pub(crate) fn group_module(&self) -> String {
         names::module(&self.group)
     }
 
-    /// The module of its kind.
+    /// Returns the module of the kind.
     pub(crate) fn kind_module(&self) -> String {
         names::module(&self.kind)
     }
 
-    /// The file of its types.
+    /// Returns the path of the types.
     pub fn types_path(&self) -> String {
         let (group, kind) = (self.group_module(), self.kind_module());
         format!(
@@ -170,13 +190,13 @@ impl Resource {
         )
     }
 
-    /// The file of its sample.
+    /// Returns the path of the sample.
     pub fn sample_path(&self) -> String {
         let kind = self.kind.to_ascii_lowercase();
         format!("config/samples/{}_{}_{kind}.yaml", self.group, self.version)
     }
 
-    /// Its type, in the project's crate.
+    /// Returns the path of the type in the crate of the project.
     pub(crate) fn type_path(&self) -> String {
         format!(
             "api::{}::{}::{}",
@@ -187,17 +207,17 @@ impl Resource {
     }
 }
 
-/// The file of a controller.
+/// Returns the path of a controller.
 pub(crate) fn controller_path(name: &str) -> String {
     format!("src/controller/{}.rs", plain(&names::module(name)))
 }
 
-/// The file of the test of a controller.
+/// Returns the path of the test of a controller.
 pub(crate) fn test_path(name: &str) -> String {
     format!("tests/{}.rs", plain(&names::module(name)))
 }
 
-/// A module's name without `r#`, as its file has it.
+/// Returns the name of a module without `r#`, as used in file names.
 pub(crate) fn plain(module: &str) -> &str {
     module.trim_start_matches("r#")
 }

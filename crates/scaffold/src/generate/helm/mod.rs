@@ -1,12 +1,12 @@
-//! `dist/chart`: a Helm chart.
+//! Generates `dist/chart`, a Helm chart.
 //!
-//! Definitions are templates, not in `crds/`, so that an upgrade changes them; they stay when the release goes, unless
-//! `crd.keep` is false. `Chart.yaml` and `values.yaml` are the user's from the first edit on.
+//! CRDs are templates instead of files in `crds/`, so that an upgrade updates them; they are kept when the release is
+//! uninstalled, unless `crd.keep` is false. `Chart.yaml` and `values.yaml` belong to the user from the first edit on.
 //!
-//! | file | where it comes from |
+//! | file | source |
 //! |---|---|
 //! | `templates/rbac.yaml`, `templates/crd/` | the model, with names that Helm fills in |
-//! | all others | texts in `templates/chart` of this crate |
+//! | all others | `templates/chart` of this crate |
 
 use kubewright_operator::Model;
 use serde_json::Value;
@@ -28,10 +28,10 @@ const MANAGER: &str = include_str!("../../../templates/chart/manager.yaml.tmpl")
 const NOTES: &str = include_str!("../../../templates/chart/NOTES.txt.tmpl");
 const IGNORED: &str = include_str!("../../../templates/chart/helmignore.tmpl");
 
-/// What the definitions stand between.
+/// The condition around the CRDs.
 const KEEP: &str = "{{- if .Values.crd.keep }}\n    helm.sh/resource-policy: keep\n    {{- end }}";
 
-/// The chart.
+/// Returns the files of the chart.
 pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Error> {
     let version = model.version.as_deref().unwrap_or("0.1.0");
     let (repository, tag) = image_parts(&settings.image);
@@ -66,7 +66,7 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
     Ok(files)
 }
 
-/// The roles, each within the condition that it is wanted.
+/// Returns the roles, each within its condition.
 fn roles(model: &Model, settings: &Settings) -> Result<String, Error> {
     let naming = Naming::chart(settings.namespaced);
     let mut out = String::new();
@@ -93,7 +93,7 @@ fn roles(model: &Model, settings: &Settings) -> Result<String, Error> {
     Ok(out)
 }
 
-/// The object with what Helm fills in: its labels are lines of their own.
+/// Returns an object as a template, with the labels on separate lines.
 fn filled_in(object: &Value) -> Result<String, Error> {
     let printed = yaml::printed(object)?;
     let lines = "labels:\n    {{- include \"operator.labels\" . | nindent 4 }}";
@@ -106,23 +106,23 @@ fn filled_in(object: &Value) -> Result<String, Error> {
     Ok(out)
 }
 
-/// A definition as a template: its braces are text, and whether it stays is a value.
+/// Returns a CRD as a template: its braces are escaped, and a value decides whether it is kept.
 fn crd_template(definition: &Value) -> Result<String, Error> {
     let mut definition = definition.clone();
-    // A place to put the policy at, which the printer keeps.
+    // A placeholder for the policy that survives the printer.
     definition["metadata"]["annotations"]["helm.sh/resource-policy"] = "keep".into();
     let printed = yaml::printed(&definition)?.replace("{{", "{{ \"{{\" }}");
     let kept = printed.replacen("helm.sh/resource-policy: keep", KEEP, 1);
-    // Without another annotation and without the policy, the map would be null, which Kubernetes takes.
+    // Without annotations and policy the map is null, which Kubernetes accepts.
     Ok(format!(
         "{{{{- if .Values.crd.enabled }}}}\n---\n{kept}{{{{- end }}}}\n"
     ))
 }
 
-/// The repository and the tag of an image.
+/// Splits an image into repository and tag.
 fn image_parts(image: &str) -> (&str, &str) {
     match image.rsplit_once(':') {
-        // A port is not a tag.
+        // A port of the registry is not a tag.
         Some((repository, tag)) if !tag.contains('/') => (repository, tag),
         _ => (image, "latest"),
     }

@@ -1,27 +1,27 @@
-//! Plain values for places of a schema: what a person would write first.
+//! Chooses plain values for a schema, as a person would write them first.
 
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::super::model::text;
 
-/// Deeper than this, fields that need not be there are left out.
+/// The depth below which optional fields are left out.
 const SHOWN: usize = 4;
-/// Deeper than this, nothing is there.
+/// The depth below which nothing is generated.
 const DEEPEST: usize = 60;
-/// Longer lists are not made.
+/// The maximum length of lists.
 const LONGEST: u64 = 100;
 
-/// How much is shown.
+/// The fields to include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     /// All fields.
     All,
-    /// Fields that must be there.
+    /// Required fields only.
     Needed,
 }
 
-/// A value for a place, called by the name of its field. `None` if no plain one is known.
+/// Returns a value for a field with this name, or `None` if no plain one is known.
 pub(super) fn value(name: &str, schema: &Value, extent: Extent) -> Option<Value> {
     at(name, schema, extent, 0)
 }
@@ -101,7 +101,7 @@ fn array(name: &str, schema: &Value, extent: Extent, depth: usize) -> Option<Val
     Some(Value::Array(items.collect()))
 }
 
-/// The same with a number, so that it is another one.
+/// Returns the value with a number added, to make it distinct.
 fn numbered(value: &Value, n: u64) -> Value {
     match value {
         Value::String(text) => json!(format!("{text}{n}")),
@@ -142,7 +142,7 @@ fn number(schema: &Value, whole: bool) -> Option<Value> {
     }
 }
 
-/// Texts to try, the first that fits.
+/// Returns the first candidate string that is valid.
 const TEXTS: [&str; 17] = [
     "example",
     "Example",

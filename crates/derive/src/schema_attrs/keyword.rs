@@ -1,4 +1,4 @@
-//! Marks that are keywords of the schema.
+//! Attributes that are keywords of the schema.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::quote;
@@ -6,7 +6,7 @@ use syn::{LitStr, Token, meta::ParseNestedMeta, spanned::Spanned};
 
 use super::json;
 
-/// A keyword that was written.
+/// A parsed keyword.
 pub(crate) struct Keyword {
     pub(crate) name: &'static str,
     pub(crate) key: &'static str,
@@ -15,30 +15,30 @@ pub(crate) struct Keyword {
     pub(crate) span: Span,
 }
 
-/// What a keyword is for.
+/// The types that a keyword applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum For {
     Numbers,
     Texts,
     Lists,
     Objects,
-    /// Objects, also those of which only the type knows.
+    /// Objects, including those that only the type knows to be one.
     Open,
     Anything,
 }
 
-/// How the value of a keyword is written.
+/// The syntax of a keyword's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Value {
     /// `name`, or `name = true`
     Flag,
     /// A number.
     Number,
-    /// A number that counts.
+    /// A non-negative integer.
     Count,
-    /// A text.
+    /// A string.
     Text,
-    /// One of these texts.
+    /// One of these strings.
     OneOf(&'static [&'static str]),
     /// Any JSON.
     Json,
@@ -50,7 +50,7 @@ enum Value {
     Schema,
 }
 
-/// The marks that are keywords of the schema: as Rust writes them, as the schema does, how, and for what.
+/// The keywords: name of the attribute, name in the schema, syntax of the value, and types it applies to.
 const KEYWORDS: [(&str, &str, Value, For); 27] = [
     ("minimum", "minimum", Value::Number, For::Numbers),
     ("maximum", "maximum", Value::Number, For::Numbers),
@@ -126,7 +126,7 @@ const KEYWORDS: [(&str, &str, Value, For); 27] = [
     ("not", "not", Value::Schema, For::Anything),
 ];
 
-/// What else may be written, for the message about what may not.
+/// The other attributes, for the message about unknown ones.
 const OTHERS: [&str; 18] = [
     "as",
     "at_least_one_of",
@@ -148,7 +148,7 @@ const OTHERS: [&str; 18] = [
     "unique_items",
 ];
 
-/// Reads a keyword, if the mark is one.
+/// Parses a keyword, if the attribute is one.
 pub(super) fn read(name: &str, meta: &ParseNestedMeta<'_>) -> syn::Result<Option<Keyword>> {
     let known = KEYWORDS.into_iter().find(|(rust, ..)| *rust == name);
     let Some((name, key, how, purpose)) = known else {
@@ -217,7 +217,7 @@ pub(super) fn read(name: &str, meta: &ParseNestedMeta<'_>) -> syn::Result<Option
     }))
 }
 
-/// What is within the brackets that a value begins with.
+/// Returns the content of the delimiters that a value starts with.
 fn delimited(tokens: &TokenStream, by: Delimiter) -> Option<TokenStream> {
     match tokens.clone().into_iter().next() {
         Some(TokenTree::Group(group)) if group.delimiter() == by => Some(group.stream()),
@@ -225,7 +225,7 @@ fn delimited(tokens: &TokenStream, by: Delimiter) -> Option<TokenStream> {
     }
 }
 
-/// Reads schemas, as JSON objects: a list of them, or one.
+/// Parses schemas as JSON objects: a list of them, or one.
 fn schemas(name: &str, how: Value, meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
     let value = match meta.input.peek(Token![=]) {
         true => json(meta.value()?)?,
@@ -257,7 +257,7 @@ fn schemas(name: &str, how: Value, meta: &ParseNestedMeta<'_>) -> syn::Result<To
     Err(syn::Error::new(meta.path.span(), what))
 }
 
-/// What to say of a mark that is not known.
+/// Returns the message for an unknown attribute.
 pub(super) fn unknown(name: &str) -> String {
     let known = KEYWORDS.iter().map(|(rust, ..)| *rust).chain(OTHERS);
     let mut known: Vec<&str> = known.filter(|n| *n != "unique_items").collect();

@@ -1,7 +1,7 @@
-//! What must be said in `#[schema(...)]` so that a derived schema becomes the wanted one.
+//! Computes the `#[schema(...)]` that turns a derived schema into the wanted one.
 //!
-//! Every keyword has a form: its mark where the derive has one that takes this value, else `extend("keyword" = value)`. So
-//! nothing of a schema is lost, whatever it is.
+//! Every keyword has a form: its attribute where the derive has one for this value, otherwise `extend("keyword" = value)`. So
+//! nothing of a schema is lost.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{keywords::strings, literal::literal};
 
-/// The reasons that rules may give.
+/// The reasons that rules can have.
 const REASONS: [&str; 4] = [
     "FieldValueInvalid",
     "FieldValueForbidden",
@@ -17,7 +17,7 @@ const REASONS: [&str; 4] = [
     "FieldValueDuplicate",
 ];
 
-/// Keywords whose value is a number, a text, or JSON: as the schema has them, as Rust does, and for which types.
+/// Keywords with a number, string or JSON value: the name in the schema, the attribute, and the types it applies to.
 const VALUES: [(&str, &str, Of); 19] = [
     ("description", "description", Of::Text),
     ("title", "title", Of::Text),
@@ -40,14 +40,14 @@ const VALUES: [(&str, &str, Of); 19] = [
     ("not", "not", Of::Object),
 ];
 
-/// Lists of schemas.
+/// Keywords whose value is a list of schemas.
 const BRANCHES: [(&str, &str); 3] = [
     ("allOf", "all_of"),
     ("anyOf", "any_of"),
     ("oneOf", "one_of"),
 ];
 
-/// What the derive takes for a keyword.
+/// The values that the derive accepts for a keyword.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
     Text,
@@ -58,8 +58,11 @@ enum Of {
     Json,
 }
 
-/// The marks that turn `derived` into `wanted`.
-pub(super) fn marks(wanted: &Map<String, Value>, derived: &Map<String, Value>) -> Vec<String> {
+/// Returns the attributes that turn `derived` into `wanted`.
+pub(super) fn schema_attrs(
+    wanted: &Map<String, Value>,
+    derived: &Map<String, Value>,
+) -> Vec<String> {
     let mut out = Vec::new();
     let mut raw: Vec<(String, Value)> = Vec::new();
     for (key, value) in wanted {
@@ -83,7 +86,7 @@ pub(super) fn marks(wanted: &Map<String, Value>, derived: &Map<String, Value>) -
     out
 }
 
-/// What has no mark of its own.
+/// Returns the keywords without an attribute, as `extend(...)`.
 pub(super) fn extend(out: &mut Vec<String>, raw: &[(String, Value)]) {
     if raw.is_empty() {
         return;
@@ -97,7 +100,7 @@ pub(super) fn extend(out: &mut Vec<String>, raw: &[(String, Value)]) {
     ));
 }
 
-/// A rule, if the derive takes it.
+/// Returns a rule as an attribute, if the derive accepts it.
 pub(super) fn rule(rule: &Value) -> Option<String> {
     let fields = rule.as_object()?;
     let known = [
@@ -146,7 +149,7 @@ pub(super) fn rule(rule: &Value) -> Option<String> {
     })
 }
 
-/// The mark of one keyword; empty if another says it too. None if only `extend` can say it.
+/// Returns the attribute of a keyword: empty if another implies it, `None` if only `extend` can express it.
 fn mark(
     key: &str,
     value: &Value,
@@ -160,7 +163,7 @@ fn mark(
         }
         let keys = of("x-kubernetes-list-map-keys");
         if key == "x-kubernetes-list-type" && value == "map" {
-            // The keys say it, if they are there.
+            // The keys imply it, if there are any.
             return (strings(Some(keys)).next().is_some()).then(String::new);
         }
         return (is_taken(key, value, *how) && fits(key, wanted, derived))
@@ -203,8 +206,8 @@ fn mark(
                 .get(key)
                 .and_then(Value::as_object)
                 .unwrap_or(&empty);
-            let inner = marks(value.as_object()?, derived);
-            // A default is said of fields; here the schema has one all the same.
+            let inner = schema_attrs(value.as_object()?, derived);
+            // Defaults are attributes of fields; this schema has one elsewhere.
             if inner.iter().any(|mark| mark.starts_with("default = ")) {
                 return None;
             }
@@ -215,7 +218,7 @@ fn mark(
     }
 }
 
-/// Whether the derive reads this value.
+/// Reports whether the derive accepts this value.
 fn is_taken(key: &str, value: &Value, how: Of) -> bool {
     let one_of = |allowed: &[&str]| value.as_str().is_some_and(|text| allowed.contains(&text));
     match key {
@@ -234,10 +237,10 @@ fn is_taken(key: &str, value: &Value, how: Of) -> bool {
     }
 }
 
-/// Whether the derive takes the mark on a type of this kind.
+/// Reports whether the derive accepts the attribute on a type of this kind.
 fn fits(key: &str, wanted: &Map<String, Value>, derived: &Map<String, Value>) -> bool {
     let int_or_string = wanted.contains_key("x-kubernetes-int-or-string");
-    // Bounds that nothing is within are refused.
+    // The derive rejects bounds that exclude everything.
     let lower = match key {
         "maximum" => "minimum",
         "maxLength" => "minLength",
@@ -252,7 +255,7 @@ fn fits(key: &str, wanted: &Map<String, Value>, derived: &Map<String, Value>) ->
     {
         return false;
     }
-    // The type of a thing without one of its own is given by a mark, and then it may be marked as anything.
+    // A schema without a type gets one by an attribute, and then accepts any attribute.
     let kind = derived.get("type").and_then(Value::as_str);
     let Some(kind) = kind.filter(|_| !int_or_string) else {
         return true;

@@ -1,10 +1,10 @@
-//! `rule("self.x < 3", message = "...")`: a rule in CEL.
+//! Parses `rule("self.x < 3", message = "...")`, a CEL rule.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Ident, LitStr, Token, meta::ParseNestedMeta, parse::ParseStream};
 
-/// The reasons a rule may give.
+/// The reasons that a rule can have.
 const REASONS: [&str; 4] = [
     "FieldValueInvalid",
     "FieldValueForbidden",
@@ -15,7 +15,7 @@ const REASONS: [&str; 4] = [
 const USAGE: &str = "write `rule(\"self.x < 3\", message = \"...\")`; a rule may also have `message_expression`, `reason`, \
                      `field_path` and `optional_old_self`";
 
-/// Reads a rule, as code that makes its JSON.
+/// Parses a rule into code that builds its JSON.
 pub(super) fn read(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
     if meta.input.peek(Token![=]) {
         let rule: LitStr = meta.value()?.parse()?;

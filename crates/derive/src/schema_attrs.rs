@@ -1,6 +1,6 @@
-//! `#[schema(...)]`: what an author may write, and what becomes of it in the schema.
+//! Parses `#[schema(...)]` and generates the code that applies it to a schema.
 //!
-//! Most marks are one keyword of the schema each, see `keyword`. The rest have a field in [`Marks`].
+//! Most attributes are one keyword of the schema each, see `keyword`. The others have a field in [`SchemaAttrs`].
 
 mod keyword;
 mod rule;
@@ -17,13 +17,13 @@ pub(crate) use keyword::{For, Keyword};
 pub(crate) enum Default {
     /// `default = ...`
     Value(TokenStream),
-    /// `default`: what serde takes.
+    /// `default`: the default of serde.
     OfSerde,
 }
 
-/// How many of some fields must be there.
+/// A rule on the number of fields that are set.
 pub(crate) struct Group {
-    /// The name of the runtime's function.
+    /// The name of the runtime function.
     pub(crate) how: &'static str,
     pub(crate) names: Vec<LitStr>,
     pub(crate) span: Span,
@@ -31,9 +31,9 @@ pub(crate) struct Group {
 
 /// Everything in `#[schema(...)]` on one type, field or variant.
 #[derive(Default)]
-pub(crate) struct Marks {
+pub(crate) struct SchemaAttrs {
     pub(crate) keywords: Vec<Keyword>,
-    /// Each as a JSON object.
+    /// The rules, each as a JSON object.
     pub(crate) rules: Vec<TokenStream>,
     pub(crate) default: Option<(Default, Span)>,
     pub(crate) required: Option<(bool, Span)>,
@@ -43,31 +43,31 @@ pub(crate) struct Marks {
     pub(crate) embedded: Option<Span>,
     pub(crate) list_map_keys: Option<(Vec<LitStr>, Span)>,
     pub(crate) external_docs: Option<TokenStream>,
-    pub(crate) items: Option<(Box<Marks>, Span)>,
-    pub(crate) values: Option<(Box<Marks>, Span)>,
+    pub(crate) items: Option<(Box<SchemaAttrs>, Span)>,
+    pub(crate) values: Option<(Box<SchemaAttrs>, Span)>,
     pub(crate) groups: Vec<Group>,
     pub(crate) stands_for: Option<Type>,
-    /// Keywords as the schema has them.
+    /// Keywords given by their name in the schema.
     pub(crate) extensions: Vec<(LitStr, TokenStream)>,
 }
 
-impl Marks {
-    /// Reads the `#[schema(...)]` of some attributes.
+impl SchemaAttrs {
+    /// Parses the `#[schema(...)]` among some attributes.
     pub(crate) fn read(attrs: &[Attribute]) -> syn::Result<Self> {
-        let mut marks = Self::default();
+        let mut schema_attrs = Self::default();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("schema")) {
-            attr.parse_nested_meta(|meta| marks.take(&meta))?;
+            attr.parse_nested_meta(|meta| schema_attrs.take(&meta))?;
         }
-        marks.check()?;
-        Ok(marks)
+        schema_attrs.check()?;
+        Ok(schema_attrs)
     }
 
-    /// The keyword, if it was written.
+    /// Returns the keyword, if it is present.
     pub(crate) fn keyword(&self, name: &str) -> Option<&Keyword> {
         self.keywords.iter().find(|keyword| keyword.name == name)
     }
 
-    /// Code that puts these marks on the schema node `#node`.
+    /// Returns code that applies these attributes to the schema node `#node`.
     pub(crate) fn applied_to(&self, node: &TokenStream) -> TokenStream {
         let mut code = node.clone();
         if self.int_or_string.is_some() {
@@ -101,7 +101,7 @@ impl Marks {
         }
         let rules = &self.rules;
         code = quote!(#code #(.rule(#rules))*);
-        // In the order of controller-gen, whatever the order in the source.
+        // controller-gen's order, whatever the order in the source.
         let rank = |group: &&Group| match group.how {
             "at_most_one_of" => 0,
             "exactly_one_of" => 1,
@@ -172,7 +172,7 @@ impl Marks {
         Ok(())
     }
 
-    /// Marks that need another.
+    /// Checks attributes that need another one.
     fn check(&mut self) -> syn::Result<()> {
         for (flag, bound) in [
             ("exclusive_minimum", "minimum"),
@@ -203,7 +203,7 @@ impl Marks {
                 "write the keys: `list_map_keys(\"name\")`",
             )),
             _ => {
-                // `list_map_keys` says it too.
+                // `list_map_keys` implies it.
                 if self.list_map_keys.is_some() {
                     self.keywords.retain(|k| k.name != "list_type");
                 }
@@ -213,8 +213,8 @@ impl Marks {
     }
 }
 
-impl Marks {
-    /// Bounds that nothing is within.
+impl SchemaAttrs {
+    /// Rejects bounds that exclude everything.
     fn check_bounds(&self) -> syn::Result<()> {
         for (low, high) in [
             ("minimum", "maximum"),
@@ -245,8 +245,8 @@ impl Marks {
     }
 }
 
-/// Refuses the attributes of other schema derives, which would be silently without effect.
-pub(crate) fn refuse_foreign(attrs: &[Attribute]) -> syn::Result<()> {
+/// Rejects the attributes of other schema derives, which would silently have no effect.
+pub(crate) fn reject_foreign(attrs: &[Attribute]) -> syn::Result<()> {
     let foreign = [
         (
             "schemars",
@@ -272,7 +272,7 @@ pub(crate) fn refuse_foreign(attrs: &[Attribute]) -> syn::Result<()> {
     Ok(())
 }
 
-/// Reads JSON, up to the next comma: what the macro `json!` takes.
+/// Parses JSON up to the next comma, in the syntax of the macro `json!`.
 pub(crate) fn json(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() && !input.peek(Token![,]) {
@@ -287,7 +287,7 @@ pub(crate) fn json(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     }
 }
 
-/// Reads `("a", "b")`.
+/// Parses `("a", "b")`.
 pub(crate) fn names(meta: &ParseNestedMeta<'_>) -> syn::Result<Vec<LitStr>> {
     let content;
     syn::parenthesized!(content in meta.input);
@@ -295,22 +295,22 @@ pub(crate) fn names(meta: &ParseNestedMeta<'_>) -> syn::Result<Vec<LitStr>> {
     Ok(names.into_iter().collect())
 }
 
-fn nested(meta: &ParseNestedMeta<'_>) -> syn::Result<Box<Marks>> {
-    let mut marks = Marks::default();
+fn nested(meta: &ParseNestedMeta<'_>) -> syn::Result<Box<SchemaAttrs>> {
+    let mut schema_attrs = SchemaAttrs::default();
     meta.parse_nested_meta(|inner| {
         let span = inner.path.span();
-        marks.take(&inner)?;
-        if marks.default.is_some() || marks.required.is_some() || marks.immutable.is_some() {
+        schema_attrs.take(&inner)?;
+        if schema_attrs.default.is_some() || schema_attrs.required.is_some() || schema_attrs.immutable.is_some() {
             let what = "this is said of the field itself, not of what is in it: write it outside the parentheses";
             return Err(syn::Error::new(span, what));
         }
         Ok(())
     })?;
-    marks.check()?;
-    Ok(Box::new(marks))
+    schema_attrs.check()?;
+    Ok(Box::new(schema_attrs))
 }
 
-/// Reads `("key" = value, ...)`.
+/// Parses `("key" = value, ...)`.
 fn extensions(meta: &ParseNestedMeta<'_>) -> syn::Result<Vec<(LitStr, TokenStream)>> {
     let usage = "write keywords as the schema has them: `extend(\"x-example\" = true)`; `null` takes one away";
     if !meta.input.peek(syn::token::Paren) {
