@@ -167,7 +167,7 @@ fn take_status(object: &mut Value) -> Option<Value> {
 }
 
 fn difference(before: &Value, after: &Value) -> Result<Value, Error> {
-    kubewright_merge::merge_patch::diff(before, after)
+    kubewright_machinery::merge_patch::diff(before, after)
         .map_err(|e| Error::Compare(e.to_string().into()))
 }
 

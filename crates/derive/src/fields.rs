@@ -92,6 +92,9 @@ pub(crate) fn object(
     Ok((code, known))
 }
 
+/// Types of k8s-openapi whose schema the runtime knows, by name.
+const WELL_KNOWN: [&str; 5] = ["Condition", "IntOrString", "MicroTime", "Quantity", "Time"];
+
 /// Returns the schema of a type as an expression. Lists and maps are built here, so that the names of their element types are known.
 pub(crate) fn of(ty: &Type) -> TokenStream {
     if let Some((list, inner)) = shape::collection(ty) {
@@ -102,14 +105,17 @@ pub(crate) fn of(ty: &Type) -> TokenStream {
     if called("ByteString") {
         return quote!(Node::bytes());
     }
-    let inner = shape::optional(ty).unwrap_or(ty);
-    if called("Quantity") {
-        quote!(Node::of_known::<#inner>(generator, Node::quantity))
-    } else if ["IntOrString", "Time", "MicroTime"].into_iter().any(called) {
-        quote!(Node::of_known::<#inner>(generator, |node| node))
-    } else {
-        quote!(Node::of::<#inner>(generator))
+    // A type of this name may also be another one, so the types decide: see `Probe` in `kubewright-resource`.
+    if WELL_KNOWN.into_iter().any(called) {
+        let inner = shape::bare(ty);
+        return quote!({
+            #[allow(unused_imports)]
+            use ::kubewright::__derive::{ViaJsonSchema as _, ViaWellKnown as _};
+            (&::kubewright::__derive::Probe::<#inner>::new()).node(generator)
+        });
     }
+    let inner = shape::optional(ty).unwrap_or(ty);
+    quote!(Node::of::<#inner>(generator))
 }
 
 /// Returns the schema of the elements of a list or a map, where `null` is a value.

@@ -10,6 +10,7 @@
 //! | [`version`] | API versions and their order: stable before beta before alpha |
 //! | [`scheme`] | Rust types and the kinds they represent |
 //! | [`rest_mapper`] | mapping of kinds to resources and back |
+//! | [`merge_patch`] | JSON merge patch (RFC 7386): apply, two-way and three-way diff |
 //! | [`generate_name`](mod@generate_name) | names from `generateName` |
 //! | [`labels`], [`fields`] | label and field selectors |
 //! | [`quantity`] | `500m`, `1536Mi` |
@@ -80,6 +81,7 @@ pub mod gvk;
 pub mod json;
 pub mod labels;
 pub mod limits;
+pub mod merge_patch;
 pub mod quantity;
 pub mod rest_mapper;
 pub mod scheme;

@@ -54,7 +54,7 @@
 pub mod fieldset;
 pub mod json_patch;
 pub mod managed;
-pub mod merge_patch;
+pub use kubewright_machinery::merge_patch;
 pub mod schema;
 pub mod strategic;
 pub mod typed;

@@ -111,6 +111,7 @@ pub mod generate;
 mod node;
 mod validator;
 mod versions;
+mod well_known;
 
 pub use crd::CrdError;
 pub use custom_kind::CustomKind;
@@ -123,6 +124,7 @@ pub use versions::{
 /// Used by the code that the derive generates. Not part of the public API.
 #[doc(hidden)]
 pub mod __derive {
+    pub use crate::well_known::{Probe, ViaJsonSchema, ViaWellKnown};
     pub use crate::{crd::CrdBuilder, custom_kind::CustomKind, node::Node, validator::Validator};
     pub use schemars::{JsonSchema, Schema as JsonSchemaDocument, SchemaGenerator};
     pub use serde_json::json;

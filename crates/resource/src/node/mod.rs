@@ -47,18 +47,6 @@ impl Node {
         Self::from_value(schema.to_value())
     }
 
-    /// Returns the schema of a type that has the name of a well-known one (`Quantity`, `Time`, ...): changed by `change` and
-    /// without its description, unless the type derives `Schema` itself.
-    pub fn of_known<T: JsonSchema + ?Sized>(
-        generator: &mut SchemaGenerator,
-        change: impl FnOnce(Node) -> Node,
-    ) -> Self {
-        if generator.subschema_for::<T>().get(MADE).is_some() {
-            return Self::of::<T>(generator);
-        }
-        change(Self::of::<T>(generator)).set("description", Value::Null)
-    }
-
     /// Wraps an existing schema.
     pub fn from_value(mut value: Value) -> Self {
         normalize(&mut value);

@@ -37,13 +37,9 @@ pub enum State {
 }
 
 /// Returns the state of everything that the project file records.
-
 ///
-
 /// # Errors
-
 ///
-
 /// Fails if a file cannot be read.
 pub fn status(project: &Project) -> Result<Vec<PartStatus>, Error> {
     let plan = Plan::new(project.root());

@@ -10,13 +10,9 @@ use super::{
 use crate::{Error, commands::api, plan::Plan, project::Project};
 
 /// Plans the changes that bring the files of a project up to date.
-
 ///
-
 /// # Errors
-
 ///
-
 /// Fails if a generated file was edited, unless `force` is set, which discards the edit.
 pub fn plan(
     project: &Project,

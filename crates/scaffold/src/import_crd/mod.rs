@@ -89,13 +89,9 @@ pub enum ImportError {
 }
 
 /// Imports one or several CustomResourceDefinitions, as YAML or JSON. Returns a module for each version.
-
 ///
-
 /// # Errors
-
 ///
-
 /// Fails if the text is not YAML or has no CRD, or if a CRD lacks required fields.
 ///
 /// ```

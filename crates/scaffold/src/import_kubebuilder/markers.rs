@@ -7,13 +7,9 @@ use crate::Error;
 const MARKER: &str = "+kubebuilder:rbac:";
 
 /// Returns the permissions that the markers of a Go file ask for. `path` is used in errors.
-
 ///
-
 /// # Errors
-
 ///
-
 /// Fails if a marker is not valid.
 pub fn rules(path: &str, source: &str) -> Result<Vec<PolicyRule>, Error> {
     let mut rules = Vec::new();

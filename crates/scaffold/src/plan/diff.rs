@@ -8,7 +8,6 @@ use super::{Change, Plan};
 const AROUND: usize = 3;
 
 /// The limit for the product of the line counts before and after; larger files are shown as replaced, since comparing takes quadratic
-
 /// time.
 const COMPARED: usize = 4_000_000;
 

@@ -81,13 +81,9 @@ impl Project {
     }
 
     /// Reads the project of a directory.
-
     ///
-
     /// # Errors
-
     ///
-
     /// Fails if there is no project, or if its file is not valid.
     pub fn read(root: &Path) -> Result<Project, Error> {
         let path = root.join(PROJECT_FILE);
@@ -139,13 +135,9 @@ impl Project {
     }
 
     /// Returns the only entry with this group, version and kind.
-
     ///
-
     /// # Errors
-
     ///
-
     /// Fails if there is none, or more than one.
     pub fn one(&self, group: &str, version: &str, kind: &str) -> Result<&Resource, Error> {
         let mut wanted = vec![group, version, kind];

@@ -9,7 +9,7 @@
 #[cfg(test)]
 mod tests;
 
-use kubewright_machinery::limits::{VALUE_DEPTH, depth_of};
+use crate::limits::{VALUE_DEPTH, depth_of};
 use serde_json::{Map, Value};
 
 /// A merge patch that cannot be applied or computed.
