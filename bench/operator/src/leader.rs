@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Context;
 use kubewright_bench_operator::{Sample, Work, manager, median};
-use kubewright_controller::{ElectionConfig, Group, ManagerError};
+use kubewright_controller::{Group, ManagerError, leader_election::ElectionConfig};
 use tokio::{sync::oneshot, task::JoinHandle};
 
 /// Detects more than one leader at a time.

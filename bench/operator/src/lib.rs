@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, future::Future};
 
 use anyhow::Context;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kubewright_controller::{Manager, manager::ManagerBuilder};
+use kubewright_controller::{Manager, ManagerBuilder};
 use serde::{Deserialize, Serialize};
 
 /// The name of the ConfigMap that tells the writer of a latency case that the controller is ready.

@@ -12,8 +12,8 @@ use anyhow::ensure;
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::ApiResource;
 use kubewright_informer::{
-    Compression, Event, IndexFn, InformerConfig, KubeListerWatcher, ReflectorConfig,
-    SharedInformer, lister_watcher::Selection,
+    Compression, Event, IndexFn, InformerConfig, KubeListerWatcher, ReflectorConfig, Selection,
+    SharedInformer,
 };
 use serde::{Deserialize, Serialize};
 

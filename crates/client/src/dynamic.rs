@@ -12,7 +12,7 @@ use crate::{
     rest_mapper::DiscoveryRestMapper,
 };
 
-/// The verbs on the objects of one resource.
+/// A client for the objects of one resource.
 pub type DynamicResource = ObjectClient<DynamicObject, Unstructured>;
 
 /// A client for objects of any kind.
@@ -33,11 +33,11 @@ pub type DynamicResource = ObjectClient<DynamicObject, Unstructured>;
 ///     "metadata": {"name": "colours", "namespace": "default"},
 ///     "data": {"sky": "blue"},
 /// })).unwrap();
-/// // The object says where it belongs.
+/// The object's kind determines the resource.
 /// let applied = dynamic.for_object(&map).await.unwrap().apply(&PatchParams::apply("me"), &map).await.unwrap();
 /// assert_eq!(applied.data["data"]["sky"], "blue");
 ///
-/// // By resource, without asking the server what there is.
+/// By resource, without discovery.
 /// let maps = dynamic.resource(&GroupVersionResource::new("", "v1", "configmaps")).namespace("default");
 /// assert_eq!(maps.list(&ListParams::default()).await.unwrap().items.len(), 1);
 /// # });
@@ -49,24 +49,24 @@ pub struct DynamicClient {
 }
 
 impl DynamicClient {
-    /// A client that asks the server which kinds there are when it has to.
+    /// Creates a client that discovers kinds on demand.
     pub fn new(client: kube::Client) -> Self {
         let live = DiscoveryClient::new(client.clone());
         let cached: Arc<dyn Discovery> = Arc::new(MemoryCache::new(live));
         Self::with_mapper(client, DiscoveryRestMapper::new(cached))
     }
 
-    /// A client that asks this mapper which kinds there are.
+    /// Creates a client that uses this mapper.
     pub fn with_mapper(client: kube::Client, mapper: DiscoveryRestMapper) -> Self {
         Self { client, mapper }
     }
 
-    /// The objects of a resource, in all namespaces until [told which](ObjectClient::namespace).
+    /// Returns a client for a resource, in all namespaces unless [one is set](ObjectClient::namespace).
     pub fn resource(&self, resource: &GroupVersionResource) -> DynamicResource {
         ObjectClient::new(self.client.clone(), resource.clone())
     }
 
-    /// The objects of a kind. A namespace is for kinds that have one, and is left away for others.
+    /// Returns a client for a kind. The namespace is ignored for cluster-scoped kinds.
     pub async fn kind(
         &self,
         kind: &GroupVersionKind,
@@ -83,7 +83,7 @@ impl DynamicClient {
         })
     }
 
-    /// Where an object belongs, by its kind and namespace. Without a namespace it is the client's own.
+    /// Returns a client for the resource of an object. The namespace defaults to the client's own.
     pub async fn for_object(&self, object: &DynamicObject) -> Result<DynamicResource> {
         let types = object.types.as_ref();
         let kind = types
@@ -95,7 +95,7 @@ impl DynamicClient {
         self.kind(&kind, Some(namespace)).await
     }
 
-    /// The mapper that knows which kinds there are.
+    /// Returns the mapper.
     pub fn mapper(&self) -> &DiscoveryRestMapper {
         &self.mapper
     }

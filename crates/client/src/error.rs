@@ -7,7 +7,7 @@ use kubewright_machinery::{gvk::GroupVersion, rest_mapper::RestMapperError};
 
 use crate::{
     discovery::GroupDiscoveryFailed,
-    policy::{BoxError, RateLimited, TimedOut, transient},
+    policy::{RateLimited, TimedOut, transient},
     stream::{DecodeError, OpenError},
 };
 
@@ -54,6 +54,9 @@ pub enum Error {
     #[error("stale GroupVersion discovery: {0}")]
     Stale(GroupVersion),
 }
+
+/// Any error that can be sent to another thread.
+pub type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// The result of a request.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,20 +1,21 @@
 //! Clients for the Kubernetes API, built on [`kube::Client`].
 //!
-//! Every client here is made of a [`kube::Client`] and can be used beside [`kube::Api`]. What they add is what Go programs
-//! find in client-go:
+//! Every client here wraps a [`kube::Client`] and works beside [`kube::Api`]. Together they offer what Go programs find in
+//! client-go:
 //!
-//! | you want | use |
+//! | for | use |
 //! |---|---|
-//! | any path, any verb | [`RestClient`] |
+//! | any path and any verb | [`RestClient`] |
 //! | objects as Rust types | [`ClientSet`] |
 //! | objects of any kind | [`DynamicClient`] |
-//! | labels, owners, finalizers and nothing else | [`MetadataClient`] |
-//! | what the server has | [`DiscoveryClient`], with [`MemoryCache`](discovery::MemoryCache) and [`DiskCache`](discovery::DiskCache) |
-//! | from kinds to resources and back | [`DiscoveryRestMapper`] |
+//! | metadata only: labels, owners, finalizers | [`MetadataClient`] |
+//! | the resources that a server has | [`DiscoveryClient`], with [`MemoryCache`](discovery::MemoryCache) and [`DiskCache`](discovery::DiskCache) |
+//! | mapping kinds to resources and back | [`DiscoveryRestMapper`] |
 //! | the number of replicas | [`ScaleClient`] |
 //! | rate limits, retries, timeouts, warnings, defaults | [`ClientOptions`] |
-//! | a list or a watch as bytes, item by item | [`stream`] |
-//! | a kubeconfig | [`kube::Config`]; what it lacks: [`kubeconfig`] |
+//! | lists and watches as bytes, item by item | [`stream`] |
+//! | a read-modify-write cycle | [`retry_on_conflict`] |
+//! | a kubeconfig | [`kube::Config`]; how it compares with client-go: [`kubeconfig`] |
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -24,7 +25,7 @@
 //! use kube::api::ListParams;
 //! use kubewright_client::{ClientOptions, ClientSet, DynamicClient};
 //!
-//! // Rules for all requests; the result is a `kube::Client`.
+//! // Settings for all requests; the result is a `kube::Client`.
 //! let client = ClientOptions::new().field_manager("tour").wrap(client);
 //!
 //! let namespaces = ClientSet::new(client.clone()).cluster::<Namespace>();
@@ -37,42 +38,37 @@
 //! # });
 //! ```
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`policy`] | [`ClientOptions`] and the tower layers it is made of |
-//! | [`rest`] | [`RestClient`], answers and refusals, watches |
-//! | [`objects`] | the verbs on one resource, which three clients share |
-//! | [`typed`], [`dynamic`], [`metadata`] | these three |
-//! | [`scale`] | [`ScaleClient`] |
-//! | [`discovery`] | [`DiscoveryClient`] and its caches |
-//! | [`rest_mapper`] | [`DiscoveryRestMapper`] |
-//! | [`conflict`] | [`retry_on_conflict`] |
-//! | [`stream`] | lists and watches as they arrive: objects cut out of the byte stream, undecoded |
-//! | [`error`] | [`Error`] |
-//! | [`kubeconfig`] | a page: kubeconfig files and credentials, and what is not there |
+//! | [`policy`] | the tower layers that [`ClientOptions`] combines, warnings, request metrics |
+//! | [`discovery`] | the [`Discovery`](discovery::Discovery) trait and its caches |
+//! | [`stream`] | lists and watches as they arrive: objects cut out of the byte stream, not decoded |
+//! | [`kubeconfig`] | a page on kubeconfig files and credentials, compared with client-go |
 
-pub mod conflict;
+mod conflict;
 pub mod discovery;
-pub mod dynamic;
-pub mod error;
+mod dynamic;
+mod error;
 pub mod kubeconfig;
-pub mod metadata;
-pub mod objects;
+mod metadata;
+mod objects;
 pub mod policy;
-pub mod rest;
-pub mod rest_mapper;
-pub mod scale;
+mod rest;
+mod rest_mapper;
+mod scale;
 pub mod stream;
-pub mod typed;
+mod typed;
 
 pub use conflict::retry_on_conflict;
-pub use discovery::DiscoveryClient;
+pub use discovery::client::DiscoveryClient;
 pub use dynamic::{DynamicClient, DynamicResource};
-pub use error::{Error, Result, api_status, is_conflict, is_not_found};
+pub use error::{BoxError, Error, Result, api_status, is_conflict, is_not_found};
 pub use metadata::{MetadataClient, MetadataResource};
-pub use objects::ObjectClient;
-pub use policy::ClientOptions;
-pub use rest::{RestClient, Watch};
-pub use rest_mapper::DiscoveryRestMapper;
+pub use objects::{
+    Deletion, Form, Listing, MetadataOnly, ObjectClient, Pages, Typed, Unstructured, Whole,
+};
+pub use policy::options::ClientOptions;
+pub use rest::{RestClient, RestRequest, RestResponse, WatchStream};
+pub use rest_mapper::{DiscoveryRestMapper, RestMapperSnapshot};
 pub use scale::ScaleClient;
 pub use typed::{ClientSet, TypedClient};

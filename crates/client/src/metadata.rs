@@ -1,14 +1,14 @@
-//! [`MetadataClient`]: objects of any kind, nothing but their metadata.
+//! [`MetadataClient`]: the metadata of objects of any kind.
 
 use kube::api::PartialObjectMeta;
 use kubewright_machinery::gvk::GroupVersionResource;
 
 use crate::objects::{ObjectClient, form::MetadataOnly};
 
-/// The verbs on the metadata of one resource's objects: get, list, watch, patch, delete.
+/// A client for the metadata of one resource: get, list, watch, patch, delete.
 pub type MetadataResource = ObjectClient<PartialObjectMeta, MetadataOnly>;
 
-/// A client that asks for metadata only: labels, owners, finalizers of objects however large they are.
+/// A client that requests metadata only: labels, owners and finalizers of objects, however large they are.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -34,12 +34,12 @@ pub struct MetadataClient {
 }
 
 impl MetadataClient {
-    /// Clients on this one.
+    /// Creates a client.
     pub fn new(client: kube::Client) -> Self {
         Self { client }
     }
 
-    /// The objects of a resource, in all namespaces until [told which](ObjectClient::namespace).
+    /// Returns a client for a resource, in all namespaces unless [one is set](ObjectClient::namespace).
     pub fn resource(&self, resource: &GroupVersionResource) -> MetadataResource {
         ObjectClient::new(self.client.clone(), resource.clone())
     }

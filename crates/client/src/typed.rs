@@ -8,10 +8,10 @@ use kubewright_machinery::gvk::GroupVersionResource;
 
 use crate::objects::{ObjectClient, form::Typed};
 
-/// The verbs on the objects of a Rust type.
+/// A client for the objects of a Rust type.
 pub type TypedClient<K> = ObjectClient<K, Typed>;
 
-/// Clients for every Rust type that stands for a kind: those of `k8s-openapi`, and those with
+/// Clients for every Rust type of a Kubernetes kind: those of `k8s-openapi`, and those with
 /// `#[derive(kube::CustomResource)]`.
 ///
 /// ```
@@ -33,7 +33,7 @@ pub type TypedClient<K> = ObjectClient<K, Typed>;
 ///
 /// let namespaces = set.cluster::<Namespace>();
 /// assert!(namespaces.get_opt("kube-system").await.unwrap().is_some());
-/// // Whatever takes a `kube::Api` gets one.
+/// A `kube::Api` for everything that takes one.
 /// let api: kube::Api<ConfigMap> = set.api_namespaced("default");
 /// assert!(api.get_opt("colours").await.unwrap().is_some());
 /// # });
@@ -44,12 +44,12 @@ pub struct ClientSet {
 }
 
 impl ClientSet {
-    /// Clients on this one.
+    /// Creates a client set.
     pub fn new(client: kube::Client) -> Self {
         Self { client }
     }
 
-    /// Objects in a namespace.
+    /// Returns a client for the objects of a namespace.
     pub fn namespaced<K>(&self, namespace: &str) -> TypedClient<K>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
@@ -57,7 +57,7 @@ impl ClientSet {
         self.all::<K>().namespace(namespace)
     }
 
-    /// Objects in the client's own namespace.
+    /// Returns a client for the objects of the client's own namespace.
     pub fn default_namespaced<K>(&self) -> TypedClient<K>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
@@ -65,7 +65,7 @@ impl ClientSet {
         self.namespaced(self.client.default_namespace())
     }
 
-    /// Objects without namespaces.
+    /// Returns a client for cluster-scoped objects.
     pub fn cluster<K>(&self) -> TypedClient<K>
     where
         K: Resource<DynamicType = (), Scope = ClusterResourceScope>,
@@ -73,12 +73,12 @@ impl ClientSet {
         self.all::<K>()
     }
 
-    /// Objects in all namespaces, to be listed and watched.
+    /// Returns a client for the objects of all namespaces, to list and watch.
     pub fn all<K: Resource<DynamicType = ()>>(&self) -> TypedClient<K> {
         ObjectClient::new(self.client.clone(), resource_of::<K>())
     }
 
-    /// kube's own client for the objects of a namespace.
+    /// Returns a `kube::Api` for the objects of a namespace.
     pub fn api_namespaced<K>(&self, namespace: &str) -> Api<K>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
@@ -86,24 +86,24 @@ impl ClientSet {
         Api::namespaced(self.client.clone(), namespace)
     }
 
-    /// kube's own client for the objects of the cluster, or of all namespaces.
+    /// Returns a `kube::Api` for cluster-scoped objects, or for all namespaces.
     pub fn api_all<K: Resource<DynamicType = ()>>(&self) -> Api<K> {
         Api::all(self.client.clone())
     }
 
-    /// The client underneath.
+    /// Returns the underlying client.
     pub fn client(&self) -> &kube::Client {
         &self.client
     }
 }
 
-/// Where the objects of a Rust type are.
-pub fn resource_of<K: Resource<DynamicType = ()>>() -> GroupVersionResource {
+/// Returns the resource of a Rust type.
+pub(crate) fn resource_of<K: Resource<DynamicType = ()>>() -> GroupVersionResource {
     GroupVersionResource::new(K::group(&()), K::version(&()), K::plural(&()))
 }
 
 impl<K: Resource<DynamicType = ()>> From<Api<K>> for TypedClient<K> {
-    /// The same objects, with the verbs that are here.
+    /// Returns a client for the same objects.
     fn from(api: Api<K>) -> Self {
         let namespace = api.namespace().unwrap_or_default().to_owned();
         ObjectClient::new(api.into_client(), resource_of::<K>()).namespace(namespace)

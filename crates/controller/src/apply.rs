@@ -1,7 +1,7 @@
-//! Server-side apply: say what shall be, and own it.
+//! Server-side apply.
 //!
-//! An object that is applied holds the fields that its manager cares about and nothing else. What a manager applied before
-//! and leaves out now is removed, unless others own it too.
+//! An applied object contains the fields that its manager cares about and nothing else. Fields that the manager applied
+//! before and leaves out now are removed, unless others own them too.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use kube::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-/// How objects are applied.
+/// The settings of server-side apply.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -19,7 +19,7 @@ use serde::{Serialize, de::DeserializeOwned};
 /// # let client = cluster.client();
 /// use k8s_openapi::api::core::v1::ConfigMap;
 /// use kube::Api;
-/// use kubewright_controller::apply::Apply;
+/// use kubewright_controller::Apply;
 ///
 /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
 /// let mut map = ConfigMap::default();
@@ -33,26 +33,30 @@ use serde::{Serialize, de::DeserializeOwned};
 pub struct Apply(PatchParams);
 
 impl Apply {
-    /// As the field manager of that name. A field that another manager owns with another value is a conflict.
+    /// Applies as the field manager of that name. A field that another manager owns with another value is a conflict.
     pub fn new(manager: &str) -> Self {
         Self(PatchParams::apply(manager))
     }
 
-    /// Takes fields over that others own. This is what controllers do.
+    /// Takes over fields that other managers own, as controllers usually do.
     #[must_use]
     pub fn force(mut self) -> Self {
         self.0.force = true;
         self
     }
 
-    /// Does everything but write.
+    /// Validates without persisting anything.
     #[must_use]
     pub fn dry_run(mut self) -> Self {
         self.0.dry_run = true;
         self
     }
 
-    /// Applies the object, creating it if there is none.
+    /// Applies the object, creating it if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects it or cannot be reached.
     pub async fn object<K>(&self, api: &Api<K>, object: &K) -> kube::Result<K>
     where
         K: Resource + Clone + Serialize + DeserializeOwned + fmt::Debug,
@@ -61,7 +65,11 @@ impl Apply {
         api.patch(name, &self.0, &Patch::Apply(object)).await
     }
 
-    /// Applies the object's status. There must be one.
+    /// Applies the status of an existing object.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects it or cannot be reached.
     pub async fn status<K>(&self, api: &Api<K>, object: &K) -> kube::Result<K>
     where
         K: Resource + Clone + Serialize + DeserializeOwned + fmt::Debug,
@@ -71,7 +79,11 @@ impl Apply {
     }
 }
 
-/// Applies the object as that manager and takes over what others own, as controllers do.
+/// Applies the object as that manager, taking over fields of other managers.
+///
+/// # Errors
+///
+/// Fails if the server rejects it or cannot be reached.
 pub async fn apply<K>(api: &Api<K>, manager: &str, object: &K) -> kube::Result<K>
 where
     K: Resource + Clone + Serialize + DeserializeOwned + fmt::Debug,

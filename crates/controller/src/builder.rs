@@ -1,4 +1,4 @@
-//! [`Builder`]: what a controller watches, and how it works.
+//! [`ControllerBuilder`]: the watches and settings of a controller.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,18 +8,35 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     controller::{Controller, Parts},
-    handler::{Handler, OwnerScope, Owners},
+    handler::{Handler, KindScope, Owners},
     manager::{Manager, ManagerError},
     predicate::Predicate,
     reconcile::{Reconciler, Request},
     source::{Source, Watch},
 };
 
-/// Makes a [`Controller`].
+/// Builds a [`Controller`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// use kubewright_controller::{Action, Context, Controller, Manager, Predicate, Request};
+///
+/// let manager = Manager::new(cluster.client());
+/// Controller::for_::<ConfigMap>()
+///     .named("colours")
+///     .owns::<Secret>()
+///     .predicate(Predicate::resource_version_changed())
+///     .max_concurrent_reconciles(4)
+///     .build(&manager, |_: Context, _: Request| async { Ok(Action::done()) })
+///     .unwrap();
+/// # });
+/// ```
 #[must_use]
-pub struct Builder {
+pub struct ControllerBuilder {
     name: Option<String>,
-    main: Option<(ApiResource, OwnerScope)>,
+    main: Option<(ApiResource, KindScope)>,
     owned: Vec<ApiResource>,
     watches: Vec<Watch>,
     raw: Vec<Source>,
@@ -28,7 +45,7 @@ pub struct Builder {
     owns_without_main: bool,
 }
 
-/// How a controller works, where it is not as its manager says.
+/// Settings that override those of the manager.
 #[derive(Default)]
 struct Options {
     workers: Option<usize>,
@@ -40,51 +57,46 @@ struct Options {
     warm_up: Option<bool>,
 }
 
-/// Why a controller cannot be made.
+/// A controller that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// It watches nothing.
+    /// The controller watches nothing.
     #[error("there are no watches configured, controller will never get triggered")]
     NoWatches,
-    /// It has no name, and no kind to be named after.
-    #[error("the controller has no name: use named()")]
+    /// The controller has no name, and no kind to be named after.
+    #[error("the controller has no name: call named()")]
     NoName,
-    /// It owns things, but is for no kind that could be their owner.
-    #[error("owns() needs for_()")]
+    /// The controller owns objects, but has no kind that could be their owner.
+    #[error("owns() needs a kind: use Controller::for_()")]
     OwnsWithoutFor,
     /// Another controller of the manager has that name.
     #[error("controller with name {0} already exists")]
     NameTaken(String),
-    /// Nobody would work.
+    /// The number of workers is zero.
     #[error("max_concurrent_reconciles must be at least 1")]
     NoWorkers,
 }
 
 impl Controller {
-    /// A controller for a type: it is asked for every object of it that changes.
-    pub fn for_<K>() -> Builder
+    /// Builds a controller for a type: every object that changes is reconciled.
+    pub fn for_<K>() -> ControllerBuilder
     where
         K: Resource<DynamicType = ()>,
         K::Scope: 'static,
     {
-        Builder::new().main(
+        ControllerBuilder::new().main(
             ApiResource::erase::<K>(&()),
-            OwnerScope::of::<K>().unwrap_or(OwnerScope::Namespaced),
+            KindScope::of::<K>().unwrap_or(KindScope::Namespaced),
         )
     }
 
-    /// A controller for a kind that is known at run time. `namespaced`: whether it has namespaces.
-    pub fn for_kind(resource: &ApiResource, namespaced: bool) -> Builder {
-        let scope = if namespaced {
-            OwnerScope::Namespaced
-        } else {
-            OwnerScope::Cluster
-        };
-        Builder::new().main(resource.clone(), scope)
+    /// Builds a controller for a kind that is known at run time.
+    pub fn for_kind(resource: &ApiResource, scope: KindScope) -> ControllerBuilder {
+        ControllerBuilder::new().main(resource.clone(), scope)
     }
 }
 
-impl Builder {
+impl ControllerBuilder {
     pub(crate) fn new() -> Self {
         Self {
             name: None,
@@ -98,34 +110,34 @@ impl Builder {
         }
     }
 
-    fn main(mut self, resource: ApiResource, scope: OwnerScope) -> Self {
+    fn main(mut self, resource: ApiResource, scope: KindScope) -> Self {
         self.watches
             .push(Watch::kind(&resource, Handler::for_object()));
         self.main = Some((resource, scope));
         self
     }
 
-    /// Its name, in logs and metrics; otherwise the kind in lower case. Distinct within a manager.
+    /// Sets the name for logs and metrics, unique within a manager. Defaults to the kind in lower case.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Watches a type whose objects the main kind owns as their controller: their owner is asked for.
+    /// Watches a type whose objects the main kind owns as their controller, and reconciles the owner.
     pub fn owns<K: Resource<DynamicType = ()>>(self) -> Self {
         self.owns_kind(&ApiResource::erase::<K>(&()), Owners::Controller)
     }
 
-    /// Watches a type whose objects the main kind owns, as their controller or not: all owners are asked for.
+    /// Watches a type whose objects the main kind owns, as their controller or not, and reconciles all owners.
     pub fn owns_every<K: Resource<DynamicType = ()>>(self) -> Self {
         self.owns_kind(&ApiResource::erase::<K>(&()), Owners::Every)
     }
 
-    /// The same for a kind that is known at run time.
+    /// Watches an owned kind that is known at run time.
     pub fn owns_kind(mut self, resource: &ApiResource, owners: Owners) -> Self {
         match &self.main {
             Some((main, scope)) => {
-                let handler = Handler::owner(main, *scope, owners);
+                let handler = Handler::for_owner_of_kind(main, *scope, owners);
                 self.owned.push(resource.clone());
                 self.watches.push(Watch::kind(resource, handler));
             }
@@ -134,7 +146,7 @@ impl Builder {
         self
     }
 
-    /// Watches another type: a function says which requests its objects lead to.
+    /// Watches another type, and reconciles the requests that a function returns for its objects.
     pub fn watches<K>(self, requests: impl Fn(&K) -> Vec<Request> + Send + Sync + 'static) -> Self
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
@@ -142,94 +154,98 @@ impl Builder {
         self.watch(Watch::of::<K>(Handler::map(requests)))
     }
 
-    /// Watches the metadata of another type, and nothing else of it.
+    /// Watches the metadata of another type only.
     pub fn watches_metadata<K: Resource<DynamicType = ()>>(self, handler: Handler) -> Self {
         self.watch(Watch::of::<K>(handler).metadata_only())
     }
 
-    /// Watches by your own settings.
+    /// Adds a watch with its own settings.
     pub fn watch(mut self, watch: Watch) -> Self {
         self.watches.push(watch);
         self
     }
 
-    /// A source that is no watch. Predicates do not concern it.
+    /// Adds a source that is not a watch. Predicates do not apply to it.
     pub fn source(mut self, source: Source) -> Self {
         self.raw.push(source);
         self
     }
 
-    /// Cares only for events that pass, of all watches. For one of them, use [`Watch::predicate`].
+    /// Filters the events of all watches. For a single one, use [`Watch::predicate`].
     pub fn predicate(mut self, predicate: Predicate) -> Self {
         self.predicates.push(predicate);
         self
     }
 
-    /// How many requests run at once; 1 unless said otherwise. Never two for the same object.
+    /// Sets the number of concurrent reconciles, never two for the same object. Defaults to 1.
     pub fn max_concurrent_reconciles(mut self, workers: usize) -> Self {
         self.options.workers = Some(workers);
         self
     }
 
-    /// How long a reconcile may take. It is dropped then, and tried again.
+    /// Sets the timeout of a reconcile, after which it is cancelled and retried.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
         self
     }
 
-    /// How long the sources may take to show everything there is; 2 minutes unless said otherwise.
+    /// Sets how long the sources may take to sync. Defaults to 2 minutes.
     pub fn cache_sync_timeout(mut self, timeout: Duration) -> Self {
         self.options.sync_timeout = Some(timeout);
         self
     }
 
-    /// When what failed is tried again; after 5 ms, doubled each time up to 1,000 s, unless said otherwise.
+    /// Sets the delays of retries. Defaults to 5 ms, doubled with each failure up to 1000 s.
     pub fn rate_limiter(mut self, limiter: impl RateLimiter<Request> + 'static) -> Self {
         self.options.limiter = Some(Arc::new(limiter));
         self
     }
 
-    /// Whether a panic of the reconciler is a failure that is tried again, as it is unless said otherwise. If not, it ends the
-    /// manager.
+    /// Sets whether a panic of the reconciler counts as a failure and is retried, which is the default. Otherwise it
+    /// ends the manager.
     pub fn recover_panic(mut self, recover: bool) -> Self {
         self.options.recover_panic = Some(recover);
         self
     }
 
-    /// Whether it works only while this process leads. It does unless said otherwise.
+    /// Sets whether the controller works only while this process leads, which is the default.
     pub fn needs_leader_election(mut self, needed: bool) -> Self {
         self.options.needs_leader_election = Some(needed);
         self
     }
 
-    /// Fills its queue before this process leads, so that it can begin at once.
+    /// Sets whether the queue is filled before this process leads, so that work can start at once.
     pub fn warm_up(mut self, warm_up: bool) -> Self {
         self.options.warm_up = Some(warm_up);
         self
     }
 
-    /// The name it will have, if it has one.
+    /// Returns the name of the controller, if it has one.
     pub fn name(&self) -> Option<String> {
         let kind = self.main.as_ref().map(|(main, _)| main.kind.to_lowercase());
         self.name.clone().or(kind)
     }
 
-    /// The kind it is for.
+    /// Returns the main kind.
     pub fn main_kind(&self) -> Option<&ApiResource> {
         self.main.as_ref().map(|(main, _)| main)
     }
 
-    /// The kinds whose objects it owns.
+    /// Returns the kinds whose objects it owns.
     pub fn owned_kinds(&self) -> &[ApiResource] {
         &self.owned
     }
 
-    /// All kinds that it watches, its own and those it owns included.
+    /// Iterates over all watched kinds, including the main and the owned ones.
     pub fn watched_kinds(&self) -> impl Iterator<Item = &ApiResource> {
         self.watches.iter().map(Watch::resource)
     }
 
-    /// Makes the controller and hands it to the manager, which runs it.
+    /// Builds the controller and adds it to the manager, which runs it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the settings are invalid, or if the manager has stopped.
     pub fn build(
         self,
         manager: &Manager,

@@ -1,11 +1,11 @@
-//! Conditions of a status, as `meta.SetStatusCondition` and its relatives keep them.
+//! Conditions of a status, with the semantics of `meta.SetStatusCondition`.
 //!
-//! The time of a condition is that of its last change of *status*: a new reason or message leaves it alone.
+//! The time of a condition is that of its last change of *status*; a new reason or message does not affect it.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-/// A condition without a time: [`set_status_condition`] finds it.
+/// Builds a condition without a time, for [`set_status_condition`].
 pub fn condition(type_: &str, status: &str, reason: &str, message: impl Into<String>) -> Condition {
     Condition {
         type_: type_.to_owned(),
@@ -17,9 +17,9 @@ pub fn condition(type_: &str, status: &str, reason: &str, message: impl Into<Str
     }
 }
 
-/// Sets a condition, by its type. Says whether anything changed.
+/// Sets a condition by its type, and reports whether anything changed.
 ///
-/// A `last_transition_time` of zero, as [`condition`] makes it, stands for now.
+/// A `last_transition_time` of zero, as [`condition`] sets it, means now.
 ///
 /// ```
 /// use kubewright_controller::conditions::{
@@ -36,14 +36,14 @@ pub fn set_status_condition(conditions: &mut Vec<Condition>, condition: Conditio
     set_status_condition_at(conditions, condition, Timestamp::now())
 }
 
-/// Sets a condition, by its type, at a time of the caller's.
+/// Sets a condition by its type, at a given time, and reports whether anything changed.
 pub fn set_status_condition_at(
     conditions: &mut Vec<Condition>,
     mut condition: Condition,
     now: Timestamp,
 ) -> bool {
     if condition.last_transition_time == Time(Timestamp::UNIX_EPOCH) {
-        // Times of this kind have whole seconds on the wire.
+        // These times have whole seconds on the wire.
         condition.last_transition_time =
             Time(Timestamp::from_second(now.as_second()).unwrap_or(now));
     }
@@ -59,14 +59,14 @@ pub fn set_status_condition_at(
     changed
 }
 
-/// Removes the condition of that type. Says whether there was one.
+/// Removes the condition of that type, and reports whether there was one.
 pub fn remove_status_condition(conditions: &mut Vec<Condition>, type_: &str) -> bool {
     let before = conditions.len();
     conditions.retain(|condition| condition.type_ != type_);
     conditions.len() != before
 }
 
-/// The condition of that type.
+/// Returns the condition of that type.
 pub fn find_status_condition<'a>(
     conditions: &'a [Condition],
     type_: &str,
@@ -74,17 +74,17 @@ pub fn find_status_condition<'a>(
     conditions.iter().find(|condition| condition.type_ == type_)
 }
 
-/// Whether there is a condition of that type with the status `True`.
+/// Reports whether there is a condition of that type with the status `True`.
 pub fn is_status_condition_true(conditions: &[Condition], type_: &str) -> bool {
     is_status_condition(conditions, type_, "True")
 }
 
-/// Whether there is a condition of that type with the status `False`.
+/// Reports whether there is a condition of that type with the status `False`.
 pub fn is_status_condition_false(conditions: &[Condition], type_: &str) -> bool {
     is_status_condition(conditions, type_, "False")
 }
 
-/// Whether there is a condition of that type with that status.
+/// Reports whether there is a condition of that type with that status.
 pub fn is_status_condition(conditions: &[Condition], type_: &str, status: &str) -> bool {
     find_status_condition(conditions, type_).is_some_and(|condition| condition.status == status)
 }

@@ -1,7 +1,7 @@
-//! Create an object, or bring it up to date.
+//! Creating or updating an object.
 //!
-//! The closure changes what exists, or the new object if nothing does, so that it says what shall be and touches nothing
-//! else. It may return nothing or a `Result`. Nothing is sent if it changes nothing.
+//! The closure changes the existing object, or the new one if it does not exist, so that it sets the desired fields and
+//! touches nothing else. It may return nothing or a `Result`. Nothing is sent if it changes nothing.
 
 use std::fmt;
 
@@ -9,62 +9,82 @@ use kube::{
     Api, Resource, ResourceExt,
     api::{Patch, PatchParams, PostParams},
 };
+use kubewright_client::BoxError;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use thiserror::Error;
 
-/// What was done.
+/// The outcome of [`create_or_update`] and [`create_or_patch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationResult {
-    /// Nothing: it was as it shall be.
+    /// The object was as desired.
     Unchanged,
-    /// It was created.
+    /// The object was created.
     Created,
-    /// It was updated or patched.
+    /// The object was updated or patched.
     Updated,
-    /// It and its status were patched.
+    /// The object and its status were patched.
     UpdatedStatus,
-    /// Its status alone was patched.
+    /// Only the status was patched.
     UpdatedStatusOnly,
 }
 
-/// Why it could not be done.
+/// The error of [`create_or_update`] and [`create_or_patch`].
 #[derive(Debug, Error)]
-pub enum Error {
-    /// The server refused, or could not be reached.
+pub enum CreateOrError {
+    /// The server rejected a request, or could not be reached.
     #[error(transparent)]
     Kube(#[from] kube::Error),
     /// The closure failed.
     #[error(transparent)]
     Mutate(BoxError),
-    /// The closure made it another object.
+    /// The closure changed the name or the namespace.
     #[error("MutateFn cannot mutate object name and/or object namespace")]
     Renamed,
     /// The object has no name.
     #[error("the object has no name")]
     NoName,
-    /// The object cannot be written as JSON, or no patch leads there.
-    #[error("cannot compare the object with what it was: {0}")]
+    /// The object cannot be encoded, or no patch can express the change.
+    #[error("cannot compare the object with its previous state: {0}")]
     Compare(#[source] BoxError),
 }
 
-/// Any error.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-/// What a closure that changes an object may return: nothing, or a `Result`.
+/// The return value of a closure that changes an object: nothing, or a `Result`.
 pub trait Mutation {
-    /// Whether it failed.
+    /// Converts into a result.
     fn into_result(self) -> Result<(), BoxError>;
 }
 
 /// Creates the object, or updates the one of its name.
 ///
-/// The update carries the resourceVersion that was read: if somebody else was quicker, it is a conflict.
+/// # Errors
+///
+/// Fails with a conflict if the object has changed since it was read, and with the error of the closure.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::Api;
+/// use kubewright_controller::{OperationResult, create_or_update};
+///
+/// let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("stock".into());
+/// let set = |map: &mut ConfigMap| {
+///     map.data.get_or_insert_default().insert("apples".into(), "3".into());
+/// };
+/// let (_, result) = create_or_update(&maps, map.clone(), set).await.unwrap();
+/// assert_eq!(result, OperationResult::Created);
+/// let (_, result) = create_or_update(&maps, map, set).await.unwrap();
+/// assert_eq!(result, OperationResult::Unchanged);
+/// # });
+/// ```
 pub async fn create_or_update<K, M>(
     api: &Api<K>,
     object: K,
     mutate: impl FnOnce(&mut K) -> M,
-) -> Result<(K, OperationResult), Error>
+) -> Result<(K, OperationResult), CreateOrError>
 where
     K: Resource + Clone + Serialize + DeserializeOwned + fmt::Debug,
     M: Mutation,
@@ -82,16 +102,20 @@ where
     Ok((updated, OperationResult::Updated))
 }
 
-/// Creates the object, or patches the one of its name: what the closure changes in the status goes to the subresource, the
-/// rest to the object.
+/// Creates the object, or patches the one of its name: changes of the status go to the subresource, everything else to
+/// the object.
 ///
-/// Only the differences are sent, as merge patches without a resourceVersion, so that it does not conflict with others who
-/// change other fields. Lists are replaced as a whole.
+/// Only the differences are sent, as merge patches without a resource version, so that they do not conflict with
+/// changes of other fields. Lists are replaced as a whole.
+///
+/// # Errors
+///
+/// Fails if the server rejects a request, and with the error of the closure.
 pub async fn create_or_patch<K, M>(
     api: &Api<K>,
     object: K,
     mutate: impl FnOnce(&mut K) -> M,
-) -> Result<(K, OperationResult), Error>
+) -> Result<(K, OperationResult), CreateOrError>
 where
     K: Resource + Clone + Serialize + DeserializeOwned + fmt::Debug,
     M: Mutation,
@@ -131,7 +155,7 @@ async fn create<K, M>(
     api: &Api<K>,
     mut object: K,
     mutate: impl FnOnce(&mut K) -> M,
-) -> Result<(K, OperationResult), Error>
+) -> Result<(K, OperationResult), CreateOrError>
 where
     K: Resource + Clone + Serialize + DeserializeOwned + fmt::Debug,
     M: Mutation,
@@ -144,31 +168,34 @@ where
 fn change<K: Resource, M: Mutation>(
     object: &mut K,
     mutate: impl FnOnce(&mut K) -> M,
-) -> Result<(), Error> {
+) -> Result<(), CreateOrError> {
     let before = (object.meta().name.clone(), object.namespace());
-    mutate(object).into_result().map_err(Error::Mutate)?;
+    mutate(object)
+        .into_result()
+        .map_err(CreateOrError::Mutate)?;
     if before != (object.meta().name.clone(), object.namespace()) {
-        return Err(Error::Renamed);
+        return Err(CreateOrError::Renamed);
     }
     Ok(())
 }
 
-fn name_of<K: Resource>(object: &K) -> Result<String, Error> {
+fn name_of<K: Resource>(object: &K) -> Result<String, CreateOrError> {
     let name = object.meta().name.clone();
-    name.filter(|name| !name.is_empty()).ok_or(Error::NoName)
+    name.filter(|name| !name.is_empty())
+        .ok_or(CreateOrError::NoName)
 }
 
-fn json<K: Serialize>(object: &K) -> Result<Value, Error> {
-    serde_json::to_value(object).map_err(|e| Error::Compare(e.into()))
+fn json<K: Serialize>(object: &K) -> Result<Value, CreateOrError> {
+    serde_json::to_value(object).map_err(|e| CreateOrError::Compare(e.into()))
 }
 
 fn take_status(object: &mut Value) -> Option<Value> {
     object.as_object_mut()?.remove("status")
 }
 
-fn difference(before: &Value, after: &Value) -> Result<Value, Error> {
+fn difference(before: &Value, after: &Value) -> Result<Value, CreateOrError> {
     kubewright_machinery::merge_patch::diff(before, after)
-        .map_err(|e| Error::Compare(e.to_string().into()))
+        .map_err(|e| CreateOrError::Compare(e.to_string().into()))
 }
 
 impl Mutation for () {

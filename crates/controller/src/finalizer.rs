@@ -1,11 +1,11 @@
 //! [`Finalizers`]: named finalizers that are added, run and removed.
 //!
-//! An object that lives gets the finalizers it lacks. One that is being deleted has those it carries run, one after the other
-//! in the order of registration; each that succeeds is removed. Failures are gathered; what failed is kept and run again next
-//! time, so a finalizer must bear being run twice.
+//! A live object gets the finalizers that it lacks. For an object that is being deleted, those that it has are run in
+//! the order of registration, and each that succeeds is removed. Failures are collected; failed finalizers stay and run
+//! again next time, so a finalizer must be idempotent.
 //!
-//! Lists of finalizers are written with the resourceVersion they were computed from. If somebody else was quicker, the
-//! object is read again and the change computed anew; nobody's finalizer is lost, and none is added to an object that is
+//! Lists of finalizers are written with the resource version that they were computed from. After a conflict the object
+//! is read again and the change recomputed, so that nobody's finalizer is lost and none is added to an object that is
 //! being deleted.
 
 use std::{fmt, sync::Arc};
@@ -14,21 +14,22 @@ use kube::{
     Api, Resource, ResourceExt,
     api::{Patch, PatchParams},
 };
-use kubewright_client::{is_conflict, is_not_found};
+use kubewright_client::{BoxError, is_conflict, is_not_found};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use thiserror::Error;
 
-/// How often a write is tried that others keep overtaking.
+/// The maximum number of attempts after conflicts.
 const TRIES: u32 = 5;
 
-/// Any error.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-/// What has to be done before an object may go.
+/// Cleanup that has to happen before an object is deleted.
 #[async_trait::async_trait]
 pub trait Finalizer<K>: Send + Sync {
-    /// Does it. May be called again for the same object.
+    /// Cleans up. May be called again for the same object.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the cleanup has to be retried; the object then stays.
     async fn finalize(&self, object: &K) -> Result<(), BoxError>;
 }
 
@@ -50,7 +51,7 @@ pub trait Finalizer<K>: Send + Sync {
 /// map.metadata.name = Some("shop".into());
 /// let map = maps.create(&PostParams::default(), &map).await.unwrap();
 ///
-/// // In a reconciler, for every object:
+/// In a reconciler, for every object:
 /// let done = finalizers.reconcile(&maps, &map).await.unwrap();
 /// assert_eq!(done.added, ["example.com/sign"]);
 ///
@@ -63,48 +64,48 @@ pub trait Finalizer<K>: Send + Sync {
 #[derive(Clone)]
 pub struct Finalizers<K>(Vec<(String, Arc<dyn Finalizer<K>>)>);
 
-/// An async closure as a finalizer.
+/// Wraps an async closure as a finalizer.
 pub struct FinalizerFn<F>(pub F);
 
-/// What was done to an object.
+/// The outcome of [`Finalizers::reconcile`].
 #[derive(Clone, Debug)]
 pub struct Finalized<K> {
-    /// The object as it is now. `None`: it is gone.
+    /// The current object; `None` if it is gone.
     pub object: Option<K>,
-    /// What was added.
+    /// The finalizers that were added.
     pub added: Vec<String>,
-    /// What ran and was removed.
+    /// The finalizers that ran and were removed.
     pub removed: Vec<String>,
 }
 
-/// A name is taken.
+/// A finalizer of that name is registered already.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("finalizer for key {0:?} already registered")]
 pub struct AlreadyRegistered(pub String);
 
-/// Why it is not done.
+/// The error of [`Finalizers::reconcile`].
 #[derive(Debug, Error)]
 pub enum FinalizeError {
     /// Some finalizers failed. Those that succeeded have been removed.
     #[error(transparent)]
     Failed(FinalizersFailed),
-    /// The server refused, or could not be reached.
+    /// The server rejected a request, or could not be reached.
     #[error(transparent)]
     Kube(#[from] kube::Error),
 }
 
-/// One finalizer failed.
+/// A finalizer that failed.
 #[derive(Debug, Error)]
 #[error("finalizer {name:?} failed: {cause}")]
 pub struct FinalizerFailed {
-    /// Its name.
+    /// The name of the finalizer.
     pub name: String,
-    /// Why.
+    /// The error.
     #[source]
     pub cause: BoxError,
 }
 
-/// The finalizers that failed, at least one. Printed as Go prints an aggregate.
+/// The finalizers that failed, at least one. Formatted like an aggregate error in Go.
 #[derive(Debug)]
 pub struct FinalizersFailed(pub Vec<FinalizerFailed>);
 
@@ -124,12 +125,16 @@ impl<K> Finalizers<K>
 where
     K: Resource + Clone + DeserializeOwned + fmt::Debug,
 {
-    /// Without any.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Adds one. The name is what stands in `metadata.finalizers`: `example.com/sign`.
+    /// Adds a finalizer under the name that appears in `metadata.finalizers`: `example.com/sign`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is a finalizer of that name.
     pub fn register(
         &mut self,
         name: impl Into<String>,
@@ -143,9 +148,13 @@ where
         Ok(())
     }
 
-    /// Adds what an object lacks that lives; runs and removes what one carries that is being deleted.
+    /// Adds missing finalizers to a live object; runs and removes them once the object is being deleted.
     ///
-    /// While [`Finalized::object`] still has a deletion timestamp, there is nothing to reconcile.
+    /// If [`Finalized::object`] has a deletion timestamp, or is `None`, there is nothing left to reconcile.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a finalizer fails or a write is rejected.
     pub async fn reconcile(&self, api: &Api<K>, object: &K) -> Result<Finalized<K>, FinalizeError> {
         if object.meta().deletion_timestamp.is_none() {
             self.add(api, object).await
@@ -211,8 +220,8 @@ where
     }
 }
 
-/// Writes the list of finalizers that follows from the object, from the object as it is then if somebody else was quicker.
-/// `None`: it is gone, or another has its name.
+/// Writes the list of finalizers that a closure computes from the object, recomputing it after conflicts. Returns
+/// `None` if the object is gone or was replaced.
 async fn write<K>(
     api: &Api<K>,
     object: &K,
@@ -240,7 +249,8 @@ where
             .await;
         tries -= 1;
         match patched {
-            // The last finalizer of an object that is being deleted takes it along; the answer shows what it was.
+            // Removing the last finalizer of an object that is being deleted deletes it; the response shows its last
+            // state.
             Ok(left)
                 if left.meta().deletion_timestamp.is_some() && left.finalizers().is_empty() =>
             {

@@ -1,6 +1,6 @@
-//! Flags for `main`, as every operator has them. Flatten [`ManagerFlags`] into a parser of your own.
+//! Command-line flags of an operator. Flatten [`ManagerFlags`] into your own parser.
 //!
-//! They are read here and nothing is done about them, except that [`ManagerFlags::config`] finds the cluster.
+//! The flags are only parsed here; [`ManagerFlags::config`] loads the cluster's configuration.
 
 use clap::{Args, ValueEnum};
 use kube::{
@@ -9,7 +9,7 @@ use kube::{
 };
 use thiserror::Error;
 
-/// The classic flags of an operator.
+/// The usual flags of an operator.
 ///
 /// ```
 /// use clap::Parser;
@@ -54,48 +54,53 @@ pub struct ManagerFlags {
     /// The namespace to work in. By default all.
     #[arg(long, short, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
-    /// What is logged: error, warn, info, debug, trace, or directives by module.
+    /// The log level: error, warn, info, debug, trace, or directives by module.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub log_level: String,
-    /// How it is logged.
+    /// The log format.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
 }
 
-/// How lines of a log look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For people.
+    /// Human-readable.
     #[default]
     Text,
-    /// One JSON document a line.
+    /// One JSON document per line.
     Json,
 }
 
-/// Why the cluster was not found.
+/// The configuration of the cluster could not be loaded.
 #[derive(Debug, Error)]
-pub enum ConfigError {
-    /// The kubeconfig cannot be used.
+pub enum FlagsError {
+    /// The kubeconfig is invalid.
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
-    /// There is none, and the program does not run in a cluster.
+    /// There is no kubeconfig, and the program does not run in a cluster.
     #[error(transparent)]
     Infer(#[from] kube::config::InferConfigError),
 }
 
 impl ManagerFlags {
-    /// Where metrics are served: `:8080` means all addresses. `None`: they are not.
+    /// Returns the address to serve metrics on; a missing host means all addresses, and `None` that they are not
+    /// served.
     pub fn metrics_bind_address(&self) -> Option<String> {
         bind_address(&self.metrics_bind_address)
     }
 
-    /// Where health is served: `:8081` means all addresses. `None`: it is not.
+    /// Returns the address to serve health on; a missing host means all addresses, and `None` that it is not served.
     pub fn health_probe_bind_address(&self) -> Option<String> {
         bind_address(&self.health_probe_bind_address)
     }
 
-    /// The cluster that the flags name.
-    pub async fn config(&self) -> Result<Config, ConfigError> {
+    /// Loads the configuration of the cluster.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the kubeconfig is invalid, or if there is none and the program does not run in a cluster.
+    pub async fn config(&self) -> Result<Config, FlagsError> {
         let options = KubeConfigOptions {
             context: self.context.clone(),
             ..KubeConfigOptions::default()
@@ -111,7 +116,7 @@ impl ManagerFlags {
     }
 }
 
-/// An address of a flag, as `tokio` binds it: a missing host means all; "0" means none.
+/// Converts an address of a flag for binding: a missing host means all addresses, `"0"` means none.
 pub fn bind_address(flag: &str) -> Option<String> {
     match flag {
         "0" | "" => None,
@@ -183,6 +188,6 @@ mod tests {
     async fn a_kubeconfig_that_is_not_there_is_an_error() {
         let flags = parsed(&["--kubeconfig=/no/such/file"]);
         let error = flags.config().await.unwrap_err();
-        assert!(matches!(error, ConfigError::Kubeconfig(_)), "{error}");
+        assert!(matches!(error, FlagsError::Kubeconfig(_)), "{error}");
     }
 }

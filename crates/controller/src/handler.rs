@@ -1,4 +1,4 @@
-//! [`Handler`]: which requests an event leads to.
+//! [`Handler`]: maps events to reconcile requests.
 
 use std::{any::TypeId, fmt, sync::Arc};
 
@@ -11,69 +11,72 @@ use serde::de::DeserializeOwned;
 
 use crate::{predicate::AnyEvent, reconcile::Request};
 
-/// The priority of what is not news: objects that were there at the beginning, and those that are shown again.
+/// The priority of objects that existed at startup and of resyncs.
 pub const LOW_PRIORITY: i32 = -100;
 
-/// Which requests an event leads to. Cheap to clone.
+/// Maps events to reconcile requests. Cheap to clone.
 ///
-/// An update leads to the requests of the old and of the new state, each once; [`events`](Handler::events) sees events as
-/// they are.
+/// An update leads to the requests of the old and of the new state, each once; [`events`](Handler::events) gives access
+/// to the events themselves.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_controller::{Handler, Request};
+///
+/// // Reconciles the node of every pod.
+/// let handler = Handler::map(|pod: &Pod| {
+///     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
+///     node.map(Request::cluster_scoped).into_iter().collect()
+/// });
+/// # let _ = handler;
+/// ```
 #[derive(Clone)]
 pub struct Handler(Arc<Requests>);
 
 type Requests = dyn Fn(&AnyEvent) -> Vec<Request> + Send + Sync;
 
-/// Which of an object's owners are asked for.
+/// The owners of an object that are requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Owners {
-    /// The one that is its controller.
+    /// The owner that is the controller.
     #[default]
     Controller,
-    /// All of the kind.
+    /// All owners of the kind.
     Every,
 }
 
-/// Whether the owners of a kind have a namespace.
+/// The scope of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OwnerScope {
-    /// That of the object.
+pub enum KindScope {
+    /// Objects live in a namespace.
     Namespaced,
-    /// None.
+    /// Objects are cluster-scoped.
     Cluster,
 }
 
 impl Handler {
-    /// The object itself.
+    /// Requests the object itself.
     pub fn for_object() -> Self {
         Self::map_object(|object| vec![Request::from(object)])
     }
 
-    /// The object's owners of a type.
+    /// Requests the object's owners of a type.
     pub fn for_owner<K>(owners: Owners) -> Self
     where
         K: Resource<DynamicType = ()>,
         K::Scope: 'static,
     {
-        let scope = OwnerScope::of::<K>().unwrap_or(OwnerScope::Namespaced);
-        Self::owner(&ApiResource::erase::<K>(&()), scope, owners)
+        let scope = KindScope::of::<K>().unwrap_or(KindScope::Namespaced);
+        Self::for_owner_of_kind(&ApiResource::erase::<K>(&()), scope, owners)
     }
 
-    /// The object's owners of a kind that is known at run time. `namespaced`: whether that kind has namespaces.
-    pub fn for_owner_of_kind(resource: &ApiResource, namespaced: bool, owners: Owners) -> Self {
-        let scope = if namespaced {
-            OwnerScope::Namespaced
-        } else {
-            OwnerScope::Cluster
-        };
-        Self::owner(resource, scope, owners)
-    }
-
-    pub(crate) fn owner(resource: &ApiResource, scope: OwnerScope, owners: Owners) -> Self {
+    /// Requests the object's owners of a kind that is known at run time.
+    pub fn for_owner_of_kind(resource: &ApiResource, scope: KindScope, owners: Owners) -> Self {
         let (group, kind) = (resource.group.clone(), resource.kind.clone());
         Self::map_object(move |object| {
             let namespace = match scope {
-                OwnerScope::Namespaced => object.namespace().unwrap_or_default(),
-                OwnerScope::Cluster => "",
+                KindScope::Namespaced => object.namespace().unwrap_or_default(),
+                KindScope::Cluster => "",
             };
             object
                 .owners()
@@ -85,32 +88,33 @@ impl Handler {
         })
     }
 
-    /// What a function says of the object's metadata.
+    /// Requests what a function returns for the object's metadata.
     pub fn map_object(
         requests: impl Fn(&StoredObject) -> Vec<Request> + Send + Sync + 'static,
     ) -> Self {
         Self::states(move |object| requests(object))
     }
 
-    /// What a function says of the object's value. One that cannot be decoded is reported and leads to nothing.
+    /// Requests what a function returns for the decoded object. An object that cannot be decoded is reported and leads
+    /// to nothing.
     pub fn map<K>(requests: impl Fn(&K) -> Vec<Request> + Send + Sync + 'static) -> Self
     where
         K: DeserializeOwned + Send + Sync + 'static,
     {
         Self::states(move |object| {
-            let object = object.clone().seen_as::<K>();
+            let object = object.clone().cast::<K>();
             object
                 .get()
                 .map_or_else(|_| Vec::new(), |object| requests(&object))
         })
     }
 
-    /// What a function says of the event. It is called once for each, in the order of the watch.
+    /// Requests what a function returns for the event. It is called once for each event, in order.
     pub fn events(requests: impl Fn(&AnyEvent) -> Vec<Request> + Send + Sync + 'static) -> Self {
         Self(Arc::new(requests))
     }
 
-    /// What a function says of an event's states: the new one, and the old one if it is another.
+    /// Requests what a function returns for the states of an event: the new one, and the old one if it differs.
     fn states(requests: impl Fn(&Cached<()>) -> Vec<Request> + Send + Sync + 'static) -> Self {
         Self::events(move |event| {
             let mut found = requests(event.object());
@@ -123,7 +127,7 @@ impl Handler {
         })
     }
 
-    /// The requests of an event, each once.
+    /// Returns the requests of an event, each once.
     pub fn requests(&self, event: &AnyEvent) -> Vec<Request> {
         let mut requests = (self.0)(event);
         if requests.len() > 1 {
@@ -134,8 +138,8 @@ impl Handler {
     }
 }
 
-/// The priority of an event's requests, unless said otherwise.
-pub fn priority_of(event: &AnyEvent) -> i32 {
+/// Returns the default priority of an event's requests.
+pub(crate) fn priority_of(event: &AnyEvent) -> i32 {
     match event {
         Event::Added { initial: true, .. } => LOW_PRIORITY,
         Event::Updated {
@@ -149,8 +153,8 @@ pub fn priority_of(event: &AnyEvent) -> i32 {
     }
 }
 
-impl OwnerScope {
-    /// `None` where the type does not say.
+impl KindScope {
+    /// Returns the scope of a type; `None` if the type does not determine it.
     pub(crate) fn of<K: Resource>() -> Option<Self>
     where
         K::Scope: 'static,

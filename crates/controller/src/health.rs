@@ -1,24 +1,26 @@
 //! [`Checks`]: named checks behind `/healthz` and `/readyz`.
 //!
-//! Answers are those of controller-runtime and of the API server: `ok`, or one line for each check when something failed or
-//! `?verbose` is asked for; `?exclude=name` leaves a check out; `/healthz/name` runs one. Why a check failed is said on its own
-//! path only.
+//! Responses are those of controller-runtime and of the API server: `ok`, or one line for each check if something
+//! failed or with `?verbose`; `?exclude=name` leaves a check out; `/healthz/name` runs one. The reason of a failure is
+//! shown on the check's own path only.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
+use kubewright_client::BoxError;
 use parking_lot::RwLock;
 
-/// Why a check failed.
-pub type CheckError = Box<dyn std::error::Error + Send + Sync>;
-
-/// Something that is in order or not.
+/// A health check.
 #[async_trait::async_trait]
 pub trait Check: Send + Sync {
-    /// Looks.
-    async fn check(&self) -> Result<(), CheckError>;
+    /// Runs the check.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the checked part is unhealthy.
+    async fn check(&self) -> Result<(), BoxError>;
 }
 
-/// A check that is always in order.
+/// A check that always passes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ping;
 
@@ -40,18 +42,18 @@ pub struct Ping;
 #[derive(Clone, Default)]
 pub struct Checks(Arc<RwLock<BTreeMap<String, Arc<dyn Check>>>>);
 
-/// What is answered.
+/// The response to a health request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// 200, 404 or 500.
+    /// The status code: 200, 404 or 500.
     pub status: u16,
-    /// The text.
+    /// The body.
     pub body: String,
 }
 
 #[async_trait::async_trait]
 impl Check for Ping {
-    async fn check(&self) -> Result<(), CheckError> {
+    async fn check(&self) -> Result<(), BoxError> {
         Ok(())
     }
 }
@@ -59,20 +61,20 @@ impl Check for Ping {
 #[async_trait::async_trait]
 impl<F> Check for F
 where
-    F: Fn() -> Result<(), CheckError> + Send + Sync,
+    F: Fn() -> Result<(), BoxError> + Send + Sync,
 {
-    async fn check(&self) -> Result<(), CheckError> {
+    async fn check(&self) -> Result<(), BoxError> {
         self()
     }
 }
 
 impl Checks {
-    /// Without any: all is well.
+    /// Creates an empty set, which is healthy.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a check, in place of one of the same name.
+    /// Adds a check, replacing one of the same name.
     pub fn add(&self, name: impl Into<String>, check: impl Check + 'static) {
         self.0.write().insert(name.into(), Arc::new(check));
     }
@@ -82,7 +84,7 @@ impl Checks {
         self.0.write().remove(name);
     }
 
-    /// The answer to a request: the path below the endpoint, without slashes, and the query.
+    /// Answers a request, given the path below the endpoint without slashes, and the query.
     pub async fn report(&self, name: &str, query: &str) -> Report {
         let checks = self.0.read().clone();
         if name.is_empty() {
@@ -141,7 +143,7 @@ async fn all(checks: &BTreeMap<String, Arc<dyn Check>>, query: &str) -> Report {
     Report::new(status, text)
 }
 
-/// The values of a parameter of a query, each once.
+/// Returns the values of a query parameter, each once.
 fn values(query: &str, name: &str) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     for pair in query.split('&') {

@@ -1,7 +1,7 @@
-//! Controllers: the control loop, and what it is made of.
+//! A controller runtime: managers, controllers, leader election, events, finalizers.
 //!
-//! A [`Manager`] runs [`Controller`]s. A controller is told which objects to look at, and makes the cluster what it should
-//! be. This one keeps a Secret for every ConfigMap:
+//! A [`Manager`] runs [`Controller`]s. A controller receives requests for the objects that have changed, and makes the state
+//! of the cluster the desired one. This one keeps a Secret for every ConfigMap:
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -9,7 +9,7 @@
 //! # let client = cluster.client();
 //! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 //! use kubewright_controller::{
-//!     Action, Context, Controller, Error, Manager, Request, create_or::create_or_update,
+//!     Action, Context, Controller, Error, Manager, Request, create_or_update,
 //!     owner::set_controller_reference,
 //! };
 //!
@@ -42,11 +42,11 @@
 //! # });
 //! ```
 //!
-//! Reads come from caches that are shared, and wait until they show what was written before; writes go to the server. What
-//! fails is tried again, each time later; a panic is a failure. `Manager::routes` has health, metrics and
-//! `/debug/controllers`, which says for each key why it ran last, how that ended, and when it is due.
+//! Reads come from shared caches, and wait until these show one's own writes; writes go to the server. Failures, panics
+//! included, are retried with growing delays. [`Manager::routes`] serves health, metrics and `/debug/controllers`, which
+//! shows for each key why it ran last, with what result, and when it is due.
 //!
-//! Beside the loop there is what needs a [`kube::Client`] and nothing else, so that each part can be used alone:
+//! The other parts need nothing but a [`kube::Client`], so that each can be used alone:
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -55,11 +55,11 @@
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //! use kube::Api;
 //! use kubewright_controller::{
-//!     create_or::create_or_update,
+//!     create_or_update,
 //!     leader_election::{ElectionConfig, LeaderElector, Outcome},
 //! };
 //!
-//! // Only the leader works, and the guarded client writes only while the lease is held.
+//! // Only the leader works, and the guarded client writes only while the Lease is held.
 //! let election = LeaderElector::new(client.clone(), ElectionConfig::new("shop", "default")).unwrap();
 //! let client = election.fence().guard(client);
 //! let never = std::future::pending();
@@ -80,63 +80,56 @@
 //! # });
 //! ```
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`reconcile`] | [`Reconciler`], [`Request`], [`Action`], [`Error`] |
-//! | [`builder`] | [`Builder`]: what a controller watches, and how it works |
-//! | [`controller`] | [`Controller`]: a queue, its sources, its workers |
-//! | [`source`] | [`Watch`]es, channels, timers |
-//! | [`predicate`], [`handler`] | which events count, and which requests they lead to |
-//! | [`manager`] | [`Manager`]: what runs, in which order it starts and stops |
-//! | [`client`] | [`Client`]: reads caches, writes to the server, reads its own writes |
-//! | [`status`] | what `/debug/controllers` says |
-//! | [`leader_election`] | one leader at a time, on a Lease; a fence that stops the writes of a deposed one |
+//! | [`leader_election`] | one leader at a time, by a Lease; a fence that stops the writes of a former leader |
 //! | [`events`] | events about objects: aggregated, limited, sent in the background |
 //! | [`finalizer`] | named finalizers: added, run, removed |
 //! | [`owner`] | owner and controller references |
-//! | [`create_or`] | create, or bring up to date by update or patch |
-//! | [`apply`] | server-side apply |
 //! | [`conditions`] | conditions of a status, with their transition times |
-//! | [`wait`] | polling, backoff, waiting for an object to be in a state or gone |
+//! | [`wait`] | polling, backoff, waiting for the state or the deletion of an object |
 //! | [`health`] | named checks behind `/healthz` and `/readyz` |
-//! | [`metrics`] | counters, gauges and histograms in Prometheus' text format |
-//! | [`serve`] | the small HTTP server for health, metrics and debugging |
+//! | [`status`] | the contents of `/debug/controllers` |
 //! | `otel` | spans of reconciles, exported through OpenTelemetry (feature `otel`) |
 //! | `flags` | flags for `main` (feature `cli`) |
 
-pub mod apply;
-pub mod builder;
-pub mod client;
+mod apply;
+mod builder;
+mod client;
 pub mod conditions;
-pub mod controller;
-pub mod create_or;
+mod controller;
+mod create_or;
 pub mod events;
 pub mod finalizer;
 #[cfg(feature = "cli")]
 pub mod flags;
-pub mod handler;
+mod handler;
 pub mod health;
 pub mod leader_election;
-pub mod manager;
-pub mod metrics;
+mod manager;
+mod metrics;
 #[cfg(feature = "otel")]
 pub mod otel;
 pub mod owner;
-pub mod predicate;
-pub mod reconcile;
-pub mod serve;
-pub mod source;
+mod predicate;
+mod reconcile;
+mod serve;
+mod source;
 pub mod status;
 pub mod wait;
 
-pub use builder::{BuildError, Builder};
-pub use client::{Client, Filter};
+pub use apply::{Apply, apply};
+pub use builder::{BuildError, ControllerBuilder};
+pub use client::{Client, Filter, ReadError, caches::Caches};
 pub use controller::{Controller, WatchHandle};
-pub use events::{EventBroadcaster, EventType, Recorder};
-pub use finalizer::{Finalizer, Finalizers};
-pub use handler::{Handler, Owners};
-pub use leader_election::{ElectionConfig, Fence, LeaderElector, LeaderToken};
-pub use manager::{ControllerDefaults, Group, Manager, ManagerError, Stop};
-pub use predicate::Predicate;
-pub use reconcile::{Action, Context, Error, Reconciler, Request};
-pub use source::{Source, Watch};
+pub use create_or::{CreateOrError, Mutation, OperationResult, create_or_patch, create_or_update};
+pub use handler::{Handler, KindScope, LOW_PRIORITY, Owners};
+pub use kubewright_client::BoxError;
+pub use manager::{
+    AllNamespaces, ControllerDefaults, Group, Manager, ManagerBuilder, ManagerError, Stop,
+    Unsettled,
+};
+pub use predicate::{AnyEvent, Predicate};
+pub use reconcile::{Action, Context, Error, ErrorKind, Reconciler, Request};
+pub use serve::{Routes, serve};
+pub use source::{Enqueue, RequestSender, Source, Watch};

@@ -59,7 +59,7 @@ pub(crate) struct ControllerFamilies {
 /// `leader_election_slowpath_total`.
 ///
 /// ```
-/// use kubewright_controller::metrics::ElectionMetrics;
+/// use kubewright_controller::leader_election::ElectionMetrics;
 /// use kubewright_metrics::Registry;
 ///
 /// let registry = Registry::new();

@@ -1,8 +1,8 @@
-//! OpenTelemetry: the spans of reconciles, exported (feature `otel`).
+//! Export of reconcile spans through OpenTelemetry (feature `otel`).
 //!
-//! Everything in this crate is traced through [`tracing`]; this is the bridge, and nothing depends on it. Each reconcile is a
-//! span named `reconcile` with its controller, object, reconcile id and result, and with an error status if it failed; spans
-//! that a reconciler opens are its children.
+//! Everything in this crate is traced through [`tracing`]; this is the bridge, and nothing depends on it. Each
+//! reconcile is a span named `reconcile` with its controller, object, reconcile ID and result, and with an error status
+//! if it failed; spans that a reconciler opens are its children.
 //!
 //! ```no_run
 //! use opentelemetry_sdk::trace::SpanExporter;
@@ -11,7 +11,7 @@
 //! fn run(exporter: impl SpanExporter + 'static) {
 //!     let (layer, provider) = kubewright_controller::otel::layer("shop-controller", exporter);
 //!     tracing_subscriber::registry().with(layer).init();
-//!     // Run the manager, and at the end send what is left.
+//! Run the manager, and send the remaining spans at the end.
 //!     provider.shutdown().unwrap();
 //! }
 //! ```
@@ -25,8 +25,8 @@ use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetryLayer;
 use tracing_subscriber::registry::LookupSpan;
 
-/// A layer for a subscriber that sends spans to an exporter, in batches and from a thread of its own, under the name of a
-/// service. The provider is to be shut down at the end, so that nothing is left unsent.
+/// Returns a layer that exports spans in batches from a thread of its own, under the name of a service. Shut the
+/// provider down at the end, so that nothing is left unsent.
 pub fn layer<S>(
     service: impl Into<String>,
     exporter: impl SpanExporter + 'static,

@@ -1,16 +1,16 @@
-//! Owner references: who is deleted with whom, and who controls whom.
+//! Owner and controller references.
 //!
-//! The rules and the messages are controller-runtime's. An owner in a namespace owns objects of that namespace only; an
-//! object has one controller at most; references name the same owner if group, kind and name agree.
+//! Rules and messages are controller-runtime's. An owner in a namespace owns objects of that namespace only; an object
+//! has at most one controller; references name the same owner if group, kind and name agree.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
 use thiserror::Error;
 
-/// Why a reference was not set or removed.
+/// A reference that cannot be set or removed.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum OwnerError {
-    /// Nothing without a namespace can be owned by something in one.
+    /// A cluster-scoped object cannot have a namespaced owner.
     #[error(
         "cluster-scoped resource must not have a namespace-scoped owner, owner's namespace {0}"
     )]
@@ -20,12 +20,12 @@ pub enum OwnerError {
         "cross-namespace owner references are disallowed, owner's namespace {owner}, obj's namespace {object}"
     )]
     CrossNamespace {
-        /// The owner's.
+        /// The owner's namespace.
         owner: String,
-        /// The object's.
+        /// The object's namespace.
         object: String,
     },
-    /// Another controls the object.
+    /// Another controller owns the object.
     #[error(
         "Object {namespace}/{name} is already owned by another {} controller {}",
         .controller.kind,
@@ -36,16 +36,16 @@ pub enum OwnerError {
         namespace: String,
         /// The object's name.
         name: String,
-        /// Who controls it.
+        /// The existing controller reference.
         controller: OwnerReference,
     },
-    /// The owner does not exist on a server yet.
-    #[error("{0} has no name or no uid, it cannot be an owner yet")]
+    /// The owner has not been created on a server yet.
+    #[error("{0} has no name or no uid, so it cannot be an owner yet")]
     NotPersisted(String),
-    /// There is nothing to remove.
+    /// The object has no owner references.
     #[error("{0} does not have any owner references")]
     NoOwners(String),
-    /// There is nothing of that owner to remove.
+    /// The object has no reference to that owner.
     #[error("{object} does not have an owner reference for {owner}")]
     NotAnOwner {
         /// The object's kind.
@@ -53,7 +53,7 @@ pub enum OwnerError {
         /// The owner's kind.
         owner: String,
     },
-    /// The owner does not control the object.
+    /// The owner is not the controller of the object.
     #[error("{owner} owner is not the controller reference for {object}")]
     NotTheController {
         /// The object's kind.
@@ -63,7 +63,11 @@ pub enum OwnerError {
     },
 }
 
-/// Makes `owner` the controller of `controlled`. Refuses to take it from another.
+/// Makes `owner` the controller of `controlled`.
+///
+/// # Errors
+///
+/// Fails if it has another controller, or if the owner is in another namespace or has not been created yet.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
@@ -91,7 +95,7 @@ where
     set_controller_reference_with(owner, &O::DynamicType::default(), controlled)
 }
 
-/// As [`set_controller_reference`], for an owner whose kind is known at run time.
+/// Makes `owner`, whose kind is known at run time, the controller of `controlled`. See [`set_controller_reference`].
 pub fn set_controller_reference_with<O: Resource, C: Resource>(
     owner: &O,
     kind: &O::DynamicType,
@@ -116,7 +120,7 @@ pub fn set_controller_reference_with<O: Resource, C: Resource>(
     Ok(())
 }
 
-/// Makes `owner` one of the owners of `object`: it is deleted when all of them are gone.
+/// Adds `owner` to the owners of `object`, which is deleted when all of them are gone.
 pub fn set_owner_reference<O, C>(owner: &O, object: &mut C) -> Result<(), OwnerError>
 where
     O: Resource,
@@ -126,7 +130,7 @@ where
     set_owner_reference_with(owner, &O::DynamicType::default(), object)
 }
 
-/// As [`set_owner_reference`], for an owner whose kind is known at run time.
+/// Adds `owner`, whose kind is known at run time, to the owners of `object`. See [`set_owner_reference`].
 pub fn set_owner_reference_with<O: Resource, C: Resource>(
     owner: &O,
     kind: &O::DynamicType,
@@ -163,7 +167,7 @@ where
     Ok(())
 }
 
-/// Removes the reference to `owner`, if it is the controller.
+/// Removes the reference to `owner` if it is the controller.
 pub fn remove_controller_reference<O, C>(owner: &O, object: &mut C) -> Result<(), OwnerError>
 where
     O: Resource,
@@ -182,7 +186,7 @@ where
     }
 }
 
-/// Whether `owner` is among the owners of `object`.
+/// Reports whether `owner` is among the owners of `object`.
 pub fn has_owner_reference<O, C>(owner: &O, object: &C) -> bool
 where
     O: Resource,
@@ -196,12 +200,12 @@ where
         .any(|existing| same_owner(existing, &reference))
 }
 
-/// Whether anything controls the object.
+/// Reports whether the object has a controller.
 pub fn has_controller_reference<C: Resource>(object: &C) -> bool {
     controller_of(object).is_some()
 }
 
-/// The reference to what controls the object.
+/// Returns the controller reference of the object.
 pub fn controller_of<C: Resource>(object: &C) -> Option<&OwnerReference> {
     object
         .owner_references()
@@ -209,7 +213,7 @@ pub fn controller_of<C: Resource>(object: &C) -> Option<&OwnerReference> {
         .find(|owner| owner.controller == Some(true))
 }
 
-/// Whether `owner`, and no namesake before or after it, controls the object.
+/// Reports whether `owner` itself, by its UID, controls the object.
 pub fn is_controlled_by<O: Resource, C: Resource>(object: &C, owner: &O) -> bool {
     controller_of(object)
         .is_some_and(|controller| owner.meta().uid.as_deref() == Some(controller.uid.as_str()))
@@ -247,7 +251,7 @@ fn reference_of<O: Resource>(owner: &O, kind: &O::DynamicType) -> OwnerReference
     }
 }
 
-/// In the place of the one for the same owner, or at the end.
+/// Replaces the reference to the same owner, or appends it.
 fn upsert<C: Resource>(object: &mut C, reference: OwnerReference) {
     let owners = object.owner_references_mut();
     match owners.iter_mut().find(|o| same_owner(o, &reference)) {

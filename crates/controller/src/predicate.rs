@@ -1,6 +1,6 @@
-//! [`Predicate`]: which events a controller cares for.
+//! [`Predicate`]: filters the events of a controller.
 //!
-//! Predicates keep requests out of the queue. They do not make a cache smaller: for that, give the cache a scope.
+//! Predicates keep requests out of the queue. They do not make a cache smaller: restrict its scope for that.
 
 use std::{fmt, sync::Arc};
 
@@ -8,13 +8,13 @@ use kubewright_informer::{Event, StoredObject};
 use kubewright_machinery::labels::LabelSelector;
 use serde::de::DeserializeOwned;
 
-/// An event of any kind. Its objects show their metadata; [`Event::seen_as`] makes them typed.
+/// An event of any kind. Its objects show their metadata; [`Event::cast`] makes them typed.
 pub type AnyEvent = Event<()>;
 
-/// Which events pass. Cheap to clone.
+/// A filter of events. Cheap to clone.
 ///
 /// ```
-/// use kubewright_controller::predicate::Predicate;
+/// use kubewright_controller::Predicate;
 /// use kubewright_machinery::labels::LabelSelector;
 ///
 /// let web = LabelSelector::parse("app=web").unwrap();
@@ -26,28 +26,28 @@ pub type AnyEvent = Event<()>;
 pub struct Predicate(Arc<dyn Fn(&AnyEvent) -> bool + Send + Sync>);
 
 impl Predicate {
-    /// What a function says of the event.
+    /// Filters by a function of the event.
     pub fn events(passes: impl Fn(&AnyEvent) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(passes))
     }
 
-    /// What a function says of the object: the new state of an update, the last of a deletion.
+    /// Filters by a function of the object: the new state of an update, the last of a deletion.
     pub fn object(passes: impl Fn(&StoredObject) -> bool + Send + Sync + 'static) -> Self {
         Self::events(move |event| passes(event.object()))
     }
 
-    /// What a function says of the object's value. One that cannot be decoded is reported and does not pass.
+    /// Filters by a function of the decoded object. One that cannot be decoded is reported and does not pass.
     pub fn typed<K>(passes: impl Fn(&K) -> bool + Send + Sync + 'static) -> Self
     where
         K: DeserializeOwned + Send + Sync + 'static,
     {
         Self::events(move |event| {
-            let object = event.object().clone().seen_as::<K>();
+            let object = event.object().clone().cast::<K>();
             object.get().is_ok_and(|object| passes(&object))
         })
     }
 
-    /// What a function says of an update's old and new state; everything else passes.
+    /// Filters updates by a function of the old and new state; everything else passes.
     pub fn updates(
         passes: impl Fn(&StoredObject, &StoredObject) -> bool + Send + Sync + 'static,
     ) -> Self {
@@ -57,28 +57,28 @@ impl Predicate {
         })
     }
 
-    /// Updates that changed what is wanted: the generation. Changes of status and metadata do not pass, and neither do
-    /// objects whose kind has no generation.
+    /// Passes updates that changed the generation. Changes of status and metadata do not pass, nor do updates of
+    /// objects without a generation.
     pub fn generation_changed() -> Self {
         Self::updates(|old, new| old.generation() != new.generation())
     }
 
-    /// Updates that changed anything: no resyncs.
+    /// Passes updates that changed anything, but no resyncs.
     pub fn resource_version_changed() -> Self {
         Self::updates(|old, new| old.resource_version() != new.resource_version())
     }
 
-    /// Updates that changed labels.
+    /// Passes updates that changed labels.
     pub fn labels_changed() -> Self {
         Self::updates(|old, new| differ(old.labels(), new.labels()))
     }
 
-    /// Updates that changed annotations.
+    /// Passes updates that changed annotations.
     pub fn annotations_changed() -> Self {
         Self::updates(|old, new| differ(old.annotations(), new.annotations()))
     }
 
-    /// Objects that match, and those that matched before: *leaving* a selector is news too.
+    /// Passes objects that match the selector or matched it before, so that *leaving* it counts.
     pub fn selector(selector: LabelSelector) -> Self {
         Self::events(move |event| {
             matches(&selector, event.object())
@@ -86,12 +86,12 @@ impl Predicate {
         })
     }
 
-    /// Objects that match.
+    /// Passes objects that match the selector.
     pub fn matching(selector: LabelSelector) -> Self {
         Self::object(move |object| matches(&selector, object))
     }
 
-    /// Objects in these namespaces.
+    /// Passes objects in these namespaces.
     pub fn namespaces<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         Self::object(move |object| {
@@ -100,26 +100,26 @@ impl Predicate {
         })
     }
 
-    /// What passes both.
+    /// Passes what passes both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self::events(move |event| self.passes(event) && other.passes(event))
     }
 
-    /// What passes either.
+    /// Passes what passes either.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self::events(move |event| self.passes(event) || other.passes(event))
     }
 
-    /// What does not pass.
+    /// Passes what does not pass.
     #[must_use]
     #[expect(clippy::should_implement_trait, reason = "beside `and` and `or`")]
     pub fn not(self) -> Self {
         Self::events(move |event| !self.passes(event))
     }
 
-    /// Whether an event passes.
+    /// Reports whether an event passes.
     pub fn passes(&self, event: &AnyEvent) -> bool {
         (self.0)(event)
     }

@@ -1,13 +1,13 @@
-//! What a controller does with a key: [`Reconciler`], what it is asked ([`Request`], [`Context`]) and what it answers
-//! ([`Action`], [`Error`]).
+//! [`Reconciler`], its input ([`Request`], [`Context`]) and its result ([`Action`], [`Error`]).
 //!
-//! A reconciler is told *which* object to look at, never what happened to it: it reads the state there is and makes it what
-//! it should be. It is never run twice at once for one request. What it fails with is logged and tried again, each time
-//! later; a panic is a failure too.
+//! A reconciler learns *which* object to look at, not what happened to it: it reads the current state and makes it the
+//! desired one. It never runs twice at once for one request. Errors are logged and retried with growing delays; a panic
+//! is an error too.
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use kube::{Resource, ResourceExt};
+use kubewright_client::BoxError;
 use kubewright_informer::{Key, StoredObject};
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
@@ -18,14 +18,37 @@ use crate::{
     status::Trigger,
 };
 
-/// Which object to look at. Cheap to clone.
+/// The object to reconcile. Cheap to clone.
+///
+/// ```
+/// use kubewright_controller::Request;
+///
+/// let request = Request::new("shop", "web");
+/// assert_eq!((request.namespace(), request.name()), (Some("shop"), "web"));
+/// assert_eq!(Request::cluster_scoped("node-1").to_string(), "node-1");
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Request {
     key: Key,
     cluster: Option<Arc<str>>,
 }
 
-/// What is to happen next.
+/// The result of a successful reconcile.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_controller::Action;
+///
+/// # fn ready() -> bool { true }
+/// fn result() -> Action {
+///     if ready() {
+///         Action::done()
+///     } else {
+///         Action::requeue_after(Duration::from_secs(30))
+///     }
+/// }
+/// # assert_eq!(result(), Action::done());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Action {
@@ -33,7 +56,7 @@ pub struct Action {
     pub(crate) priority: Option<i32>,
 }
 
-/// When the request is to run again.
+/// The time of the next run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Next {
     #[default]
@@ -42,29 +65,37 @@ pub(crate) enum Next {
     After(Duration),
 }
 
-/// Why a reconcile failed. Made of any error by `?`; [`terminal`](Self::terminal) says that trying again is of no use.
+/// The error of a reconcile. `?` converts any error; use [`terminal`](Self::terminal) for those that must not be
+/// retried.
+///
+/// ```
+/// use kubewright_controller::Error;
+///
+/// fn parse(text: &str) -> Result<u32, Error> {
+///     // Retrying does not help before the object changes.
+///     text.parse().map_err(Error::terminal)
+/// }
+/// assert!(parse("x").is_err());
+/// ```
 pub struct Error {
     cause: BoxError,
     kind: ErrorKind,
 }
 
-/// Any error.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-/// How a reconcile failed.
+/// The kind of a reconcile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// It is tried again.
+    /// An error that is retried.
     Failed,
-    /// It is not tried again before something else asks for it.
+    /// An error that is not retried before another event requests the object.
     Terminal,
-    /// It panicked. It is tried again.
+    /// A panic, which is retried.
     Panicked,
-    /// It took too long. It is tried again.
+    /// A timeout, which is retried.
     TimedOut,
 }
 
-/// What a reconcile has at hand.
+/// The context of a reconcile: the client, the number of the attempt, the stop signal.
 #[derive(Clone)]
 pub struct Context {
     pub(crate) client: Client,
@@ -74,10 +105,14 @@ pub struct Context {
     pub(crate) stop: Stop,
 }
 
-/// Makes the state of an object what it should be. Async functions of a [`Context`] and a [`Request`] are reconcilers.
+/// Makes the state of an object the desired one. Async functions of a [`Context`] and a [`Request`] are reconcilers.
 #[async_trait::async_trait]
 pub trait Reconciler: Send + Sync + 'static {
-    /// Looks at one object.
+    /// Reconciles one object.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the object should be reconciled again later.
     async fn reconcile(&self, context: Context, request: Request) -> Result<Action, Error>;
 }
 
@@ -93,44 +128,44 @@ where
 }
 
 impl Request {
-    /// The object of that name in that namespace; none if it is empty.
+    /// Names an object in a namespace; cluster-scoped if the namespace is empty.
     pub fn new(namespace: &str, name: &str) -> Self {
         Key::new(Some(namespace), name).into()
     }
 
-    /// The object of that name that has no namespace.
+    /// Names a cluster-scoped object.
     pub fn cluster_scoped(name: &str) -> Self {
         Key::new(None, name).into()
     }
 
-    /// The object.
+    /// Names the given object.
     pub fn of<K: Resource>(object: &K) -> Self {
         Key::new(object.namespace().as_deref(), &object.name_any()).into()
     }
 
-    /// The same in that cluster.
+    /// Names the same object in that cluster.
     #[must_use]
     pub fn in_cluster(mut self, cluster: impl Into<Arc<str>>) -> Self {
         self.cluster = Some(cluster.into());
         self
     }
 
-    /// The object's namespace, if it has one.
+    /// Returns the namespace, if the object has one.
     pub fn namespace(&self) -> Option<&str> {
         self.key.namespace()
     }
 
-    /// The object's name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         self.key.name()
     }
 
-    /// The object's cluster, where there are several.
+    /// Returns the cluster, where there are several.
     pub fn cluster(&self) -> Option<&str> {
         self.cluster.as_deref()
     }
 
-    /// Namespace and name.
+    /// Returns the namespace and name.
     pub fn key(&self) -> &Key {
         &self.key
     }
@@ -164,12 +199,12 @@ impl fmt::Debug for Request {
 }
 
 impl Action {
-    /// Nothing more, until something happens.
+    /// Finishes; the object is reconciled again on the next event.
     pub fn done() -> Self {
         Self::default()
     }
 
-    /// Again, each time later: after 5 ms, 10 ms, 20 ms and so on.
+    /// Reconciles again with growing delays: after 5 ms, 10 ms, 20 ms and so on.
     pub fn requeue() -> Self {
         Self {
             next: Next::Requeue,
@@ -177,7 +212,7 @@ impl Action {
         }
     }
 
-    /// Again after that time, or sooner if something happens.
+    /// Reconciles again after that time, or sooner on an event.
     pub fn requeue_after(after: Duration) -> Self {
         Self {
             next: Next::After(after),
@@ -185,7 +220,7 @@ impl Action {
         }
     }
 
-    /// With that priority from now on; otherwise it keeps the one it had.
+    /// Sets the priority of the next run. Defaults to the current one.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = Some(priority);
         self
@@ -193,12 +228,12 @@ impl Action {
 }
 
 impl Error {
-    /// A failure that is tried again, from a text.
+    /// Builds an error from a message. It is retried.
     pub fn message(text: impl Into<String>) -> Self {
         Self::new(ErrorKind::Failed, text.into())
     }
 
-    /// A failure that trying again does not mend: it waits until something happens.
+    /// Builds an error that must not be retried before another event requests the object.
     pub fn terminal(cause: impl Into<BoxError>) -> Self {
         Self::new(ErrorKind::Terminal, cause)
     }
@@ -210,12 +245,12 @@ impl Error {
         }
     }
 
-    /// How it failed.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What it failed with.
+    /// Returns the cause.
     pub fn cause(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
         &*self.cause
     }
@@ -246,12 +281,16 @@ impl fmt::Debug for Error {
 }
 
 impl Context {
-    /// The manager's client: reads from the caches, writes to the server.
+    /// Returns the manager's client, which reads from the caches and writes to the server.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The requested object, from the cache. `None` if it is gone.
+    /// Returns the requested object from the cache; `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the cache cannot be read.
     pub async fn get<K>(&self, request: &Request) -> Result<Option<Arc<K>>, ReadError>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
@@ -259,23 +298,23 @@ impl Context {
         self.client.get_key(request.key()).await
     }
 
-    /// Names this run in logs.
+    /// Returns the ID of this run in logs.
     pub fn reconcile_id(&self) -> Uuid {
         self.id
     }
 
-    /// How often the request has failed in a row before.
+    /// Returns how often the request has failed in a row.
     pub fn attempt(&self) -> usize {
         self.attempt
     }
 
-    /// What made it run; the last of several.
+    /// Returns the trigger of this run; the last of several.
     pub fn trigger(&self) -> Option<&Trigger> {
         self.trigger.as_ref()
     }
 
-    /// Told when the controller is to stop. A reconcile may go on until it has ended, but not for longer than the manager's
-    /// shutdown timeout.
+    /// Returns the stop signal of the controller. A reconcile may continue until it has ended, but no longer than the
+    /// manager's shutdown timeout.
     pub fn stop(&self) -> &Stop {
         &self.stop
     }

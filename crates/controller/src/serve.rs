@@ -1,8 +1,7 @@
-//! The small HTTP server of a program: health, metrics, debugging.
+//! The HTTP server for health, metrics and debugging.
 //!
-//! It takes a listener and a shutdown future; it never binds, and never ends by itself. Only GET and HEAD are answered;
-//! bodies are not read. Requests have 32 s for their head, connections may idle for as long, and there are never more than
-//! [`MAX_CONNECTIONS`].
+//! It takes a listener and a shutdown future. Only GET and HEAD are answered; bodies are not read. The header of a
+//! request may take 32 s, connections may idle for as long, and there are at most [`MAX_CONNECTIONS`].
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -16,19 +15,19 @@ use tokio::net::TcpListener;
 
 use crate::health::Checks;
 
-/// How many connections are served at once. Further ones wait.
-pub const MAX_CONNECTIONS: usize = 256;
+/// The maximum number of connections. Further ones wait.
+pub(crate) const MAX_CONNECTIONS: usize = 256;
 
 /// The time after which an idle connection is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(32);
 
-/// How long requests under way have to end at shutdown.
+/// The time for requests in progress at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What is served where.
+/// The routes of the HTTP server.
 ///
 /// ```
-/// use kubewright_controller::{health::Checks, serve::Routes};
+/// use kubewright_controller::{Routes, health::Checks};
 /// use kubewright_metrics::Registry;
 ///
 /// let probes = Routes::new().health(Checks::new(), Checks::new());
@@ -42,7 +41,7 @@ pub struct Routes(Vec<(String, Route)>);
 
 #[derive(Clone)]
 enum Route {
-    /// The path and one segment below.
+    /// The path, and one segment below it.
     Checks(Checks),
     Metrics(Registry),
     Json(Arc<dyn Fn() -> serde_json::Value + Send + Sync>),
@@ -66,30 +65,30 @@ pub async fn serve(listener: TcpListener, routes: Routes, shutdown: impl Future<
 }
 
 impl Routes {
-    /// Nothing.
+    /// Creates an empty set of routes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// `/healthz` and `/readyz`.
+    /// Adds `/healthz` and `/readyz`.
     #[must_use]
     pub fn health(self, healthz: Checks, readyz: Checks) -> Self {
         self.checks("/healthz", healthz).checks("/readyz", readyz)
     }
 
-    /// Checks on another path.
+    /// Adds checks at another path.
     #[must_use]
     pub fn checks(self, path: &str, checks: Checks) -> Self {
         self.with(path, Route::Checks(checks))
     }
 
-    /// `/metrics`.
+    /// Adds `/metrics`.
     #[must_use]
     pub fn metrics(self, registry: Registry) -> Self {
         self.with("/metrics", Route::Metrics(registry))
     }
 
-    /// A JSON document, made for each request.
+    /// Adds a JSON document that is computed for each request.
     #[must_use]
     pub fn debug(
         self,
@@ -104,7 +103,7 @@ impl Routes {
         self
     }
 
-    /// The answer to a request. Its body is not looked at.
+    /// Answers a request without reading its body.
     pub async fn answer<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
         if ![Method::GET, Method::HEAD].contains(request.method()) {
             return text(StatusCode::METHOD_NOT_ALLOWED, "405 method not allowed\n");

@@ -1,7 +1,7 @@
-//! Where requests come from: [`Watch`]es of kinds, channels, timers, and whatever else can ask.
+//! Sources of requests: [`Watch`]es of kinds, channels, timers, and functions.
 //!
-//! A source runs in a task of its own from the controller's start until it is stopped; a handler that takes its time holds
-//! up its own source only. A kind that the server does not know is waited for.
+//! A source runs in a task of its own from the controller's start until it is stopped; a slow handler holds up its own
+//! source only. A kind that the server does not know is waited for.
 
 mod running;
 
@@ -22,10 +22,20 @@ use crate::{
     status::{Journal, Trigger, TriggerCause},
 };
 
-/// How many requests wait in a channel.
-pub const CHANNEL_CAPACITY: usize = 1024;
+/// The maximum number of requests that wait in a channel.
+pub(crate) const CHANNEL_CAPACITY: usize = 1024;
 
-/// A source of requests, to be given to a controller.
+/// A source of requests for a controller.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_controller::{Request, Source};
+///
+/// let (sender, channel) = Source::channel("webhook");
+/// let timer = Source::timer("hourly", Duration::from_secs(3600), Request::cluster_scoped("all"));
+/// assert!(sender.try_send(Request::new("default", "web")));
+/// # let _ = (channel, timer);
+/// ```
 pub struct Source {
     name: Arc<str>,
     pub(crate) kind: Kind,
@@ -37,6 +47,14 @@ pub(crate) enum Kind {
 }
 
 /// A source that watches a kind.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Secret;
+/// use kubewright_controller::{Handler, Predicate, Watch};
+///
+/// let secrets = Watch::of::<Secret>(Handler::for_object()).predicate(Predicate::namespaces(["shop"]));
+/// assert_eq!(secrets.resource().plural, "secrets");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Watch {
     resource: ApiResource,
@@ -47,7 +65,7 @@ pub struct Watch {
     priority: Option<i32>,
 }
 
-/// Puts requests into a controller's queue. Cheap to clone.
+/// Adds requests to a controller's queue. Cheap to clone.
 #[derive(Clone)]
 pub struct Enqueue {
     source: Arc<str>,
@@ -60,7 +78,7 @@ pub struct Enqueue {
 pub struct RequestSender(mpsc::Sender<Request>);
 
 impl Source {
-    /// Requests that are sent to it. At most [`CHANNEL_CAPACITY`] wait.
+    /// Creates a source of requests that are sent to it. At most 1024 wait.
     pub fn channel(name: impl Into<Arc<str>>) -> (RequestSender, Self) {
         let (sender, mut requests) = mpsc::channel(CHANNEL_CAPACITY);
         let source = Self::raw(name, move |enqueue: Enqueue| async move {
@@ -71,10 +89,10 @@ impl Source {
         (RequestSender(sender), source)
     }
 
-    /// The same request again and again.
+    /// Creates a source that repeats a request at an interval.
     pub fn timer(name: impl Into<Arc<str>>, every: Duration, request: Request) -> Self {
         Self::raw(name, move |enqueue: Enqueue| async move {
-            // The shortest that a timer can do.
+            // The shortest interval of a timer.
             let mut ticks = tokio::time::interval(every.max(Duration::from_millis(1)));
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             loop {
@@ -84,7 +102,7 @@ impl Source {
         })
     }
 
-    /// Whatever a function asks for. It is dropped when the source is stopped.
+    /// Creates a source from a function, which is dropped when the source is stopped.
     pub fn raw<F, R>(name: impl Into<Arc<str>>, run: F) -> Self
     where
         F: FnOnce(Enqueue) -> R + Send + 'static,
@@ -126,7 +144,7 @@ impl From<Watch> for Source {
 }
 
 impl Watch {
-    /// The kind it watches.
+    /// Returns the watched kind.
     pub fn resource(&self) -> &ApiResource {
         &self.resource
     }
@@ -136,7 +154,7 @@ impl Watch {
         Self::kind(&ApiResource::erase::<K>(&()), handler)
     }
 
-    /// Watches a kind that is known at run time. The cache is the one that typed users have.
+    /// Watches a kind that is known at run time, in the same cache that typed readers use.
     pub fn kind(resource: &ApiResource, handler: Handler) -> Self {
         Self {
             resource: resource.clone(),
@@ -148,28 +166,29 @@ impl Watch {
         }
     }
 
-    /// Watches metadata only, in a cache of its own.
+    /// Watches metadata only, in a separate cache.
     #[must_use]
     pub fn metadata_only(mut self) -> Self {
         self.metadata_only = true;
         self
     }
 
-    /// Cares only for events that pass, and pass those given before.
+    /// Adds a filter of events. Events have to pass all filters.
     #[must_use]
     pub fn predicate(mut self, predicate: Predicate) -> Self {
         self.predicates.push(predicate);
         self
     }
 
-    /// Shows everything again that often.
+    /// Shows all objects again at this interval.
     #[must_use]
     pub fn resync(mut self, every: Duration) -> Self {
         self.resync = Some(every);
         self
     }
 
-    /// The priority of what changes; what was there at the beginning and what is shown again is less urgent still.
+    /// Sets the priority of changes; objects that existed at startup and resyncs are less urgent by
+    /// [`LOW_PRIORITY`](crate::LOW_PRIORITY).
     #[must_use]
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = Some(priority);
@@ -209,12 +228,12 @@ impl Enqueue {
         }
     }
 
-    /// Asks for a request.
+    /// Adds a request.
     pub fn add(&self, request: Request) {
         self.add_with(request, AddOptions::new());
     }
 
-    /// Asks for a request with a priority, or later.
+    /// Adds a request with options: priority, delay.
     pub fn add_with(&self, request: Request, options: AddOptions) {
         self.put(request, TriggerCause::Asked, options);
     }
@@ -227,18 +246,18 @@ impl Enqueue {
 }
 
 impl RequestSender {
-    /// Sends a request; waits while too many wait. False if the source has been stopped.
+    /// Sends a request, waiting for room. Returns false if the source has been stopped.
     pub async fn send(&self, request: Request) -> bool {
         self.0.send(request).await.is_ok()
     }
 
-    /// Sends a request if there is room for it.
+    /// Sends a request if there is room. Returns whether there was.
     pub fn try_send(&self, request: Request) -> bool {
         self.0.try_send(request).is_ok()
     }
 }
 
-/// The server does not know the resource.
+/// Reports whether the server does not know the resource.
 pub(crate) fn is_unknown_kind(error: &ReflectorError) -> bool {
     error.code() == Some(404)
 }

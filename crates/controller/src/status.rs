@@ -1,8 +1,8 @@
-//! What `/debug/controllers` says: for each controller and key the last trigger, the last result, how long it took, and when
-//! it is due again; and the runs of late, one by one.
+//! The contents of `/debug/controllers`: for each controller and key the last trigger, the last result, its duration,
+//! and when it is due again; and recent runs.
 //!
-//! Of each controller, the [`KEYS`] that ran last are remembered, and those that wait to run; and of its runs the last
-//! [`RECENT`]. Runs are counted, so who asks again knows what is new and how much was missed.
+//! For each controller the last [`KEYS`] keys and those that wait are remembered, and the last [`RECENT`] runs. Runs
+//! are numbered, so that a reader knows what is new and how much it has missed.
 
 mod journal;
 
@@ -13,151 +13,151 @@ use serde::Serialize;
 
 pub(crate) use journal::Journal;
 
-/// How many keys of a controller are remembered after they ran.
+/// The number of keys of a controller that are remembered after they ran.
 pub const KEYS: usize = 1000;
 
-/// How many runs of a controller are told one by one.
+/// The number of recent runs of a controller.
 pub const RECENT: usize = 100;
 
-/// What made a key run.
+/// The trigger of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Trigger {
-    /// The source: `configmaps`, or the name it was given.
+    /// The source: `configmaps`, or its given name.
     #[serde(serialize_with = "text")]
     pub source: Arc<str>,
-    /// What happened there.
+    /// The cause.
     pub cause: TriggerCause,
-    /// When.
+    /// The time.
     #[serde(serialize_with = "timestamp")]
     pub at: Timestamp,
 }
 
-/// What happened to make a key run.
+/// The cause of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TriggerCause {
-    /// An object was there at the beginning.
+    /// An object existed at startup.
     Initial,
-    /// An object appeared.
+    /// An object was added.
     Added,
-    /// An object changed.
+    /// An object was updated.
     Updated,
-    /// An object was shown again.
+    /// A resync.
     Resync,
-    /// An object is gone.
+    /// An object was deleted.
     Deleted,
-    /// A source of another kind asked for it.
+    /// A source that is not a watch requested it.
     Asked,
-    /// The reconciler asked to be called again.
+    /// The reconciler requested it.
     Requeue,
-    /// It failed.
+    /// A retry after a failure.
     Backoff,
 }
 
-/// How one controller fares.
+/// The status of a controller.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ControllerStatus {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its sources.
+    /// The sources.
     pub sources: Vec<SourceStatus>,
     /// Keys that can be handed out.
     pub queued: usize,
-    /// Keys that workers have.
+    /// Keys that are being processed.
     pub processing: usize,
-    /// Keys that are to be added later.
+    /// Delayed keys.
     pub delayed: usize,
-    /// How many workers there are.
+    /// The number of workers.
     pub workers: usize,
-    /// How often it has run.
+    /// The number of runs.
     pub runs: u64,
-    /// How many of these failed.
+    /// The number of failed runs.
     pub failures: u64,
     /// The keys that ran last, and those that wait.
     pub keys: Vec<KeyStatus>,
-    /// The runs of late, the oldest first.
+    /// The recent runs, oldest first.
     pub recent: Vec<RunStatus>,
 }
 
-/// A run of a key that has ended.
+/// A finished run.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunStatus {
-    /// Which run of the controller it was, beginning with 1.
+    /// The number of the run within the controller, from 1.
     pub number: u64,
     /// The key.
     pub key: String,
-    /// What made it run.
+    /// The trigger.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
     /// `done`, `requeue`, `requeueAfter`, or the error.
     pub result: String,
-    /// Whether it failed.
+    /// True if it failed.
     pub failed: bool,
-    /// When it ended.
+    /// The time at which the run ended.
     #[serde(serialize_with = "timestamp")]
     pub end: Timestamp,
-    /// How long it took.
+    /// The duration.
     pub duration_seconds: f64,
 }
 
-/// How a source fares.
+/// The status of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceStatus {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Where it stands.
+    /// The state.
     pub state: SourceState,
-    /// What is in the way.
+    /// The current error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Where a source stands.
+/// The state of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SourceState {
-    /// It has not been started.
+    /// Not started.
     New,
-    /// It has not shown everything that was there at the beginning.
+    /// Not all initial objects have been processed.
     Syncing,
-    /// The server does not know the kind yet; it is waited for.
+    /// The server does not know the kind yet; the source waits for it.
     WaitingForKind,
-    /// It has shown everything.
+    /// All initial objects have been processed.
     Synced,
-    /// It has ended.
+    /// Ended.
     Ended,
 }
 
-/// What is known of a key.
+/// The status of a key.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyStatus {
     /// The key.
     pub key: String,
-    /// What made it run last.
+    /// The trigger of the last run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_trigger: Option<Trigger>,
-    /// What it waits to run for.
+    /// The trigger of the next run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending_trigger: Option<Trigger>,
     /// `done`, `requeue`, `requeueAfter`, or the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_result: Option<String>,
-    /// When it ended.
+    /// The time at which the last run ended.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "some_timestamp"
     )]
     pub last_end: Option<Timestamp>,
-    /// How long it took.
+    /// The duration of the last run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_seconds: Option<f64>,
-    /// It runs.
+    /// True if the key is being processed.
     pub running: bool,
-    /// In how many seconds it is due again.
+    /// The number of seconds until the key is due again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due_in_seconds: Option<f64>,
 }

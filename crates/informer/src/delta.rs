@@ -1,11 +1,11 @@
-//! [`Delta`] and [`DeltaQueue`]: what a reflector saw, in the order it saw it.
+//! [`Delta`] and [`DeltaQueue`]: the changes that a reflector has seen, in order.
 //!
-//! The queue keeps the stream's order. A relist is one [`Delta::Replaced`] with all objects, a resync is one
-//! [`Delta::Sync`], a bookmark keeps its place too. The queue is bounded: whoever pushes waits when it is full, and that is
-//! what slows a watch down when nobody keeps up with it.
+//! A relist is one [`Delta::Replaced`] with all objects, a resync one [`Delta::Sync`], and a bookmark keeps its
+//! position too. The queue is bounded: writers wait while it is full, which slows a watch down when nobody keeps up
+//! with it.
 //!
-//! With [`DeltaQueue::coalescing`] an earlier change of an object that nobody has popped is merged into a later one, which
-//! stands where it came: revisions still only rise. A relist or resync is a barrier that nothing moves across.
+//! With [`DeltaQueue::coalescing`] an earlier change of an object that has not been popped yet is merged into a later
+//! one, at the later position, so revisions still only rise. Nothing moves across a relist or a resync.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -16,44 +16,44 @@ use tokio::sync::Notify;
 use crate::key::Key;
 use crate::object::StoredObject;
 
-/// One thing a reflector saw.
+/// A change that a reflector has seen.
 #[derive(Clone, Debug)]
 pub enum Delta {
-    /// An object that is new to the watch.
+    /// A new object.
     Added(Arc<StoredObject>),
-    /// An object that has changed.
+    /// A changed object.
     Updated(Arc<StoredObject>),
-    /// An object that is gone, in its last state.
+    /// A deleted object, in its last state.
     Deleted(Arc<StoredObject>),
-    /// All objects there are, at one revision.
+    /// All objects at one resource version.
     Replaced {
         /// The objects.
         objects: Vec<Arc<StoredObject>>,
-        /// The revision.
+        /// The resource version.
         resource_version: String,
     },
     /// Progress without a change.
     Bookmark {
-        /// The revision.
+        /// The resource version.
         resource_version: String,
     },
-    /// Everything that is cached is to be shown to these subscribers again.
+    /// A request to show all cached objects to these subscribers again.
     Sync {
-        /// Who asked for it.
+        /// The subscribers.
         subscribers: Vec<u64>,
     },
 }
 
-/// A [`Delta`] and the stream it came from. An informer over several namespaces has several streams.
+/// A [`Delta`] with the stream it came from. An informer of several namespaces has several streams.
 #[derive(Clone, Debug)]
 pub struct Sourced {
-    /// Which stream.
+    /// The index of the stream.
     pub source: usize,
-    /// What it brought.
+    /// The change.
     pub delta: Delta,
 }
 
-/// What a reflector saw and nobody has taken yet. Clones share it.
+/// A bounded queue of deltas between a reflector and a cache. Clones share it.
 #[derive(Clone)]
 pub struct DeltaQueue(Arc<Shared>);
 
@@ -67,27 +67,27 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// What was merged into a later delta leaves a gap.
+    /// Merging leaves a gap at the earlier position.
     deltas: VecDeque<Option<Sourced>>,
-    /// Deltas that are no gaps.
+    /// The number of deltas without gaps.
     count: usize,
-    /// Where the pending change of an object is, counted from the first delta ever; only if changes coalesce.
+    /// The position of each object's pending change, counted from the first delta ever; only if changes coalesce.
     pending: HashMap<(usize, Key), u64>,
-    /// How many places were taken, gaps included.
+    /// The number of positions taken, gaps included.
     taken: u64,
     closed: bool,
 }
 
-/// How many deltas wait at most.
-pub const CAPACITY: usize = 2000;
+/// The capacity of an informer's queue.
+pub(crate) const CAPACITY: usize = 2000;
 
 impl DeltaQueue {
-    /// A queue that keeps every change.
+    /// Creates a queue that keeps every change.
     pub fn new(capacity: usize) -> Self {
         Self::with(capacity, false)
     }
 
-    /// A queue that keeps the newest change of each object.
+    /// Creates a queue that keeps only the newest change of each object.
     pub fn coalescing(capacity: usize) -> Self {
         Self::with(capacity, true)
     }
@@ -107,8 +107,8 @@ impl DeltaQueue {
         self.push_all(source, &mut vec![delta]).await;
     }
 
-    /// Appends deltas, waiting for room as often as needed, and leaves `deltas` empty. After [`close`](Self::close) they
-    /// are dropped.
+    /// Appends deltas, waiting for room as often as necessary, and leaves `deltas` empty. After [`close`](Self::close)
+    /// they are dropped.
     pub async fn push_all(&self, source: usize, deltas: &mut Vec<Delta>) {
         let mut deltas = deltas.drain(..).peekable();
         while deltas.peek().is_some() {
@@ -132,7 +132,7 @@ impl DeltaQueue {
         }
     }
 
-    /// Takes up to `most` deltas, waiting for the first. `None` once the queue is closed and empty.
+    /// Removes up to `most` deltas, waiting for the first; `None` once the queue is closed and empty.
     pub async fn pop(&self, most: usize) -> Option<Vec<Sourced>> {
         loop {
             let pushed = self.0.pushed.notified();
@@ -156,17 +156,17 @@ impl DeltaQueue {
         }
     }
 
-    /// How many deltas wait.
+    /// Returns the number of deltas that wait.
     pub fn len(&self) -> usize {
         self.0.state.lock().count
     }
 
-    /// Whether no delta waits.
+    /// Reports whether no delta waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes no more deltas. What is queued can still be popped.
+    /// Rejects further deltas. Queued ones can still be popped.
     pub fn close(&self) {
         self.0.state.lock().closed = true;
         self.0.pushed.notify_one();
@@ -219,7 +219,7 @@ impl State {
     }
 }
 
-/// One change in place of two.
+/// Merges two changes into one.
 fn merged(old: &Delta, new: Delta) -> Delta {
     match (old, new) {
         (Delta::Added(_), Delta::Updated(object)) => Delta::Added(object),

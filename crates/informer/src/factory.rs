@@ -1,4 +1,4 @@
-//! [`SharedInformerFactory`]: one informer for each resource and scope, shared by all who ask.
+//! [`SharedInformerFactory`]: one informer for each resource and scope, shared by all users.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,33 +19,58 @@ use crate::reflector::ReflectorConfig;
 use crate::reflector::monitor::ErrorHandler;
 use crate::transform::Transform;
 
-/// Makes informers and shares them: who asks for the same resource in the same scope gets the same cache, be it as typed
-/// values, dynamic objects or metadata. Clones share it.
+/// Creates informers and shares them: all users of one resource and scope share one cache, whether they read typed
+/// values, dynamic objects or metadata. Clones share the informers.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::time::Duration;
+/// use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+/// use kubewright_informer::SharedInformerFactory;
+///
+/// let factory = SharedInformerFactory::builder(client).namespaces(["default"]).build();
+/// let maps = factory.informer::<ConfigMap>();
+/// factory.start();
+/// let report = factory.wait_for_sync(Duration::from_secs(10)).await;
+/// assert!(report.is_synced(), "{report}");
+/// assert!(maps.has_synced());
+/// factory.shutdown().await;
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct SharedInformerFactory(Arc<Shared>);
 
 /// Builds a [`SharedInformerFactory`].
-pub struct FactoryBuilder {
+pub struct SharedInformerFactoryBuilder {
     client: kube::Client,
     config: InformerConfig,
     transforms: HashMap<String, Transform>,
 }
 
-/// What an informer is to cache, where it is not what the factory says.
+/// The contents of one informer, where they differ from the factory's.
+///
+/// ```
+/// use kubewright_informer::Scope;
+///
+/// let scope = Scope::namespaces(["shop", "bank"]).labels("team=a");
+/// assert!(scope.namespaces.is_some() && scope.selection.is_some());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scope {
-    /// In which namespaces; the factory's unless given.
+    /// The namespaces. Defaults to the factory's.
     pub namespaces: Option<Namespaces>,
-    /// Which objects there; the factory's unless given.
+    /// The objects. Defaults to the factory's.
     pub selection: Option<Selection>,
 }
 
-/// How the informers of a factory fare.
+/// The state of a factory's informers.
 #[derive(Clone, Debug, Default)]
 pub struct SyncReport {
     /// The resources whose caches have been filled.
     pub synced: Vec<ApiResource>,
-    /// The others, and why.
+    /// The other resources, with the reason.
     pub not_synced: Vec<NotSynced>,
 }
 
@@ -64,7 +89,7 @@ struct State {
     shut_down: bool,
 }
 
-/// What makes two informers the same.
+/// The identity of an informer.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Identity {
     group: String,
@@ -75,25 +100,25 @@ struct Identity {
 }
 
 impl SharedInformerFactory {
-    /// A factory for all namespaces.
+    /// Creates a factory for all namespaces.
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime.
+    /// Panics outside a tokio runtime.
     pub fn new(client: kube::Client) -> Self {
         Self::builder(client).build()
     }
 
-    /// A factory by your own settings.
-    pub fn builder(client: kube::Client) -> FactoryBuilder {
-        FactoryBuilder {
+    /// Returns a builder.
+    pub fn builder(client: kube::Client) -> SharedInformerFactoryBuilder {
+        SharedInformerFactoryBuilder {
             client,
             config: InformerConfig::default(),
             transforms: HashMap::new(),
         }
     }
 
-    /// The informer of a type.
+    /// Returns the informer of a type.
     pub fn informer<K>(&self) -> SharedInformer<K>
     where
         K: Resource<DynamicType = ()>,
@@ -101,7 +126,7 @@ impl SharedInformerFactory {
         self.informer_in(Scope::default())
     }
 
-    /// The informer of a type in a scope of its own.
+    /// Returns the informer of a type in the given scope.
     pub fn informer_in<K>(&self, scope: Scope) -> SharedInformer<K>
     where
         K: Resource<DynamicType = ()>,
@@ -109,12 +134,12 @@ impl SharedInformerFactory {
         SharedInformer::from_lease(self.lease(&ApiResource::erase::<K>(&()), scope))
     }
 
-    /// The informer of a resource that is known at run time.
+    /// Returns the informer of a resource that is known at run time.
     pub fn dynamic(&self, resource: &ApiResource) -> SharedInformer<DynamicObject> {
         self.dynamic_in(resource, Scope::default())
     }
 
-    /// The informer of a resource that is known at run time, in a scope of its own.
+    /// Returns the informer of a resource that is known at run time, in the given scope.
     pub fn dynamic_in(
         &self,
         resource: &ApiResource,
@@ -123,12 +148,12 @@ impl SharedInformerFactory {
         SharedInformer::from_lease(self.lease(resource, scope))
     }
 
-    /// The metadata of a resource, from the cache of whole objects that others use too.
+    /// Returns the metadata of a resource, from the cache of whole objects that others use too.
     pub fn metadata(&self, resource: &ApiResource) -> SharedInformer<PartialObjectMeta> {
         SharedInformer::from_lease(self.lease(resource, Scope::default()))
     }
 
-    /// The metadata of a resource and nothing else: a watch of its own, for which the server sends no more.
+    /// Returns the metadata of a resource from a watch that transfers nothing else.
     pub fn metadata_only(&self, resource: &ApiResource) -> SharedInformer<PartialObjectMeta> {
         let selection = Selection {
             projection: Projection::Metadata,
@@ -141,7 +166,7 @@ impl SharedInformerFactory {
         SharedInformer::from_lease(self.lease(resource, scope))
     }
 
-    /// Starts all informers that somebody has asked for. Those asked for later start at once.
+    /// Starts all informers that have been requested. Those requested later start at once.
     pub fn start(&self) {
         let leases = {
             let mut state = self.0.state.lock();
@@ -156,7 +181,7 @@ impl SharedInformerFactory {
         }
     }
 
-    /// Waits until the caches of all started informers have been filled, at most so long, and says how it went.
+    /// Waits until the caches of all started informers have been filled or the time is over, and reports the state.
     pub async fn wait_for_sync(&self, most: Duration) -> SyncReport {
         let deadline = tokio::time::Instant::now() + most;
         let leases = self.0.state.lock().leases();
@@ -171,7 +196,7 @@ impl SharedInformerFactory {
         report
     }
 
-    /// Stops all informers, waits for them, and starts none again.
+    /// Stops all informers and waits for them. None starts again.
     pub async fn shutdown(&self) {
         let leases = {
             let mut state = self.0.state.lock();
@@ -186,18 +211,18 @@ impl SharedInformerFactory {
         }
     }
 
-    /// What the informers have done and hold.
+    /// Returns the metrics of all informers.
     pub fn metrics(&self) -> Vec<MetricsSnapshot> {
         let leases = self.0.state.lock().leases();
         leases.iter().map(|lease| lease.core().metrics()).collect()
     }
 
-    /// How many informers somebody uses.
+    /// Returns the number of informers in use.
     pub fn len(&self) -> usize {
         self.0.state.lock().leases().len()
     }
 
-    /// Whether nobody uses an informer.
+    /// Reports whether no informer is in use.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -265,29 +290,29 @@ impl State {
     }
 }
 
-impl FactoryBuilder {
-    /// Caches objects in these namespaces only.
+impl SharedInformerFactoryBuilder {
+    /// Restricts caches to these namespaces.
     #[must_use]
     pub fn namespaces<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.config.namespaces = Namespaces::these(names);
         self
     }
 
-    /// Caches objects with these labels only.
+    /// Restricts caches to objects with these labels.
     #[must_use]
     pub fn labels(mut self, selector: impl Into<String>) -> Self {
         self.config.selection.labels = Some(selector.into());
         self
     }
 
-    /// Caches objects with these fields only.
+    /// Restricts caches to objects with these fields.
     #[must_use]
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.config.selection.fields = Some(selector.into());
         self
     }
 
-    /// How the bytes of objects are kept.
+    /// Sets how the bytes of objects are kept.
     #[must_use]
     pub fn compression(mut self, compression: Compression) -> Self {
         self.config.compression = compression;
@@ -301,39 +326,39 @@ impl FactoryBuilder {
         self
     }
 
-    /// Changes all objects before they are cached.
+    /// Transforms all objects before they are cached.
     #[must_use]
     pub fn transform(mut self, transform: Transform) -> Self {
         self.config.transform = Some(transform);
         self
     }
 
-    /// Changes the objects of one resource (`pods`, `deployments.apps`) before they are cached.
+    /// Transforms the objects of one resource (`pods`, `deployments.apps`) before they are cached.
     #[must_use]
     pub fn transform_of(mut self, resource: impl Into<String>, transform: Transform) -> Self {
         self.transforms.insert(resource.into(), transform);
         self
     }
 
-    /// Times and sizes.
+    /// Sets the timeouts and sizes of reflectors.
     #[must_use]
     pub fn reflector(mut self, config: ReflectorConfig) -> Self {
         self.config.reflector = config;
         self
     }
 
-    /// Is told of every error that ends a list or a watch. It must be quick.
+    /// Sets a function that is called for every error that ends a list or a watch. It must return quickly.
     #[must_use]
     pub fn on_error(mut self, handler: ErrorHandler) -> Self {
         self.config.on_error = Some(handler);
         self
     }
 
-    /// The factory.
+    /// Builds the factory.
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime.
+    /// Panics outside a tokio runtime.
     pub fn build(self) -> SharedInformerFactory {
         SharedInformerFactory(Arc::new(Shared {
             client: self.client,
@@ -346,7 +371,7 @@ impl FactoryBuilder {
 }
 
 impl Scope {
-    /// Objects in these namespaces.
+    /// Selects objects in these namespaces.
     pub fn namespaces<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         Self {
             namespaces: Some(Namespaces::these(names)),
@@ -354,14 +379,14 @@ impl Scope {
         }
     }
 
-    /// Objects with these labels.
+    /// Selects objects with these labels.
     #[must_use]
     pub fn labels(mut self, selector: impl Into<String>) -> Self {
         self.selection.get_or_insert_default().labels = Some(selector.into());
         self
     }
 
-    /// Objects with these fields.
+    /// Selects objects with these fields.
     #[must_use]
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.selection.get_or_insert_default().fields = Some(selector.into());
@@ -370,7 +395,7 @@ impl Scope {
 }
 
 impl SyncReport {
-    /// Whether all caches have been filled.
+    /// Reports whether all caches have been filled.
     pub fn is_synced(&self) -> bool {
         self.not_synced.is_empty()
     }

@@ -1,21 +1,29 @@
-//! [`Key`]: the name under which an object is cached, `namespace/name` or `name`.
+//! [`Key`]: the key under which an object is cached, `namespace/name` or `name`.
 
 use std::fmt;
 use std::sync::Arc;
 
 use kubewright_machinery::gvk::ObjectKey;
 
-/// `namespace/name`, or `name` of an object without a namespace. Cheap to clone: all who hold an object's key share it.
+/// The key of an object: `namespace/name`, or `name` if it is cluster-scoped. Cheap to clone.
+///
+/// ```
+/// use kubewright_informer::Key;
+///
+/// let key = Key::parse("shop/web").unwrap();
+/// assert_eq!((key.namespace(), key.name()), (Some("shop"), "web"));
+/// assert_eq!(Key::new(None, "node-1").as_str(), "node-1");
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(Arc<str>);
 
-/// A text that is no key: more than one slash, or no name.
+/// A string that is not a key: it has more than one slash, or no name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unexpected key format: {0:?}")]
 pub struct KeyError(String);
 
 impl Key {
-    /// The key of an object. An empty namespace is none.
+    /// Builds the key of an object. An empty namespace counts as none.
     pub fn new(namespace: Option<&str>, name: &str) -> Self {
         match namespace {
             Some(namespace) if !namespace.is_empty() => Self(format!("{namespace}/{name}").into()),
@@ -23,7 +31,11 @@ impl Key {
         }
     }
 
-    /// Reads `namespace/name` or `name`.
+    /// Parses `namespace/name` or `name`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is more than one slash, or no name.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         let mut parts = text.split('/');
         match (parts.next(), parts.next(), parts.next()) {
@@ -33,17 +45,17 @@ impl Key {
         }
     }
 
-    /// The namespace, if the object has one.
+    /// Returns the namespace, if the object has one.
     pub fn namespace(&self) -> Option<&str> {
         self.0.split_once('/').map(|(namespace, _)| namespace)
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         self.0.split_once('/').map_or(&*self.0, |(_, name)| name)
     }
 
-    /// The key as text.
+    /// Returns the key as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! A cache of the cluster that is small, fast and never wrong.
+//! Informers: caches of Kubernetes resources that follow the cluster and report every change.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -31,59 +31,74 @@
 //! # });
 //! ```
 //!
-//! From the wire to a handler: a [`ListerWatcher`] answers with bytes; the [`Reflector`] keeps up with it and pushes
-//! [`Delta`]s to a [`DeltaQueue`]; a [`SharedInformer`] applies them to its [`Indexer`] and tells its readers [`Event`]s. A
+//! From the wire to a handler: a [`ListerWatcher`] returns bytes; a [`Reflector`] keeps up with them and pushes [`Delta`]s
+//! to a [`DeltaQueue`]; a [`SharedInformer`] applies them to its [`Indexer`] and notifies its readers of [`Event`]s. A
 //! [`SharedInformerFactory`] has one informer for each resource and scope; a [`Lister`] reads it.
 //!
-//! Objects are kept as the JSON they came in, without managedFields. Their metadata is read from the bytes; a value is
-//! decoded when somebody asks for it ([`Cached::get`]) and shared while somebody holds it. Protobuf is not asked for: cutting
-//! an object from JSON and finding its metadata costs less than decoding it from anything, and bytes of JSON serve typed,
-//! dynamic and metadata readers alike, of built-in kinds and of others.
+//! Objects are kept as the JSON they arrived in, without managedFields. Their metadata is read from the bytes; a value is
+//! decoded on demand ([`Cached::get`]) and shared while somebody holds it. Protobuf is not requested: cutting an object out
+//! of JSON and finding its metadata costs less than decoding it from anything, and the same bytes serve typed, dynamic and
+//! metadata readers.
 //!
-//! `RULES.md` has the rules of client-go's behaviour, each with its test or the reason why it is not followed; `FAULTS.md` has
-//! the faults that an informer survives, each with its tests.
+//! `RULES.md` has the rules of client-go, each with its test or the reason why it is not followed; `FAULTS.md` has the
+//! faults that an informer survives, each with its tests.
 //!
-//! | module | what it holds |
+//! | purpose | types |
 //! |---|---|
-//! | [`factory`] | [`SharedInformerFactory`]: informers that all share |
-//! | [`informer`] | [`SharedInformer`]: a cache, its handlers, its state |
-//! | [`lister`] | [`Lister`]: reading |
-//! | [`events`] | [`Event`], [`Subscription`], [`EventHandler`] |
-//! | [`store`] | [`Indexer`], [`Snapshot`], [`IndexFn`] |
-//! | [`object`] | [`StoredObject`], [`Cached`] |
-//! | [`delta`] | [`Delta`], [`DeltaQueue`] |
-//! | [`reflector`] | [`Reflector`]: list, watch, resume, recover |
-//! | [`lister_watcher`] | [`ListerWatcher`]: a cluster, the embedded server, a replay |
-//! | [`transform`] | [`Transform`]: what is done to objects before they are cached |
-//! | [`metrics`] | [`Metrics`]: counters |
-//! | [`key`], [`version`] | names of objects, revisions |
+//! | informers | [`SharedInformerFactory`], [`SharedInformer`], [`Scope`], [`InformerConfig`] |
+//! | reading | [`Lister`], [`Indexer`], [`Snapshot`], [`IndexFn`] |
+//! | events | [`Event`], [`EventHandler`], [`Subscription`], [`SubscribeOptions`] |
+//! | objects | [`Key`], [`Cached`], [`StoredObject`], [`Transform`] |
+//! | reflectors | [`Reflector`], [`ListerWatcher`], [`Delta`], [`DeltaQueue`], [`Ingest`] |
+//! | metrics | [`MetricsSnapshot`], [`write_metrics`] |
+//! | tests | [`replay`] |
+//!
+//! For those who know client-go:
+//!
+//! | client-go | here |
+//! |---|---|
+//! | `RealFIFO`, `DeltaFIFO` | [`DeltaQueue`], [`DeltaQueue::coalescing`] |
+//! | `DeletedFinalStateUnknown` | [`Event::Deleted`] with `exact: false`; it always has the last known state |
+//! | `Store`, `Indexer`, `ThreadSafeStore` | [`Indexer`]; a batch of changes is one step for readers |
+//! | `MutationCache`, consistency store | [`SharedInformer::wait_for`] with the version in the response to the write |
+//! | `MutationDetector` | nothing: shared objects are immutable |
+//! | `processorListener`, `RetryWatcher` | [`Subscription`] |
+//! | `UntilWithSync` | reading a [`Subscription`] until the condition holds |
+//! | `FilteringResourceEventHandler` | [`Event::filtered`] |
+//! | `ListWatch` | [`ListerWatcher`] |
+//! | `Lister.Get` with NotFound | [`Lister::get`]: `None` |
 
-pub mod delta;
-pub mod events;
-pub mod factory;
-pub mod informer;
-pub mod key;
-pub mod lister;
-pub mod lister_watcher;
-pub mod metrics;
-pub mod object;
-pub mod reflector;
-pub mod store;
-pub mod transform;
-pub mod version;
+mod delta;
+mod events;
+mod factory;
+mod informer;
+mod key;
+mod lister;
+mod lister_watcher;
+mod metrics;
+mod object;
+mod reflector;
+mod store;
+mod transform;
+mod version;
 
-pub use delta::{Delta, DeltaQueue};
+pub use delta::{Delta, DeltaQueue, Sourced};
 pub use events::{
-    Buffer, Cause, Event, EventHandler, Registration, SubscribeOptions, Subscription,
+    Buffer, Cause, Event, EventHandler, HandlerPanic, Registration, SubscribeOptions, Subscription,
     SubscriptionProgress,
 };
-pub use factory::{Scope, SharedInformerFactory, SyncReport};
+pub use factory::{Scope, SharedInformerFactory, SharedInformerFactoryBuilder, SyncReport};
 pub use informer::{InformerConfig, Namespaces, NotSynced, SharedInformer};
-pub use key::Key;
+pub use key::{Key, KeyError};
 pub use lister::{Lister, NamespaceLister};
-pub use lister_watcher::{KubeListerWatcher, ListerWatcher, Replay};
+pub use lister_watcher::{
+    KubeListerWatcher, ListRequest, ListerWatcher, Projection, Selection, WatchRequest, replay,
+};
 pub use metrics::{MetricsSnapshot, RelistCause, write_metrics};
-pub use object::{Cached, Compression, Ingest, StoredObject};
-pub use reflector::{Reflector, ReflectorConfig, ReflectorError};
-pub use store::{IndexFn, Indexer, Snapshot};
+pub use object::{
+    Cached, Compression, DecodeFailure, Ingest, ObjectKind, Owner, Rejected, StoredObject,
+};
+pub use reflector::{BackoffSettings, ErrorHandler, Reflector, ReflectorConfig, ReflectorError};
+pub use store::{IndexError, IndexFn, Indexer, NAMESPACE_INDEX, Snapshot, VersionError};
 pub use transform::Transform;
+pub use version::compare_resource_versions;

@@ -1,6 +1,6 @@
-//! [`Lister`]: reads a cache as `K`s.
+//! [`Lister`]: typed reads from a cache.
 //!
-//! A lister answers from whatever is cached, also before the cache has been filled. Values are shared and do not change;
+//! A lister answers from what is cached, also before the cache has been filled. Values are shared and immutable;
 //! [`Arc::make_mut`] makes a copy to change. An object that cannot be decoded is reported and left out of lists.
 
 use std::marker::PhantomData;
@@ -12,11 +12,31 @@ use serde::de::DeserializeOwned;
 use crate::informer::core::Lease;
 use crate::key::Key;
 use crate::object::{Cached, DecodeFailure, StoredObject};
-use crate::store::indexer::NAMESPACE_INDEX;
+use crate::store::NAMESPACE_INDEX;
 use crate::store::snapshot::matches;
 use crate::store::{IndexError, Snapshot};
 
-/// Reads a cache as `K`s. It keeps the informer running.
+/// Reads a cache as `K`s. Keeps the informer running.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::time::Duration;
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_informer::SharedInformerFactory;
+/// use kubewright_machinery::labels::LabelSelector;
+///
+/// let informer = SharedInformerFactory::new(client).informer::<Namespace>();
+/// informer.start();
+/// informer.wait_for_sync(Duration::from_secs(10)).await.unwrap();
+///
+/// let namespaces = informer.lister();
+/// assert!(namespaces.get("default").unwrap().is_some());
+/// assert!(namespaces.get("missing").unwrap().is_none());
+/// assert_eq!(namespaces.list(&LabelSelector::everything()).len(), namespaces.len());
+/// # });
+/// ```
 pub struct Lister<K> {
     lease: Arc<Lease>,
     kind: PhantomData<fn() -> K>,
@@ -36,12 +56,12 @@ impl<K> Lister<K> {
         }
     }
 
-    /// The current state of the cache, for several reads that belong together.
+    /// Returns the current state of the cache, for several reads that belong together.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.lease.processor().indexer.snapshot()
     }
 
-    /// The objects of one namespace; of all of them if the name is empty.
+    /// Returns a lister of one namespace; of all namespaces if the name is empty.
     pub fn namespace(&self, namespace: impl Into<String>) -> NamespaceLister<K> {
         NamespaceLister {
             lister: self.clone(),
@@ -49,7 +69,7 @@ impl<K> Lister<K> {
         }
     }
 
-    /// The object under that key, not decoded.
+    /// Returns the object under that key without decoding it.
     pub fn cached(&self, key: &Key) -> Option<Cached<K>> {
         self.lease
             .processor()
@@ -58,56 +78,72 @@ impl<K> Lister<K> {
             .map(Cached::new)
     }
 
-    /// The objects whose labels match, not decoded.
+    /// Returns the objects whose labels match, without decoding them.
     pub fn select(&self, selector: &LabelSelector) -> Vec<Cached<K>> {
         seen(self.snapshot().select(selector))
     }
 
-    /// The objects under a value of an index, not decoded.
+    /// Returns the objects under a value of an index, without decoding them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such index.
     pub fn by_index(&self, name: &str, value: &str) -> Result<Vec<Cached<K>>, IndexError> {
         Ok(seen(self.lease.processor().indexer.by_index(name, value)?))
     }
 
-    /// How many objects are cached.
+    /// Returns the number of cached objects.
     pub fn len(&self) -> usize {
         self.lease.processor().indexer.len()
     }
 
-    /// Whether nothing is cached.
+    /// Reports whether nothing is cached.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl<K: DeserializeOwned + Send + Sync + 'static> Lister<K> {
-    /// The object of that name that has no namespace.
+    /// Returns the cluster-scoped object of that name; `None` if it is not cached.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the object cannot be decoded.
     pub fn get(&self, name: &str) -> Result<Option<Arc<K>>, DecodeFailure> {
         self.get_key(&Key::new(None, name))
     }
 
-    /// The object under that key.
+    /// Returns the object under that key; `None` if it is not cached.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the object cannot be decoded.
     pub fn get_key(&self, key: &Key) -> Result<Option<Arc<K>>, DecodeFailure> {
         self.cached(key).map(|object| object.get()).transpose()
     }
 
-    /// The objects whose labels match.
+    /// Returns the objects whose labels match.
     pub fn list(&self, selector: &LabelSelector) -> Vec<Arc<K>> {
         decoded(self.select(selector))
     }
 
-    /// The objects under a value of an index.
+    /// Returns the objects under a value of an index.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such index.
     pub fn list_by_index(&self, name: &str, value: &str) -> Result<Vec<Arc<K>>, IndexError> {
         Ok(decoded(self.by_index(name, value)?))
     }
 }
 
 impl<K> NamespaceLister<K> {
-    /// The object of that name, not decoded.
+    /// Returns the object of that name without decoding it.
     pub fn cached(&self, name: &str) -> Option<Cached<K>> {
         self.lister.cached(&Key::new(Some(&self.namespace), name))
     }
 
-    /// The objects whose labels match, not decoded.
+    /// Returns the objects whose labels match, without decoding them.
     pub fn select(&self, selector: &LabelSelector) -> Vec<Cached<K>> {
         if self.namespace.is_empty() {
             return self.lister.select(selector);
@@ -127,12 +163,16 @@ impl<K> NamespaceLister<K> {
 }
 
 impl<K: DeserializeOwned + Send + Sync + 'static> NamespaceLister<K> {
-    /// The object of that name.
+    /// Returns the object of that name; `None` if it is not cached.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the object cannot be decoded.
     pub fn get(&self, name: &str) -> Result<Option<Arc<K>>, DecodeFailure> {
         self.cached(name).map(|object| object.get()).transpose()
     }
 
-    /// The objects whose labels match.
+    /// Returns the objects whose labels match.
     pub fn list(&self, selector: &LabelSelector) -> Vec<Arc<K>> {
         decoded(self.select(selector))
     }
@@ -154,7 +194,7 @@ fn seen<K>(objects: Vec<Arc<StoredObject>>) -> Vec<Cached<K>> {
     objects.into_iter().map(Cached::new).collect()
 }
 
-/// What cannot be decoded is reported by [`Cached::get`] and left out.
+/// Decodes objects. Those that cannot be decoded are reported by [`Cached::get`] and left out.
 fn decoded<K: DeserializeOwned + Send + Sync + 'static>(objects: Vec<Cached<K>>) -> Vec<Arc<K>> {
     objects
         .iter()

@@ -4,24 +4,24 @@ use std::{collections::BTreeMap, fmt};
 
 use kubewright_metrics::{Counter, MetricType, TextWriter};
 
-/// Why everything was listed again.
+/// The cause of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RelistCause {
-    /// It was the first list.
+    /// The first list.
     Initial,
-    /// The revision to go on from is gone (410).
+    /// The resource version to continue from has expired (410).
     Expired,
-    /// The server does not have the revision yet ("too large resource version").
+    /// The server does not have the resource version yet ("too large resource version").
     TooLarge,
-    /// The server refused a request or ended the watch with an error.
+    /// The server rejected a request or ended the watch with an error.
     Refused,
     /// The connection broke before there was a watch.
     Transport,
-    /// The stream made no sense.
+    /// The stream could not be decoded.
     Malformed,
     /// The watch ended at once without an event.
     ShortWatch,
-    /// The server has gone back to an older state.
+    /// The server went back to an older state.
     Backwards,
 }
 
@@ -71,46 +71,46 @@ pub(crate) struct Metrics {
     pub(crate) handler_panics: Counter,
 }
 
-/// What one informer has done and holds, at one moment.
+/// The metrics of one informer at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetricsSnapshot {
     /// The resource: `pods`, `deployments.apps`.
     pub resource: String,
     /// Objects in the cache.
     pub items: u64,
-    /// Bytes of their JSON, as it is kept.
+    /// Bytes of JSON in the cache, as they are kept.
     pub bytes: u64,
-    /// The newest revision of the cache.
+    /// The resource version of the cache.
     pub resource_version: Option<String>,
-    /// Lists that were begun.
+    /// Lists started.
     pub lists: u64,
-    /// Pages that were asked for.
+    /// Pages requested.
     pub list_pages: u64,
-    /// Watches that began with the objects there are.
+    /// Watches that began with the existing objects.
     pub watch_lists: u64,
-    /// Times such a watch was given up for a list.
+    /// Watch lists that were given up for a list.
     pub watch_list_fallbacks: u64,
-    /// Watches that were begun.
+    /// Watches started.
     pub watches: u64,
-    /// Watches that were given up because nothing came.
+    /// Watches given up because nothing arrived.
     pub silent_watches: u64,
     /// Watches whose connection broke.
     pub broken_streams: u64,
-    /// Times everything was listed again, by cause.
+    /// Lists by cause.
     pub relists: Vec<(RelistCause, u64)>,
-    /// Events of watches.
+    /// Watch events.
     pub events: u64,
-    /// Bookmarks among them.
+    /// Bookmarks.
     pub bookmarks: u64,
-    /// Bytes that were received.
+    /// Bytes received.
     pub received_bytes: u64,
     /// Objects that could not be cached.
     pub rejected: u64,
-    /// Objects that could not be decoded into what somebody wanted.
+    /// Objects that could not be decoded into a requested type.
     pub decode_failures: u64,
     /// Errors that ended a list or a watch.
     pub errors: u64,
-    /// Waits before another attempt.
+    /// Waits before a retry.
     pub backoffs: u64,
     /// Handlers that panicked.
     pub handler_panics: u64,
@@ -118,7 +118,7 @@ pub struct MetricsSnapshot {
     pub queued: u64,
     /// Events that wait for each handler, by name.
     pub handlers: Vec<(String, u64)>,
-    /// Milliseconds since the last sign of life from the server; `None` before the first.
+    /// Milliseconds since anything was last received from the server; `None` before the first time.
     pub quiet_millis: Option<u64>,
 }
 
@@ -153,13 +153,13 @@ impl Metrics {
 }
 
 impl MetricsSnapshot {
-    /// How often everything was listed again for that cause.
+    /// Returns the number of lists for that cause.
     pub fn relists(&self, cause: RelistCause) -> u64 {
         let found = self.relists.iter().find(|(other, _)| *other == cause);
         found.map_or(0, |(_, count)| *count)
     }
 
-    /// How often everything was listed again, the first list aside.
+    /// Returns the number of lists, without the first.
     pub fn total_relists(&self) -> u64 {
         let causes = self.relists.iter();
         causes
@@ -169,7 +169,7 @@ impl MetricsSnapshot {
     }
 }
 
-/// A number of every informer: its name, its help text, its type, and how to read it.
+/// A number that every informer has: name, help text, type, and how to read it.
 type Number = (
     &'static str,
     &'static str,

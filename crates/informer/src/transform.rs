@@ -1,7 +1,7 @@
-//! [`Transform`]: what is done to every object before it is cached.
+//! [`Transform`]: a change to every object before it is cached.
 //!
-//! A transform runs once for each object that is cached, in the order of the stream. It must not change the name, namespace,
-//! uid or resourceVersion.
+//! A transform runs once for each object that is cached, in the order of the stream. It must not change the name,
+//! namespace, UID or resource version.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,6 +13,14 @@ use serde::de::DeserializeOwned;
 use crate::object::field_path::FieldPath;
 
 /// A change to every object before it is cached.
+///
+/// ```
+/// use kubewright_informer::Transform;
+///
+/// let slim = Transform::drop_fields(["status", "metadata.annotations"])
+///     .then(Transform::json(|object| object["data"] = serde_json::json!({})));
+/// # let _ = slim;
+/// ```
 #[derive(Clone)]
 pub struct Transform(Arc<Change>);
 
@@ -49,13 +57,13 @@ impl Transform {
         }))
     }
 
-    /// This transform, and then the other.
+    /// Combines this transform with a second one.
     #[must_use]
     pub fn then(self, next: Self) -> Self {
         Self(Arc::new(move |json| next.apply(&self.apply(json)?)))
     }
 
-    /// A transform that panics has refused the object.
+    /// Applies the transform. One that panics rejects the object.
     pub(crate) fn apply(&self, json: &[u8]) -> Result<Vec<u8>, String> {
         catch_unwind(AssertUnwindSafe(|| (self.0)(json)))
             .unwrap_or_else(|_| Err("the transform panicked".to_owned()))

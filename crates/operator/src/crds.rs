@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client, ResourceExt};
-use kubewright_controller::{apply::apply, wait::object::wait_for};
+use kubewright_controller::{apply, wait::wait_for};
 use serde_json::Value;
 
 use crate::{Operator, OperatorError};

@@ -1,7 +1,7 @@
 //! [`Operator`]: the APIs, controllers, conversions and permissions that a program registers.
 
 use kube::core::ApiResource;
-use kubewright_controller::{Builder, Manager, ManagerError, Reconciler};
+use kubewright_controller::{ControllerBuilder, Manager, ManagerError, Reconciler};
 use kubewright_resource::{CrdError, CustomKind};
 use serde_json::Value;
 
@@ -65,7 +65,11 @@ impl Operator {
     }
 
     /// Adds a controller. Its permissions follow from the kinds it watches and owns.
-    pub fn controller(&mut self, builder: Builder, reconciler: impl Reconciler) -> &mut Self {
+    pub fn controller(
+        &mut self,
+        builder: ControllerBuilder,
+        reconciler: impl Reconciler,
+    ) -> &mut Self {
         let model = controller_model(&builder);
         let start = Box::new(move |manager: &Manager| builder.build(manager, reconciler).map(drop));
         self.controllers.push(Registered { model, start });
@@ -136,7 +140,7 @@ impl Operator {
     }
 }
 
-fn controller_model(builder: &Builder) -> ControllerModel {
+fn controller_model(builder: &ControllerBuilder) -> ControllerModel {
     let main = builder.main_kind().map(kind_model);
     let owns: Vec<KindModel> = builder.owned_kinds().iter().map(kind_model).collect();
     let watches = builder

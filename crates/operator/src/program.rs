@@ -16,8 +16,9 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, value_parser};
 use kube::Client;
 use kubewright_controller::{
-    ElectionConfig, Manager,
+    Manager,
     flags::{LogFormat, ManagerFlags, bind_address},
+    leader_election::ElectionConfig,
 };
 use tokio::{net::TcpListener, task::JoinSet};
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};

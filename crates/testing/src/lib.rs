@@ -69,7 +69,7 @@ pub use faults::{Fault, Faults, FaultyServer, Match};
 pub use kubewright_apiserver::request::Verb;
 pub use kubewright_builtin_controllers::Controllers;
 pub use kubewright_cluster::Endpoint;
-pub use kubewright_controller::manager::Unsettled;
+pub use kubewright_controller::Unsettled;
 pub use managers::{RunningManager, SETTLE_TIMEOUT};
 pub use perturb::{Failure, Perturb, Perturbation, Report, State, World, perturb};
 pub use time::{TestClock, Time};

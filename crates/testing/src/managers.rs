@@ -8,7 +8,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use kubewright_controller::{Manager, ManagerError, manager::Unsettled};
+use kubewright_controller::{Manager, ManagerError, Unsettled};
 use parking_lot::Mutex;
 use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 

@@ -1,4 +1,4 @@
-//! How a queue is made that differs from the usual one.
+//! [`WorkQueueBuilder`]: a queue with settings that differ from the default.
 
 use std::{
     fmt,
@@ -16,12 +16,12 @@ use crate::{
     state::{Rules, State},
 };
 
-/// Every how many turns a lower priority has one, unless said otherwise.
+/// The default of [`WorkQueueBuilder::ageing`].
 const AGEING: u32 = 10;
 
-/// Makes a [`WorkQueue`].
+/// Builds a [`WorkQueue`].
 #[must_use]
-pub struct Builder<K> {
+pub struct WorkQueueBuilder<K> {
     name: Option<Arc<str>>,
     provider: Option<Arc<dyn MetricsProvider>>,
     limiter: Option<Arc<dyn RateLimiter<K>>>,
@@ -29,27 +29,27 @@ pub struct Builder<K> {
     rules: Rules,
 }
 
-/// Who a key belongs to, where tenants take turns: the name of one, or a number.
+/// The tenant that a key belongs to, where tenants take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tenant(pub(crate) u64);
 
 pub(crate) type TenantOf<K> = Arc<dyn Fn(&K) -> Tenant + Send + Sync>;
 
 impl Tenant {
-    /// The tenant of that name. In the unlikely case that two names have the same hash, they share their turns.
+    /// Returns the tenant of that name. Two names whose hashes collide share their turns.
     pub fn named(name: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
         Self(hasher.finish())
     }
 
-    /// The tenant of that number.
+    /// Returns the tenant of that number.
     pub fn number(number: u64) -> Self {
         Self(number)
     }
 }
 
-impl<K: Key> Builder<K> {
+impl<K: Key> WorkQueueBuilder<K> {
     pub(crate) fn new() -> Self {
         Self {
             name: None,
@@ -64,26 +64,26 @@ impl<K: Key> Builder<K> {
         }
     }
 
-    /// Names the queue. Only a queue with a name has [metrics](crate::metrics).
+    /// Sets the name of the queue. Only a queue with a name has metrics.
     pub fn name(mut self, name: &str) -> Self {
         self.name = Some(name.into()).filter(|name: &Arc<str>| !name.is_empty());
         self
     }
 
-    /// Has the metrics told as they happen. Without a [name](Self::name) there are none.
+    /// Sets a provider whose metrics are updated as things happen. Has no effect without a [name](Self::name).
     pub fn metrics(mut self, provider: impl MetricsProvider + 'static) -> Self {
         self.provider = Some(Arc::new(provider));
         self
     }
 
-    /// Whom [`add_rate_limited`](WorkQueue::add_rate_limited) asks; otherwise
-    /// [client-go's default](default_controller_rate_limiter).
+    /// Sets the limiter of [`add_rate_limited`](WorkQueue::add_rate_limited). Defaults to
+    /// [client-go's](default_controller_rate_limiter).
     pub fn rate_limiter(mut self, limiter: impl RateLimiter<K> + 'static) -> Self {
         self.limiter = Some(Arc::new(limiter));
         self
     }
 
-    /// Within a priority, tenants take turns, so that one with many keys does not hold up the others.
+    /// Makes tenants take turns within a priority, so that one with many keys does not hold up the others.
     ///
     /// ```
     /// use kubewright_workqueue::{Tenant, WorkQueue};
@@ -103,30 +103,30 @@ impl<K: Key> Builder<K> {
         self
     }
 
-    /// While several priorities wait, every how many turns one goes to a lower priority, so that none starves; otherwise
-    /// every tenth. The lower ones take these turns one after the other.
+    /// Sets how often a lower priority gets a turn while higher ones wait, so that none starves. Defaults to every
+    /// tenth turn. Lower priorities share these turns in rotation.
     pub fn ageing(mut self, every: NonZeroU32) -> Self {
         self.rules.ageing = every.get();
         self
     }
 
-    /// A lower priority has its turn only when nothing higher waits. It may starve.
+    /// Gives lower priorities a turn only when nothing higher waits, so that they may starve.
     pub fn strict_priorities(mut self) -> Self {
         self.rules.ageing = 0;
         self
     }
 
-    /// One run answers for all adds: an add for now takes the place of a delayed one of the same key, and a delayed one
-    /// counts for nothing while the key is queued. The highest priority of them is kept.
+    /// Merges delayed and immediate adds of one key into one run: an immediate add replaces a delayed one, and a
+    /// delayed add is ignored while the key is queued. The highest priority is kept.
     ///
-    /// Otherwise, as in client-go, a delayed add always leads to a run at or after its time, also when the key ran
+    /// By default, as in client-go, a delayed add always leads to a run at or after its time, even if the key ran
     /// meanwhile.
     pub fn merge_delayed(mut self) -> Self {
         self.rules.supersede = true;
         self
     }
 
-    /// The queue.
+    /// Builds the queue.
     pub fn build(self) -> WorkQueue<K> {
         let told = match (&self.name, &self.provider) {
             (Some(name), Some(provider)) => Some(provider.queue(name)),
@@ -146,9 +146,9 @@ impl<K: Key> Builder<K> {
     }
 }
 
-impl<K> fmt::Debug for Builder<K> {
+impl<K> fmt::Debug for WorkQueueBuilder<K> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Builder")
+        out.debug_struct("WorkQueueBuilder")
             .field("name", &self.name)
             .field("rules", &self.rules)
             .finish_non_exhaustive()

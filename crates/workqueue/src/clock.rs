@@ -1,16 +1,16 @@
-//! Time as nanoseconds since the queue was made: one word instead of two, and cheap to compare.
+//! Time as nanoseconds since the queue was created: one word instead of two, and cheap to compare.
 
 use std::time::Duration;
 
 use crate::sync::Instant;
 
-/// The longest delay there is. Longer ones are cut to it.
+/// The longest delay. Longer ones are cut to it.
 const FOREVER: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
 
-/// A moment, in nanoseconds since the queue was made.
+/// A moment, in nanoseconds since the queue was created.
 pub(crate) type Moment = u64;
 
-/// Where the moments of a queue are counted from.
+/// The origin of a queue's moments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     base: Instant,
@@ -32,12 +32,12 @@ impl Clock {
     }
 }
 
-/// The moment that is `delay` after `now`.
+/// Returns the moment `delay` after `now`.
 pub(crate) fn after(now: Moment, delay: Duration) -> Moment {
     now.saturating_add(nanos(delay.min(FOREVER)))
 }
 
-/// How long it is from `then` to `now`.
+/// Returns the time from `then` to `now`.
 pub(crate) fn between(then: Moment, now: Moment) -> Duration {
     Duration::from_nanos(now.saturating_sub(then))
 }

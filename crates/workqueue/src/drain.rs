@@ -1,4 +1,4 @@
-//! Waiting until everything queued was worked on.
+//! Waiting until everything queued has been processed.
 
 use std::{
     fmt,

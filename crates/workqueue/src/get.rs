@@ -1,7 +1,7 @@
 //! Waiting for a key.
 //!
-//! One of those that wait sleeps until the next delayed add is due, on behalf of all. So the queue needs no task of its
-//! own, and adding works outside of a runtime too.
+//! One of the waiting workers sleeps until the next delayed add is due, on behalf of all. So the queue needs no task of
+//! its own, and adding works outside a runtime too.
 
 use std::{
     fmt,
@@ -22,7 +22,7 @@ use crate::{
 pub struct Get<'a, K: Key> {
     shared: &'a Arc<Shared<K>>,
     waiter: Option<WaiterId>,
-    /// While it keeps the time.
+    /// Present while this worker keeps the time for all.
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
@@ -35,7 +35,7 @@ impl<'a, K: Key> Get<'a, K> {
         }
     }
 
-    /// Whether that time has come; if not, wakes when it has.
+    /// Reports whether that time has come; if not, registers a wake-up for it.
     fn sleep(&mut self, until: Instant, context: &mut Context<'_>) -> bool {
         let sleep = match &mut self.sleep {
             Some(sleep) => {
@@ -77,7 +77,7 @@ impl<'a, K: Key> Future for Get<'a, K> {
             if !this.sleep(until, context) {
                 return Poll::Pending;
             }
-            // It may be that the time came for less than what was asked for; the next round asks again.
+            // The timer may have been set for an earlier moment; the next iteration asks again.
             this.sleep = None;
         }
     }

@@ -1,50 +1,50 @@
-//! A key that a worker has: [`Item`], and [`OwnedItem`] for tasks that outlive the worker's hold of the queue.
+//! A key in the hands of a worker: [`Item`], and [`OwnedItem`] for tasks that outlive the borrow of the queue.
 
 use std::{fmt, mem, ops::Deref};
 
 use crate::{Key, queue::Shared, state::Taken, sync::Arc};
 
-/// A key to work on. Nobody else gets the same key until this is dropped, also by a panic.
+/// A key to process. No other worker gets the same key until this is dropped, whether normally or by a panic.
 pub struct Item<'a, K: Key> {
     key: K,
     priority: i32,
     held: Held<'a, K>,
 }
 
-/// An [`Item`] that holds on to the queue itself, to be sent to a task of its own.
+/// An [`Item`] that owns a handle to the queue, so that it can be sent to another task.
 pub struct OwnedItem<K: Key> {
     key: K,
     priority: i32,
     _held: OwnedHeld<K>,
 }
 
-/// Hands the key back when it is dropped.
+/// Returns the key to the queue when it is dropped.
 struct Held<'a, K: Key> {
     shared: &'a Arc<Shared<K>>,
     slot: u32,
 }
 
-/// The same, by itself.
+/// The owned form of [`Held`].
 struct OwnedHeld<K: Key> {
     shared: Arc<Shared<K>>,
     slot: u32,
 }
 
 impl<'a, K: Key> Item<'a, K> {
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> &K {
         &self.key
     }
 
-    /// The priority it was queued with; to add it again with the same.
+    /// Returns the priority that the key was queued with.
     pub fn priority(&self) -> i32 {
         self.priority
     }
 
-    /// The work is done; the same as dropping it.
+    /// Finishes the key; the same as dropping the item.
     pub fn done(self) {}
 
-    /// The same item, without the borrow.
+    /// Converts the item into one that does not borrow the queue.
     pub fn into_owned(self) -> OwnedItem<K> {
         let Self {
             key,
@@ -55,7 +55,7 @@ impl<'a, K: Key> Item<'a, K> {
             shared: Arc::clone(held.shared),
             slot: held.slot,
         };
-        // The other hands it back from now on.
+        // The owned form returns the key from now on.
         mem::forget(held);
         OwnedItem {
             key,
@@ -78,17 +78,17 @@ impl<'a, K: Key> Item<'a, K> {
 }
 
 impl<K: Key> OwnedItem<K> {
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> &K {
         &self.key
     }
 
-    /// The priority it was queued with; to add it again with the same.
+    /// Returns the priority that the key was queued with.
     pub fn priority(&self) -> i32 {
         self.priority
     }
 
-    /// The work is done; the same as dropping it.
+    /// Finishes the key; the same as dropping the item.
     pub fn done(self) {}
 }
 

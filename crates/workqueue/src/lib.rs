@@ -1,22 +1,22 @@
-//! A work queue of distinct keys, as controllers use it: what is added several times is worked on once, and never by two
+//! A work queue of distinct keys for controllers: a key that is added several times is processed once, and never by two
 //! workers at the same time.
 //!
-//! It does what the work queues of client-go and of controller-runtime do, in one type: deduplication, delayed and rate
-//! limited adds, priorities, metrics, a shutdown that drains. Beyond them: delayed adds can be postponed, replaced and
-//! [cancelled](WorkQueue::cancel_delayed); low priorities [do not starve](Builder::ageing); tenants can
-//! [take turns](Builder::fair_by); a key is handed back by dropping its [`Item`], so also by a panic; and the drain waits
-//! for what is queued, not only for what is being processed. There is nothing of Kubernetes in it.
+//! It combines the work queues of client-go and controller-runtime in one type: deduplication, delayed and rate-limited
+//! adds, priorities, metrics, shutdown with drain. In addition, delayed adds can be postponed, replaced and
+//! [cancelled](WorkQueue::cancel_delayed); low priorities [do not starve](WorkQueueBuilder::ageing); tenants can [take
+//! turns](WorkQueueBuilder::fair_by); a key is finished by dropping its [`Item`], so also by a panic; and a drain waits
+//! for queued keys, not only for those being processed. Nothing in it is specific to Kubernetes.
 //!
-//! | module | what is there |
+//! | module | contents |
 //! |---|---|
-//! | `queue`, `builder`, `options` | [`WorkQueue`], how one is made, and what can be said with an add |
-//! | `get`, `item`, `drain` | the futures, and the [`Item`] a worker has |
-//! | [`limiters`] | [`RateLimiter`] and those of client-go |
-//! | [`metrics`] | client-go's metrics: told as they happen, or a snapshot as text |
-//! | `state` | the whole of the queue's logic, without lock and clock |
-//! | `sync`, `clock` | the lock and the time, which is tokio's |
+//! | `queue`, `builder`, `options` | [`WorkQueue`], [`WorkQueueBuilder`], [`AddOptions`] |
+//! | `get`, `item`, `drain` | the futures, and the [`Item`] of a worker |
+//! | `limiters` | [`RateLimiter`] and client-go's implementations |
+//! | `metrics` | client-go's metrics, as callbacks or as snapshots |
+//! | `state` | the logic of the queue, without lock and clock |
+//! | `sync`, `clock` | the lock, and tokio's time |
 //!
-//! The usual worker:
+//! A typical worker:
 //!
 //! ```
 //! use kubewright_workqueue::WorkQueue;
@@ -36,12 +36,12 @@
 //!         tokio::spawn(async move {
 //!             while let Some(item) = queue.get().await {
 //!                 match reconcile(&item, queue.num_requeues(&item)).await {
-//!                     // Its failures are forgotten.
+//! Clears the failures of the key.
 //!                     Ok(()) => queue.forget(&item),
-//!                     // Again after 5 ms, 10 ms, 20 ms ...
+//! Retries after 5 ms, 10 ms, 20 ms and so on.
 //!                     Err(_) => queue.add_rate_limited(item.key().clone()),
 //!                 }
-//!                 // The item is dropped: the key may be handed out again.
+//! Dropping the item makes the key available again.
 //!             }
 //!         })
 //!     })
@@ -51,7 +51,7 @@
 //!     queue.add(key.to_owned());
 //! }
 //! # tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-//! // Nothing new is taken; what is queued is worked on.
+//! Rejects new keys and waits for the queued ones.
 //! queue.shut_down_with_drain().await;
 //! for worker in workers {
 //!     worker.await.unwrap();
@@ -62,9 +62,9 @@
 //!
 //! ## Bounds
 //!
-//! A queue is as large as the number of distinct keys it knows; adding never waits and never fails. Whoever makes up
-//! keys without end fills memory; keys named after objects cannot. Keys are cloned once when they are handed out: make
-//! them cheap to clone, like numbers or `Arc<str>`.
+//! A queue holds as many entries as it knows distinct keys; adding never waits and never fails. Callers that invent
+//! keys without end exhaust memory; keys named after objects cannot. A key is cloned once when it is handed out, so use
+//! types that are cheap to clone, such as numbers or `Arc<str>`.
 
 mod builder;
 mod clock;
@@ -72,15 +72,15 @@ mod drain;
 mod get;
 mod item;
 mod key;
-pub mod limiters;
-pub mod metrics;
+mod limiters;
+mod metrics;
 mod options;
 mod queue;
 mod state;
 mod status;
 mod sync;
 
-pub use builder::{Builder, Tenant};
+pub use builder::{Tenant, WorkQueueBuilder};
 pub use drain::Drain;
 pub use get::Get;
 pub use item::{Item, OwnedItem};

@@ -1,17 +1,17 @@
-//! What can be said with an add, beyond the key.
+//! [`AddOptions`]: priority, delay and rate limit of an add.
 
 use std::time::Duration;
 
-/// How a key is added.
+/// The options of an add.
 ///
 /// ```
 /// use std::time::Duration;
 /// use kubewright_workqueue::{AddOptions, DelayPolicy, WorkQueue};
 ///
 /// let queue = WorkQueue::new();
-/// // Later, behind everything of normal priority.
+/// Later, behind everything of normal priority.
 /// queue.add_with("pod-1", AddOptions::new().priority(-100).after(Duration::from_secs(60)));
-/// // No, sooner; and whatever was said before does not count.
+/// Sooner after all; replaces the add before.
 /// queue.add_with(
 ///     "pod-1",
 ///     AddOptions::new().after(Duration::from_secs(1)).policy(DelayPolicy::Replace),
@@ -26,7 +26,7 @@ pub struct AddOptions {
     pub(crate) policy: DelayPolicy,
 }
 
-/// Which of two delayed adds of the same key counts.
+/// Decides which of two delayed adds of the same key counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DelayPolicy {
     /// The one that is due first, as in client-go. The higher priority is kept.
@@ -39,30 +39,31 @@ pub enum DelayPolicy {
 }
 
 impl AddOptions {
-    /// Now, with priority 0.
+    /// Creates the options of an immediate add with priority 0.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Higher goes first. A key that is queued already keeps the higher of both, at the end of that level.
+    /// Sets the priority; higher goes first. A key that is queued already keeps the higher one, at the end of that
+    /// level.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
     }
 
-    /// Not before that time has passed.
+    /// Delays the add.
     pub fn after(mut self, delay: Duration) -> Self {
         self.after = Some(delay);
         self
     }
 
-    /// Not before the limiter's delay has passed. With [`after`](Self::after) as well, the shorter of both counts.
+    /// Delays the add by the limiter's delay. If [`after`](Self::after) is set as well, the shorter delay counts.
     pub fn rate_limited(mut self) -> Self {
         self.rate_limited = true;
         self
     }
 
-    /// What to do with a delayed add of the same key that is not due yet.
+    /// Sets what happens to a delayed add of the same key that is not due yet.
     pub fn policy(mut self, policy: DelayPolicy) -> Self {
         self.policy = policy;
         self

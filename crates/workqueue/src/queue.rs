@@ -1,37 +1,52 @@
-//! The queue: its lock around its [state](crate::state), and what users call.
+//! [`WorkQueue`]: the lock around the queue's [state](crate::state), and the public operations.
 //!
-//! Every operation locks once, for a time that does not depend on how much is queued; nothing of the user's runs under
-//! the lock but `Eq`, `Clone` and `Drop` of keys. Wakers, limiters, metrics and the tenant function are called without it.
+//! Every operation locks once, for a time that does not depend on how much is queued. No user code runs under the lock
+//! except `Eq`, `Clone` and `Drop` of keys; wakers, limiters, metrics and the tenant function are called without it.
 
 use std::{fmt, hash::BuildHasher, time::Duration};
 
 use hashbrown::DefaultHashBuilder;
 
 use crate::{
-    AddOptions, Builder, Drain, Get, Item, Key, QueueMetrics, QueueSnapshot, QueueStatus,
-    RateLimiter, TryGetError,
+    AddOptions, Drain, Get, Item, Key, QueueMetrics, QueueSnapshot, QueueStatus, RateLimiter,
+    TryGetError, WorkQueueBuilder,
     builder::TenantOf,
     clock::{self, Clock, Moment},
     state::{Add, Effects, Offer, State, Taken},
     sync::{Arc, Instant, Mutex, sleep_until},
 };
 
-/// How often unfinished work is told.
+/// The interval at which unfinished work is reported.
 const UNFINISHED_WORK_PERIOD: Duration = Duration::from_millis(500);
 
-/// A queue of distinct keys to work on. Clones are the same queue.
+/// A queue of distinct keys to process. Clones share the queue.
 ///
 /// It holds every key at most once, so its size is bounded by the number of distinct keys: those queued, those being
-/// processed, those delayed, and up to 256 that were done lately, kept since most keys come again. Nothing waits to add.
+/// processed, those delayed, and up to 256 finished ones, kept because most keys come again. Adding never waits.
+///
+/// ```
+/// use kubewright_workqueue::WorkQueue;
+///
+/// let queue = WorkQueue::new();
+/// queue.add("default/web");
+/// queue.add("default/web");
+/// let item = queue.try_get().unwrap();
+/// assert_eq!(*item, "default/web");
+/// // Only one worker has a key at a time.
+/// queue.add("default/web");
+/// assert!(queue.try_get().is_err());
+/// item.done();
+/// assert!(queue.try_get().is_ok());
+/// ```
 pub struct WorkQueue<K> {
     pub(crate) shared: Arc<Shared<K>>,
 }
 
-/// What the clones of a queue, its workers and its items share.
+/// The state that the clones of a queue, its workers and its items share.
 pub(crate) struct Shared<K> {
     state: Mutex<State<K>>,
     clock: Clock,
-    /// There is a use for the time at every step.
+    /// True if any part needs the time at every step.
     timed: bool,
     limiter: Arc<dyn RateLimiter<K>>,
     tenant: Option<TenantOf<K>>,
@@ -39,7 +54,7 @@ pub(crate) struct Shared<K> {
     hasher: DefaultHashBuilder,
 }
 
-/// What a queue is made of.
+/// The settings of a queue.
 pub(crate) struct Parts<K> {
     pub(crate) limiter: Arc<dyn RateLimiter<K>>,
     pub(crate) tenant: Option<TenantOf<K>>,
@@ -50,26 +65,27 @@ pub(crate) struct Parts<K> {
 }
 
 impl<K: Key> WorkQueue<K> {
-    /// A queue without a name, with client-go's [limiter for controllers](crate::default_controller_rate_limiter).
+    /// Creates a queue without a name, with client-go's [limiter for
+    /// controllers](crate::default_controller_rate_limiter).
     pub fn new() -> Self {
         Self::builder().build()
     }
 
-    /// A queue of another kind.
-    pub fn builder() -> Builder<K> {
-        Builder::new()
+    /// Returns a builder.
+    pub fn builder() -> WorkQueueBuilder<K> {
+        WorkQueueBuilder::new()
     }
 
     /// Adds a key with priority 0, unless it is queued already.
     ///
-    /// While a worker has it, it is queued again as soon as it is done, once for all adds. After
-    /// [`shut_down`](Self::shut_down), adds are ignored.
+    /// While a worker has the key, it is queued again once the worker is done, once for all adds. Adds after
+    /// [`shut_down`](Self::shut_down) are ignored.
     #[inline]
     pub fn add(&self, key: K) {
         self.add_now(key, 0);
     }
 
-    /// Adds a key with a priority, later, or limited.
+    /// Adds a key with options: priority, delay, rate limit.
     pub fn add_with(&self, key: K, options: AddOptions) {
         let limit = options.rate_limited.then(|| self.shared.limiter.when(&key));
         let delay = match (options.after, limit) {
@@ -94,58 +110,62 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// Adds a key once that time has passed; at once if it is zero.
+    /// Adds a key after a delay; at once if it is zero.
     ///
-    /// Of several delayed adds of a key, the earliest counts; see [`add_with`](Self::add_with) for other ways. Delayed
-    /// keys are dropped by a shutdown.
+    /// Of several delayed adds of a key the earliest counts; see [`add_with`](Self::add_with) for other policies. A
+    /// shutdown drops delayed keys.
     pub fn add_after(&self, key: K, delay: Duration) {
         self.add_with(key, AddOptions::new().after(delay));
     }
 
-    /// Adds a key once the limiter's delay for it has passed.
+    /// Adds a key after the limiter's delay.
     pub fn add_rate_limited(&self, key: K) {
         self.add_with(key, AddOptions::new().rate_limited());
     }
 
-    /// Takes a delayed add of a key back. Says whether there was one; a key that is queued already stays so.
+    /// Cancels the delayed add of a key, and reports whether there was one. A key that is queued already stays queued.
     pub fn cancel_delayed(&self, key: &K) -> bool {
         let hash = self.shared.hash(key);
         let now = self.shared.clock.now();
         self.shared.act(|state, effects| {
-            // What is due by now is queued, whether or not anybody looked.
+            // Keys that are due by now are queued, whether or not a worker has looked.
             while state.promote(now, effects) {}
             state.cancel(hash, key, effects)
         })
     }
 
-    /// When a delayed add of a key is due.
+    /// Returns when the delayed add of a key is due.
     pub fn due(&self, key: &K) -> Option<Instant> {
         let hash = self.shared.hash(key);
         let due = self.shared.state.lock().due(hash, key)?;
         Some(self.shared.clock.instant(due))
     }
 
-    /// Tells the limiter that a key needs no more attempts. It has to be handed back all the same.
+    /// Clears the key's attempts in the limiter. The key still has to be finished.
     pub fn forget(&self, key: &K) {
         self.shared.limiter.forget(key);
     }
 
-    /// How many attempts the limiter has counted for a key.
+    /// Returns the number of attempts that the limiter has counted for a key.
     pub fn num_requeues(&self, key: &K) -> usize {
         self.shared.limiter.num_requeues(key)
     }
 
-    /// Waits for a key to work on. `None` after a shutdown, once nothing is queued.
+    /// Waits for a key to process; `None` after a shutdown once nothing is queued.
     ///
-    /// Nobody else gets the key until the [`Item`] is dropped. It borrows the queue;
-    /// [`into_owned`](Item::into_owned) makes one that can be sent to another task. The future can be dropped at any time
-    /// without loss.
+    /// No other worker gets the key until the [`Item`] is dropped. The item borrows the queue;
+    /// [`into_owned`](Item::into_owned) converts it into one that can be sent to another task. The future is
+    /// cancel-safe.
     #[inline]
     pub fn get(&self) -> Get<'_, K> {
         Get::new(&self.shared)
     }
 
-    /// A key to work on, if there is one now.
+    /// Returns a key to process if one is available.
+    ///
+    /// # Errors
+    ///
+    /// Fails if nothing is queued, or if the queue has been shut down.
     #[inline]
     pub fn try_get(&self) -> Result<Item<'_, K>, TryGetError> {
         let shared = &self.shared;
@@ -163,17 +183,17 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// How many keys can be handed out now. Those being processed and those delayed are not counted.
+    /// Returns the number of keys that can be handed out now, without those being processed or delayed.
     pub fn len(&self) -> usize {
         self.status().queued
     }
 
-    /// No key can be handed out now.
+    /// Reports whether no key can be handed out now.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How the queue stands.
+    /// Returns the current numbers of the queue.
     pub fn status(&self) -> QueueStatus {
         self.shared.promote_all();
         let counts = self.shared.state.lock().counts();
@@ -187,30 +207,29 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// Takes no more adds and drops the delayed keys. Workers still get what is queued, and then `None`.
+    /// Rejects further adds and drops the delayed keys. Workers still get what is queued, and then `None`.
     ///
-    /// It ends a [drain](Self::shut_down_with_drain) that others wait for.
+    /// Ends a [drain](Self::shut_down_with_drain) that others wait for.
     pub fn shut_down(&self) {
         self.shared.shut_down(false);
     }
 
-    /// [Shuts down](Self::shut_down), and waits until all keys that were queued have been handed out and handed back,
-    /// those included that are to run again.
+    /// [Shuts down](Self::shut_down) and waits until all queued keys have been processed, including those that are to
+    /// run again.
     ///
-    /// The shutdown begins with the call, the future only waits. While it lasts, a worker that asks for a key waits for
-    /// those that are to run again. It takes workers to drain a queue: if there are none, only another
-    /// [`shut_down`](Self::shut_down) ends the wait.
+    /// The shutdown starts with the call; the future only waits. Until it ends, a worker that asks for a key waits for
+    /// those that are to run again. Without workers, only another [`shut_down`](Self::shut_down) ends the wait.
     pub fn shut_down_with_drain(&self) -> Drain<'_, K> {
         self.shared.shut_down(true);
         Drain::new(&self.shared)
     }
 
-    /// A shutdown has begun.
+    /// Reports whether a shutdown has started.
     pub fn shutting_down(&self) -> bool {
         self.shared.state.lock().is_shutting_down()
     }
 
-    /// The metrics of a queue that has a [name](Builder::name).
+    /// Returns the metrics of a queue that has a [name](WorkQueueBuilder::name).
     pub fn snapshot(&self) -> Option<QueueSnapshot> {
         self.shared.promote_all();
         let now = self.shared.clock.now();
@@ -220,8 +239,8 @@ impl<K: Key> WorkQueue<K> {
         Some(recorder.snapshot(state.counts(), state.by_priority(), oldest, now))
     }
 
-    /// Tells the [metrics](Builder::metrics) of unfinished work, every 500 ms until the queue is shut down. For a task of
-    /// its own; [`snapshot`](Self::snapshot) does without.
+    /// Reports unfinished work to the [metrics](WorkQueueBuilder::metrics) every 500 ms until the queue is shut down.
+    /// Run it in a task of its own; a [`snapshot`](Self::snapshot) does not need it.
     pub async fn report_unfinished_work(&self) {
         let Some(told) = &self.shared.told else {
             return;
@@ -273,7 +292,7 @@ impl<K: Key> WorkQueue<K> {
 }
 
 impl<K: Key> Shared<K> {
-    /// Does something under the lock, and what follows from it without.
+    /// Runs an action under the lock, and its effects after releasing it.
     #[inline]
     pub(crate) fn act<R>(&self, action: impl FnOnce(&mut State<K>, &mut Effects<K>) -> R) -> R {
         let mut effects = Effects::none();
@@ -285,7 +304,7 @@ impl<K: Key> Shared<K> {
         result
     }
 
-    /// The time, or 0 where there is no use for it.
+    /// Returns the time, or 0 if nothing needs it.
     #[inline]
     pub(crate) fn time(&self, state: &State<K>) -> Moment {
         if self.timed || state.has_delays() {
@@ -307,7 +326,7 @@ impl<K: Key> Shared<K> {
         Item::new(self, taken)
     }
 
-    /// An item is handed back.
+    /// Finishes an item.
     #[inline]
     pub(crate) fn done(&self, slot: u32) {
         let now = if self.timed { self.clock.now() } else { 0 };
@@ -317,7 +336,7 @@ impl<K: Key> Shared<K> {
         }
     }
 
-    /// Has everything queued that is due by now, without holding the lock for long.
+    /// Queues everything that is due by now, without holding the lock for long.
     fn promote_all(&self) {
         let now = self.clock.now();
         while self.act(|state, effects| state.has_delays() && state.promote(now, effects)) {}

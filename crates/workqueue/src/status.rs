@@ -1,27 +1,27 @@
-//! How a queue stands, and why there was nothing to get.
+//! [`QueueStatus`] and [`TryGetError`].
 
 use std::fmt;
 
 use crate::sync::Instant;
 
-/// How a queue stands at one moment.
+/// The numbers of a queue at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueStatus {
     /// Keys that can be handed out.
     pub queued: usize,
-    /// Keys that workers have.
+    /// Keys that are being processed.
     pub processing: usize,
-    /// Those of them that were added again meanwhile.
+    /// Keys being processed that were added again meanwhile.
     pub to_run_again: usize,
-    /// Keys that are to be added later.
+    /// Delayed keys.
     pub delayed: usize,
-    /// When the first of them is due.
+    /// The time at which the first delayed key is due.
     pub next_due: Option<Instant>,
     /// Workers that wait for a key.
     pub waiting_workers: usize,
 }
 
-/// There is nothing to get.
+/// The reason why there is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryGetError {
     /// Nothing is queued at the moment.
@@ -31,7 +31,7 @@ pub enum TryGetError {
 }
 
 impl QueueStatus {
-    /// Nothing is queued and nothing is processed. Something may be due later.
+    /// Reports whether nothing is queued and nothing is processed. Delayed keys do not count.
     pub fn is_idle(&self) -> bool {
         self.queued == 0 && self.processing == 0
     }

@@ -1,7 +1,7 @@
 //! The lock and the clock of this crate, in one place.
 //!
-//! Everything else takes them from here, so that the interleaving tests can compile the same sources with the lock of a
-//! scheduler that tries orders, and with a clock of their own. Time is tokio's: a paused test clock works.
+//! Everything else imports them from here, so that the interleaving tests can compile the same sources with the lock of
+//! a scheduler that explores orders, and with a clock of their own. Time is tokio's, so a paused test clock works.
 
 pub(crate) use std::sync::Arc;
 

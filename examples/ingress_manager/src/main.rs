@@ -17,9 +17,9 @@ use ingress_manager::ingress::ANNOTATION;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use kube::{Api, Client, ResourceExt, api::PostParams};
 use kubewright_controller::{
-    ElectionConfig, Manager,
+    Manager, Routes,
     flags::{LogFormat, ManagerFlags},
-    serve::Routes,
+    leader_election::ElectionConfig,
 };
 use kubewright_testing::{Endpoint, TestCluster};
 use tokio::net::TcpListener;

@@ -10,9 +10,7 @@ use kube::{
     Api,
     api::{DeleteParams, PostParams, Preconditions},
 };
-use kubewright_controller::{
-    Action, Context, Error, Request, apply::apply, owner::is_controlled_by,
-};
+use kubewright_controller::{Action, Context, Error, Request, apply, owner::is_controlled_by};
 
 use crate::ingress::{is_as_wanted, is_ours, wanted};
 

@@ -1,7 +1,7 @@
 //! What is watched, and which events count.
 
 use k8s_openapi::api::{core::v1::Service, networking::v1::Ingress};
-use kubewright_controller::{Builder, Controller, Handler, Predicate, Watch, predicate::AnyEvent};
+use kubewright_controller::{AnyEvent, Controller, ControllerBuilder, Handler, Predicate, Watch};
 use kubewright_informer::{Event, StoredObject};
 
 use crate::ingress::ANNOTATION;
@@ -10,7 +10,7 @@ use crate::ingress::ANNOTATION;
 ///
 /// It watches Services, the Ingresses they control, and Ingresses that stand in the way of one: when such an Ingress goes,
 /// the Service of its name can have its own.
-pub fn builder() -> Builder {
+pub fn builder() -> ControllerBuilder {
     let in_the_way = Watch::of::<Ingress>(Handler::for_object())
         .predicate(Predicate::object(|ingress| ingress.controller().is_none()));
     Controller::for_::<Service>()

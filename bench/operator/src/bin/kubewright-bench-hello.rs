@@ -10,7 +10,9 @@ use std::{
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright_bench_operator::{Sample, Work, manager, proc, run, while_running};
-use kubewright_controller::{Action, Context, Controller, ElectionConfig, Error, Request};
+use kubewright_controller::{
+    Action, Context, Controller, Error, Request, leader_election::ElectionConfig,
+};
 use tokio::net::TcpListener;
 
 #[global_allocator]

@@ -8,8 +8,8 @@ use k8s_openapi::{
 };
 use kube::core::{PartialObjectMeta, params::PropagationPolicy};
 use kubewright_controller::{
-    Action, Context, Error, EventType, Reconciler, Recorder, Request, predicate::AnyEvent,
-    source::Enqueue,
+    Action, AnyEvent, Context, Enqueue, Error, Reconciler, Request,
+    events::{EventType, Recorder},
 };
 use kubewright_informer::Event;
 use kubewright_workqueue::AddOptions;

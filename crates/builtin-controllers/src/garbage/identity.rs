@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use kubewright_informer::{StoredObject, object::Owner};
+use kubewright_informer::{Owner, StoredObject};
 
 /// The uid of an object.
 pub(super) type Uid = Arc<str>;

@@ -33,8 +33,8 @@ use k8s_openapi::{
 };
 use kube::core::ApiResource;
 use kubewright_controller::{
-    Controller, EventBroadcaster, Group, Handler, Manager, ManagerError, Request, Source, Watch,
-    events::{EventApi, EventOptions},
+    Controller, Group, Handler, Manager, ManagerError, Request, Source, Watch,
+    events::{EventApi, EventBroadcaster, EventOptions},
 };
 
 use crate::names::Name;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use kube::core::ApiResource;
-use kubewright_controller::{Request, client::caches::Caches, source::Enqueue};
+use kubewright_controller::{Caches, Enqueue, Request};
 use kubewright_informer::{Event, SharedInformer, SubscribeOptions, Subscription};
 use kubewright_machinery::gvk::GroupVersionResource;
 use parking_lot::Mutex;

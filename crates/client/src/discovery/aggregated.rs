@@ -1,4 +1,4 @@
-//! Groups and resources out of aggregated discovery, where one document has all of them.
+//! Groups and resources from aggregated discovery, where one document has all of them.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     APIGroup, APIResource, APIResourceList, GroupVersionForDiscovery,
@@ -11,19 +11,19 @@ use kubewright_machinery::gvk::GroupVersion;
 use super::Discovered;
 use crate::error::Error;
 
-/// Aggregated discovery first, what there was before it second.
-pub const ACCEPT: &str =
+/// Accepts aggregated discovery first, and the older form second.
+pub(super) const ACCEPT: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 
-/// The same, of this one server only, where several serve a cluster.
-pub const ACCEPT_NO_PEER: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;profile=nopeer,\
+/// The same for this one server only, where several serve a cluster.
+pub(super) const ACCEPT_NO_PEER: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;profile=nopeer,\
      application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 
-/// What there was before it.
-pub const ACCEPT_LEGACY: &str = "application/json";
+/// Accepts the older form only.
+pub(super) const ACCEPT_LEGACY: &str = "application/json";
 
-/// Whether a content type is that of aggregated discovery. Parameters may come in any order, and with others.
-pub fn is_aggregated(content_type: &str) -> bool {
+/// Reports whether a content type is that of aggregated discovery. Parameters may come in any order, and with others.
+pub(super) fn is_aggregated(content_type: &str) -> bool {
     let mut parts = content_type.split(';').map(str::trim);
     if !parts
         .next()
@@ -44,8 +44,8 @@ pub fn is_aggregated(content_type: &str) -> bool {
     group && version && kind
 }
 
-/// Takes aggregated discovery apart.
-pub fn split(list: &APIGroupDiscoveryList) -> Discovered {
+/// Converts aggregated discovery into groups and resources.
+pub(super) fn split(list: &APIGroupDiscoveryList) -> Discovered {
     let mut found = Discovered::default();
     for group in &list.items {
         add_group(group, &mut found);
@@ -80,7 +80,7 @@ fn add_group(group: &APIGroupDiscovery, found: &mut Discovered) {
     });
 }
 
-/// A resource and its subresources. One that does not say what it answers with is none, but may have subresources.
+/// Converts a resource and its subresources. A resource without a response kind is skipped, but may have subresources.
 fn resources(discovered: &APIResourceDiscovery) -> Vec<APIResource> {
     let name = discovered.resource.clone().unwrap_or_default();
     let parent = APIResource {

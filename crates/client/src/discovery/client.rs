@@ -1,4 +1,4 @@
-//! [`DiscoveryClient`]: asks the server.
+//! [`DiscoveryClient`]: discovery without a cache.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,17 +17,17 @@ use serde_json::Value;
 use super::{Discovered, Discovery, aggregated, by_parts};
 use crate::{
     error::{Error, Result},
-    rest::{Answer, RestClient, path},
+    rest::{RestClient, RestResponse, path},
 };
 
-/// How long one request may take.
+/// The timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(32);
 
-/// How often discovery is tried when some groups fail.
+/// The maximum number of attempts when some groups fail.
 const TRIES: usize = 2;
 
-/// Asks the server what it has: in two requests, or from servers that know no aggregated discovery in one for every
-/// version. It remembers nothing.
+/// Asks the server for its groups and resources: in two requests, or in one for every version if the server does not
+/// support aggregated discovery. Caches nothing.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -49,14 +49,14 @@ pub struct DiscoveryClient {
     accept: &'static str,
 }
 
-/// Groups, and their resources if the server told.
+/// Groups, and their resources if the response contains them.
 struct Part {
     found: Discovered,
     with_resources: bool,
 }
 
 impl DiscoveryClient {
-    /// Asks through this client.
+    /// Creates a client.
     pub fn new(client: kube::Client) -> Self {
         Self {
             rest: RestClient::new(client),
@@ -64,28 +64,28 @@ impl DiscoveryClient {
         }
     }
 
-    /// Does not ask for aggregated discovery.
+    /// Disables aggregated discovery.
     #[must_use]
     pub fn legacy_only(mut self) -> Self {
         self.accept = aggregated::ACCEPT_LEGACY;
         self
     }
 
-    /// Asks what this one server has, where several serve a cluster.
+    /// Asks for the resources of this one server, where several serve a cluster.
     #[must_use]
     pub fn no_peer(mut self) -> Self {
         self.accept = aggregated::ACCEPT_NO_PEER;
         self
     }
 
-    /// The version of the server.
+    /// Returns the version of the server.
     pub async fn server_version(&self) -> Result<Info> {
         self.get("/version", aggregated::ACCEPT_LEGACY)
             .await?
             .object()
     }
 
-    /// Whether the server has a resource.
+    /// Reports whether the server has a resource.
     pub async fn is_enabled(&self, resource: &GroupVersionResource) -> Result<bool> {
         match self.resources(&resource.group_version()).await {
             Ok(list) => Ok(list.resources.iter().any(|r| r.name == resource.resource)),
@@ -94,7 +94,8 @@ impl DiscoveryClient {
         }
     }
 
-    /// Where the OpenAPI documents are: by path, such as `apis/apps/v1`, the address with a hash of its content.
+    /// Returns the paths of the OpenAPI documents: for each group version, such as `apis/apps/v1`, the URL with a hash
+    /// of its content.
     pub async fn openapi_v3_paths(&self) -> Result<BTreeMap<String, String>> {
         #[derive(Deserialize)]
         struct Paths {
@@ -115,13 +116,13 @@ impl DiscoveryClient {
             .collect())
     }
 
-    /// The OpenAPI document of a group and version.
+    /// Returns the OpenAPI document of a group version.
     pub async fn openapi_v3(&self, version: &GroupVersion) -> Result<Value> {
         let path = format!("/openapi/v3{}", path::of_group_version(version));
         self.get(&path, aggregated::ACCEPT_LEGACY).await?.object()
     }
 
-    async fn get(&self, path: &str, accept: &str) -> Result<Answer> {
+    async fn get(&self, path: &str, accept: &str) -> Result<RestResponse> {
         let request = self.rest.get().abs_path(path).header("accept", accept);
         let request = request.send();
         tokio::time::timeout(TIMEOUT, request)
@@ -145,7 +146,7 @@ impl DiscoveryClient {
     async fn core(&self) -> Result<Part> {
         let answer = match self.get("/api", self.accept).await {
             Ok(answer) => answer,
-            // Servers that are aggregated themselves have no core group.
+            // Aggregated API servers have no core group.
             Err(error) if error.is_not_found() => {
                 return Ok(Part {
                     found: Discovered::default(),
@@ -231,7 +232,7 @@ impl Discovery for DiscoveryClient {
     async fn invalidate(&self) {}
 }
 
-fn aggregated_part(answer: &Answer) -> Result<Option<Part>> {
+fn aggregated_part(answer: &RestResponse) -> Result<Option<Part>> {
     if !aggregated::is_aggregated(answer.content_type()) {
         return Ok(None);
     }

@@ -1,9 +1,9 @@
 //! [`DiskCache`]: discovery that outlives the process.
 //!
-//! The files are those of kubectl: `servergroups.json`, and `<group>/<version>/serverresources.json`. A file counts as long
-//! as it is younger than the time to live; after [`invalidate`](Discovery::invalidate) only files that this cache wrote
-//! count. Files are written beside their place and then renamed, so nobody reads half of one. What is undecodable, empty or
-//! failed is as if it were not there, and a disk that cannot be written to costs nothing but the cache.
+//! The files are kubectl's: `servergroups.json`, and `<group>/<version>/serverresources.json`. A file is valid while it
+//! is younger than the time to live; after [`invalidate`](Discovery::invalidate) only files that this cache wrote are.
+//! Files are written under another name and then renamed, so nobody reads half of one. Undecodable, empty and failed
+//! contents count as absent, and a disk that cannot be written to costs nothing but the cache.
 
 use std::{
     collections::HashSet,
@@ -25,10 +25,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Discovered, Discovery, by_parts};
 use crate::error::Result;
 
-/// The longest file that is read.
+/// The maximum size of a file.
 const MAX_FILE: u64 = 64 << 20;
 
-/// Remembers in files what another [`Discovery`] has learned.
+/// Caches the results of another [`Discovery`] in files.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -60,14 +60,14 @@ struct Files {
 #[derive(Default)]
 struct State {
     ours: HashSet<PathBuf>,
-    /// Files of others were used.
+    /// True if files of other processes were used.
     stale: bool,
-    /// Files of others do not count any more.
+    /// True if files of other processes are no longer valid.
     invalidated: bool,
 }
 
 impl<D: Discovery> DiskCache<D> {
-    /// Files in `dir` count for `ttl`; what they do not tell comes from `source`.
+    /// Caches the results of `source` in `dir` for `ttl`.
     pub fn new(source: D, dir: impl Into<PathBuf>, ttl: Duration) -> Self {
         Self {
             source,
@@ -80,12 +80,13 @@ impl<D: Discovery> DiskCache<D> {
         }
     }
 
-    /// Where it learns from.
+    /// Returns the discovery that this cache asks.
     pub fn source(&self) -> &D {
         &self.source
     }
 
-    /// The directory that kubectl uses for a server, below its cache directory: `https://10.0.0.1:6443` is `10.0.0.1_6443`.
+    /// Returns the directory that kubectl uses for a server, below its cache directory: `10.0.0.1_6443` for
+    /// `https://10.0.0.1:6443`.
     pub fn directory_for(parent: &Path, server: &str) -> PathBuf {
         let host = server.strip_prefix("https://").unwrap_or(server);
         let host = host.strip_prefix("http://").unwrap_or(host);
@@ -112,7 +113,7 @@ impl<D: Discovery> DiskCache<D> {
         let path = name.clone();
         let written = tokio::task::spawn_blocking(move || files.write(&name, &content)).await;
         if let Ok(Err(error)) = written {
-            tracing::debug!(?path, %error, "discovery could not be written to the cache");
+            tracing::debug!(?path, %error, "cannot write discovery to the cache");
         }
     }
 }
@@ -161,7 +162,7 @@ impl<D: Discovery> Discovery for DiskCache<D> {
             let name = version.as_ref().and_then(file_of);
             self.write(name, list.clone()).await;
         }
-        // Groups that failed are not in the list of groups: kept, it would hide them.
+        // Groups that failed are not in the list of groups: caching it would hide them.
         if found.failures.is_empty() && !found.groups.is_empty() {
             let list = APIGroupList {
                 groups: found.groups.clone(),
@@ -222,7 +223,7 @@ impl Files {
                 Ok(())
             }
             Err(error) => {
-                // It may not even be there.
+                // The file may not exist.
                 let _ = fs::remove_file(&beside);
                 Err(error)
             }
@@ -230,7 +231,7 @@ impl Files {
     }
 }
 
-/// The file of a version's resources. Names that are no names of directories have none.
+/// Returns the file of a version's resources; none for names that are not valid directory names.
 fn file_of(version: &GroupVersion) -> Option<PathBuf> {
     let mut path = PathBuf::new();
     for part in [&version.group, &version.version] {

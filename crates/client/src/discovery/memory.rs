@@ -1,7 +1,7 @@
-//! [`MemoryCache`]: discovery that is remembered until it is told to forget.
+//! [`MemoryCache`]: discovery that is kept until it is invalidated.
 //!
-//! It is filled by the first question; others wait for that. What failed for the moment (refused connections, 429, 5xx) is
-//! asked for again when somebody wants it; what failed for good stays failed until [`invalidate`](Discovery::invalidate).
+//! The first call fills it, and concurrent ones wait for that. Transient failures (refused connections, 429, 5xx) are
+//! retried on the next access; permanent ones are kept until [`invalidate`](Discovery::invalidate).
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use super::{Discovered, Discovery};
 use crate::error::{Error, Result};
 
-/// Remembers what another [`Discovery`] has learned.
+/// Caches the results of another [`Discovery`] in memory.
 pub struct MemoryCache<D> {
     source: D,
     known: Mutex<Option<Known>>,
@@ -31,7 +31,7 @@ struct Known {
 }
 
 impl<D: Discovery> MemoryCache<D> {
-    /// Knows nothing yet, and asks `source` when it has to.
+    /// Creates an empty cache of `source`.
     pub fn new(source: D) -> Self {
         Self {
             source,
@@ -40,7 +40,7 @@ impl<D: Discovery> MemoryCache<D> {
         }
     }
 
-    /// Where it learns from.
+    /// Returns the discovery that this cache asks.
     pub fn source(&self) -> &D {
         &self.source
     }

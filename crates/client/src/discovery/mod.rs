@@ -1,6 +1,7 @@
-//! Discovery: which groups, versions and resources a server has.
+//! Discovery of the groups, versions and resources of a server.
 //!
-//! [`DiscoveryClient`] asks the server; [`MemoryCache`] and [`DiskCache`] remember. All are [`Discovery`], so they stack:
+//! [`DiscoveryClient`] asks the server; [`MemoryCache`] and [`DiskCache`] cache. All implement [`Discovery`], so they
+//! stack:
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -13,24 +14,24 @@
 //! assert!(found.groups.iter().any(|group| group.name == "apps"));
 //! let pods = found.preferred().iter().flat_map(|list| list.resources.clone()).find(|r| r.name == "pods");
 //! assert_eq!(pods.unwrap().short_names.unwrap(), ["po"]);
-//! // What could not be discovered is named; the rest is there all the same.
+//! Groups that could not be discovered are named; everything else is available.
 //! assert!(found.failures.is_empty());
 //! # });
 //! ```
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`client`] | [`DiscoveryClient`]: asks the server, in two requests or, from old servers, one for every version |
-//! | [`aggregated`] | groups and resources out of aggregated discovery |
-//! | [`memory`] | [`MemoryCache`] |
-//! | [`disk`] | [`DiskCache`]: files that kubectl can read, and the other way round |
+//! | `client` | [`DiscoveryClient`]: asks the server, in two requests or, for old servers, one for every version |
+//! | `aggregated` | groups and resources from aggregated discovery |
+//! | `memory` | [`MemoryCache`] |
+//! | `disk` | [`DiskCache`]: files in kubectl's format |
 
-pub mod aggregated;
-pub mod client;
-pub mod disk;
-pub mod memory;
+mod aggregated;
+pub(crate) mod client;
+mod disk;
+mod memory;
 
-pub use client::DiscoveryClient;
+pub(crate) use client::DiscoveryClient;
 pub use disk::DiskCache;
 pub use memory::MemoryCache;
 
@@ -47,35 +48,35 @@ use kubewright_machinery::gvk::{GroupResource, GroupVersion};
 
 use crate::error::{Error, Result};
 
-/// Something that knows what a server has.
+/// A source of discovery information.
 #[async_trait]
 pub trait Discovery: Send + Sync {
-    /// The groups and their versions, the core group first.
+    /// Returns the groups and their versions, the core group first.
     async fn groups(&self) -> Result<Vec<APIGroup>>;
 
-    /// The resources of a group and version.
+    /// Returns the resources of a group version.
     async fn resources(&self, version: &GroupVersion) -> Result<APIResourceList>;
 
-    /// All groups and resources. An error means that nothing could be learned at all; what is missing is among the
-    /// [failures](Discovered::failures).
+    /// Returns all groups and resources. An error means that nothing could be discovered at all; partial failures are
+    /// in [`failures`](Discovered::failures).
     async fn discover(&self) -> Result<Discovered>;
 
-    /// Whether asking again would learn nothing new: all that is known was learned since the start or the last
-    /// [`invalidate`](Self::invalidate).
+    /// Reports whether asking again would yield nothing new, because everything known was fetched since the start or
+    /// the last [`invalidate`](Self::invalidate).
     fn is_fresh(&self) -> bool;
 
-    /// Forgets what is known.
+    /// Discards everything that is cached.
     async fn invalidate(&self);
 }
 
-/// What a server has.
+/// The groups and resources of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Discovered {
     /// The groups, the core group first.
     pub groups: Vec<APIGroup>,
     /// The resources of every version, in the order of the groups. Subresources are `pods/status`.
     pub resources: Vec<APIResourceList>,
-    /// What could not be learned, and why. Results are good for the rest.
+    /// The group versions that could not be discovered, with the reason. The results are valid for the rest.
     pub failures: BTreeMap<GroupVersion, Error>,
 }
 
@@ -84,7 +85,7 @@ pub struct Discovered {
 pub struct GroupDiscoveryFailed(pub BTreeMap<GroupVersion, Error>);
 
 impl Discovered {
-    /// The resources of a group and version.
+    /// Returns the resources of a group version.
     pub fn resources_of(&self, version: &GroupVersion) -> Option<&APIResourceList> {
         let name = version.to_string();
         self.resources
@@ -92,7 +93,8 @@ impl Discovered {
             .find(|list| list.group_version == name)
     }
 
-    /// Every resource once, in the version the server prefers, or the first that has it. No subresources.
+    /// Returns every resource once, in the version that the server prefers or the first one that has it, without
+    /// subresources.
     pub fn preferred(&self) -> Vec<APIResourceList> {
         let mut chosen: BTreeMap<GroupResource, String> = BTreeMap::new();
         for (group, version, list) in self.by_version() {
@@ -117,7 +119,7 @@ impl Discovered {
         lists
     }
 
-    /// Of the [preferred](Self::preferred) resources those that pass. Lists that are empty then are left out.
+    /// Returns the [preferred](Self::preferred) resources that pass a filter, without empty lists.
     pub fn preferred_where(&self, passes: impl Fn(&APIResource) -> bool) -> Vec<APIResourceList> {
         let mut lists = self.preferred();
         for list in &mut lists {
@@ -127,7 +129,7 @@ impl Discovered {
         lists
     }
 
-    /// The resources of a category, such as `all`; none if there is no such category.
+    /// Returns the resources of a category, such as `all`.
     pub fn in_category(&self, category: &str) -> BTreeSet<GroupResource> {
         let mut found = BTreeSet::new();
         for (group, _, list) in self.by_version() {
@@ -140,7 +142,11 @@ impl Discovered {
         found
     }
 
-    /// All of it, or an error that names what is missing.
+    /// Returns everything.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something could not be discovered, and names it.
     pub fn complete(self) -> Result<Self> {
         if self.failures.is_empty() {
             Ok(self)
@@ -149,7 +155,7 @@ impl Discovered {
         }
     }
 
-    /// Groups, their versions and the resources of these, in order.
+    /// Iterates over the groups, their versions and their resources, in order.
     pub(crate) fn by_version(
         &self,
     ) -> impl Iterator<Item = (&APIGroup, GroupVersion, &APIResourceList)> {
@@ -199,7 +205,7 @@ impl<D: Discovery + ?Sized> Discovery for Arc<D> {
     }
 }
 
-/// The resources of every version of these groups, asked for one by one, at the same time.
+/// Returns the resources of every version of these groups, requested concurrently.
 pub(crate) async fn by_parts(
     discovery: &(impl Discovery + ?Sized),
     groups: Vec<APIGroup>,

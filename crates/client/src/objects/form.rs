@@ -1,4 +1,4 @@
-//! [`Form`]: what is asked for and what is made of the answer.
+//! [`Form`]: the representation that is requested, and how a response is decoded.
 
 use kube::{
     api::{DynamicObject, PartialObjectMeta},
@@ -10,29 +10,29 @@ use crate::{
     stream::ListHead,
 };
 
-/// How objects travel.
+/// The representation of objects on the wire.
 pub trait Form<T>: Send + Sync + 'static {
-    /// What one object is asked for in.
+    /// The `Accept` header for one object.
     const ONE: &'static str;
-    /// What a list is asked for in.
+    /// The `Accept` header for a list.
     const LIST: &'static str;
 
-    /// Has the last word on an object; `list` is where it came from, if from one.
+    /// Completes a decoded object; `list` is the list it came from, if any.
     fn settle(object: T, list: Option<&ListHead>) -> Result<T>;
 }
 
-/// Objects that are sent as they came.
+/// Forms whose objects can be written back.
 pub trait Whole<T>: Form<T> {}
 
-/// A Rust type.
+/// Objects as Rust types.
 #[derive(Clone, Copy, Debug)]
 pub enum Typed {}
 
-/// Any kind, as [`DynamicObject`].
+/// Objects of any kind, as [`DynamicObject`].
 #[derive(Clone, Copy, Debug)]
 pub enum Unstructured {}
 
-/// Nothing but metadata, as [`PartialObjectMeta`].
+/// Metadata only, as [`PartialObjectMeta`].
 #[derive(Clone, Copy, Debug)]
 pub enum MetadataOnly {}
 
@@ -51,7 +51,7 @@ impl Form<DynamicObject> for Unstructured {
     const ONE: &'static str = "application/json";
     const LIST: &'static str = "application/json";
 
-    /// The items of a list of a built-in kind do not say what they are: the list does.
+    /// The items of a list of a built-in kind lack their type, which the list has.
     fn settle(mut object: DynamicObject, list: Option<&ListHead>) -> Result<DynamicObject> {
         if object.types.is_none()
             && let Some(list) = list
@@ -77,8 +77,8 @@ impl Form<PartialObjectMeta> for MetadataOnly {
     const LIST: &'static str =
         "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-    /// A server that does not know how to leave the rest away sends whole objects. Their metadata will do, if they
-    /// are objects at all.
+    /// Servers that do not support metadata-only responses send whole objects. Their metadata is used, if they are
+    /// objects at all.
     fn settle(mut object: PartialObjectMeta, _: Option<&ListHead>) -> Result<PartialObjectMeta> {
         let types = object.types.as_ref();
         if types.is_some_and(|types| types.kind == "PartialObjectMetadata") {

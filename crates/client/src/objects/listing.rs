@@ -19,7 +19,7 @@ use crate::{
     stream::{ByteStream, DecodeError, ListDecoder, ListHead},
 };
 
-/// A list that is arriving: one item is in memory at a time.
+/// A list that is being received, with one item in memory at a time.
 pub struct Listing<T, F> {
     chunks: ByteStream,
     decoder: ListDecoder,
@@ -39,7 +39,7 @@ impl<T: DeserializeOwned, F: Form<T>> Listing<T, F> {
         })
     }
 
-    /// The next item; `None` when there is no more.
+    /// Returns the next item; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<T>> {
         loop {
             if let Some(item) = self.decoder.next()? {
@@ -57,7 +57,11 @@ impl<T: DeserializeOwned, F: Form<T>> Listing<T, F> {
         }
     }
 
-    /// What the list said about itself. Half a list is an error, and so is what is no list.
+    /// Returns the metadata of the list.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the list is incomplete, or if the response is not a list.
     pub fn finish(self) -> Result<ListHead> {
         let head = self.decoder.finish()?;
         if head.kind == "Status" {
@@ -67,7 +71,7 @@ impl<T: DeserializeOwned, F: Form<T>> Listing<T, F> {
         Ok(head)
     }
 
-    /// The whole list.
+    /// Collects the whole list.
     pub async fn collect(mut self) -> Result<ObjectList<T>>
     where
         T: Clone,

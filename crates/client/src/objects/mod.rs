@@ -1,24 +1,26 @@
-//! [`ObjectClient`]: the verbs on one resource, whatever its objects are decoded into.
+//! [`ObjectClient`]: the verbs on one resource, independent of the type of its objects.
 //!
-//! The typed, the dynamic and the metadata client are this one client in three [forms](form).
+//! The typed, the dynamic and the metadata client are this client in three [forms](Form).
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`form`] | [`Form`](form::Form): what is asked for and what is made of the answer |
-//! | [`read`] | get, list, watch |
-//! | [`write`](mod@write) | create, update, apply, patch, delete |
-//! | [`listing`] | [`Listing`]: the items of a list, decoded while it arrives |
-//! | [`pager`] | long lists, page by page |
+//! | `form` | [`Form`]: the representation that is requested, and how a response is decoded |
+//! | `read` | get, list, watch |
+//! | `write` | create, update, apply, patch, delete |
+//! | `listing` | [`Listing`]: the items of a list, decoded while it arrives |
+//! | `pager` | [`Pages`]: long lists, page by page |
 
-pub mod form;
-pub mod listing;
-pub mod pager;
-pub mod read;
-pub mod write;
+pub(crate) mod form;
+mod listing;
+mod pager;
+mod read;
+mod write;
 
 use std::marker::PhantomData;
 
+pub use form::{Form, MetadataOnly, Typed, Unstructured, Whole};
 pub use listing::Listing;
+pub use pager::Pages;
 pub use write::Deletion;
 
 use http::{HeaderValue, Request, header};
@@ -30,7 +32,7 @@ use crate::{
     rest::path,
 };
 
-/// The verbs on one resource: in a namespace, or in the whole cluster.
+/// A client for one resource: in a namespace, or in the whole cluster.
 pub struct ObjectClient<T, F> {
     client: kube::Client,
     resource: GroupVersionResource,
@@ -50,42 +52,42 @@ impl<T, F> ObjectClient<T, F> {
         }
     }
 
-    /// The objects of a namespace. Of all namespaces, if it is empty.
+    /// Restricts the client to a namespace; all namespaces if it is empty.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into()).filter(|namespace| !namespace.is_empty());
         self
     }
 
-    /// A part of the objects, `status` or `scale`: get, create, update, patch, apply and delete are about it.
+    /// Selects a subresource, such as `status` or `scale`, for get, create, update, patch, apply and delete.
     #[must_use]
     pub fn subresource(mut self, step: impl Into<String>) -> Self {
         self.subresource.push(step.into());
         self
     }
 
-    /// The resource.
+    /// Returns the resource.
     pub fn resource(&self) -> &GroupVersionResource {
         &self.resource
     }
 
-    /// The namespace, if it is about one.
+    /// Returns the namespace, if one is set.
     pub fn in_namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
-    /// The client underneath.
+    /// Returns the underlying client.
     pub fn client(&self) -> &kube::Client {
         &self.client
     }
 
-    /// The path of the collection.
+    /// Builds requests for the collection.
     fn collection(&self) -> Result<kube::core::Request> {
         let path = path::of_resource(&self.resource, self.namespace.as_deref())?;
         Ok(kube::core::Request::new(path))
     }
 
-    /// What follows the collection: the object's name, and the subresource.
+    /// Returns the path below the collection: the object's name, and the subresource.
     fn below(&self, name: &str) -> Result<String> {
         if name.is_empty() {
             return Err(Error::Request("name is required".to_owned()));
@@ -111,7 +113,7 @@ impl<T, F> Clone for ObjectClient<T, F> {
     }
 }
 
-/// A request that kube has put together, with what it should be answered in.
+/// Finishes a request that kube has built, with its `Accept` header.
 fn ready(
     request: std::result::Result<Request<Vec<u8>>, kube::core::request::Error>,
     accept: &'static str,

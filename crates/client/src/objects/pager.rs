@@ -1,8 +1,8 @@
 //! Long lists, page by page.
 //!
-//! A list in pages is of one moment, as long as the server keeps that moment. When it does not (410 on a later page), what
-//! is left is one whole list; [`ObjectClient::list_paged`] gets that by itself and [`Pages`] leaves it to the caller, who
-//! may have acted on earlier pages already.
+//! All pages show the same moment, as long as the server keeps it. If it does not (410 on a later page), only a whole
+//! list helps: [`ObjectClient::list_paged`] requests it automatically, and [`Pages`] leaves it to the caller, who may
+//! have acted on earlier pages already.
 
 use kube::api::{ListParams, ObjectList};
 use serde::de::DeserializeOwned;
@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use super::{ObjectClient, form::Form};
 use crate::error::Result;
 
-/// How many items a page has unless the parameters say otherwise.
-pub const PAGE_SIZE: u32 = 500;
+/// The default page size.
+pub(super) const PAGE_SIZE: u32 = 500;
 
 /// The pages of a list.
 pub struct Pages<'a, T, F> {
@@ -25,7 +25,7 @@ where
     T: DeserializeOwned + Clone + Send + 'static,
     F: Form<T>,
 {
-    /// The pages of a list, of [`PAGE_SIZE`] unless the parameters have a limit.
+    /// Returns the pages of a list, of 500 items unless the parameters have a limit.
     pub fn pages(&self, params: &ListParams) -> Pages<'_, T, F> {
         let mut params = params.clone();
         params.limit.get_or_insert(PAGE_SIZE);
@@ -35,7 +35,7 @@ where
         }
     }
 
-    /// A whole list, asked for in pages. The resourceVersion is that of the first page.
+    /// Returns a whole list, requested in pages. The resource version is that of the first page.
     pub async fn list_paged(&self, params: &ListParams) -> Result<ObjectList<T>> {
         let mut pages = self.pages(params);
         let Some(mut whole) = pages.next().await? else {
@@ -65,7 +65,7 @@ where
     T: DeserializeOwned + Clone + Send + 'static,
     F: Form<T>,
 {
-    /// The next page; `None` when there is no more. After an error there is no more.
+    /// Returns the next page; `None` at the end, and after an error.
     pub async fn next(&mut self) -> Result<Option<ObjectList<T>>> {
         let Some(params) = self.params.take() else {
             return Ok(None);
@@ -74,7 +74,7 @@ where
         let token = page.metadata.continue_.as_deref().unwrap_or_default();
         if !token.is_empty() {
             let mut next = params.continue_token(token);
-            // The token says which revision it is.
+            // The token determines the version.
             next.resource_version = None;
             next.version_match = None;
             self.params = Some(next);

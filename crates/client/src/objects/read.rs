@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use super::{Listing, ObjectClient, form::Form, ready};
 use crate::{
     error::Result,
-    rest::{Watch, answer, watch},
+    rest::{WatchStream, answer, watch},
 };
 
 impl<T, F> ObjectClient<T, F>
@@ -14,19 +14,23 @@ where
     T: DeserializeOwned + Clone + Send + 'static,
     F: Form<T>,
 {
-    /// The object of that name.
+    /// Returns the object of that name.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a [not found](crate::Error::is_not_found) error if it does not exist.
     pub async fn get(&self, name: &str) -> Result<T> {
         self.get_with(name, &GetParams::default()).await
     }
 
-    /// The object of that name, at a revision of choice.
+    /// Returns the object of that name, at a given resource version.
     pub async fn get_with(&self, name: &str, params: &GetParams) -> Result<T> {
         let request = self.collection()?.get(&self.below(name)?, params);
         let answer = answer::exchange(&self.client, ready(request, F::ONE)?).await?;
         F::settle(answer.object()?, None)
     }
 
-    /// The object of that name, or `None` where there is none.
+    /// Returns the object of that name; `None` if it does not exist.
     pub async fn get_opt(&self, name: &str) -> Result<Option<T>> {
         match self.get(name).await {
             Ok(object) => Ok(Some(object)),
@@ -35,20 +39,24 @@ where
         }
     }
 
-    /// The objects that the parameters select. Items are decoded one by one, while the list arrives.
+    /// Returns the objects that the parameters select. Items are decoded one by one while the list arrives.
     pub async fn list(&self, params: &ListParams) -> Result<ObjectList<T>> {
         self.list_each(params).await?.collect().await
     }
 
-    /// The objects that the parameters select, one at a time: a long list never is in memory as a whole.
+    /// Returns the objects that the parameters select one at a time, so that a long list is never in memory as a whole.
     pub async fn list_each(&self, params: &ListParams) -> Result<Listing<T, F>> {
         let request = self.collection()?.list(params);
         Listing::open(&self.client, ready(request, F::LIST)?).await
     }
 
-    /// What happens to the objects that the parameters select, after a revision: that of a list, or `"0"` for any state
+    /// Watches the objects that the parameters select, from a resource version on: that of a list, `"0"` for any state
     /// first, or `""` for the newest state first.
-    pub async fn watch(&self, params: &WatchParams, resource_version: &str) -> Result<Watch<T>> {
+    pub async fn watch(
+        &self,
+        params: &WatchParams,
+        resource_version: &str,
+    ) -> Result<WatchStream<T>> {
         let request = self.collection()?.watch(params, resource_version);
         watch::open(&self.client, ready(request, F::ONE)?, |object| {
             F::settle(object, None)

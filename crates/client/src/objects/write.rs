@@ -14,15 +14,15 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    rest::{Answer, answer},
+    rest::{RestResponse, answer},
 };
 
-/// What a delete came to.
+/// The outcome of a delete.
 #[derive(Clone, Debug)]
 pub enum Deletion<T> {
-    /// It has begun: something holds the object still. This is its state.
+    /// The deletion has started, and something still holds the object. This is its state.
     Begun(Box<T>),
-    /// The object is gone.
+    /// The object was deleted.
     Done(Box<Status>),
 }
 
@@ -31,7 +31,7 @@ where
     T: DeserializeOwned + Clone + Send + 'static,
     F: Form<T>,
 {
-    /// Changes an object as the patch says.
+    /// Patches an object.
     pub async fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -63,7 +63,7 @@ where
     T: Resource + Serialize + DeserializeOwned + Clone + Send + 'static,
     F: Whole<T>,
 {
-    /// Makes an object. With a subresource, the object it belongs to is the one of that name.
+    /// Creates an object. With a subresource, it is created for the object of that name.
     pub async fn create(&self, params: &PostParams, object: &T) -> Result<T> {
         let collection = self.collection()?;
         let at = if self.subresource.is_empty() {
@@ -77,7 +77,12 @@ where
         F::settle(answer.object()?, None)
     }
 
-    /// Replaces the object of that name. With a resourceVersion, only that very state of it.
+    /// Replaces the object of that name.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a [conflict](crate::Error::is_conflict) if the object has a resource version that is not the current
+    /// one.
     pub async fn update(&self, params: &PostParams, object: &T) -> Result<T> {
         let below = self.below(name_of(object))?;
         let request = self.collection()?.replace(&below, params, encoded(object)?);
@@ -91,7 +96,7 @@ where
         status.update(params, object).await
     }
 
-    /// Server-side apply: makes the object of that name what this one says, and owns what it says.
+    /// Applies an object by server-side apply: the field manager owns the fields that it contains.
     pub async fn apply(&self, params: &PatchParams, object: &T) -> Result<T> {
         if object
             .meta()
@@ -117,7 +122,7 @@ fn encoded<T: Serialize>(object: &T) -> Result<Vec<u8>> {
         .map_err(|error| Error::Request(format!("cannot encode the object: {error}")))
 }
 
-fn deletion<T: DeserializeOwned, F: Form<T>>(answer: &Answer) -> Result<Deletion<T>> {
+fn deletion<T: DeserializeOwned, F: Form<T>>(answer: &RestResponse) -> Result<Deletion<T>> {
     #[derive(serde::Deserialize)]
     struct Kind {
         #[serde(default)]

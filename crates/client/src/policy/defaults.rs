@@ -1,7 +1,7 @@
-//! [`DefaultsLayer`]: what a request says where the caller left it open.
+//! [`DefaultsLayer`]: defaults for what a request leaves open.
 //!
 //! Only what is absent is added. Field manager and field validation belong to writes of objects, so requests that are
-//! handed on to somebody else (`exec`, `attach`, `portforward`, `proxy`) are left alone.
+//! forwarded elsewhere (`exec`, `attach`, `portforward`, `proxy`) are left alone.
 
 use std::{
     sync::Arc,
@@ -14,7 +14,7 @@ use tower::{Layer, Service};
 
 use super::query;
 
-/// Adds a user agent, a field manager and a level of field validation where a request names none.
+/// Adds a user agent, a field manager and a level of field validation to requests that have none.
 #[derive(Clone, Debug, Default)]
 pub struct DefaultsLayer(Arc<Defaults>);
 
@@ -25,14 +25,14 @@ struct Defaults {
     field_validation: Option<ValidationDirective>,
 }
 
-/// What [`DefaultsLayer`] makes of a service.
+/// The service of [`DefaultsLayer`].
 #[derive(Clone, Debug)]
 pub struct DefaultsService<S> {
     inner: S,
     defaults: Arc<Defaults>,
 }
 
-/// A user agent in the form of the field: `shop/1.2 (linux/amd64) kubewright/0.1.0`.
+/// Builds a user agent in client-go's form: `shop/1.2 (linux/amd64) kubewright/0.1.0`.
 pub fn user_agent(program: &str, version: &str) -> String {
     let arch = match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -49,7 +49,7 @@ pub fn user_agent(program: &str, version: &str) -> String {
 }
 
 impl DefaultsLayer {
-    /// Adds these. A user agent that is no header value is left out.
+    /// Adds these defaults. A user agent that is not a valid header value is ignored.
     pub fn new(
         user_agent: Option<&str>,
         field_manager: Option<&str>,
@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// What is sent when that is asked for.
+    /// Returns what is sent for a request.
     async fn sent(method: Method, uri: &str) -> String {
         let layer = DefaultsLayer::new(
             Some("shop/1"),

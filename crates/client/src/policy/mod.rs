@@ -1,24 +1,24 @@
-//! How requests are sent: limits, retries, time, warnings and defaults.
+//! The treatment of requests: rate limits, retries, timeouts, warnings and defaults.
 //!
-//! [`ClientOptions`] puts all of it around a [`kube::Client`] and gives another [`kube::Client`] back, so everything that
-//! takes one, [`kube::Api`] included, follows the same rules. Each rule is a tower layer of its own and can be used alone
-//! over any service that can be cloned. From the caller to the wire:
+//! [`ClientOptions`](crate::ClientOptions) wraps a [`kube::Client`] in all of it and returns another [`kube::Client`],
+//! so that it applies to everything that takes one, including [`kube::Api`]. Each part is a tower layer that can be
+//! used alone over any service that can be cloned. From the caller to the wire:
 //!
-//! | layer | what it does |
+//! | layer | purpose |
 //! |---|---|
-//! | [`DefaultsLayer`] | user agent, field manager and field validation where the request names none |
-//! | [`WarningLayer`] | hands the warnings of the final answer to a [`WarningHandler`] |
-//! | [`TimeoutLayer`] | one time limit over all attempts and the whole body; never over watches |
-//! | [`MetricsLayer`], [`AttemptMetricsLayer`] | tell a [`RequestMetrics`] of requests and of their attempts |
-//! | [`RetryLayer`] | tries again when the server asks for it, or when a read met a broken connection |
+//! | [`DefaultsLayer`] | user agent, field manager and field validation for requests without them |
+//! | [`WarningLayer`] | passes the warnings of the final response to a [`WarningHandler`] |
+//! | [`TimeoutLayer`] | one timeout for all attempts and the whole body, except for watches |
+//! | [`MetricsLayer`], [`AttemptMetricsLayer`] | report requests and their attempts to a [`RequestMetrics`] |
+//! | [`RetryLayer`] | retries when the server asks for it, or when a connection broke during a read |
 //! | [`RateLimitLayer`] | a [`TokenBucket`] that every attempt has to pass |
 //!
-//! Requests can ask for other rules by [extensions](http::Extensions): [`RequestTimeout`], [`MaxRetries`],
+//! Single requests override the settings by [extensions](http::Extensions): [`RequestTimeout`], [`MaxRetries`],
 //! [`RequestWarnings`].
 
 mod defaults;
 mod metrics;
-mod options;
+pub(crate) mod options;
 mod query;
 mod rate_limit;
 mod retry;
@@ -28,12 +28,13 @@ pub(crate) mod transient;
 mod warning_header;
 mod warnings;
 
+use crate::error::BoxError;
 pub use defaults::{DefaultsLayer, DefaultsService, user_agent};
 pub use metrics::{
     AttemptMetricsLayer, AttemptMetricsService, ClientMetrics, MeasuredBody, MetricsLayer,
     MetricsService, RequestMetrics,
 };
-pub use options::{ClientOptions, ClientService};
+pub use options::ClientService;
 pub use rate_limit::{RateLimitLayer, RateLimitService};
 pub use retry::{MaxRetries, PreviousAttempt, RetryLayer, RetryService, StreamedAnswer};
 pub use timeout::{RequestTimeout, TimedBody, TimedOut, TimeoutLayer, TimeoutService};
@@ -44,9 +45,6 @@ pub use warnings::{
     WarningService,
 };
 
-/// Any error, as services have them.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-/// What a service answers with, later.
+/// The future of a service.
 pub(crate) type Answering<T> =
     std::pin::Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send + 'static>>;

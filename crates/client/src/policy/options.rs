@@ -1,4 +1,4 @@
-//! [`ClientOptions`]: how a client sends its requests.
+//! [`ClientOptions`]: the settings of a client.
 
 use std::{
     fmt,
@@ -21,8 +21,8 @@ use super::{
     WarningLayer, retry::DEFAULT_RETRIES, user_agent,
 };
 
-/// How a client sends its requests. By default: no rate limit, up to ten retries when the server asks for them, no time
-/// limit, warnings to the log, no field manager.
+/// The settings of a client. Defaults: no rate limit, up to ten retries when the server asks for them, no timeout,
+/// warnings logged, no field manager.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -41,7 +41,7 @@ use super::{
 ///     .field_validation(ValidationDirective::Strict)
 ///     .wrap(client);
 ///
-/// // It is a `kube::Client`: all that takes one goes by these rules.
+/// The result is a `kube::Client`, and everything that takes one uses these settings.
 /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
 /// let mut map = ConfigMap::default();
 /// map.metadata.name = Some("colours".into());
@@ -63,12 +63,12 @@ pub struct ClientOptions {
     metrics: Option<Arc<dyn RequestMetrics>>,
 }
 
-/// A [`kube::Client`] as a tower service that can be cloned, for layers to go on.
+/// A [`kube::Client`] as a tower service that can be cloned, for layers to wrap.
 #[derive(Clone)]
 pub struct ClientService(Client);
 
 impl ClientOptions {
-    /// The defaults.
+    /// Creates the default settings.
     pub fn new() -> Self {
         Self {
             limiter: None,
@@ -82,73 +82,73 @@ impl ClientOptions {
         }
     }
 
-    /// At most so many requests a second, so many at once. Every client that is made by these options shares the limit.
+    /// Limits the requests per second, with a burst. All clients made with these options share the limit.
     #[must_use]
     pub fn rate_limit(self, qps: f64, burst: u32) -> Self {
         self.limiter(Arc::new(TokenBucket::new(qps, burst)))
     }
 
-    /// A rate limit that is shared with others.
+    /// Sets a rate limiter that is shared with others.
     #[must_use]
     pub fn limiter(mut self, bucket: Arc<TokenBucket>) -> Self {
         self.limiter = Some(bucket);
         self
     }
 
-    /// How often a request is tried again at most. Zero turns it off.
+    /// Sets the maximum number of retries. Zero disables them.
     #[must_use]
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.max_retries = retries;
         self
     }
 
-    /// How long a request may take, all attempts and the whole answer. Watches and other endless answers are exempt.
+    /// Sets the timeout of a request, with all attempts and the whole response. Watches and other endless responses are
+    /// exempt.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// Who is calling; [`user_agent`] puts one together.
+    /// Sets the user agent; [`user_agent`] builds one.
     #[must_use]
     pub fn user_agent(mut self, agent: impl Into<String>) -> Self {
         self.user_agent = agent.into();
         self
     }
 
-    /// Who owns the fields that are written, where a request does not say.
+    /// Sets the field manager of writes that have none.
     #[must_use]
     pub fn field_manager(mut self, manager: impl Into<String>) -> Self {
         self.field_manager = Some(manager.into());
         self
     }
 
-    /// What happens to unknown and duplicate fields, where a request does not say.
+    /// Sets the field validation of writes that have none.
     #[must_use]
     pub fn field_validation(mut self, validation: ValidationDirective) -> Self {
         self.field_validation = Some(validation);
         self
     }
 
-    /// What becomes of warnings.
+    /// Sets the handler of warnings. Defaults to logging them.
     #[must_use]
     pub fn warnings(mut self, handler: impl WarningHandler + 'static) -> Self {
         self.warnings = Arc::new(handler);
         self
     }
 
-    /// Who is told of requests as they happen; a [`ClientMetrics`](super::ClientMetrics) keeps count.
+    /// Sets the receiver of request metrics, such as [`ClientMetrics`](super::ClientMetrics).
     #[must_use]
     pub fn metrics(mut self, metrics: Arc<dyn RequestMetrics>) -> Self {
         self.metrics = Some(metrics);
         self
     }
 
-    /// A client that sends by these options what the given one carries. What it carries it to is not known here: metrics name
-    /// no host.
+    /// Wraps a client. Metrics have no host, since the client's server is not known here.
     ///
-    /// kube-client retries on its own unless [`Config::default_retry`] is off; such retries are made below all that is here.
-    /// [`connect`](Self::connect) turns them off.
+    /// kube-client retries by itself unless [`Config::default_retry`] is off; such retries happen below these settings.
+    /// [`connect`](Self::connect) disables them.
     pub fn wrap(&self, client: Client) -> Client {
         self.wrap_for(client, "")
     }
@@ -173,7 +173,11 @@ impl ClientOptions {
         Client::new(defaults.layer(service), namespace).with_valid_until(valid_until)
     }
 
-    /// A client for a cluster. What kube-client would retry by itself is retried by these options alone.
+    /// Creates a client for a cluster, with kube-client's own retries disabled.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the configuration is invalid.
     pub fn connect(&self, mut config: Config) -> kube::Result<Client> {
         config.default_retry = false;
         let host = config.cluster_url.authority().map(ToString::to_string);
@@ -202,7 +206,7 @@ impl fmt::Debug for ClientOptions {
 }
 
 impl ClientService {
-    /// The client as a service.
+    /// Wraps the client.
     pub fn new(client: Client) -> Self {
         Self(client)
     }

@@ -1,28 +1,28 @@
-//! What the query of a request says, and adding to it.
+//! Reading and extending the query of a request.
 
 use http::{Method, Request, Uri, uri::PathAndQuery};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What may stand in a query as it is.
+/// The characters that need no escaping in a query.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
 
-/// Whether it is a watch, which ends when it likes.
+/// Reports whether the request is a watch.
 pub(super) fn is_watch<B>(request: &Request<B>) -> bool {
     request.method() == Method::GET && is_true(request.uri(), "watch")
 }
 
-/// Whether the answer may go on for ever: watches, followed logs, upgraded connections.
+/// Reports whether the response may never end: watches, followed logs, upgraded connections.
 pub(super) fn is_endless<B>(request: &Request<B>) -> bool {
     is_watch(request)
         || is_true(request.uri(), "follow")
         || request.headers().contains_key(http::header::UPGRADE)
 }
 
-/// Whether a parameter is there, whatever its value.
+/// Reports whether a parameter is present, with any value.
 pub(super) fn has(uri: &Uri, name: &str) -> bool {
     pairs(uri).any(|(key, _)| key == name)
 }
@@ -36,7 +36,7 @@ pub(super) fn add(uri: &mut Uri, name: &str, value: &str) {
         Some(query) => format!("{path}?{query}&{name}={value}"),
     };
     let mut parts = uri.clone().into_parts();
-    // What was a URI stays one: the addition is escaped.
+    // The URI stays valid, because the addition is escaped.
     if let Ok(longer) = PathAndQuery::try_from(longer) {
         parts.path_and_query = Some(longer);
         if let Ok(changed) = Uri::from_parts(parts) {

@@ -1,7 +1,7 @@
 //! [`RateLimitLayer`]: every attempt has to pass a [`TokenBucket`].
 //!
 //! The first attempt of a watch takes no token: watches are few and long, and a cache that starts should not queue
-//! behind what it is meant to replace.
+//! behind the requests that it replaces.
 
 use std::{
     sync::Arc,
@@ -13,39 +13,42 @@ use http::{Request, Response};
 use tower::{Layer, Service, ServiceExt};
 
 use super::{
-    Answering, BoxError, RequestMetrics, TokenBucket, metrics::Told, query, retry::Attempt,
+    Answering, BoxError, RequestMetrics, TokenBucket, metrics::Reporter, query, retry::Attempt,
     timeout::Deadline,
 };
 
-/// Waits that are worth telling: noticeable, and annoying.
+/// The waits that are logged: noticeable and annoying ones.
 const NOTICEABLE: Duration = Duration::from_millis(50);
 const ANNOYING: Duration = Duration::from_secs(1);
 
-/// Limits how often requests are sent. Clones share the bucket.
+/// Limits the rate of requests. Clones share the bucket.
 #[derive(Clone, Debug)]
 pub struct RateLimitLayer {
     bucket: Option<Arc<TokenBucket>>,
-    told: Option<Told>,
+    reporter: Option<Reporter>,
 }
 
-/// What [`RateLimitLayer`] makes of a service.
+/// The service of [`RateLimitLayer`].
 #[derive(Clone, Debug)]
 pub struct RateLimitService<S> {
     inner: S,
     bucket: Option<Arc<TokenBucket>>,
-    told: Option<Told>,
+    reporter: Option<Reporter>,
 }
 
 impl RateLimitLayer {
-    /// Every request takes a token from this bucket; without one, no limit.
+    /// Takes a token from this bucket for every request; without a bucket there is no limit.
     pub fn new(bucket: Option<Arc<TokenBucket>>) -> Self {
-        Self { bucket, told: None }
+        Self {
+            bucket,
+            reporter: None,
+        }
     }
 
-    /// Tells `metrics` how long requests to `host` wait.
+    /// Reports the waits of requests to `host` to `metrics`.
     #[must_use]
     pub fn metrics(mut self, metrics: Option<Arc<dyn RequestMetrics>>, host: &str) -> Self {
-        self.told = metrics.map(|metrics| Told {
+        self.reporter = metrics.map(|metrics| Reporter {
             metrics,
             host: host.into(),
         });
@@ -60,7 +63,7 @@ impl<S> Layer<S> for RateLimitLayer {
         RateLimitService {
             inner,
             bucket: self.bucket.clone(),
-            told: self.told.clone(),
+            reporter: self.reporter.clone(),
         }
     }
 }
@@ -83,7 +86,7 @@ where
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
         let inner = self.inner.clone();
-        let (bucket, told) = (self.bucket.clone(), self.told.clone());
+        let (bucket, reporter) = (self.bucket.clone(), self.reporter.clone());
         Box::pin(async move {
             let first = request
                 .extensions()
@@ -95,7 +98,7 @@ where
                 let deadline = request.extensions().get::<Deadline>().map(|d| d.0);
                 let waited = bucket.acquire(deadline).await?;
                 report(&request, waited);
-                if let Some(Told { metrics, host }) = told {
+                if let Some(Reporter { metrics, host }) = reporter {
                     metrics.rate_limiter_latency(request.method().as_str(), &host, waited);
                 }
             }
@@ -107,8 +110,8 @@ where
 fn report<B>(request: &Request<B>, waited: Duration) {
     let (method, uri) = (request.method(), request.uri());
     if waited > ANNOYING {
-        tracing::info!(?waited, %method, %uri, "waited for the client's own rate limit, not for the server");
+        tracing::info!(?waited, %method, %uri, "throttled by the client-side rate limit");
     } else if waited > NOTICEABLE {
-        tracing::debug!(?waited, %method, %uri, "waited for the client's own rate limit, not for the server");
+        tracing::debug!(?waited, %method, %uri, "throttled by the client-side rate limit");
     }
 }

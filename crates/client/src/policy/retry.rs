@@ -1,8 +1,8 @@
-//! [`RetryLayer`]: tries again when the server asks for it, or when a read met a broken connection.
+//! [`RetryLayer`]: retries when the server asks for it, or when a connection broke during a read.
 //!
-//! Tried again is what was answered with 429 or 5xx *and* a `Retry-After` in seconds, after that time, whatever the
-//! verb: the server has not acted on it. A broken connection is tried again after one second, for GET only. A body that
-//! cannot be had twice is sent once.
+//! A 429 or 5xx *with* a `Retry-After` in seconds is retried after that time, whatever the verb, because the server has
+//! not acted on the request. A broken connection is retried after one second, for GET only. A body that cannot be read
+//! twice is sent once.
 
 use std::{
     task::{Context, Poll},
@@ -17,53 +17,54 @@ use tower::{Layer, Service, ServiceExt};
 
 use super::{Answering, BoxError, query, transient};
 
-/// How often at most, unless told otherwise.
+/// The default maximum number of retries.
 pub(super) const DEFAULT_RETRIES: u32 = 10;
 
-/// How long to wait after a broken connection.
+/// The wait after a broken connection.
 const AFTER_A_BREAK: Duration = Duration::from_secs(1);
 
-/// An answer of at most this size is read to its end, so that the connection can be used again.
+/// The maximum size of a response that is read to its end so that the connection can be reused.
 const DRAINED: usize = 2 << 10;
 
-/// Tries again, as often as it was told at most.
+/// Retries requests, up to a maximum.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryLayer {
     max_retries: u32,
 }
 
-/// What [`RetryLayer`] makes of a service.
+/// The service of [`RetryLayer`].
 #[derive(Clone, Debug)]
 pub struct RetryService<S> {
     inner: S,
     max_retries: u32,
 }
 
-/// How often this request may be tried again, as an extension of it.
+/// An extension of a request: its maximum number of retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaxRetries(pub u32);
 
-/// The answer is read while it arrives, so a broken connection is the caller's business. An extension of a request.
+/// An extension of a request: the response is read while it arrives, so that a broken connection is the caller's
+/// business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamedAnswer;
 
-/// An error, and what an earlier attempt failed with.
+/// An error, with that of an earlier attempt.
 #[derive(Debug, thiserror::Error)]
 #[error("{last} - error from a previous attempt: {previous}")]
 pub struct PreviousAttempt {
-    /// What the last attempt failed with.
+    /// The error of the last attempt.
     #[source]
     pub last: BoxError,
-    /// What an earlier attempt failed with.
+    /// The error of an earlier attempt.
     pub previous: String,
 }
 
-/// Which attempt it is, from one.
+/// The number of the attempt, from one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt(pub(super) u32);
 
 impl RetryLayer {
-    /// Tries again that often at most. Zero turns it off.
+    /// Sets the maximum number of retries. Zero disables them.
     pub fn new(max_retries: u32) -> Self {
         Self { max_retries }
     }
@@ -103,8 +104,11 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let told = request.extensions().get::<MaxRetries>().map(|told| told.0);
-        let left = told.unwrap_or(self.max_retries);
+        let wanted = request
+            .extensions()
+            .get::<MaxRetries>()
+            .map(|retries| retries.0);
+        let left = wanted.unwrap_or(self.max_retries);
         Box::pin(attempts(self.inner.clone(), request, left))
     }
 }
@@ -142,7 +146,7 @@ where
             (None, Ok(response)) => return Ok(response),
             (None, Err(last)) => return Err(with_previous(last, previous)),
             (Some(wait), result) => {
-                tracing::debug!(?wait, attempt, method = %parts.method, uri = %parts.uri, "trying again");
+                tracing::debug!(?wait, attempt, method = %parts.method, uri = %parts.uri, "retrying");
                 match result {
                     Ok(response) => drain(response).await,
                     Err(error) => previous = Some(error.to_string()),
@@ -191,7 +195,7 @@ where
         .upper()
         .is_none_or(|size| size <= DRAINED as u64)
     {
-        // Whether it ends well or not, nobody reads it.
+        // The result does not matter, since nobody reads it.
         let _ = Box::pin(Limited::new(body, DRAINED)).collect().await;
     }
 }

@@ -1,7 +1,7 @@
-//! [`TimeoutLayer`]: one time limit over all attempts and the whole body.
+//! [`TimeoutLayer`]: one timeout for all attempts and the whole body.
 //!
-//! What may go on for ever, a watch, a followed log, an upgraded connection, is not under the client's limit; it is under
-//! its own where the request has a [`RequestTimeout`].
+//! Endless responses, such as watches, followed logs and upgraded connections, are exempt from the client's timeout,
+//! but not from that of the request itself ([`RequestTimeout`]).
 
 use std::{
     pin::Pin,
@@ -17,38 +17,38 @@ use tower::{Layer, Service, ServiceExt};
 
 use super::{Answering, BoxError, query};
 
-/// Gives requests a time limit.
+/// Limits the time of requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimeoutLayer(Option<Duration>);
 
-/// What [`TimeoutLayer`] makes of a service.
+/// The service of [`TimeoutLayer`].
 #[derive(Clone, Debug)]
 pub struct TimeoutService<S> {
     inner: S,
     limit: Option<Duration>,
 }
 
-/// The time limit of this request, as an extension of it.
+/// An extension of a request: its timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestTimeout(pub Duration);
 
-/// There was no whole answer in time.
+/// No complete response arrived in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no answer within {0:?}")]
+#[error("no response within {0:?}")]
 pub struct TimedOut(pub Duration);
 
-/// A body that has to arrive in time.
+/// A body with a deadline.
 pub struct TimedBody<B> {
     inner: Pin<Box<B>>,
     limit: Option<(Pin<Box<Sleep>>, Duration)>,
 }
 
-/// When the time of a request is over.
+/// The deadline of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadline(pub(super) Instant);
 
 impl TimeoutLayer {
-    /// Requests get that much time; without it, as much as they like.
+    /// Sets the timeout; none if `None`.
     pub fn new(limit: Option<Duration>) -> Self {
         Self(limit)
     }
@@ -173,7 +173,7 @@ mod tests {
         };
         assert_eq!(error.downcast_ref(), Some(&TimedOut(LIMIT)));
         assert_eq!(began.elapsed(), LIMIT);
-        // A request's own limit wins.
+        // The timeout of the request wins.
         let mut request = get("/api/v1/pods");
         let own = Duration::from_secs(2);
         request.extensions_mut().insert(RequestTimeout(own));

@@ -1,14 +1,22 @@
-//! [`TokenBucket`]: so many a second, so many at once.
+//! [`TokenBucket`]: a rate with a burst.
 //!
-//! Time is tokio's. A token is taken when it is asked for, however long one has to wait for it, so those who wait are
-//! served in turn; one who gives up gives the token back.
+//! Time is tokio's. A token is taken when it is requested, however long the wait for it, so that waiters are served in
+//! turn; a waiter that gives up returns its token.
 
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// A bucket that holds `burst` tokens, is full at first and gets `qps` new ones a second.
+/// A bucket that holds `burst` tokens, starts full and gains `qps` tokens a second.
+///
+/// ```
+/// use kubewright_client::policy::TokenBucket;
+///
+/// let bucket = TokenBucket::new(10.0, 1);
+/// assert!(bucket.try_acquire());
+/// assert!(!bucket.try_acquire());
+/// ```
 #[derive(Debug)]
 pub struct TokenBucket {
     qps: f64,
@@ -16,24 +24,24 @@ pub struct TokenBucket {
     state: Mutex<State>,
 }
 
-/// The token would come too late.
+/// The token would arrive after the deadline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("client rate limiter: the next token comes in {wait:?}, which is after the deadline")]
+#[error("client rate limiter: the next token arrives in {wait:?}, which is after the deadline")]
 pub struct RateLimited {
-    /// How long it would have taken.
+    /// The wait that was necessary.
     pub wait: Duration,
 }
 
 #[derive(Debug)]
 struct State {
-    /// Below zero, as many are waiting.
+    /// Negative if callers are waiting.
     tokens: f64,
-    /// When `tokens` was right; `None` before the first use.
+    /// The time of that balance; `None` before the first use.
     at: Option<Instant>,
 }
 
 impl TokenBucket {
-    /// A full bucket. A rate that is not above zero, or a burst of zero, are taken for one.
+    /// Creates a full bucket. A rate that is not positive and a burst of zero count as one.
     pub fn new(qps: f64, burst: u32) -> Self {
         let qps = if qps.is_finite() && qps > 0.0 {
             qps
@@ -51,7 +59,7 @@ impl TokenBucket {
         }
     }
 
-    /// How many a second.
+    /// Returns the number of tokens per second.
     pub fn qps(&self) -> f64 {
         self.qps
     }
@@ -67,8 +75,11 @@ impl TokenBucket {
         there
     }
 
-    /// Takes a token, waiting for it. Answers with the time it took. With a deadline that is too early for the token, nothing
-    /// is taken and nothing waited for.
+    /// Takes a token, waiting for it if necessary, and returns the time it took.
+    ///
+    /// # Errors
+    ///
+    /// Fails at once, without taking anything, if the token arrives after the deadline.
     pub async fn acquire(&self, deadline: Option<Instant>) -> Result<Duration, RateLimited> {
         let wait = {
             let mut state = self.state.lock();
@@ -101,7 +112,7 @@ impl TokenBucket {
     }
 }
 
-/// A token that is waited for. Dropped before its time, it is given back.
+/// A token that is waited for. Dropping it early returns it.
 struct Taken<'a>(Option<&'a TokenBucket>);
 
 impl Drop for Taken<'_> {
@@ -141,7 +152,7 @@ mod tests {
         let refused = bucket.acquire(Some(soon)).await.unwrap_err();
         assert_eq!(refused.wait, Duration::from_secs(1));
         assert_eq!(began.elapsed(), Duration::ZERO);
-        // It took nothing: the next in line waits no longer for it.
+        // Nothing was taken: the next in line waits no longer for it.
         let waited = bucket.acquire(Some(began + Duration::from_secs(2))).await;
         assert_eq!(waited, Ok(Duration::from_secs(1)));
     }

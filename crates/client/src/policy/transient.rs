@@ -1,18 +1,18 @@
-//! Which failures of a connection pass by themselves.
+//! Detection of transient connection failures.
 //!
-//! Errors are looked for in the whole chain of causes. Where hyper has no type for a failure that can be asked from here,
-//! its words decide, as they do in kube and in Go.
+//! The whole chain of causes is searched. Where hyper has no type for a failure, its message decides, as in kube and in
+//! Go.
 
 use std::{error::Error as StdError, io};
 
-/// Something in the chain of causes.
+/// Finds an error of a type in the chain of causes.
 pub(crate) fn find<'a, E: StdError + 'static>(
     error: &'a (dyn StdError + 'static),
 ) -> Option<&'a E> {
     chain(error).find_map(|cause| cause.downcast_ref::<E>())
 }
 
-/// The connection broke off: reset, aborted, closed while a request was under way.
+/// Reports whether the connection broke: reset, aborted, or closed during a request.
 pub(crate) fn is_broken(error: &(dyn StdError + 'static)) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     has_kind(
@@ -31,12 +31,12 @@ pub(crate) fn is_broken(error: &(dyn StdError + 'static)) -> bool {
     })
 }
 
-/// Nobody listens there.
+/// Reports whether the connection was refused.
 pub(crate) fn is_connection_refused(error: &(dyn StdError + 'static)) -> bool {
     has_kind(error, &[io::ErrorKind::ConnectionRefused])
 }
 
-/// The connection took too long.
+/// Reports whether connecting timed out.
 pub(crate) fn is_timeout(error: &(dyn StdError + 'static)) -> bool {
     has_kind(error, &[io::ErrorKind::TimedOut])
 }
@@ -49,14 +49,14 @@ fn has_kind(error: &(dyn StdError + 'static), kinds: &[io::ErrorKind]) -> bool {
     })
 }
 
-/// The error and its causes; no more than sixteen, should they go round in a circle.
+/// Iterates over the error and its causes, at most sixteen in case they form a circle.
 pub(crate) fn chain<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |error| inner(*error)).take(16)
 }
 
-/// The cause. An `io::Error` hides the error it was made of and shows only that one's cause.
+/// Returns the cause. An `io::Error` hides the error that it wraps and shows only that error's cause.
 fn inner<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 'static)> {
     match error
         .downcast_ref::<io::Error>()

@@ -2,18 +2,18 @@
 
 use http::{HeaderMap, header::WARNING};
 
-/// What a server wants the user to know.
+/// A warning of the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Warning {
-    /// 299 for what people should see.
+    /// The code: 299 for warnings that users should see.
     pub code: u16,
-    /// Who warns, `-` for nobody in particular.
+    /// The agent that warns; `-` if unknown.
     pub agent: String,
     /// The text.
     pub text: String,
 }
 
-/// The warnings of an answer. What is malformed ends its header; what came before it counts.
+/// Parses the warnings of a response. A malformed warning ends its header; those before it count.
 pub fn parse_warnings(headers: &HeaderMap) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for value in headers.get_all(WARNING) {
@@ -62,7 +62,7 @@ fn parse_one(header: &str) -> Option<(Warning, &str)> {
     Some((warning, rest))
 }
 
-/// A quoted string, and what follows it.
+/// Parses a quoted string, and returns what follows it.
 fn quoted(input: &str) -> Option<(String, &str)> {
     let mut text = String::new();
     let mut escaped = false;

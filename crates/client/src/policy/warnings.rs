@@ -1,4 +1,4 @@
-//! [`WarningHandler`]: what becomes of the warnings that servers send with their answers.
+//! [`WarningHandler`]: the treatment of warnings that servers send with their responses.
 
 use std::{
     collections::HashSet,
@@ -13,15 +13,16 @@ use tower::{Layer, Service, ServiceExt};
 
 use super::{Answering, BoxError, Warning, parse_warnings};
 
-/// The code of warnings that people should see.
+/// The code of warnings that users should see.
 const FOR_PEOPLE: u16 = 299;
 
-/// How many different warnings [`OnceEach`] remembers. Beyond, it forgets all and begins anew.
+/// The number of different warnings that [`OnceEach`] remembers before it starts over.
 const REMEMBERED: usize = 1000;
 
-/// Takes warnings. Closures over `&Warning` are handlers too.
+/// Handles warnings. Closures over `&Warning` are handlers too.
 pub trait WarningHandler: Send + Sync {
-    /// Called for every warning of every final answer, refusals and beginnings of watches included.
+    /// Handles a warning. Called for every warning of every final response, including failures and the start of
+    /// watches.
     fn warn(&self, warning: &Warning);
 }
 
@@ -29,26 +30,26 @@ pub trait WarningHandler: Send + Sync {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoWarnings;
 
-/// Logs the warnings that are meant for people (code 299, with a text), through `tracing`.
+/// Logs the warnings that users should see (code 299, with a text), through `tracing`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogWarnings;
 
-/// Passes every warning on once, those meant for people only.
+/// Passes each warning that users should see on once.
 #[derive(Debug, Default)]
 pub struct OnceEach<H> {
     to: H,
     seen: Mutex<HashSet<String>>,
 }
 
-/// The handler of this request's warnings, as an extension of it.
+/// An extension of a request: the handler of its warnings.
 #[derive(Clone)]
 pub struct RequestWarnings(pub Arc<dyn WarningHandler>);
 
-/// Hands warnings to a handler.
+/// Passes warnings to a handler.
 #[derive(Clone)]
 pub struct WarningLayer(Arc<dyn WarningHandler>);
 
-/// What [`WarningLayer`] makes of a service.
+/// The service of [`WarningLayer`].
 #[derive(Clone)]
 pub struct WarningService<S> {
     inner: S,
@@ -102,7 +103,7 @@ impl<H: WarningHandler> WarningHandler for OnceEach<H> {
 }
 
 impl WarningLayer {
-    /// Hands warnings to this handler, unless a request has [one of its own](RequestWarnings).
+    /// Passes warnings to this handler, unless a request has [its own](RequestWarnings).
     pub fn new(handler: Arc<dyn WarningHandler>) -> Self {
         Self(handler)
     }

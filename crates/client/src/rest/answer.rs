@@ -1,4 +1,4 @@
-//! [`Answer`]: what came back. Refusals never get here: they are errors with a `Status`.
+//! [`RestResponse`]: a successful response. Failures are errors with a `Status`.
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode, header};
@@ -12,54 +12,62 @@ use crate::{
     policy::{Warning, parse_warnings},
 };
 
-/// The longest answer that is read as a whole. Lists can be read item by item and have no such bound.
-pub const MAX_ANSWER: usize = 256 << 20;
+/// The maximum size of a response that is read as a whole. Lists can be read item by item and have no such limit.
+pub(crate) const MAX_RESPONSE: usize = 256 << 20;
 
-/// What the server answered.
+/// A successful response.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct RestResponse {
     code: StatusCode,
     headers: HeaderMap,
     body: Bytes,
 }
 
-impl Answer {
-    /// The HTTP code; refusals never get here.
+impl RestResponse {
+    /// Returns the HTTP status code.
     pub fn code(&self) -> StatusCode {
         self.code
     }
 
-    /// Whether something new was made.
+    /// Reports whether an object was created.
     pub fn was_created(&self) -> bool {
         self.code == StatusCode::CREATED
     }
 
-    /// The headers.
+    /// Returns the headers.
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// The content type, empty if there is none.
+    /// Returns the content type; empty if there is none.
     pub fn content_type(&self) -> &str {
         text_of(&self.headers, header::CONTENT_TYPE)
     }
 
-    /// The warnings that came with it.
+    /// Returns the warnings.
     pub fn warnings(&self) -> Vec<Warning> {
         parse_warnings(&self.headers)
     }
 
-    /// The body as it is.
+    /// Returns the body.
     pub fn bytes(&self) -> &Bytes {
         &self.body
     }
 
-    /// The body as text.
+    /// Returns the body as text.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is not UTF-8.
     pub fn text(&self) -> Result<&str> {
         std::str::from_utf8(&self.body).map_err(|error| Error::Decode(error.to_string()))
     }
 
-    /// The body as an object. A `Status` that tells of a failure is an error, whatever the code of the answer.
+    /// Decodes the body.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the body cannot be decoded, or if it is a `Status` of a failure.
     pub fn object<T: DeserializeOwned>(&self) -> Result<T> {
         if self.body.is_empty() {
             return Err(Error::Decode(format!(
@@ -75,20 +83,23 @@ impl Answer {
     }
 }
 
-/// Sends a request and reads the whole answer. A refusal is an error.
-pub async fn exchange(client: &kube::Client, request: Request<Body>) -> Result<Answer> {
+/// Sends a request and reads the whole response.
+pub(crate) async fn exchange(
+    client: &kube::Client,
+    request: Request<Body>,
+) -> Result<RestResponse> {
     let response = open(client, request).await?;
     let (parts, body) = response.into_parts();
-    let body = read(body, MAX_ANSWER).await?;
-    Ok(Answer {
+    let body = read(body, MAX_RESPONSE).await?;
+    Ok(RestResponse {
         code: parts.status,
         headers: parts.headers,
         body,
     })
 }
 
-/// Sends a request. A refusal is an error.
-pub async fn open(client: &kube::Client, request: Request<Body>) -> Result<Response<Body>> {
+/// Sends a request, and returns the response with its body unread.
+pub(crate) async fn open(client: &kube::Client, request: Request<Body>) -> Result<Response<Body>> {
     refusal::send(client, request)
         .await
         .map_err(|no_answer| match no_answer {
@@ -97,7 +108,7 @@ pub async fn open(client: &kube::Client, request: Request<Body>) -> Result<Respo
         })
 }
 
-/// The bytes of a body, which may not be longer than the bound.
+/// Reads a body up to the size limit.
 pub(crate) async fn read(body: Body, bound: usize) -> Result<Bytes> {
     match Limited::new(body, bound).collect().await {
         Ok(body) => Ok(body.to_bytes()),
@@ -114,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_failure_in_a_good_answer_is_a_failure() {
-        let answer = |body: &'static str| Answer {
+        let answer = |body: &'static str| RestResponse {
             code: StatusCode::OK,
             headers: HeaderMap::new(),
             body: Bytes::from_static(body.as_bytes()),

@@ -1,30 +1,30 @@
 //! [`RestClient`]: any path of the API, any verb.
 //!
 //! The clients for objects ([`ClientSet`](crate::ClientSet), [`DynamicClient`](crate::DynamicClient),
-//! [`MetadataClient`](crate::MetadataClient)) stand on what is here.
+//! [`MetadataClient`](crate::MetadataClient)) are built on it.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`request`] | [`RestRequest`]: a request, put together piece by piece |
-//! | [`answer`] | [`Answer`]: what came back |
-//! | `refusal` | what is no answer, as a `Status` |
-//! | [`path`] | paths of resources, and which names may stand in them |
-//! | [`watch`] | [`Watch`]: events, decoded while they arrive |
+//! | `request` | [`RestRequest`]: a request, built step by step |
+//! | `answer` | [`RestResponse`]: a response |
+//! | `refusal` | failures as a `Status` |
+//! | `path` | paths of resources, and the names that they may contain |
+//! | `watch` | [`WatchStream`]: events, decoded while they arrive |
 
-pub mod answer;
-pub mod path;
+pub(crate) mod answer;
+pub(crate) mod path;
 pub(crate) mod refusal;
-pub mod request;
-pub mod watch;
+mod request;
+pub(crate) mod watch;
 
-pub use answer::Answer;
+pub use answer::RestResponse;
 pub use request::RestRequest;
-pub use watch::Watch;
+pub use watch::WatchStream;
 
 use http::Method;
 use kubewright_machinery::gvk::GroupVersion;
 
-/// REST by path: a verb, then what it is about, then [`send`](RestRequest::send).
+/// REST by path: choose a verb, describe the target, then [`send`](RestRequest::send).
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -56,7 +56,7 @@ pub struct RestClient {
 }
 
 impl RestClient {
-    /// A client whose paths begin at the root.
+    /// Creates a client whose paths start at the root.
     pub fn new(client: kube::Client) -> Self {
         Self {
             client,
@@ -64,44 +64,44 @@ impl RestClient {
         }
     }
 
-    /// A client whose resources are those of a group and version.
+    /// Selects the group version of resources.
     #[must_use]
     pub fn group_version(mut self, version: &GroupVersion) -> Self {
         self.base = path::of_group_version(version);
         self
     }
 
-    /// Reads.
+    /// Starts a GET request.
     pub fn get(&self) -> RestRequest {
         self.verb(Method::GET)
     }
 
-    /// Creates.
+    /// Starts a POST request.
     pub fn post(&self) -> RestRequest {
         self.verb(Method::POST)
     }
 
-    /// Replaces.
+    /// Starts a PUT request.
     pub fn put(&self) -> RestRequest {
         self.verb(Method::PUT)
     }
 
-    /// Changes; the content type of the body says how.
+    /// Starts a PATCH request; the content type of the body determines the kind of patch.
     pub fn patch(&self) -> RestRequest {
         self.verb(Method::PATCH)
     }
 
-    /// Deletes.
+    /// Starts a DELETE request.
     pub fn delete(&self) -> RestRequest {
         self.verb(Method::DELETE)
     }
 
-    /// Any other verb.
+    /// Starts a request with any method.
     pub fn verb(&self, method: Method) -> RestRequest {
         RestRequest::new(self.client.clone(), method, self.base.clone())
     }
 
-    /// The client underneath.
+    /// Returns the underlying client.
     pub fn client(&self) -> &kube::Client {
         &self.client
     }

@@ -1,4 +1,4 @@
-//! Paths of resources, and which names may stand in them.
+//! Paths of resources, and the names that they may contain.
 
 use kubewright_machinery::{
     gvk::{GroupVersion, GroupVersionResource},
@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use crate::error::{Error, Result};
 
-/// What cannot stand in a segment of a path as it is.
+/// The characters that need escaping in a path segment.
 const SEGMENT: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -27,8 +27,8 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'[')
     .add(b']');
 
-/// `/api/v1` or `/apis/apps/v1`.
-pub fn of_group_version(version: &GroupVersion) -> String {
+/// Returns the path of a group version: `/api/v1` or `/apis/apps/v1`.
+pub(crate) fn of_group_version(version: &GroupVersion) -> String {
     let root = if version.group.is_empty() {
         "api"
     } else {
@@ -37,8 +37,12 @@ pub fn of_group_version(version: &GroupVersion) -> String {
     format!("/{root}/{version}")
 }
 
-/// The collection: `/apis/apps/v1/namespaces/shop/deployments`. Without a namespace it is the whole cluster.
-pub fn of_resource(resource: &GroupVersionResource, namespace: Option<&str>) -> Result<String> {
+/// Returns the path of a collection: `/apis/apps/v1/namespaces/shop/deployments`, or the whole cluster without a
+/// namespace.
+pub(crate) fn of_resource(
+    resource: &GroupVersionResource,
+    namespace: Option<&str>,
+) -> Result<String> {
     if resource.version.is_empty() || resource.resource.is_empty() {
         return Err(Error::Request(format!("no such resource: {resource}")));
     }
@@ -52,8 +56,8 @@ pub fn of_resource(resource: &GroupVersionResource, namespace: Option<&str>) -> 
     Ok(path)
 }
 
-/// A segment of a path, escaped. Refused is what would climb or split it: `.`, `..`, `/` and `%`.
-pub fn segment(what: &str, value: &str) -> Result<String> {
+/// Escapes a path segment. Rejects segments that would change the path: `.`, `..`, and those with `/` or `%`.
+pub(crate) fn segment(what: &str, value: &str) -> Result<String> {
     let refused = is_path_segment_name(value);
     if !refused.is_empty() {
         return Err(Error::Request(format!(

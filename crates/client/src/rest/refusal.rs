@@ -1,6 +1,6 @@
-//! Refusals: what is no answer, as a `Status`.
+//! Failures as a `Status`.
 //!
-//! All requests of this crate pass [`send`], whether their answer is read at once or while it arrives.
+//! All requests of this crate go through [`send`], whether their response is read at once or while it arrives.
 
 use std::time::Duration;
 
@@ -15,25 +15,25 @@ use kube::{
     },
 };
 
-/// The longest text of a refusal that is taken into an error.
+/// The maximum length of a failure's text in an error.
 const MAX_TEXT: usize = 2 << 10;
 
-/// The longest refusal that is read.
+/// The maximum size of a failure that is read.
 const MAX_REFUSAL: usize = 1 << 20;
 
-/// Why there is no answer.
+/// A request without a successful response.
 pub(crate) enum NoAnswer {
-    /// The server said no.
+    /// The server answered with a failure.
     Refused {
         status: Box<Status>,
-        /// How long it wants to be left alone, by its header.
+        /// The `Retry-After` of the response.
         retry_after: Option<Duration>,
     },
-    /// It was not asked, or has not said anything.
+    /// The request was not sent, or got no response.
     Failed(kube::Error),
 }
 
-/// Sends a request. The response is one that is no refusal.
+/// Sends a request. The response is a successful one.
 pub(crate) async fn send(
     client: &kube::Client,
     request: Request<Body>,
@@ -54,7 +54,7 @@ pub(crate) async fn send(
         return Ok(response);
     }
     let headers = response.headers().clone();
-    // Half a refusal is one still.
+    // A truncated failure is a failure all the same.
     let body = Limited::new(response.into_body(), MAX_REFUSAL)
         .collect()
         .await
@@ -68,7 +68,7 @@ pub(crate) async fn send(
     })
 }
 
-/// The `Status` of a refusal: the one in the body, or one made of the code and the text.
+/// Returns the `Status` of a failure: the one in the body, or one made of the code and the text.
 fn refusal(method: &Method, code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
     let retry_after: u32 = text_of(headers, header::RETRY_AFTER).parse().unwrap_or(0);
     if let Some(mut status) = failure(body) {
@@ -104,7 +104,7 @@ fn refusal(method: &Method, code: StatusCode, headers: &HeaderMap, body: &[u8]) 
         .with_details(details)
 }
 
-/// A `Status` that tells of a failure.
+/// Decodes a `Status` of a failure.
 pub(super) fn failure(body: &[u8]) -> Option<Status> {
     #[derive(serde::Deserialize)]
     struct Kind<'a> {
@@ -119,7 +119,7 @@ pub(super) fn failure(body: &[u8]) -> Option<Status> {
     (!status.is_success()).then_some(status)
 }
 
-/// Reason and message where the server gave none.
+/// Returns the reason and message for a failure without a `Status`.
 fn in_general(method: &Method, code: u16, text: &str) -> (&'static str, String) {
     let (reason, message) = match code {
         400 => (

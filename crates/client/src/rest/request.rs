@@ -1,6 +1,6 @@
-//! [`RestRequest`]: a request, put together piece by piece.
+//! [`RestRequest`]: a request, built step by step.
 //!
-//! A mistake made on the way is kept, and is what [`send`](RestRequest::send) answers with; nothing is sent then.
+//! A mistake in one of the steps is kept and returned by [`send`](RestRequest::send), without sending anything.
 
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 
@@ -12,14 +12,14 @@ use kube::client::Body;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Answer, Watch, answer, path::segment, watch};
+use super::{RestResponse, WatchStream, answer, path::segment, watch};
 use crate::{
     error::{Error, Result},
     policy::{MaxRetries, RequestTimeout, RequestWarnings, StreamedAnswer, WarningHandler},
     stream::ByteStream,
 };
 
-/// A request that is being put together. Made by [`RestClient`](super::RestClient).
+/// A request that is being built. Created by [`RestClient`](super::RestClient).
 #[must_use = "a request does nothing until it is sent"]
 pub struct RestRequest {
     client: kube::Client,
@@ -62,17 +62,17 @@ impl RestRequest {
         }
     }
 
-    /// Exactly this path, instead of one under a group and version.
+    /// Sets an absolute path instead of one under a group version.
     pub fn abs_path(mut self, path: impl Into<String>) -> Self {
         self.absolute = Some(path.into());
         self
     }
 
-    /// Within a namespace.
+    /// Sets the namespace.
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         let namespace = namespace.into();
         if namespace.is_empty() {
-            // All namespaces can be listed and watched; nothing can be made or named there.
+            // All namespaces can be listed and watched, but nothing can be created or named there.
             self.namespace = Some(namespace);
             return self;
         }
@@ -81,7 +81,7 @@ impl RestRequest {
         self
     }
 
-    /// Of a resource: `pods`.
+    /// Sets the resource: `pods`.
     pub fn resource(mut self, resource: impl Into<String>) -> Self {
         let resource = resource.into();
         self.check("resource", self.resource.is_some(), &resource);
@@ -89,7 +89,7 @@ impl RestRequest {
         self
     }
 
-    /// The object of that name.
+    /// Sets the name of the object.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
         if name.is_empty() {
@@ -100,7 +100,7 @@ impl RestRequest {
         self
     }
 
-    /// A part of the object: `status`, or several steps down.
+    /// Sets the subresource, such as `status`, or several path segments.
     pub fn subresource<T: Into<String>>(mut self, steps: impl IntoIterator<Item = T>) -> Self {
         let steps: Vec<String> = steps.into_iter().map(Into::into).collect();
         let twice = self.subresource.is_some();
@@ -111,23 +111,23 @@ impl RestRequest {
         self
     }
 
-    /// More segments at the end of the path.
+    /// Appends segments to the path.
     pub fn suffix<T: Into<String>>(mut self, segments: impl IntoIterator<Item = T>) -> Self {
         self.suffix.extend(segments.into_iter().map(Into::into));
         self
     }
 
-    /// A parameter of the query. The same name may come several times.
+    /// Adds a query parameter. The same name may be added several times.
     pub fn param(mut self, name: &str, value: impl AsRef<str>) -> Self {
         let separator = if self.query.is_empty() { "" } else { "&" };
         let name = utf8_percent_encode(name, NON_ALPHANUMERIC);
         let value = utf8_percent_encode(value.as_ref(), NON_ALPHANUMERIC);
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(self.query, "{separator}{name}={value}");
         self
     }
 
-    /// A header, instead of those of that name.
+    /// Sets a header, replacing others of that name.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         match (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             (Ok(name), Ok(value)) => {
@@ -138,12 +138,12 @@ impl RestRequest {
         self
     }
 
-    /// A body as JSON.
+    /// Sets a JSON body.
     pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Self {
         self.json_as("application/json", body)
     }
 
-    /// A body as JSON under another content type: `application/merge-patch+json`.
+    /// Sets a JSON body with another content type: `application/merge-patch+json`.
     pub fn json_as<T: Serialize + ?Sized>(mut self, content_type: &str, body: &T) -> Self {
         match serde_json::to_vec(body) {
             Ok(bytes) => self.bytes(content_type, bytes),
@@ -154,37 +154,41 @@ impl RestRequest {
         }
     }
 
-    /// A body as it is.
+    /// Sets a raw body.
     pub fn bytes(mut self, content_type: &str, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self.header(header::CONTENT_TYPE.as_str(), content_type)
     }
 
-    /// How long it may take, all attempts and the whole answer. The server is told, too.
+    /// Sets the timeout of all attempts and the whole response, and sends it to the server.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// How often it may be tried again, if the client [does that](crate::ClientOptions::max_retries).
+    /// Sets the maximum number of retries, if the client [retries](crate::ClientOptions::max_retries) at all.
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.retries = Some(retries);
         self
     }
 
-    /// What becomes of its warnings, if the client [hands them on](crate::ClientOptions::warnings).
+    /// Sets the handler of warnings, if the client [handles them](crate::ClientOptions::warnings) at all.
     pub fn warnings(mut self, handler: impl WarningHandler + 'static) -> Self {
         self.warnings = Some(Arc::new(handler));
         self
     }
 
-    /// Sends it and waits for the whole answer. A refusal is an error.
-    pub async fn send(self) -> Result<Answer> {
+    /// Sends the request and waits for the whole response.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the request is malformed, if the server answers with a failure, or if it cannot be reached.
+    pub async fn send(self) -> Result<RestResponse> {
         let (client, timeout) = (self.client.clone(), self.timeout);
         let request = self.build()?;
         let exchange = answer::exchange(&client, request);
         match timeout {
-            // The client may not have a layer that knows of time.
+            // The client may not have a timeout layer.
             Some(limit) => tokio::time::timeout(limit, exchange)
                 .await
                 .map_err(|_| Error::TimedOut(limit))?,
@@ -192,7 +196,11 @@ impl RestRequest {
         }
     }
 
-    /// Sends it and hands the answer on while it arrives. A refusal is an error.
+    /// Sends the request and returns the body while it arrives.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`send`](Self::send).
     pub async fn stream(self) -> Result<ByteStream> {
         let client = self.client.clone();
         let mut request = self.build()?;
@@ -202,14 +210,22 @@ impl RestRequest {
         Ok(Box::pin(chunks.map(|chunk| chunk.map_err(Into::into))))
     }
 
-    /// Sends it as a watch and decodes events while they arrive.
-    pub async fn watch<T: DeserializeOwned + Send + 'static>(self) -> Result<Watch<T>> {
+    /// Sends the request as a watch and decodes events while they arrive.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`send`](Self::send).
+    pub async fn watch<T: DeserializeOwned + Send + 'static>(self) -> Result<WatchStream<T>> {
         let client = self.client.clone();
         let request = self.param("watch", "true").build()?;
         watch::open(&client, request, Ok).await
     }
 
-    /// The request as it would be sent.
+    /// Returns the HTTP request without sending it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the request is malformed.
     pub fn build(mut self) -> Result<Request<Body>> {
         if let Some(mistake) = self.mistake.take() {
             return Err(mistake);

@@ -1,4 +1,4 @@
-//! [`Watch`]: events, decoded while they arrive.
+//! [`WatchStream`]: events, decoded while they arrive.
 
 use std::{
     pin::Pin,
@@ -22,10 +22,10 @@ use crate::{
     stream::{ByteStream, DecodeError, EventType, WatchDecoder, WatchFrame},
 };
 
-/// The events of a watch. An error ends it; without one it ends when the server has had enough.
-pub struct Watch<T>(Pin<Box<dyn Stream<Item = Result<WatchEvent<T>>> + Send>>);
+/// The events of a watch. An error ends it; otherwise it ends when the server closes it.
+pub struct WatchStream<T>(Pin<Box<dyn Stream<Item = Result<WatchEvent<T>>> + Send>>);
 
-impl<T> Stream for Watch<T> {
+impl<T> Stream for WatchStream<T> {
     type Item = Result<WatchEvent<T>>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -33,20 +33,20 @@ impl<T> Stream for Watch<T> {
     }
 }
 
-/// Sends a watch. `settle` has the last word on every object.
+/// Sends a watch. `settle` completes every object.
 ///
-/// A connection that breaks before the watch has begun is a watch that has ended: whoever watches goes on from where
-/// they were.
+/// A connection that breaks before the watch has started counts as a watch that ended, so that the caller continues
+/// from the last version.
 pub(crate) async fn open<T, F>(
     client: &kube::Client,
     mut request: Request<Body>,
     settle: F,
-) -> Result<Watch<T>>
+) -> Result<WatchStream<T>>
 where
     T: DeserializeOwned + Send + 'static,
     F: Fn(T) -> Result<T> + Send + 'static,
 {
-    // Servers may compress a watch event by event, which the decompression of HTTP clients takes for its end.
+    // Servers may compress a watch event by event, which HTTP clients take for the end of the body.
     let identity = HeaderValue::from_static("identity");
     let headers = request.headers_mut();
     headers.entry(header::ACCEPT_ENCODING).or_insert(identity);
@@ -55,7 +55,7 @@ where
         Err(Error::Transport(error))
             if transient::is_broken(&*error) || transient::is_timeout(&*error) =>
         {
-            return Ok(Watch(Box::pin(stream::empty())));
+            return Ok(WatchStream(Box::pin(stream::empty())));
         }
         Err(error) => return Err(error),
     };
@@ -73,7 +73,7 @@ where
             Err(error) => Some((Err(error), None)),
         }
     });
-    Ok(Watch(Box::pin(events)))
+    Ok(WatchStream(Box::pin(events)))
 }
 
 async fn next(chunks: &mut ByteStream, decoder: &mut WatchDecoder) -> Result<Option<WatchFrame>> {

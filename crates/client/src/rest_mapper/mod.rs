@@ -1,12 +1,12 @@
-//! [`DiscoveryRestMapper`]: from kinds to resources and back, by what the server has.
+//! [`DiscoveryRestMapper`]: maps kinds to resources and back, by discovery.
 //!
-//! It discovers when it is asked for the first time, and again whenever something is unknown: a CRD that was made a moment
-//! ago is found. Those who ask at the same time wait for the same discovery; what was unknown then stays unknown for
-//! [a while](DiscoveryRestMapper::forget_misses_after), so a kind that is not there does not keep the server busy.
+//! It discovers on the first call, and again whenever something is unknown, so that a CRD that was created a moment ago
+//! is found. Concurrent callers share one discovery; what was unknown then stays unknown for [a
+//! while](DiscoveryRestMapper::forget_misses_after), so a missing kind does not keep the server busy.
 
 mod snapshot;
 
-pub use snapshot::Snapshot;
+pub use snapshot::RestMapperSnapshot;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -22,13 +22,13 @@ use crate::{
     error::{Error, Result},
 };
 
-/// How long something stays unknown without asking again.
+/// The time for which something stays unknown without a new discovery.
 const MISSES_LAST: Duration = Duration::from_secs(10);
 
-/// How many misses are remembered. Beyond, all are forgotten.
+/// The number of misses that are remembered before it starts over.
 const MAX_MISSES: usize = 1000;
 
-/// Finds kinds and resources by discovery. Clones share what is known.
+/// Maps kinds and resources by discovery. Clones share the cache.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -43,7 +43,7 @@ const MAX_MISSES: usize = 1000;
 /// assert_eq!(deployments.resource.to_string(), "apps/v1, Resource=deployments");
 /// assert!(deployments.namespaced);
 ///
-/// // What people type.
+/// Names as users type them.
 /// assert_eq!(mapper.find("deploy.apps").await.unwrap().kind.kind, "Deployment");
 /// # });
 /// ```
@@ -53,15 +53,15 @@ pub struct DiscoveryRestMapper(Arc<Inner>);
 struct Inner {
     discovery: Arc<dyn Discovery>,
     known: Mutex<Known>,
-    /// Held by the one who discovers.
+    /// Held during a discovery.
     discovering: tokio::sync::Mutex<()>,
     misses_last: Duration,
 }
 
 #[derive(Default)]
 struct Known {
-    snapshot: Option<Arc<Snapshot>>,
-    /// Grows with every discovery.
+    snapshot: Option<Arc<RestMapperSnapshot>>,
+    /// Increased by every discovery.
     generation: u64,
     misses: HashMap<Question, Instant>,
 }
@@ -73,12 +73,12 @@ enum Question {
 }
 
 impl DiscoveryRestMapper {
-    /// Knows nothing yet, and asks `discovery` when it has to.
+    /// Creates a mapper that uses `discovery` on demand.
     pub fn new(discovery: Arc<dyn Discovery>) -> Self {
         Self::forget_misses_after(discovery, MISSES_LAST)
     }
 
-    /// The same; what is unknown stays so for that long before the server is asked again.
+    /// Creates a mapper that remembers misses for this long.
     pub fn forget_misses_after(discovery: Arc<dyn Discovery>, misses_last: Duration) -> Self {
         Self(Arc::new(Inner {
             discovery,
@@ -88,7 +88,8 @@ impl DiscoveryRestMapper {
         }))
     }
 
-    /// Where the objects of a kind are: in the first of these versions that has it, or without any in the preferred one.
+    /// Returns the resource of a kind: in the first of these versions that has it, or in the preferred one if none is
+    /// given.
     pub async fn mapping(&self, kind: &GroupKind, versions: &[&str]) -> Result<RestMapping> {
         let named = versions.iter().map(|version| (*version).to_owned());
         let question = Question::Kind(kind.clone(), named.collect());
@@ -96,15 +97,15 @@ impl DiscoveryRestMapper {
             .await
     }
 
-    /// All that a partial resource may mean, the preferred first. Group and version may be empty, the group may be the
-    /// start of one, and the name may be plural, singular or short.
+    /// Returns all resources that a partial resource may mean, the preferred first. Group and version may be empty, the
+    /// group may be a prefix, and the name may be plural, singular or short.
     pub async fn mappings_for(&self, partial: &GroupVersionResource) -> Result<Vec<RestMapping>> {
         let question = Question::Resource(partial.clone());
         self.ask(question, |known| known.mappings_for(partial))
             .await
     }
 
-    /// The resource that a partial resource means.
+    /// Returns the resource that a partial resource means.
     pub async fn resource_for(
         &self,
         partial: &GroupVersionResource,
@@ -114,17 +115,17 @@ impl DiscoveryRestMapper {
             .await
     }
 
-    /// The kind of the objects of a resource.
+    /// Returns the kind of a resource.
     pub async fn kind_for(&self, partial: &GroupVersionResource) -> Result<GroupVersionKind> {
         let question = Question::Resource(partial.clone());
         self.ask(question, |known| known.kind_for(partial)).await
     }
 
-    /// What people type: `po`, `deployments`, `deploy.apps`, `deployments.v1.apps`.
+    /// Resolves a name as users type it: `po`, `deployments`, `deploy.apps`, `deployments.v1.apps`.
     pub async fn find(&self, text: &str) -> Result<RestMapping> {
         let (name, group) = text.split_once('.').unwrap_or((text, ""));
         let partial = GroupVersionResource::new(group, "", name);
-        // What stands between two dots may be a version, or the beginning of the group.
+        // The part between two dots may be a version, or the start of the group.
         let versioned = group
             .split_once('.')
             .map(|(version, group)| GroupVersionResource::new(group, version, name));
@@ -138,17 +139,17 @@ impl DiscoveryRestMapper {
         .await
     }
 
-    /// The resources of a category, such as `all`.
+    /// Returns the resources of a category, such as `all`.
     pub async fn category(&self, name: &str) -> Result<Vec<GroupResource>> {
         Ok(self.snapshot().await?.category(name).to_vec())
     }
 
-    /// What is known now, as a mapper that asks nobody.
-    pub async fn snapshot(&self) -> Result<Arc<Snapshot>> {
+    /// Returns the current state as a mapper that never asks the server.
+    pub async fn snapshot(&self) -> Result<Arc<RestMapperSnapshot>> {
         Ok(self.known().await?.0)
     }
 
-    /// Forgets what is known; the next question discovers.
+    /// Discards the cache; the next call discovers.
     pub async fn reset(&self) {
         {
             let mut known = self.0.known.lock();
@@ -161,7 +162,7 @@ impl DiscoveryRestMapper {
     async fn ask<T>(
         &self,
         question: Question,
-        answer: impl Fn(&Snapshot) -> Result<T, RestMapperError>,
+        answer: impl Fn(&RestMapperSnapshot) -> Result<T, RestMapperError>,
     ) -> Result<T> {
         let (snapshot, generation) = self.known().await?;
         let unknown = match answer(&snapshot) {
@@ -181,21 +182,21 @@ impl DiscoveryRestMapper {
         }
     }
 
-    /// What is known, and since which discovery.
-    async fn known(&self) -> Result<(Arc<Snapshot>, u64)> {
+    /// Returns the current state, and the discovery it came from.
+    async fn known(&self) -> Result<(Arc<RestMapperSnapshot>, u64)> {
         match self.look() {
             (Some(snapshot), generation) => Ok((snapshot, generation)),
             (None, generation) => self.discover(generation, false).await,
         }
     }
 
-    fn look(&self) -> (Option<Arc<Snapshot>>, u64) {
+    fn look(&self) -> (Option<Arc<RestMapperSnapshot>>, u64) {
         let known = self.0.known.lock();
         (known.snapshot.clone(), known.generation)
     }
 
-    /// Discovers, unless somebody has done so after that generation.
-    async fn discover(&self, after: u64, anew: bool) -> Result<(Arc<Snapshot>, u64)> {
+    /// Discovers, unless another caller has done so after that generation.
+    async fn discover(&self, after: u64, anew: bool) -> Result<(Arc<RestMapperSnapshot>, u64)> {
         let _one_at_a_time = self.0.discovering.lock().await;
         if let (Some(snapshot), generation) = self.look()
             && generation > after
@@ -206,7 +207,7 @@ impl DiscoveryRestMapper {
             self.0.discovery.invalidate().await;
         }
         let found = self.0.discovery.discover().await?;
-        let snapshot = Arc::new(Snapshot::new(&found));
+        let snapshot = Arc::new(RestMapperSnapshot::new(&found));
         let mut known = self.0.known.lock();
         known.generation += 1;
         known.snapshot = Some(snapshot.clone());
@@ -235,8 +236,8 @@ fn is_unknown(error: &RestMapperError) -> bool {
     )
 }
 
-/// Where the group could not be discovered, that is the reason.
-fn because(snapshot: &Snapshot, question: &Question, unknown: RestMapperError) -> Error {
+/// If the group could not be discovered, that is the reason.
+fn because(snapshot: &RestMapperSnapshot, question: &Question, unknown: RestMapperError) -> Error {
     let group = match question {
         Question::Kind(kind, _) => &kind.group,
         Question::Resource(resource) => &resource.group,

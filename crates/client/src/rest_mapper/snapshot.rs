@@ -1,4 +1,4 @@
-//! [`Snapshot`]: what discovery found, as a mapper that asks nobody.
+//! [`RestMapperSnapshot`]: the results of discovery as a mapper that never asks the server.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use kubewright_machinery::{
 
 use crate::{discovery::Discovered, error::Error};
 
-/// What discovery found. The order is that of preference: the core group, then the groups as the server orders them, of
-/// each the preferred version and then the others.
+/// The results of discovery, in order of preference: the core group, then the groups as the server orders them, with
+/// the preferred version of each before the others.
 #[derive(Clone, Debug, Default)]
-pub struct Snapshot {
+pub struct RestMapperSnapshot {
     mapper: StaticRestMapper,
-    /// Kinds that are not in discovery and are understood all the same: in lower case, and those of lists.
+    /// Kinds that are not in discovery but are understood: in lower case, and those of lists.
     other_kinds: StaticRestMapper,
     categories: BTreeMap<String, Vec<GroupResource>>,
     failures: BTreeMap<GroupVersion, Error>,
 }
 
-impl Snapshot {
-    /// Of what was discovered.
+impl RestMapperSnapshot {
+    /// Builds a mapper from the results of discovery.
     pub fn new(found: &Discovered) -> Self {
         let mut snapshot = Self {
             failures: found.failures.clone(),
             ..Self::default()
         };
         let mut versions: Vec<_> = found.by_version().collect();
-        // Stable: the order of the server stays where nothing else counts.
+        // A stable sort keeps the server's order where nothing else counts.
         let places: BTreeMap<&str, usize> = found
             .groups
             .iter()
@@ -56,17 +56,17 @@ impl Snapshot {
         snapshot
     }
 
-    /// All that is known, the preferred first.
+    /// Returns all mappings, the preferred first.
     pub fn mappings(&self) -> &[RestMapping] {
         self.mapper.mappings()
     }
 
-    /// What could not be discovered, and why.
+    /// Returns the group versions that could not be discovered, with the reason.
     pub fn failures(&self) -> &BTreeMap<GroupVersion, Error> {
         &self.failures
     }
 
-    /// The resources of a category; none if there is no such category.
+    /// Returns the resources of a category; empty if there is no such category.
     pub fn category(&self, name: &str) -> &[GroupResource] {
         self.categories
             .get(name)
@@ -74,11 +74,11 @@ impl Snapshot {
             .unwrap_or_default()
     }
 
-    /// What a partial resource means, if it is clear.
+    /// Returns the resource that a partial resource means, if it is unambiguous.
     pub fn first(&self, partial: &GroupVersionResource) -> Result<RestMapping, RestMapperError> {
         let all = self.mappings_for(partial)?;
         match all.as_slice() {
-            // Preference decides between groups and versions, and cannot within one.
+            // Preference decides between groups and versions, but not within one.
             [first, second, ..]
                 if first.resource.group_version() == second.resource.group_version() =>
             {
@@ -125,13 +125,13 @@ impl Snapshot {
     }
 }
 
-impl RestMapper for Snapshot {
+impl RestMapper for RestMapperSnapshot {
     fn mapping(&self, kind: &GroupKind, versions: &[&str]) -> Result<RestMapping, RestMapperError> {
         let found = self.mapper.mapping(kind, versions);
         found.or_else(|error| self.other_kinds.mapping(kind, versions).map_err(|_| error))
     }
 
-    /// A full name wins over short ones, and of short ones the first.
+    /// A full name wins over short ones, and of short names the first.
     fn mappings_for(
         &self,
         partial: &GroupVersionResource,
@@ -148,7 +148,7 @@ impl RestMapper for Snapshot {
                 .filter(|m| m.resource.group_resource() != first)
             {
                 let other = other.resource.group_resource();
-                tracing::debug!(short = name, %first, %other, "a short name could also mean another resource");
+                tracing::debug!(short = name, %first, %other, "ambiguous short name");
             }
             found.retain(|mapping| mapping.resource.group_resource() == first);
         }

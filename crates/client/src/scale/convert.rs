@@ -1,7 +1,7 @@
-//! `Scale` from version to version.
+//! Conversion of `Scale` between versions.
 //!
-//! `autoscaling/v1` has its selector as text. The older ones, `extensions/v1beta1`, `apps/v1beta1` and `apps/v1beta2`, have
-//! it as text in `targetSelector` and, where it is that simple, as labels in `selector`.
+//! In `autoscaling/v1` the selector is text. The older versions, `extensions/v1beta1`, `apps/v1beta1` and
+//! `apps/v1beta2`, have it as text in `targetSelector` and, if it is simple enough, as labels in `selector`.
 
 use k8s_openapi::api::autoscaling::v1::Scale;
 use kubewright_machinery::gvk::GroupVersionKind;
@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 
-/// Any known version as `autoscaling/v1`.
+/// Converts any known version to `autoscaling/v1`.
 pub(super) fn to_v1(mut scale: Value) -> Result<Scale> {
     let version = scale["apiVersion"].as_str().unwrap_or_default().to_owned();
     let kind = scale["kind"].as_str().unwrap_or_default();
     if kind != "Scale" || !is_known(&version) {
         return Err(Error::Decode(format!(
-            "no known Scale: {version}, Kind={kind}"
+            "not a known Scale: {version}, Kind={kind}"
         )));
     }
     if version != "autoscaling/v1" {
@@ -34,13 +34,13 @@ pub(super) fn to_v1(mut scale: Value) -> Result<Scale> {
     serde_json::from_value(scale).map_err(|error| Error::Decode(error.to_string()))
 }
 
-/// `autoscaling/v1` as that kind.
+/// Converts `autoscaling/v1` to that kind.
 pub(super) fn from_v1(scale: &Scale, kind: &GroupVersionKind) -> Result<Value> {
     let mut value =
         serde_json::to_value(scale).map_err(|error| Error::Request(error.to_string()))?;
     let version = kind.api_version();
     if kind.kind != "Scale" || !is_known(&version) {
-        return Err(Error::Request(format!("no known Scale: {kind}")));
+        return Err(Error::Request(format!("not a known Scale: {kind}")));
     }
     if version != "autoscaling/v1" {
         if let Some(status) = value.get_mut("status").and_then(Value::as_object_mut)
@@ -64,7 +64,7 @@ fn is_known(version: &str) -> bool {
     )
 }
 
-/// `{"a": "1", "b": "2"}` as `a=1,b=2`.
+/// Converts `{"a": "1", "b": "2"}` to `a=1,b=2`.
 fn selector_of(labels: &Value) -> String {
     let mut pairs: Vec<String> = labels
         .as_object()
@@ -76,7 +76,7 @@ fn selector_of(labels: &Value) -> String {
     pairs.join(",")
 }
 
-/// `a=1,b=2` as labels; nothing if it says more than labels can.
+/// Converts `a=1,b=2` to labels; `None` if labels cannot express it.
 fn labels_of(selector: &str) -> Option<Value> {
     let mut labels = Map::new();
     for pair in selector.split(',') {

@@ -1,4 +1,4 @@
-//! [`ScaleClient`]: how many replicas, of whatever has a `scale` subresource.
+//! [`ScaleClient`]: the number of replicas of anything with a `scale` subresource.
 
 mod convert;
 
@@ -22,7 +22,7 @@ use crate::{
     rest_mapper::DiscoveryRestMapper,
 };
 
-/// Reads and sets the number of replicas: of Deployments, of custom resources, in whichever version of `Scale` they have.
+/// Reads and sets the number of replicas of built-in and custom resources, in whichever version of `Scale` they have.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -52,12 +52,12 @@ pub struct ScaleClient {
     client: kube::Client,
     mapper: DiscoveryRestMapper,
     discovery: Arc<dyn Discovery>,
-    /// The kind of `Scale` that a resource takes. It does not change.
+    /// The kind of `Scale` of each resource, which does not change.
     kinds: Arc<Mutex<HashMap<GroupVersionResource, GroupVersionKind>>>,
 }
 
 impl ScaleClient {
-    /// A client that asks the server what it has when it has to.
+    /// Creates a client that discovers resources on demand.
     pub fn new(client: kube::Client) -> Self {
         let live = DiscoveryClient::new(client.clone());
         let discovery: Arc<dyn Discovery> = Arc::new(MemoryCache::new(live));
@@ -65,7 +65,7 @@ impl ScaleClient {
         Self::with_mapper(client, mapper, discovery)
     }
 
-    /// A client that asks these what there is.
+    /// Creates a client that uses this mapper and discovery.
     pub fn with_mapper(
         client: kube::Client,
         mapper: DiscoveryRestMapper,
@@ -79,7 +79,7 @@ impl ScaleClient {
         }
     }
 
-    /// The scale of an object.
+    /// Returns the scale of an object.
     pub async fn get(&self, namespace: &str, of: &GroupResource, name: &str) -> Result<Scale> {
         let resource = self.resource(of).await?;
         let at = at(&resource, namespace, name)?;
@@ -87,7 +87,7 @@ impl ScaleClient {
         self.send(request).await
     }
 
-    /// Sets the scale of the object that has its name.
+    /// Sets the scale of the object of that name.
     pub async fn update(
         &self,
         namespace: &str,
@@ -104,7 +104,7 @@ impl ScaleClient {
         self.send(request).await
     }
 
-    /// Changes the scale of an object as the patch says. The patch is of the version of `Scale` that the server has.
+    /// Patches the scale of an object. The patch is in the server's version of `Scale`.
     pub async fn patch<P: Serialize>(
         &self,
         namespace: &str,
@@ -146,7 +146,7 @@ impl ScaleClient {
     }
 }
 
-/// The collection, and what follows it.
+/// Returns the path of the collection, and the rest of the path.
 fn at(resource: &GroupVersionResource, namespace: &str, name: &str) -> Result<(String, String)> {
     if name.is_empty() {
         return Err(Error::Request("name is required".to_owned()));
@@ -158,7 +158,7 @@ fn at(resource: &GroupVersionResource, namespace: &str, name: &str) -> Result<(S
     ))
 }
 
-/// The kind of a resource's `scale` subresource: of the group and version that its entry names, or of its parent's.
+/// Returns the kind of a resource's `scale` subresource: that of its discovery entry, or of its parent's group version.
 fn scale_kind(
     list: &APIResourceList,
     version: &GroupVersion,

@@ -1,30 +1,30 @@
-//! JSON by blocks of 64 bytes: where its strings and brackets are, as bits.
+//! Scanning JSON in blocks of 64 bytes: strings and brackets as bit masks.
 //!
-//! Bit n of a mask stands for byte n of the block. Sixteen bytes are compared at once, with instructions that every processor
-//! of its kind has.
+//! Bit n of a mask stands for byte n of the block. Sixteen bytes are compared at once, with instructions that every
+//! processor of the architecture has.
 
 use wide::u8x16;
 
-/// How many bytes a block has.
+/// The size of a block.
 pub(super) const BLOCK: usize = 64;
 
-/// What goes on from one block to the next.
+/// The state carried from one block to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Carry {
-    /// The block begins within a string.
+    /// True if the block starts within a string.
     pub(super) in_string: bool,
-    /// The first byte of the block is escaped.
+    /// True if the first byte of the block is escaped.
     pub(super) escaped: bool,
 }
 
-/// The brackets of a block that are not in strings.
+/// The brackets of a block outside strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Brackets {
     pub(super) opening: u64,
     pub(super) closing: u64,
 }
 
-/// The bytes of a block that matter, wherever they are.
+/// The significant bytes of a block, inside and outside strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Masks {
     quotes: u64,
@@ -33,7 +33,7 @@ struct Masks {
     closing: u64,
 }
 
-/// The brackets of a block, and what goes on into the next.
+/// Returns the brackets of a block, and the state for the next.
 #[inline]
 pub(super) fn brackets(block: &[u8; BLOCK], carry: Carry) -> (Brackets, Carry) {
     let masks = masks(block);
@@ -42,7 +42,7 @@ pub(super) fn brackets(block: &[u8; BLOCK], carry: Carry) -> (Brackets, Carry) {
     } else {
         escaped(masks.escapes, carry.escaped)
     };
-    // Each bit tells whether the number of quotes up to it is odd.
+    // Each bit says whether the number of quotes up to it is odd.
     let mut within = masks.quotes & !escaped;
     for shift in [1, 2, 4, 8, 16, 32] {
         within ^= within << shift;
@@ -62,7 +62,7 @@ pub(super) fn brackets(block: &[u8; BLOCK], carry: Carry) -> (Brackets, Carry) {
 }
 
 impl Brackets {
-    /// Behind which byte nothing is open any more, if `depth` were at the beginning.
+    /// Returns the position after which nothing is open any more, given the `depth` at the start.
     pub(super) fn end(self, mut depth: u32) -> Option<usize> {
         let mut both = self.opening | self.closing;
         while both != 0 {
@@ -81,7 +81,7 @@ impl Brackets {
     }
 }
 
-/// The bytes that are escaped by the one before them, and whether the first of the next block is.
+/// Returns the bytes that are escaped by the one before, and whether the first of the next block is.
 #[cold]
 fn escaped(mut escapes: u64, first: bool) -> (u64, bool) {
     let mut escaped = u64::from(first);
@@ -97,7 +97,7 @@ fn escaped(mut escapes: u64, first: bool) -> (u64, bool) {
     (escaped, false)
 }
 
-/// Brackets differ from braces by this bit only, and no other character becomes one by it.
+/// Brackets differ from braces in this bit only, and no other character becomes one by it.
 const BRACE_BIT: u8 = 0x20;
 
 #[inline]

@@ -1,7 +1,7 @@
 //! [`ListDecoder`]: the items of a list, one by one, while it arrives.
 //!
-//! The fields of the list may come in any order; `metadata` may follow the items. A list is complete only when its closing
-//! bracket has come: [`ListDecoder::finish`] refuses half a list.
+//! The fields of the list may come in any order; `metadata` may follow the items. A list is complete only once its
+//! closing bracket has arrived: [`ListDecoder::finish`] rejects a truncated list.
 
 use bytes::{Bytes, BytesMut};
 use serde::Deserialize;
@@ -9,22 +9,35 @@ use serde::Deserialize;
 use super::scan::{Boundary, skip_space, text};
 use super::{DecodeError, MAX_OBJECT};
 
-/// What a list says about itself.
+/// The metadata of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListHead {
-    /// `PodList`.
+    /// The kind: `PodList`.
     pub kind: String,
-    /// `v1`.
+    /// The API version: `v1`.
     pub api_version: String,
-    /// The revision the list shows.
+    /// The resource version.
     pub resource_version: String,
-    /// Where the next page begins; empty on the last page.
+    /// The token of the next page; empty on the last page.
     pub continue_token: String,
-    /// How many items are on later pages, where the server says so.
+    /// The number of items on later pages, if the server reports it.
     pub remaining: Option<i64>,
 }
 
-/// Takes a list apart. Feed it with [`push`](Self::push), ask it with [`next`](Self::next) until it has nothing more.
+/// Splits a list into items. Feed it with [`push`](Self::push), and call [`next`](Self::next) until it returns `None`.
+///
+/// ```
+/// use kubewright_client::stream::ListDecoder;
+///
+/// let mut decoder = ListDecoder::default();
+/// decoder.push(br#"{"metadata":{"resourceVersion":"7"},"items":[{"a":1},{"a":"#.as_slice().into());
+/// assert_eq!(decoder.next().unwrap().unwrap(), r#"{"a":1}"#);
+/// assert!(decoder.next().unwrap().is_none());
+/// decoder.push(b"2}]}".as_slice().into());
+/// assert_eq!(decoder.next().unwrap().unwrap(), r#"{"a":2}"#);
+/// assert!(decoder.next().unwrap().is_none());
+/// assert_eq!(decoder.finish().unwrap().resource_version, "7");
+/// ```
 #[derive(Debug, Default)]
 pub struct ListDecoder {
     input: Bytes,
@@ -51,13 +64,13 @@ enum State {
     /// Before an item, a comma or the bracket that closes the items.
     Item,
     InItem,
-    /// In a value that stands for "no items".
+    /// In a value that means "no items".
     NoItems,
     Done,
 }
 
 impl ListDecoder {
-    /// The next chunk. What was pushed before must have been taken with [`next`](Self::next).
+    /// Adds a chunk. Everything pushed before must have been taken with [`next`](Self::next).
     pub fn push(&mut self, chunk: Bytes) {
         if self.input.is_empty() {
             self.input = chunk;
@@ -66,7 +79,11 @@ impl ListDecoder {
         }
     }
 
-    /// The next item that has arrived whole.
+    /// Returns the next item that has arrived completely.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are not a list.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Bytes>, DecodeError> {
         loop {
@@ -128,7 +145,11 @@ impl ListDecoder {
         }
     }
 
-    /// What the list said about itself, once it has ended.
+    /// Returns the metadata of the list.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the list is truncated.
     pub fn finish(self) -> Result<ListHead, DecodeError> {
         match self.state {
             State::Done => Ok(self.head),
@@ -136,7 +157,7 @@ impl ListDecoder {
         }
     }
 
-    /// What the list has said about itself so far.
+    /// Returns the metadata that has arrived so far.
     pub fn head(&self) -> &ListHead {
         &self.head
     }
@@ -146,7 +167,7 @@ impl ListDecoder {
         self.state = state;
     }
 
-    /// The value that begins or goes on here, if its end has come.
+    /// Returns the value that starts or continues here, if it is complete.
     fn take(&mut self) -> Result<Option<Bytes>, DecodeError> {
         let end = self.boundary.advance(&self.input);
         let length = end.unwrap_or(self.input.len());

@@ -1,4 +1,4 @@
-//! [`open`] and [`open_watch`]: requests through [`kube::Client`], their bodies as chunks, their refusals as a `Status`.
+//! [`open`] and [`open_watch`]: requests through [`kube::Client`], with bodies as chunks and failures as a `Status`.
 
 use std::io;
 use std::pin::Pin;
@@ -12,35 +12,37 @@ use kube::client::Body;
 use kube::core::Status;
 
 use super::DecodeError;
+use crate::error::BoxError;
 use crate::rest::refusal::{self, NoAnswer};
-
-/// Any error, as bodies have them.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The chunks of a body.
 pub type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>;
 
-/// Why there is no body, or why it is of no use.
+/// A request without a usable body.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The server said no.
+    /// The server answered with a failure.
     #[error("{status}")]
     Refused {
-        /// What it said.
+        /// The server's answer.
         #[source]
         status: Box<Status>,
-        /// How long it wants to be left alone.
+        /// The time to wait that the server asks for.
         retry_after: Option<Duration>,
     },
-    /// Nobody answered, or the connection broke.
+    /// The server could not be reached, or the connection broke.
     #[error("{0}")]
     Transport(#[source] BoxError),
-    /// The answer makes no sense.
+    /// The response could not be decoded.
     #[error(transparent)]
     Decode(#[from] DecodeError),
 }
 
-/// Sends a GET for `path`, query included, and answers with the body's chunks.
+/// Sends a GET for `path`, query included, and returns the chunks of the body.
+///
+/// # Errors
+///
+/// Fails if the server answers with a failure or cannot be reached.
 pub async fn open(
     client: &kube::Client,
     path: &str,
@@ -49,8 +51,12 @@ pub async fn open(
     get(client, path, accept, None).await
 }
 
-/// Sends a GET for a watch. Its answer is not to be compressed: servers may do that event by event, which the decompression of
-/// HTTP clients takes for its end.
+/// Sends a GET for a watch, without compression: servers may compress event by event, which HTTP clients take for the
+/// end of the body.
+///
+/// # Errors
+///
+/// Fails if the server answers with a failure or cannot be reached.
 pub async fn open_watch(
     client: &kube::Client,
     path: &str,
@@ -60,7 +66,7 @@ pub async fn open_watch(
 }
 
 impl OpenError {
-    /// A refusal with that `Status`.
+    /// Builds a failure with that `Status`.
     pub fn refused(status: Status) -> Self {
         Self::Refused {
             status: Box::new(status),
@@ -68,7 +74,7 @@ impl OpenError {
         }
     }
 
-    /// What the server said, if it said no.
+    /// Returns the `Status`, if the server answered with a failure.
     pub fn status(&self) -> Option<&Status> {
         match self {
             Self::Refused { status, .. } => Some(status),
@@ -76,7 +82,7 @@ impl OpenError {
         }
     }
 
-    /// Nobody listens there.
+    /// Reports whether the connection was refused.
     pub fn is_connection_refused(&self) -> bool {
         let Self::Transport(error) = self else {
             return false;

@@ -1,7 +1,8 @@
-//! Where a JSON value ends: on a whole buffer ([`value_end`], [`ObjectReader`]) and across chunks ([`Boundary`]).
+//! Finding the end of a JSON value: in a whole buffer ([`value_end`], [`ObjectReader`]) and across chunks
+//! ([`Boundary`]).
 //!
-//! Only strings and brackets are looked at. What lies between them is not checked: a wrong literal is found by whoever
-//! decodes the value. Nothing recurses; depth is a counter.
+//! Only strings and brackets are examined. Invalid literals between them are found by whoever decodes the value.
+//! Nothing recurses; the depth is a counter.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -26,7 +27,7 @@ enum State {
     Scalar,
 }
 
-/// Walks over the fields of one JSON object in a whole buffer.
+/// Iterates over the fields of one JSON object in a whole buffer.
 #[derive(Clone, Debug)]
 pub struct ObjectReader<'a> {
     bytes: &'a [u8],
@@ -34,7 +35,7 @@ pub struct ObjectReader<'a> {
     first: bool,
 }
 
-/// The end of the value that begins at `start`, where white space may precede it.
+/// Returns the end of the value that starts at `start`, after optional white space.
 pub fn value_end(bytes: &[u8], start: usize) -> Result<usize, DecodeError> {
     let rest = bytes.get(start..).unwrap_or_default();
     let mut boundary = Boundary::default();
@@ -46,7 +47,7 @@ pub fn value_end(bytes: &[u8], start: usize) -> Result<usize, DecodeError> {
     }
 }
 
-/// The first byte at or after `at` that is not white space.
+/// Returns the position of the first byte at or after `at` that is not white space.
 pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
         at += 1;
@@ -54,7 +55,7 @@ pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The text of a JSON string, quotes included in `raw`. `None` if it is no string.
+/// Decodes a JSON string with its quotes; `None` if it is not a string.
 pub fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
     let inner = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if memchr::memchr(b'\\', inner).is_none() {
@@ -64,7 +65,8 @@ pub fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
 }
 
 impl Boundary {
-    /// Reads on. `Some(n)`: the value ended before byte `n` of these bytes. `None`: it goes on in the next chunk.
+    /// Reads on. Returns `Some(n)` if the value ended before byte `n` of these bytes, and `None` if it continues in the
+    /// next chunk.
     pub fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while at < bytes.len() {
@@ -120,12 +122,12 @@ impl Boundary {
         None
     }
 
-    /// Whether a value has begun.
+    /// Reports whether a value has started.
     pub fn has_begun(&self) -> bool {
         self.state != State::Start
     }
 
-    /// Whole blocks from `at` on, within brackets: where it stopped, and whether the value ended there.
+    /// Scans whole blocks from `at` on, within brackets. Returns where it stopped, and whether the value ended there.
     fn by_blocks(&mut self, bytes: &[u8], at: usize) -> (usize, bool) {
         let mut carry = Carry {
             in_string: matches!(self.state, State::String | State::Escape),
@@ -143,7 +145,7 @@ impl Boundary {
                 self.depth = 0;
                 return (stopped + end, true);
             }
-            // Every bracket that closes has one that opened: the value would have ended otherwise.
+            // Every closing bracket has an opening one: otherwise the value would have ended.
             depth = depth.saturating_add(brackets.opening.count_ones()) - closing;
             carry = next;
             stopped += BLOCK;
@@ -159,7 +161,7 @@ impl Boundary {
         (stopped, false)
     }
 
-    /// Brackets and whole strings from `at` on: where it stopped, and whether the value ended there.
+    /// Scans brackets and whole strings from `at` on. Returns where it stopped, and whether the value ended there.
     #[inline]
     fn between(&mut self, bytes: &[u8], mut at: usize) -> (usize, bool) {
         let mut depth = self.depth;
@@ -193,7 +195,7 @@ impl Boundary {
 }
 
 impl<'a> ObjectReader<'a> {
-    /// The object that begins at `start`, where white space may precede it.
+    /// Reads the object that starts at `start`, after optional white space.
     pub fn new(bytes: &'a [u8], start: usize) -> Result<Self, DecodeError> {
         let at = skip_space(bytes, start);
         match bytes.get(at) {
@@ -207,8 +209,8 @@ impl<'a> ObjectReader<'a> {
         }
     }
 
-    /// The next field's name as it is written, without its quotes; the reader then stands before the value. `None` at the
-    /// end of the object; [`position`](Self::position) is then behind the closing bracket.
+    /// Returns the next field's name as written, without its quotes, and moves to the value; `None` at the end of the
+    /// object, with [`position`](Self::position) behind the closing bracket.
     pub fn next_key(&mut self) -> Result<Option<&'a [u8]>, DecodeError> {
         let mut at = skip_space(self.bytes, self.at);
         match self.bytes.get(at) {
@@ -236,7 +238,7 @@ impl<'a> ObjectReader<'a> {
         Ok(self.bytes.get(at + 1..end - 1))
     }
 
-    /// Passes over the value the reader stands before, and says where it lies.
+    /// Skips the value at the current position, and returns its range.
     pub fn skip(&mut self) -> Result<Range<usize>, DecodeError> {
         let end = value_end(self.bytes, self.at)?;
         let range = self.at..end;
@@ -244,18 +246,18 @@ impl<'a> ObjectReader<'a> {
         Ok(range)
     }
 
-    /// Where the reader stands.
+    /// Returns the current position.
     pub fn position(&self) -> usize {
         self.at
     }
 
-    /// Goes on at `position`, the end of a value that somebody else has read.
+    /// Continues at `position`, the end of a value that somebody else has read.
     pub fn resume_at(&mut self, position: usize) {
         self.at = position;
     }
 }
 
-/// The first `"` or `\` at or after `at`; the length of `bytes` if there is none.
+/// Returns the position of the first `"` or `\` at or after `at`, or the length of `bytes`.
 #[inline]
 fn quote_or_escape(bytes: &[u8], at: usize) -> usize {
     const LOW: u64 = 0x0101_0101_0101_0101;
@@ -263,7 +265,7 @@ fn quote_or_escape(bytes: &[u8], at: usize) -> usize {
     const QUOTE: u64 = 0x2222_2222_2222_2222;
     const ESCAPE: u64 = 0x5c5c_5c5c_5c5c_5c5c;
     let mut at = at;
-    // Most strings are short: eight bytes at a time, four times, before a call is worth it.
+    // Most strings are short: a call is worth it only after four times eight bytes.
     for _ in 0..4 {
         let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) else {
             break;

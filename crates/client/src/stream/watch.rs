@@ -1,23 +1,23 @@
 //! [`WatchDecoder`]: the events of a watch, while they arrive.
 //!
-//! Events are lines of JSON; a line that lies within one chunk becomes slices of it. Events without line breaks between
-//! them, or with line breaks within them, are found too, by their brackets.
+//! Events are lines of JSON; a line within one chunk becomes slices of it. Events without line breaks between them, or
+//! with line breaks inside, are found by their brackets.
 
 use bytes::{Bytes, BytesMut};
 
 use super::scan::{Boundary, ObjectReader, skip_space};
 use super::{DecodeError, MAX_OBJECT};
 
-/// What happened to the object of a [`WatchFrame`].
+/// The type of a watch event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventType {
-    /// It is new to this watch.
+    /// The object is new to this watch.
     Added,
-    /// It has changed.
+    /// The object has changed.
     Modified,
-    /// It is gone; the object is its last state.
+    /// The object was deleted; this is its last state.
     Deleted,
-    /// Nothing but progress: the object has a resourceVersion and perhaps annotations.
+    /// Progress only: the object has a resource version and perhaps annotations.
     Bookmark,
     /// The watch is over; the object is a `Status`.
     Error,
@@ -26,13 +26,23 @@ pub enum EventType {
 /// One event of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchFrame {
-    /// What happened.
+    /// The type of the event.
     pub event: EventType,
-    /// To what: the object's JSON.
+    /// The object's JSON.
     pub object: Bytes,
 }
 
-/// Takes a watch apart. Feed it with [`push`](Self::push), ask it with [`next`](Self::next) until it has nothing more.
+/// Splits a watch into events. Feed it with [`push`](Self::push), and call [`next`](Self::next) until it returns
+/// `None`.
+///
+/// ```
+/// use kubewright_client::stream::{EventType, WatchDecoder};
+///
+/// let mut decoder = WatchDecoder::default();
+/// decoder.push(b"{\"type\":\"ADDED\",\"object\":{\"a\":1}}\n".as_slice().into());
+/// let frame = decoder.next().unwrap().unwrap();
+/// assert_eq!((frame.event, &frame.object[..]), (EventType::Added, &b"{\"a\":1}"[..]));
+/// ```
 #[derive(Debug, Default)]
 pub struct WatchDecoder {
     input: Bytes,
@@ -41,7 +51,7 @@ pub struct WatchDecoder {
 }
 
 impl WatchDecoder {
-    /// The next chunk. What was pushed before must have been taken with [`next`](Self::next).
+    /// Adds a chunk. Everything pushed before must have been taken with [`next`](Self::next).
     pub fn push(&mut self, chunk: Bytes) {
         if self.input.is_empty() {
             self.input = chunk;
@@ -50,7 +60,11 @@ impl WatchDecoder {
         }
     }
 
-    /// The next event that has arrived whole.
+    /// Returns the next event that has arrived completely.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are not a watch.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<WatchFrame>, DecodeError> {
         if self.pending.is_empty() {
@@ -90,7 +104,7 @@ impl WatchDecoder {
         frame(&self.pending.split().freeze()).map(Some)
     }
 
-    /// Whether the stream may end here: no event has begun.
+    /// Reports whether the stream may end here, because no event has started.
     pub fn is_between_events(&self) -> bool {
         self.pending.is_empty() && skip_space(&self.input, 0) == self.input.len()
     }

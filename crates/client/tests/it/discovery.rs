@@ -1,4 +1,4 @@
-//! What a server has, and what of it can be learned when parts are broken.
+//! Discovery, also from servers that are partly broken.
 
 use std::collections::BTreeSet;
 

@@ -10,13 +10,13 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use kube::client::Body;
-use kubewright_client::policy::BoxError;
+use kubewright_client::BoxError;
 use kubewright_testing::TestCluster;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tower::{Service, ServiceExt};
 
-/// What a rule answers with.
+/// The response of a rule.
 pub(crate) type Reply = Response<Vec<u8>>;
 
 type Rule = Arc<dyn Fn(&Request<Body>) -> Option<Reply> + Send + Sync>;

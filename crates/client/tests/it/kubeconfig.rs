@@ -1,4 +1,4 @@
-//! What the page on kubeconfig files says of kube-client is so. When one of these fails, kube has changed: so must the page.
+//! Checks the page on kubeconfig files. If one of these tests fails, kube has changed and the page has to change too.
 
 use std::{fs, path::PathBuf};
 

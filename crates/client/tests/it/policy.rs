@@ -1,4 +1,4 @@
-//! How requests are sent.
+//! Rate limits, retries, timeouts, warnings and metrics of requests.
 
 use std::{sync::Arc, time::Duration};
 

@@ -23,7 +23,7 @@ fn core(target: &Target) -> RestClient {
 async fn every_verb_goes_by_path() {
     let target = Target::start().await;
     let rest = core(&target);
-    let maps = |request: kubewright_client::rest::RestRequest| {
+    let maps = |request: kubewright_client::RestRequest| {
         request.namespace(&target.namespace).resource("configmaps")
     };
 

@@ -1,4 +1,4 @@
-//! How many replicas.
+//! The scale client.
 
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kubewright_client::{DynamicClient, ScaleClient};

@@ -16,7 +16,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// What becomes of a connection.
+/// The fate of a connection.
 #[derive(Clone, Copy)]
 enum Fate {
     /// Closed when the request has come.

@@ -10,7 +10,7 @@ use kube::{
     },
 };
 use kubewright_apiserver::request::Verb;
-use kubewright_client::{ClientSet, Error, TypedClient, objects::Deletion, retry_on_conflict};
+use kubewright_client::{ClientSet, Deletion, Error, TypedClient, retry_on_conflict};
 use kubewright_testing::{Fault, Match};
 use serde_json::json;
 

@@ -1,11 +1,10 @@
-//! [`Caches`]: one cache for each kind, shared by all who read it and by the sources of all controllers.
+//! [`Caches`]: one cache for each kind, shared by all readers and by the sources of all controllers.
 
 use std::{collections::HashMap, sync::Arc};
 
 use kube::core::ApiResource;
 use kubewright_informer::{
-    IndexFn, Namespaces, Scope, SharedInformer, SharedInformerFactory, lister_watcher::Projection,
-    store::IndexError,
+    IndexError, IndexFn, Namespaces, Projection, Scope, SharedInformer, SharedInformerFactory,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -18,13 +17,13 @@ struct Shared {
     factory: SharedInformerFactory,
     /// By `plural.group`.
     scopes: HashMap<String, Scope>,
-    /// In which namespaces, where no scope says otherwise; the factory's unless given.
+    /// The namespaces where no scope sets them; the factory's if `None`.
     namespaces: watch::Sender<Option<Namespaces>>,
-    /// Those that somebody has read; they stay.
+    /// Caches that have been read; they stay.
     read: Mutex<HashMap<String, Read>>,
 }
 
-/// A cache that somebody reads.
+/// A cache that has been read.
 struct Read {
     cache: SharedInformer<()>,
     resource: ApiResource,
@@ -45,31 +44,31 @@ impl Caches {
         }))
     }
 
-    /// The factory that makes them.
+    /// Returns the factory of the caches.
     pub fn factory(&self) -> &SharedInformerFactory {
         &self.0.factory
     }
 
-    /// The cache of a resource, in the scope that was set for it. It ends when nobody holds it any more.
+    /// Returns the cache of a resource in its configured scope. It ends when nobody holds it any more.
     pub fn informer(&self, resource: &ApiResource) -> SharedInformer<()> {
         let scope = self.scope(resource);
-        self.0.factory.dynamic_in(resource, scope).seen_as()
+        self.0.factory.dynamic_in(resource, scope).cast()
     }
 
-    /// The cache of a resource's metadata, for which the server sends no more.
+    /// Returns a cache of a resource's metadata only.
     pub fn metadata(&self, resource: &ApiResource) -> SharedInformer<()> {
         let mut scope = self.scope(resource);
         if scope == Scope::default() {
-            return self.0.factory.metadata_only(resource).seen_as();
+            return self.0.factory.metadata_only(resource).cast();
         }
         let of_factory = || self.0.factory.metadata_only(resource).scope().selection;
         let mut selection = scope.selection.or_else(of_factory).unwrap_or_default();
         selection.projection = Projection::Metadata;
         scope.selection = Some(selection);
-        self.0.factory.dynamic_in(resource, scope).seen_as()
+        self.0.factory.dynamic_in(resource, scope).cast()
     }
 
-    /// The cache of a resource for reading. It stays.
+    /// Returns the cache of a resource for reading. It stays.
     pub fn reading(&self, resource: &ApiResource) -> SharedInformer<()> {
         let identity = identity(resource);
         if let Some(read) = self.0.read.lock().get(&identity)
@@ -87,7 +86,7 @@ impl Caches {
         cache
     }
 
-    /// Adds an index to the cache of a resource for reading.
+    /// Adds an index to the cache of a resource.
     pub(crate) fn index(
         &self,
         resource: &ApiResource,
@@ -101,7 +100,7 @@ impl Caches {
         Ok(())
     }
 
-    /// In which namespaces objects are cached; `None` for all, or if only the factory knows.
+    /// Returns the namespaces; `None` for all, or if only the factory knows.
     pub(crate) fn namespaces(&self) -> Option<Vec<String>> {
         match &*self.0.namespaces.borrow() {
             Some(Namespaces::These(names)) => Some(names.clone()),
@@ -109,7 +108,7 @@ impl Caches {
         }
     }
 
-    /// Caches objects in other namespaces from now on. Those who read get other caches, which are filled anew.
+    /// Changes the namespaces. Readers get other caches, which are filled anew.
     pub(crate) fn set_namespaces(&self, namespaces: Namespaces) {
         let changed = self.0.namespaces.send_if_modified(|now| {
             let changed = now.as_ref() != Some(&namespaces);
@@ -125,21 +124,21 @@ impl Caches {
                 continue;
             }
             for (name, function) in &read.indices {
-                // A cache that a source shares may have it already.
+                // A cache that a source shares may have the index already.
                 let _ = cache.add_index(name, function.clone());
             }
             read.cache = cache;
         }
     }
 
-    /// Told when the namespaces change.
+    /// Returns a receiver of changes of the namespaces.
     pub(crate) fn namespace_changes(&self) -> watch::Receiver<Option<Namespaces>> {
         let mut changes = self.0.namespaces.subscribe();
         changes.mark_unchanged();
         changes
     }
 
-    /// Those that somebody has read.
+    /// Returns the caches that have been read.
     pub(crate) fn read(&self) -> Vec<SharedInformer<()>> {
         let read = self.0.read.lock();
         read.values().map(|read| read.cache.clone()).collect()
@@ -163,7 +162,7 @@ fn identity(resource: &ApiResource) -> String {
     format!("{}/{}", resource.version, name(resource))
 }
 
-/// `pods`, `deployments.apps`.
+/// Returns the name of a resource: `pods`, `deployments.apps`.
 pub(crate) fn name(resource: &ApiResource) -> String {
     if resource.group.is_empty() {
         resource.plural.clone()

@@ -1,17 +1,17 @@
 //! [`Client`]: reads from the caches, writes to the server, and reads its own writes.
 //!
-//! Every write through the client is noted with the resourceVersion of the answer; a read from a cache that has not come so
-//! far waits until it has, for the object that was written, and for lists of its kind. Writes of other processes, and of
-//! other clients, are seen when the watch brings them. The answer to a `deletecollection` is not noted.
+//! Every write through the client is recorded with the resource version of the response; a read from a cache that is
+//! older waits for it, for the written object and for lists of its kind. Writes of other processes and other clients
+//! become visible when the watch delivers them. A `deletecollection` is not recorded.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`writes`] | what was written and is not in the caches yet |
-//! | [`caches`] | one cache for each kind, made when it is first needed |
+//! | `writes` | writes that the caches do not show yet |
+//! | `caches` | one cache for each kind, created on first use |
 
-pub mod caches;
+pub(crate) mod caches;
 mod status;
-pub mod writes;
+pub(crate) mod writes;
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,22 +19,38 @@ use kube::{
     Api, Resource,
     core::{ApiResource, ClusterResourceScope, DynamicObject, NamespaceResourceScope},
 };
-use kubewright_informer::{
-    IndexFn, Key, NotSynced, SharedInformer, object::DecodeFailure, store::IndexError,
-};
+use kubewright_informer::{DecodeFailure, IndexError, IndexFn, Key, NotSynced, SharedInformer};
 use kubewright_machinery::labels::LabelSelector;
 use serde::de::DeserializeOwned;
 
 use caches::Caches;
 use writes::Writes;
 
-/// How long a read waits for the cache to show what was written, unless said otherwise.
-pub const READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// The default time that a read waits for the cache to show a write.
+pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reads from the caches, writes to the server. Cheap to clone.
+/// Reads from the caches, and writes to the server. Cheap to clone.
 ///
-/// Writing is done with [`kube::Api`]s on [`live`](Self::live) or [`api`](Self::api): whatever uses them (`create_or_update`,
-/// finalizers, apply) is noted too.
+/// Write with [`kube::Api`]s from [`live`](Self::live) or [`api`](Self::api): everything that uses them
+/// (`create_or_update`, finalizers, apply) is recorded too.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Filter, Manager};
+///
+/// let manager = Manager::new(cluster.client());
+/// let client = manager.client();
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("colours".into());
+/// client.api::<ConfigMap>("default").create(&Default::default(), &map).await.unwrap();
+/// // The read waits until the cache shows the write.
+/// assert!(client.get::<ConfigMap>("default", "colours").await.unwrap().is_some());
+/// let maps = client.list::<ConfigMap>(&Filter::new().namespace("default")).await.unwrap();
+/// assert!(!maps.is_empty());
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct Client {
     live: kube::Client,
@@ -43,7 +59,7 @@ pub struct Client {
     timeout: Duration,
 }
 
-/// What to list.
+/// Selects the objects of a list.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     namespace: Option<String>,
@@ -51,21 +67,21 @@ pub struct Filter {
     index: Option<(String, String)>,
 }
 
-/// Why a cache could not be read.
+/// A read from a cache that failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ReadError {
     /// The cache could not be filled.
     #[error(transparent)]
     NotSynced(#[from] NotSynced),
-    /// What was written has not come back in time.
+    /// The cache did not show a write in time.
     #[error("the cache of {resource} does not show this client's last write after {waited:?}")]
     Behind {
-        /// The kind's resource.
+        /// The resource of the kind.
         resource: String,
-        /// How long the read waited.
+        /// The time that the read waited.
         waited: Duration,
     },
-    /// The object is not what it should be.
+    /// The object could not be decoded.
     #[error(transparent)]
     Decode(#[from] DecodeFailure),
     /// There is no such index.
@@ -92,12 +108,12 @@ impl Client {
         }
     }
 
-    /// The server itself, past the caches. Writes are noted.
+    /// Returns a client that bypasses the caches. Its writes are recorded.
     pub fn live(&self) -> kube::Client {
         self.live.clone()
     }
 
-    /// The objects of a type in a namespace, on the server. Writes are noted.
+    /// Returns the objects of a type in a namespace, on the server. Writes are recorded.
     pub fn api<K>(&self, namespace: &str) -> Api<K>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
@@ -105,7 +121,7 @@ impl Client {
         Api::namespaced(self.live(), namespace)
     }
 
-    /// The objects of a type without namespaces, on the server. Writes are noted.
+    /// Returns the cluster-scoped objects of a type, on the server. Writes are recorded.
     pub fn cluster_api<K>(&self) -> Api<K>
     where
         K: Resource<DynamicType = (), Scope = ClusterResourceScope>,
@@ -113,7 +129,12 @@ impl Client {
         Api::all(self.live())
     }
 
-    /// An object from the cache of its kind; `None` if there is none.
+    /// Returns an object from the cache; `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the cache cannot be filled, does not show this client's last write in time, or if the object cannot be
+    /// decoded.
     pub async fn get<K>(&self, namespace: &str, name: &str) -> Result<Option<Arc<K>>, ReadError>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
@@ -121,47 +142,67 @@ impl Client {
         self.get_key(&Key::new(Some(namespace), name)).await
     }
 
-    /// An object from the cache of its kind; `None` if there is none.
+    /// Returns an object from the cache; `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`get`](Self::get).
     pub async fn get_key<K>(&self, key: &Key) -> Result<Option<Arc<K>>, ReadError>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
     {
         let resource = ApiResource::erase::<K>(&());
         let cache = self.caught_up(&resource, Some(key)).await?;
-        Ok(cache.seen_as::<K>().lister().get_key(key)?)
+        Ok(cache.cast::<K>().lister().get_key(key)?)
     }
 
-    /// An object of a kind that is known at run time, from the same cache that typed readers use.
+    /// Returns an object of a kind that is known at run time, from the same cache that typed readers use.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`get`](Self::get).
     pub async fn get_dynamic(
         &self,
         resource: &ApiResource,
         key: &Key,
     ) -> Result<Option<Arc<DynamicObject>>, ReadError> {
         let cache = self.caught_up(resource, Some(key)).await?;
-        Ok(cache.seen_as::<DynamicObject>().lister().get_key(key)?)
+        Ok(cache.cast::<DynamicObject>().lister().get_key(key)?)
     }
 
-    /// Objects from the cache of their kind.
+    /// Returns objects from the cache.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`get`](Self::get), or if there is no such index.
     pub async fn list<K>(&self, filter: &Filter) -> Result<Vec<Arc<K>>, ReadError>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
     {
         let resource = ApiResource::erase::<K>(&());
         let cache = self.caught_up(&resource, None).await?;
-        filter.list(&cache.seen_as::<K>())
+        filter.list(&cache.cast::<K>())
     }
 
-    /// Objects of a kind that is known at run time, from the same cache that typed readers use.
+    /// Returns objects of a kind that is known at run time, from the same cache that typed readers use.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`list`](Self::list).
     pub async fn list_dynamic(
         &self,
         resource: &ApiResource,
         filter: &Filter,
     ) -> Result<Vec<Arc<DynamicObject>>, ReadError> {
         let cache = self.caught_up(resource, None).await?;
-        filter.list(&cache.seen_as::<DynamicObject>())
+        filter.list(&cache.cast::<DynamicObject>())
     }
 
-    /// Adds an index to the cache of a kind, to list by. Once for each name.
+    /// Adds an index to the cache of a kind, once for each name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is an index of that name.
     pub fn index<K>(&self, name: &str, function: IndexFn) -> Result<(), IndexError>
     where
         K: Resource<DynamicType = ()>,
@@ -170,15 +211,15 @@ impl Client {
         self.caches.index(&resource, name, function)
     }
 
-    /// The cache of a type, to subscribe to or to read without waiting.
+    /// Returns the informer of a type, to subscribe to or to read without waiting.
     pub fn informer<K>(&self) -> SharedInformer<K>
     where
         K: Resource<DynamicType = ()>,
     {
-        self.caches.reading(&ApiResource::erase::<K>(&())).seen_as()
+        self.caches.reading(&ApiResource::erase::<K>(&())).cast()
     }
 
-    /// The same with writes through another client: one that is guarded, or acts for somebody else.
+    /// Returns a client that writes through another one, such as a guarded or an impersonating one.
     pub(crate) fn writing_through(&self, client: kube::Client) -> Self {
         Self::new(
             client,
@@ -188,7 +229,7 @@ impl Client {
         )
     }
 
-    /// The cache of a resource, filled, and not older than what was written.
+    /// Returns the cache of a resource, filled and not older than the recorded writes.
     async fn caught_up(
         &self,
         resource: &ApiResource,
@@ -201,7 +242,7 @@ impl Client {
         if let Some(writes) = &self.writes {
             let caught_up = writes.caught_up(resource, &cache, key);
             if tokio::time::timeout(self.timeout, caught_up).await.is_err() {
-                // It may be outside what is cached: one read fails for it, not all.
+                // The object may be outside the cache's scope: one read fails for it, not all.
                 writes.forget(resource, key);
                 return Err(ReadError::Behind {
                     resource: resource.plural.clone(),
@@ -214,26 +255,26 @@ impl Client {
 }
 
 impl Filter {
-    /// Everything.
+    /// Selects everything.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// In one namespace.
+    /// Selects the objects of one namespace.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
-    /// With these labels.
+    /// Selects by labels.
     #[must_use]
     pub fn labels(mut self, selector: LabelSelector) -> Self {
         self.selector = Some(selector);
         self
     }
 
-    /// Under a value of an index.
+    /// Selects the objects under a value of an index.
     #[must_use]
     pub fn index(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.index = Some((name.into(), value.into()));

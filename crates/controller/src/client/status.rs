@@ -6,11 +6,14 @@ use serde::Serialize;
 use super::Client;
 
 impl Client {
-    /// Writes the status of an object, and nothing else of it. It is a conflict if somebody has changed the object since it
-    /// was read.
+    /// Writes the status of an object and nothing else.
     ///
-    /// The answer is not decoded: it is what was sent, in a new version, and the next read through this client waits for that
-    /// version. Who needs the answer at once uses [`api`](Self::api) and `replace_status`.
+    /// The response is not decoded; the next read through this client waits for the new version. To get the response at
+    /// once, use [`api`](Self::api) and `replace_status`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a conflict if the object has changed since it was read.
     pub async fn update_status<K>(&self, object: &K) -> Result<(), kube::Error>
     where
         K: Resource<DynamicType = ()> + Serialize,

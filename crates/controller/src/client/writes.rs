@@ -1,8 +1,9 @@
-//! [`Writes`]: what was written and is not in the caches yet.
+//! [`Writes`]: writes that the caches do not show yet.
 //!
-//! A layer around the client looks at the answers to writes. The revision of an answer is noted under resource and key; a
-//! deletion that left nothing is noted by the uid that must vanish. Notes are dropped when a cache has come that far, and
-//! there are never more than [`NOTES`] of a kind: beyond, reads of the kind wait for the newest of all.
+//! A layer around the client observes the responses to writes. The version of a response is recorded under resource and
+//! key; a deletion that left nothing is recorded by the UID that must disappear. Records are dropped once a cache has
+//! caught up, and there are never more than [`NOTES`] of a kind: beyond that, reads of the kind wait for the newest of
+//! all.
 
 use std::{
     cmp::Ordering,
@@ -15,47 +16,47 @@ use std::{
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
 use kube::{client::Body, core::ApiResource};
-use kubewright_client::policy::{BoxError, ClientService};
-use kubewright_informer::{Key, SharedInformer, version};
+use kubewright_client::{BoxError, policy::ClientService};
+use kubewright_informer::{Key, SharedInformer, compare_resource_versions};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use tower::Service;
 
 use super::caches::name;
 
-/// How many writes of a kind are noted one by one.
-pub const NOTES: usize = 4096;
+/// The maximum number of records of one kind.
+pub(crate) const NOTES: usize = 4096;
 
-/// What was written and is not in the caches yet. Clones share it.
+/// Writes that the caches do not show yet. Clones share them.
 #[derive(Clone, Default)]
-pub struct Writes(Arc<Mutex<HashMap<String, OfKind>>>);
+pub(crate) struct Writes(Arc<Mutex<HashMap<String, OfKind>>>);
 
 #[derive(Default)]
 struct OfKind {
     notes: HashMap<Key, Note>,
-    /// What every read of the kind has to wait for.
+    /// The version that every read of the kind has to wait for.
     floor: Option<String>,
 }
 
-/// What a cache must show.
+/// The state that a cache must show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Note {
-    /// That revision.
+    /// This version.
     Version(String),
-    /// No object with that uid.
+    /// No object with this UID.
     Gone(String),
 }
 
-/// Which object a request writes.
+/// The object that a request writes.
 #[derive(Debug, PartialEq, Eq)]
 struct Target {
-    /// `pods`, `deployments.apps`.
+    /// The resource: `pods`, `deployments.apps`.
     resource: String,
     namespace: Option<String>,
     name: Option<String>,
 }
 
-/// What an answer says.
+/// The relevant parts of a response.
 #[derive(Deserialize)]
 struct Answer {
     #[serde(default)]
@@ -82,7 +83,7 @@ struct Details {
     uid: String,
 }
 
-/// A client whose writes are noted.
+/// A client whose writes are recorded.
 #[derive(Clone)]
 struct Noting {
     inner: ClientService,
@@ -90,8 +91,8 @@ struct Noting {
 }
 
 impl Writes {
-    /// A client whose writes are noted.
-    pub fn note(&self, client: kube::Client) -> kube::Client {
+    /// Returns a client whose writes are recorded.
+    pub(crate) fn note(&self, client: kube::Client) -> kube::Client {
         let namespace = client.default_namespace().to_owned();
         let valid_until = *client.valid_until();
         let service = Noting {
@@ -101,7 +102,7 @@ impl Writes {
         kube::Client::new(service, namespace).with_valid_until(valid_until)
     }
 
-    /// Waits until a cache shows what was written of an object, or of the whole kind.
+    /// Waits until a cache shows the writes of an object, or of the whole kind.
     pub(crate) async fn caught_up(
         &self,
         resource: &ApiResource,
@@ -145,7 +146,7 @@ impl Writes {
         }
     }
 
-    /// Waits no more for an object, or for the whole kind.
+    /// Drops the records of an object, or of the whole kind.
     pub(crate) fn forget(&self, resource: &ApiResource, key: Option<&Key>) {
         let mut kinds = self.0.lock();
         let Some(kind) = kinds.get_mut(&name(resource)) else {
@@ -172,7 +173,7 @@ impl Writes {
         let mut kinds = self.0.lock();
         let kind = kinds.entry(target.resource).or_default();
         if let (Some(Note::Version(old)), Note::Version(new)) = (kind.notes.get(&key), &note)
-            && version::compare(old, new) == Some(Ordering::Greater)
+            && compare_resource_versions(old, new) == Some(Ordering::Greater)
         {
             return;
         }
@@ -184,14 +185,15 @@ impl Writes {
 }
 
 impl OfKind {
-    /// One note for all.
+    /// Merges all records into one.
     fn coarsen(&mut self) {
         let versions = self.notes.drain().filter_map(|(_, note)| match note {
             Note::Version(version) => Some(version),
             Note::Gone(_) => None,
         });
         let versions = versions.chain(self.floor.take());
-        self.floor = versions.max_by(|a, b| version::compare(a, b).unwrap_or(Ordering::Equal));
+        self.floor =
+            versions.max_by(|a, b| compare_resource_versions(a, b).unwrap_or(Ordering::Equal));
     }
 }
 
@@ -213,18 +215,19 @@ impl Note {
             }
         }
         let version = metadata.resource_version;
-        let usable = answer.kind != "Status" && version::compare(&version, &version).is_some();
+        let usable =
+            answer.kind != "Status" && compare_resource_versions(&version, &version).is_some();
         usable.then_some(Self::Version(version))
     }
 
-    /// Waits until the cache shows it.
+    /// Waits until the cache shows the state.
     async fn reached(&self, cache: &SharedInformer<()>, key: &Key) {
         match self {
             Self::Version(version) => {
-                // The object itself may be that far although the whole is not known to be.
+                // The object itself may have that version although the cache as a whole is not known to.
                 let shown = cache.indexer().get(key.as_str());
                 let there = shown.is_some_and(|object| {
-                    version::compare(object.resource_version(), version)
+                    compare_resource_versions(object.resource_version(), version)
                         .is_some_and(Ordering::is_ge)
                 });
                 if !there {
@@ -252,8 +255,8 @@ impl Note {
 }
 
 impl Target {
-    /// `None` for what is not noted: reads, whole collections but for creation, dry runs, and subresources whose answer is
-    /// not about the object.
+    /// Returns `None` for requests that are not recorded: reads, collections except creation, dry runs, and
+    /// subresources whose response is not about the object.
     fn of<B>(request: &Request<B>) -> Option<Self> {
         let method = request.method();
         if ![Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(method) {
@@ -300,7 +303,7 @@ impl Target {
     }
 }
 
-/// Subresources whose answer has the revision of the object.
+/// Subresources whose response has the version of the object.
 const WHOLE: [&str; 6] = [
     "status",
     "scale",
@@ -310,7 +313,7 @@ const WHOLE: [&str; 6] = [
     "approval",
 ];
 
-/// Of a namespace itself.
+/// Reports whether the rest of the path is a subresource of the namespace itself.
 fn is_sub(rest: &[&str]) -> bool {
     matches!(rest, ["status" | "finalize"])
 }

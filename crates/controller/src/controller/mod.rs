@@ -1,18 +1,19 @@
 //! [`Controller`]: a queue, its sources and its workers.
 //!
-//! Invariants: a request is with one worker at most; what is asked for while it runs runs once more; a failure comes back
-//! later each time. A worker that stops finishes what it has and takes nothing more.
+//! Invariants: a request is processed by at most one worker; a request that arrives meanwhile leads to one more run;
+//! failures are retried with growing delays. A worker that stops finishes its request and takes no more.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `sources` | [`WatchHandle`]; sources that come and go |
-//! | `work` | what a worker does with a request |
+//! | `work` | the processing of a request |
 
 mod sources;
 mod work;
 
 use std::{sync::Arc, time::Duration};
 
+use kubewright_client::BoxError;
 use kubewright_informer::{NotSynced, SharedInformer};
 use kubewright_workqueue::WorkQueue;
 use parking_lot::Mutex;
@@ -23,22 +24,39 @@ use sources::{EndSources, Sources};
 pub(crate) use work::panic_message;
 
 use crate::{
-    builder::Builder,
+    builder::ControllerBuilder,
     client::{Client, caches::Caches},
     manager::Stop,
     metrics::ControllerMetrics,
-    reconcile::{BoxError, Reconciler, Request},
+    reconcile::{Reconciler, Request},
     source::{Enqueue, Source},
     status::{ControllerStatus, Journal, SourceState},
 };
 
-/// A controller of a manager. Clones are the same one.
+/// A controller of a manager. Clones share it.
 ///
-/// Made by a [`Builder`]: [`Controller::for_`], [`Controller::builder`].
+/// Built by a [`ControllerBuilder`]: [`Controller::for_`], [`Controller::builder`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Action, Context, Controller, Manager, Request};
+///
+/// let manager = Manager::new(cluster.client());
+/// let controller = Controller::for_::<ConfigMap>()
+///     .max_concurrent_reconciles(4)
+///     .build(&manager, |_: Context, _: Request| async { Ok(Action::done()) })
+///     .unwrap();
+/// assert_eq!(controller.name(), "configmap");
+/// // Reconciles an object without an event.
+/// controller.trigger(Request::new("default", "colours"));
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct Controller(Arc<Inner>);
 
-/// What a controller is made of.
+/// The parts of a controller.
 pub(crate) struct Parts {
     pub(crate) name: Arc<str>,
     pub(crate) reconciler: Arc<dyn Reconciler>,
@@ -61,9 +79,9 @@ struct Inner {
 }
 
 impl Controller {
-    /// A controller that watches nothing yet. It needs a [name](Builder::named).
-    pub fn builder() -> Builder {
-        Builder::new()
+    /// Builds a controller without watches. It needs a [name](ControllerBuilder::named).
+    pub fn builder() -> ControllerBuilder {
+        ControllerBuilder::new()
     }
 
     pub(crate) fn new(parts: Parts, sources: Vec<Source>) -> Self {
@@ -80,12 +98,12 @@ impl Controller {
         controller
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.0.parts.name
     }
 
-    /// Adds a source. If the controller runs, it starts at once; it ends when the handle is dropped.
+    /// Adds a source. It starts at once if the controller runs, and ends when the handle is dropped.
     pub fn watch(&self, source: impl Into<Source>) -> WatchHandle {
         WatchHandle {
             id: self.0.add(source.into()),
@@ -93,12 +111,12 @@ impl Controller {
         }
     }
 
-    /// Asks for a request.
+    /// Requests a reconcile.
     pub fn trigger(&self, request: Request) {
         self.0.enqueue("trigger".into()).add(request);
     }
 
-    /// How it fares.
+    /// Returns the status.
     pub fn status(&self) -> ControllerStatus {
         let inner = &self.0;
         let queue = inner.parts.queue.status();
@@ -137,7 +155,7 @@ impl Controller {
             .collect()
     }
 
-    /// Why there is something left to do; nothing if there is nothing.
+    /// Returns what is left to do; `None` if nothing is.
     pub(crate) fn unsettled(&self) -> Option<String> {
         let name = self.name();
         for source in self.0.running() {
@@ -167,14 +185,14 @@ impl Controller {
         })
     }
 
-    /// Starts the sources, and waits until they have shown everything there was.
+    /// Starts the sources, and waits until they have synced.
     pub(crate) async fn warm_up(&self) -> Result<(), NotSynced> {
         self.0.start_sources();
         self.0.wait_for_sources().await
     }
 
-    /// Works until it is told to stop, and then until what is under way has ended. Dropped, it ends at once. A panic ends it
-    /// if it is not to be contained.
+    /// Works until it is asked to stop, and then until running reconciles have ended. Dropping the future ends it at
+    /// once. A panic ends it unless panics are recovered.
     pub(crate) async fn run(&self, stop: Stop) -> Result<(), BoxError> {
         let _ends = EndSources(&self.0);
         tokio::select! {

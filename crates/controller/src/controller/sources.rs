@@ -1,4 +1,4 @@
-//! The sources of a controller: added, started, waited for, ended; also while it works.
+//! The sources of a controller: added, started, waited for and ended, also while it works.
 
 use std::{
     sync::{Arc, Weak},
@@ -14,7 +14,7 @@ use crate::{
     status::SourceState,
 };
 
-/// A watch that was added to a running controller. Dropped, it ends; what it asked for stays asked for.
+/// A watch that was added to a running controller. Dropping it ends the watch; its requests stay in the queue.
 #[must_use = "the watch ends when this is dropped"]
 pub struct WatchHandle {
     pub(super) controller: Weak<Inner>,
@@ -39,19 +39,19 @@ enum Phase {
 struct Slot {
     id: u64,
     running: Arc<Running>,
-    /// Not started yet.
+    /// `None` once started.
     source: Option<Source>,
     task: Option<AbortHandle>,
 }
 
-/// How long to leave a watch alone that fails, before it is looked at again.
+/// The wait before a failing watch is looked at again.
 const PAUSE: Duration = Duration::from_millis(100);
 
 impl WatchHandle {
     /// Ends the watch.
     pub fn stop(self) {}
 
-    /// Leaves the watch to the controller: it ends with it.
+    /// Leaves the watch to the controller, so that it ends with the controller.
     pub fn detach(mut self) {
         self.controller = Weak::new();
     }
@@ -64,7 +64,7 @@ impl Drop for WatchHandle {
         }
     }
 }
-/// Ends the sources of a controller that was dropped in its work.
+/// Ends the sources of a controller that is dropped while it works.
 pub(super) struct EndSources<'a>(pub(super) &'a Inner);
 
 impl Drop for EndSources<'_> {
@@ -141,8 +141,8 @@ impl Inner {
             .collect()
     }
 
-    /// Waits until all sources have shown everything there was. Kinds that the server does not know are not waited for
-    /// here: their source goes on trying.
+    /// Waits until all sources have synced. Kinds that the server does not know are not waited for here: their sources
+    /// keep trying.
     pub(super) async fn wait_for_sources(&self) -> Result<(), NotSynced> {
         let deadline = Instant::now() + self.parts.sync_timeout;
         for source in self.running() {
@@ -173,11 +173,11 @@ impl Inner {
                             tracing::info!(
                                 controller = %self.parts.name,
                                 source = %source.name,
-                                "the kind is not served yet: it is waited for"
+                                "kind not served yet; waiting for it"
                             );
                             continue;
                         }
-                        // It may pass: until the deadline.
+                        // The error may be transient: wait until the deadline.
                         tokio::time::sleep(PAUSE.min(deadline - Instant::now())).await;
                     },
                     () = tokio::time::sleep_until(deadline) => {}

@@ -1,4 +1,4 @@
-//! What a worker does: takes a request, runs the reconciler, and asks for the next run.
+//! The work of a worker: takes a request, runs the reconciler, and schedules the next run.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -20,7 +20,7 @@ use crate::{
 struct Active<'a>(&'a ControllerMetrics);
 
 impl Inner {
-    /// Works until it is told to stop. What it fails with is a panic that is not to be contained.
+    /// Works until it is asked to stop. Fails with a panic that is not recovered.
     pub(super) async fn work(self: Arc<Self>, stop: Stop) -> Result<(), String> {
         let queue = self.parts.queue.clone();
         let mut stopping = std::pin::pin!(stop.stopping());
@@ -83,7 +83,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Runs the reconciler. Whatever goes wrong in it is an error.
+    /// Runs the reconciler. Panics and timeouts become errors.
     async fn attempt(&self, context: Context, request: &Request) -> Result<Action, Error> {
         let parts = &self.parts;
         let run = async { parts.reconciler.reconcile(context, request.clone()).await };
@@ -106,7 +106,7 @@ impl Inner {
         })
     }
 
-    /// Counts, and asks for the next run. What is said of it.
+    /// Updates the metrics and schedules the next run. Returns a summary of the result.
     fn conclude(&self, request: &Request, priority: i32, outcome: Result<Action, Error>) -> String {
         let Parts { metrics, queue, .. } = &self.parts;
         let again = |cause, options: AddOptions| {
@@ -121,13 +121,13 @@ impl Inner {
                 if error.kind() == ErrorKind::Terminal {
                     metrics.terminal_errors.inc();
                     queue.forget(request);
-                    tracing::error!(%error, "failed for good");
+                    tracing::error!(%error, "reconcile failed terminally");
                     return format!("terminal error: {error}");
                 }
                 if error.is_conflict() {
-                    tracing::debug!(%error, "another wrote meanwhile");
+                    tracing::debug!(%error, "reconcile failed with a conflict");
                 } else {
-                    tracing::warn!(%error, attempt = queue.num_requeues(request), "failed");
+                    tracing::warn!(%error, attempt = queue.num_requeues(request), "reconcile failed");
                 }
                 let options = AddOptions::new().priority(priority).rate_limited();
                 again(TriggerCause::Backoff, options);

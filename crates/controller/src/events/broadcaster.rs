@@ -1,7 +1,7 @@
 //! [`EventBroadcaster`]: the task that writes events.
 //!
-//! One write at a time: a server that cannot be reached holds up what follows, the queue fills, and what does not fit is
-//! dropped and counted. Nothing grows without bound.
+//! One write at a time: while the server cannot be reached, the queue fills, and events that do not fit are dropped and
+//! counted. Nothing grows without bound.
 
 use std::{fmt, pin::pin, sync::Arc, time::Duration};
 
@@ -21,58 +21,58 @@ use super::{
     sink::{Sent, Write},
 };
 
-/// How long one try may take.
+/// The timeout of one attempt.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long what is queued has to get out at the end.
+/// The time for queued events at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Which API events are written to.
+/// The API that events are written to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventApi {
     /// `events.k8s.io/v1`.
     #[default]
     Events,
-    /// `v1`, as old programs do.
+    /// `v1`, as older programs do.
     Core,
 }
 
-/// How events are kept few and written.
+/// The settings of an [`EventBroadcaster`].
 #[derive(Clone)]
 pub struct EventOptions {
     /// The API.
     pub api: EventApi,
-    /// How many events may wait.
+    /// The maximum number of queued events.
     pub queue: usize,
-    /// When similar core events become one.
+    /// The conditions under which similar core events are aggregated.
     pub aggregation: Aggregation,
-    /// How many events a source may send about an object. `None`: as many as it likes, which is usual for
-    /// `events.k8s.io/v1`; there it limits new events only, not those of a series.
+    /// The budget of a source for each object. `None`, the default for `events.k8s.io/v1`, means no limit; there it
+    /// limits new events only, not those of a series.
     pub spam: Option<SpamLimit>,
-    /// How many objects, groups and series are remembered.
+    /// The maximum number of objects, groups and series to remember.
     pub memory: usize,
-    /// How often a write is tried.
+    /// The maximum number of attempts of a write.
     pub tries: u32,
-    /// How long to wait between tries.
+    /// The wait between attempts.
     pub pause: Duration,
-    /// What time it is.
+    /// The clock.
     pub clock: Clock,
 }
 
-/// What was done to events so far. Clones share the numbers. Register it to see them as metrics.
+/// The counters of an [`EventBroadcaster`]. Clones share them. Register them to export them as metrics.
 #[derive(Clone, Debug, Default)]
 pub struct EventStats {
-    /// Written.
+    /// Events written.
     pub sent: Counter,
-    /// Dropped since the queue was full.
+    /// Events dropped because the queue was full.
     pub dropped: Counter,
-    /// Left out since there were too many.
+    /// Events dropped because of the budget.
     pub throttled: Counter,
-    /// Given up, or refused by the server.
+    /// Events given up, or rejected by the server.
     pub failed: Counter,
 }
 
-/// Takes what recorders say and writes it. Make recorders, then [`run`](Self::run) it.
+/// Writes the events of its recorders. Create recorders, then [`run`](Self::run) it.
 pub struct EventBroadcaster {
     client: Client,
     options: EventOptions,
@@ -81,14 +81,14 @@ pub struct EventBroadcaster {
     queued: mpsc::Receiver<Occurrence>,
 }
 
-/// By which rules events are kept few.
+/// The rules by which events are combined.
 enum Rules {
     Core(Correlator),
     Events(SeriesCache, SpamFilter),
 }
 
 impl EventOptions {
-    /// As client-go does it for that API.
+    /// Returns client-go's settings for that API.
     pub fn new(api: EventApi) -> Self {
         Self {
             api,
@@ -104,12 +104,12 @@ impl EventOptions {
 }
 
 impl EventBroadcaster {
-    /// Writes to `events.k8s.io/v1`.
+    /// Creates a broadcaster that writes to `events.k8s.io/v1`.
     pub fn new(client: Client) -> Self {
         Self::with_options(client, EventOptions::new(EventApi::Events))
     }
 
-    /// Writes by these rules.
+    /// Creates a broadcaster with these settings.
     pub fn with_options(client: Client, options: EventOptions) -> Self {
         let (queue, queued) = mpsc::channel(options.queue.max(1));
         Self {
@@ -121,7 +121,7 @@ impl EventBroadcaster {
         }
     }
 
-    /// A recorder for the controller of that name. Works before and while the broadcaster runs.
+    /// Returns a recorder for the controller of that name. It works before and while the broadcaster runs.
     pub fn recorder(&self, controller: &str) -> Recorder {
         Recorder::new(
             controller,
@@ -131,13 +131,13 @@ impl EventBroadcaster {
         )
     }
 
-    /// What was done so far.
+    /// Returns the counters.
     pub fn stats(&self) -> EventStats {
         self.stats.clone()
     }
 
-    /// Writes events until shutdown, or until all recorders are gone. What is queued then is tried once, for ten seconds at
-    /// most.
+    /// Writes events until shutdown, or until all recorders are dropped. Queued events are then tried once, for at most
+    /// ten seconds.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let Self {
             client,
@@ -168,7 +168,7 @@ impl EventBroadcaster {
             };
             for write in writes {
                 if !writer.persist(&write, &mut shutdown).await {
-                    // Asked to stop in the middle of it.
+                    // Shutdown during a write.
                     return writer.drain(&mut rules, queued).await;
                 }
             }
@@ -194,7 +194,7 @@ impl Writer {
         }
     }
 
-    /// Tries until it is written or given up. Says whether to go on.
+    /// Tries until the event is written or given up. Reports whether to continue.
     async fn persist(
         &self,
         write: &Write,
@@ -206,10 +206,10 @@ impl Writer {
             };
             if attempt == self.options.tries {
                 self.stats.failed.inc();
-                tracing::warn!("an event could not be written, it is given up: {error}");
+                tracing::warn!(%error, "giving up an event");
                 return true;
             }
-            // At random, so that programs that lost the same server do not come back at once.
+            // At random, so that programs that lost the same server do not all return at once.
             let pause = if attempt == 1 {
                 self.options.pause.mul_f64(rand::random::<f64>())
             } else {
@@ -217,7 +217,7 @@ impl Writer {
                     .pause
                     .mul_f64(1.0 + 0.25 * rand::random::<f64>())
             };
-            tracing::debug!("an event could not be written, trying again in {pause:?}: {error}");
+            tracing::debug!(%error, ?pause, "cannot write an event; retrying");
             tokio::select! {
                 () = &mut *shutdown => {
                     self.stats.failed.inc();
@@ -229,21 +229,21 @@ impl Writer {
         true
     }
 
-    /// Tries once. Gives the error if it is worth trying again.
+    /// Tries once. Returns the error if a retry makes sense.
     async fn once(&self, write: &Write) -> Option<String> {
         match timeout(WRITE_TIMEOUT, write.send(&self.client)).await {
             Ok(Sent::Done) => self.stats.sent.inc(),
             Ok(Sent::Refused(e)) => {
                 self.stats.failed.inc();
-                tracing::debug!("the server refused an event: {e}");
+                tracing::debug!(error = %e, "the server rejected an event");
             }
             Ok(Sent::Failed(e)) => return Some(e.to_string()),
-            Err(_) => return Some("no answer".to_owned()),
+            Err(_) => return Some("no response".to_owned()),
         }
         None
     }
 
-    /// What is queued, once each.
+    /// Tries the queued events once each.
     async fn drain(&self, rules: &mut Rules, mut queued: mpsc::Receiver<Occurrence>) {
         queued.close();
         let draining = async {
@@ -256,12 +256,12 @@ impl Writer {
             }
         };
         if timeout(SHUTDOWN_TIMEOUT, draining).await.is_err() {
-            tracing::warn!("events were left unwritten at the end");
+            tracing::warn!("events were left unwritten at shutdown");
         }
     }
 }
 
-/// There are too many.
+/// The budget is exhausted.
 struct Throttled;
 
 impl Rules {

@@ -1,6 +1,6 @@
 //! The rules for core events: aggregate, count, limit, in this order.
 //!
-//! Pure: time is an argument. All three memories are bounded and forget what was not used for the longest time.
+//! Pure: time is an argument. All three memories are bounded and forget the least recently used entries.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -16,32 +16,32 @@ use super::{
     recorder::{Occurrence, event_name},
 };
 
-/// When similar events become one.
+/// The conditions under which similar events are aggregated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregation {
-    /// With so many different messages of one reason.
+    /// The number of different messages of one reason from which on they are aggregated.
     pub different: usize,
-    /// Unless the last was longer ago.
+    /// The time after which a quiet group starts over.
     pub within: Duration,
 }
 
-/// How many events a source may send about an object.
+/// The budget of a source for one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpamLimit {
-    /// So many at once.
+    /// The number of events at once.
     pub burst: u32,
-    /// And one more after each such time.
+    /// The time in which one more event is granted.
     pub refill: Duration,
 }
 
-/// What becomes of an event.
+/// The treatment of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Correlated {
-    /// It is new.
+    /// Create it.
     Create(Box<Event>),
-    /// It happened again: count, time and message change.
+    /// Patch an existing one with a new count, time and message.
     Patch(Box<Event>),
-    /// There are too many.
+    /// Drop it, because the budget is exhausted.
     Throttled,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Correlator {
     counts: Lru<String, Counted>,
 }
 
-/// Budgets by source and object.
+/// The budgets by source and object.
 pub(super) struct SpamFilter {
     limit: Option<SpamLimit>,
     budgets: Lru<String, Budget>,
@@ -118,7 +118,8 @@ impl Correlator {
         }
     }
 
-    /// From the tenth different message on, events of a group are one. Gives the key by which it is counted.
+    /// From the tenth different message on, the events of a group are combined. Returns the key by which the event is
+    /// counted.
     fn aggregate(&mut self, event: &mut Event, occurrence: &Occurrence, now: Instant) -> String {
         let group_key = group_key(occurrence);
         let message = event.message.clone().unwrap_or_default();
@@ -146,7 +147,7 @@ impl Correlator {
         group_key
     }
 
-    /// Whether the event is known, and how often it happened.
+    /// Reports whether the event is known, and updates its count.
     fn count(&mut self, event: &mut Event, key: &String) -> bool {
         let known = self.counts.get_or_insert_with(key, Counted::default);
         let again = known.count > 0;
@@ -172,7 +173,7 @@ impl SpamFilter {
         }
     }
 
-    /// Takes one from the budget, if there is one.
+    /// Takes one from the budget, if any is left.
     pub(super) fn admits(&mut self, occurrence: &Occurrence, now: Instant) -> bool {
         let Some(limit) = self.limit else { return true };
         let burst = f64::from(limit.burst);
@@ -200,7 +201,7 @@ impl SpamFilter {
 
 fn core_event(occurrence: &Occurrence) -> Event {
     let draft = &occurrence.draft;
-    // Times of this kind have whole seconds on the wire.
+    // These times have whole seconds on the wire.
     let at = Timestamp::from_second(occurrence.at.as_second()).unwrap_or(occurrence.at);
     let mut event = Event {
         involved_object: draft.regarding.clone(),
@@ -226,7 +227,7 @@ fn core_event(occurrence: &Occurrence) -> Event {
     event
 }
 
-/// Source, object and type, not the reason.
+/// Source, object and type, without the reason.
 fn spam_key(occurrence: &Occurrence) -> String {
     let about = &occurrence.draft.regarding;
     [

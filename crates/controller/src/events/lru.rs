@@ -1,4 +1,4 @@
-//! A map that forgets what was not used for the longest time.
+//! A map that forgets its least recently used entries.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -8,7 +8,7 @@ use std::{
 pub(super) struct Lru<K, V> {
     capacity: usize,
     entries: HashMap<K, (u64, V)>,
-    /// By when they were used last.
+    /// By last use.
     ages: BTreeMap<u64, K>,
     now: u64,
 }
@@ -23,7 +23,7 @@ impl<K: Hash + Eq + Clone, V> Lru<K, V> {
         }
     }
 
-    /// The value, made if there is none. It is the youngest now.
+    /// Returns the value, creating it if necessary, and marks it as used.
     pub(super) fn get_or_insert_with(&mut self, key: &K, make: impl FnOnce() -> V) -> &mut V {
         self.now += 1;
         if let Some((age, _)) = self.entries.get(key) {
@@ -42,14 +42,14 @@ impl<K: Hash + Eq + Clone, V> Lru<K, V> {
         &mut entry.1
     }
 
-    /// Forgets one.
+    /// Removes an entry.
     pub(super) fn remove(&mut self, key: &K) {
         if let Some((age, _)) = self.entries.remove(key) {
             self.ages.remove(&age);
         }
     }
 
-    /// Keeps what the closure says.
+    /// Keeps the entries for which the closure returns true.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&mut V) -> bool) {
         let ages = &mut self.ages;
         self.entries.retain(|_, (age, value)| {

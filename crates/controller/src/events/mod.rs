@@ -1,15 +1,15 @@
 //! Events about objects: aggregated, limited, and sent in the background.
 //!
-//! A [`Recorder`] puts what happened into a bounded queue and returns at once; when the queue is full the event is dropped and
-//! counted. The [`EventBroadcaster`]'s task takes it from there, decides whether it is new, one more of the same, or too much,
-//! and writes it, trying again while the server cannot be reached.
+//! A [`Recorder`] puts events into a bounded queue and returns at once; if the queue is full the event is dropped and
+//! counted. The [`EventBroadcaster`]'s task decides whether an event is new, a repetition or over the budget, and
+//! writes it, retrying while the server cannot be reached.
 //!
-//! Two APIs, two ways to keep many events few, both as in client-go:
+//! There are two APIs with two ways to limit the number of events, both as in client-go:
 //!
-//! | API | how |
+//! | API | combination |
 //! |---|---|
-//! | `events.k8s.io/v1`, the default | events alike but for their note are one series: the first is created, the second makes it a series, further ones are counted here and written every half hour and at the end ([`series`]) |
-//! | `v1` | ten different messages of the same reason become one combined event; repetitions count up; each source has a budget of 25 events an object and one more every five minutes ([`correlator`]) |
+//! | `events.k8s.io/v1`, the default | events alike but for their note are one series: the first is created, the second makes it a series, further ones are counted here and written every half hour and at the end (`series`) |
+//! | `v1` | ten different messages of the same reason become one combined event; repetitions count up; each source has a budget of 25 events an object and one more every five minutes (`correlator`) |
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -24,7 +24,7 @@
 //! let namespace = Api::<Namespace>::all(client.clone()).get("default").await.unwrap();
 //! recorder.event(&namespace, EventType::Normal, "Opened", "the shop is open");
 //!
-//! // Usually spawned. It ends when asked to, with what is queued sent.
+//! Usually spawned. On shutdown it sends what is queued.
 //! broadcaster.run(std::future::ready(())).await;
 //! let events: Api<Event> = Api::default_namespaced(client);
 //! let event = events.list(&Default::default()).await.unwrap().items.remove(0);
@@ -32,20 +32,20 @@
 //! # });
 //! ```
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`recorder`] | [`Recorder`], [`EventDraft`]: saying what happened |
-//! | [`broadcaster`] | [`EventBroadcaster`], [`EventOptions`]: the task |
-//! | [`correlator`] | the rules for `v1` |
-//! | [`series`] | the rules for `events.k8s.io/v1` |
+//! | `recorder` | [`Recorder`], [`EventDraft`] |
+//! | `broadcaster` | [`EventBroadcaster`], [`EventOptions`] |
+//! | `correlator` | the rules for `v1` |
+//! | `series` | the rules for `events.k8s.io/v1` |
 
-pub mod broadcaster;
-pub mod correlator;
-mod lru;
-pub mod recorder;
-pub mod series;
-mod sink;
+pub(crate) mod broadcaster;
+pub(crate) mod correlator;
+pub(crate) mod lru;
+pub(crate) mod recorder;
+pub(crate) mod series;
+pub(crate) mod sink;
 
 pub use broadcaster::{EventApi, EventBroadcaster, EventOptions, EventStats};
 pub use correlator::{Aggregation, SpamLimit};
-pub use recorder::{EventDraft, EventType, Recorder};
+pub use recorder::{Clock, EventDraft, EventType, Recorder};

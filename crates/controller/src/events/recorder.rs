@@ -1,4 +1,4 @@
-//! [`Recorder`]: saying what happened, without waiting.
+//! [`Recorder`]: records events without waiting.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -11,19 +11,19 @@ use uuid::Uuid;
 
 use super::broadcaster::EventStats;
 
-/// How long a reporting instance may be.
+/// The maximum length of a reporting instance.
 const INSTANCE_LIMIT: usize = 128;
 
-/// Whether an event is good news.
+/// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EventType {
-    /// Something happened that should.
+    /// An expected event.
     Normal,
-    /// Something happened that should not.
+    /// A problem.
     Warning,
 }
 
-/// Records events in the name of one controller. Clones share the queue. Nothing here waits or fails.
+/// Records events in the name of one controller. Clones share the queue. Recording never waits and never fails.
 #[derive(Clone)]
 pub struct Recorder {
     reporter: Arc<Reporter>,
@@ -32,36 +32,36 @@ pub struct Recorder {
     clock: Clock,
 }
 
-/// Everything that can be said of an event.
+/// All fields of an event.
 #[derive(Clone, Debug)]
 pub struct EventDraft {
-    /// What it is about.
+    /// The object that the event is about.
     pub regarding: ObjectReference,
-    /// What else had a part in it.
+    /// Another object that was involved.
     pub related: Option<ObjectReference>,
-    /// Whether it is good news.
+    /// The type.
     pub type_: EventType,
-    /// Why it happened, in one word for programs: `FailedMount`.
+    /// The reason, as one word for programs: `FailedMount`.
     pub reason: String,
-    /// What was done, in one word for programs: `Binding`. The reason, if nothing is said. Only in `events.k8s.io`.
+    /// The action, as one word for programs: `Binding`. Defaults to the reason. Only in `events.k8s.io`.
     pub action: Option<String>,
-    /// What happened, in words for people.
+    /// The message for users.
     pub note: String,
     /// Annotations of the event.
     pub annotations: BTreeMap<String, String>,
 }
 
-/// What time it is.
+/// A clock.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Who says so.
+/// The reporting controller.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reporter {
     pub(super) controller: String,
     pub(super) instance: String,
 }
 
-/// Something that happened.
+/// A recorded event.
 #[derive(Clone, Debug)]
 pub(super) struct Occurrence {
     pub(super) draft: EventDraft,
@@ -70,7 +70,7 @@ pub(super) struct Occurrence {
 }
 
 impl EventType {
-    /// As it is written.
+    /// Returns the type as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "Normal",
@@ -100,7 +100,7 @@ impl Recorder {
         }
     }
 
-    /// Something happened to an object.
+    /// Records an event about an object.
     pub fn event<K>(&self, object: &K, type_: EventType, reason: &str, note: impl Into<String>)
     where
         K: Resource,
@@ -110,8 +110,8 @@ impl Recorder {
         self.event_about(regarding, type_, reason, note);
     }
 
-    /// Something happened to an object that is known by reference, such as
-    /// [`Resource::object_ref`] of a dynamic object.
+    /// Records an event about an object that is known by reference, such as [`Resource::object_ref`] of a dynamic
+    /// object.
     pub fn event_about(
         &self,
         regarding: ObjectReference,
@@ -130,7 +130,7 @@ impl Recorder {
         });
     }
 
-    /// Records an event with all its details.
+    /// Records an event with all its fields.
     pub fn send(&self, draft: EventDraft) {
         let occurrence = Occurrence {
             draft,
@@ -139,13 +139,13 @@ impl Recorder {
         };
         if let Err(refused) = self.queue.try_send(occurrence) {
             self.stats.dropped.inc();
-            tracing::debug!("an event was dropped: {refused}");
+            tracing::debug!(error = %refused, "event dropped");
         }
     }
 }
 
 impl Occurrence {
-    /// Where the event is stored: with its object, or in `default`.
+    /// Returns the namespace of the event: that of its object, or `default`.
     pub(super) fn namespace(&self) -> String {
         let namespace = self.draft.regarding.namespace.clone();
         namespace
@@ -153,13 +153,13 @@ impl Occurrence {
             .unwrap_or_else(|| "default".to_owned())
     }
 
-    /// A name that no other event has.
+    /// Returns a unique name.
     pub(super) fn name(&self) -> String {
         event_name(self.draft.regarding.name.as_deref().unwrap_or(""), self.at)
     }
 }
 
-/// `<object>.<nanoseconds>`, or a uuid if that is no name.
+/// Builds `<object>.<nanoseconds>`, or a UUID if that is not a valid name.
 pub(super) fn event_name(object: &str, at: Timestamp) -> String {
     let name = format!("{object}.{:x}", at.as_nanosecond());
     if is_dns1123_subdomain(&name).is_empty() {
@@ -169,7 +169,7 @@ pub(super) fn event_name(object: &str, at: Timestamp) -> String {
     }
 }
 
-/// Shortens a text to that many bytes, between characters.
+/// Truncates a text to that many bytes, at a character boundary.
 pub(super) fn truncate(text: &mut String, limit: usize) {
     if text.len() > limit {
         let end = (0..=limit).rev().find(|end| text.is_char_boundary(*end));

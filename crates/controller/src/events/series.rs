@@ -1,6 +1,6 @@
-//! The rules for `events.k8s.io/v1`: events alike but for their note are one series.
+//! The rules for `events.k8s.io/v1`: events that differ only in their note form one series.
 //!
-//! Pure: time is an argument. Bounded: a series that was not seen for the longest time is forgotten.
+//! Pure: time is an argument. Bounded: the least recently seen series is forgotten.
 
 use std::time::Duration;
 
@@ -19,22 +19,22 @@ use super::{
     recorder::{Occurrence, truncate},
 };
 
-/// How often all series that go on are written.
-pub const REFRESH: Duration = Duration::from_secs(30 * 60);
+/// The interval at which all active series are written.
+pub(crate) const REFRESH: Duration = Duration::from_secs(30 * 60);
 
-/// After so long without another event a series is over, and looked for as often.
-pub const FINISH: Duration = Duration::from_secs(6 * 60);
+/// The time without another event after which a series is over, and the interval of that check.
+pub(crate) const FINISH: Duration = Duration::from_secs(6 * 60);
 
 /// The server's limits.
 const NOTE_LIMIT: usize = 1024;
 const WORD_LIMIT: usize = 128;
 
-/// What is to be written.
+/// A write to make.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SeriesWrite {
-    /// It is new.
+    /// The event is new.
     Create(Box<Event>),
-    /// The series goes on.
+    /// The series continues.
     Patch(Box<Event>),
 }
 
@@ -50,7 +50,7 @@ impl SeriesCache {
         Self(Lru::new(capacity))
     }
 
-    /// What a new event makes necessary: the first is created, the second makes it a series.
+    /// Returns the write for a new event: the first is created, the second makes it a series.
     pub(super) fn observe(&mut self, occurrence: &Occurrence, now: Instant) -> Option<SeriesWrite> {
         let mut new = false;
         let entry = self.0.get_or_insert_with(&key(occurrence), || {
@@ -81,12 +81,12 @@ impl SeriesCache {
         }
     }
 
-    /// Forgets an event that is not written.
+    /// Forgets an event that was not written.
     pub(super) fn forget(&mut self, occurrence: &Occurrence) {
         self.0.remove(&key(occurrence));
     }
 
-    /// All series that go on.
+    /// Returns all active series.
     pub(super) fn refresh(&self) -> Vec<Event> {
         let events = self.0.values().map(|entry| &entry.event);
         events
@@ -95,7 +95,7 @@ impl SeriesCache {
             .collect()
     }
 
-    /// Forgets what is over. Gives the series among it, to be written a last time.
+    /// Forgets what is over, and returns the series among it for a last write.
     pub(super) fn finish(&mut self, now: Instant) -> Vec<Event> {
         let mut over = Vec::new();
         self.0.retain(|entry| {
@@ -141,7 +141,7 @@ fn micros(at: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at)
 }
 
-/// All but the note, and but the objects' revisions.
+/// Everything but the note and the objects' versions.
 fn key(occurrence: &Occurrence) -> String {
     let draft = &occurrence.draft;
     let mut parts = vec![

@@ -1,4 +1,4 @@
-//! Writing one event to the server, once, and what to make of the answer.
+//! Writing one event to the server, once, and judging the response.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use k8s_openapi::api::{core::v1::Event as CoreEvent, events::v1::Event};
 
-/// What is to be written.
+/// A write to make.
 #[derive(Clone, Debug)]
 pub(super) enum Write {
     CreateCore(Box<CoreEvent>),
@@ -21,12 +21,12 @@ pub(super) enum Write {
     PatchSeries(Box<Event>),
 }
 
-/// What became of it.
+/// The outcome of a write.
 #[derive(Debug)]
 pub(super) enum Sent {
-    /// It is written.
+    /// The event was written.
     Done,
-    /// The server will not have it.
+    /// The server rejected the event.
     Refused(kube::Error),
     /// The server could not be reached, or is busy.
     Failed(kube::Error),
@@ -64,14 +64,14 @@ where
     {
         Ok(_) => Sent::Done,
         Err(kube::Error::Api(status)) if after_patch && status.code == 409 => {
-            // It was not there to patch and is there now: patch it next time.
+            // The event did not exist when it was patched and exists now: patch it next time.
             Sent::Failed(kube::Error::Api(status))
         }
         Err(e) => judged(e),
     }
 }
 
-/// What is gone is created again.
+/// Patches an event; one that was deleted is created again.
 async fn patch<K>(client: &Client, event: &K, changes: &Value) -> Sent
 where
     K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,

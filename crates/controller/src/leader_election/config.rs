@@ -1,52 +1,63 @@
-//! [`ElectionConfig`]: which Lease, who, and how long.
+//! [`ElectionConfig`]: the settings of a leader election.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use thiserror::Error;
 use uuid::Uuid;
 
-/// Tries are spread over the retry period and this many times as much.
+/// The jitter of retries, as a multiple of the retry period.
 pub(super) const JITTER_FACTOR: f64 = 1.2;
 
-/// Which Lease is taken, by whom, and for how long.
+/// The settings of a leader election.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_controller::leader_election::ElectionConfig;
+///
+/// let seconds = Duration::from_secs;
+/// let config = ElectionConfig::new("shop-operator", "shop").times(seconds(30), seconds(20), seconds(5));
+/// assert!(config.validate().is_ok());
+/// assert!(config.times(seconds(10), seconds(20), seconds(5)).validate().is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElectionConfig {
-    /// The Lease's name. Candidates with the same name and namespace elect one leader.
+    /// The name of the Lease. Candidates with the same name and namespace elect one leader.
     pub name: String,
-    /// The Lease's namespace.
+    /// The namespace of the Lease.
     pub namespace: String,
-    /// Who the candidate is. Must differ between candidates.
+    /// The identity of the candidate, unique among all candidates.
     pub identity: String,
-    /// How long others wait, after the record last changed, before they take the lease. Counts in whole seconds.
+    /// The time that other candidates wait after the last change of the record before they take the Lease. In whole seconds.
     pub lease_duration: Duration,
-    /// How long the leader tries to renew before it gives up.
+    /// The time for which the leader tries to renew before it gives up.
     pub renew_deadline: Duration,
-    /// How long to wait between tries.
+    /// The wait between attempts.
     pub retry_period: Duration,
-    /// Give the lease back at the end, so that the next leader need not wait.
+    /// True to release the Lease at the end, so that the next leader need not wait.
     pub release_on_cancel: bool,
-    /// Watch the Lease, so that a change is seen at once. Needs the verb `watch` on it; without, the Lease is polled.
+    /// True to watch the Lease, so that changes are seen at once. Needs the verb `watch`; otherwise the Lease is
+    /// polled.
     pub watch: bool,
-    /// Labels to put on the Lease. Others that it has are kept.
+    /// Labels of the Lease. Existing ones are kept.
     pub labels: BTreeMap<String, String>,
 }
 
-/// Why an [`ElectionConfig`] is refused.
+/// An invalid [`ElectionConfig`].
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum ConfigError {
-    /// The leader would go on after others take over.
+pub enum ElectionConfigError {
+    /// The leader could continue after others take over.
     #[error("leaseDuration must be greater than renewDeadline")]
     LeaseDuration,
-    /// There would be no second try.
+    /// There would be no second attempt to renew.
     #[error("renewDeadline must be greater than retryPeriod*JitterFactor")]
     RenewDeadline,
-    /// A Lease's duration is a whole number of seconds, at least one.
+    /// The duration of a Lease is a whole number of seconds, at least one.
     #[error("leaseDuration must be at least one second")]
     NoLeaseDuration,
     /// There would be no time to renew.
     #[error("renewDeadline must be greater than zero")]
     NoRenewDeadline,
-    /// Tries would follow each other without a pause.
+    /// Attempts would follow each other without a wait.
     #[error("retryPeriod must be greater than zero")]
     NoRetryPeriod,
     /// The Lease has no name.
@@ -55,19 +66,20 @@ pub enum ConfigError {
     /// The Lease has no namespace.
     #[error("Lock namespace is empty")]
     NoNamespace,
-    /// The candidate has no name.
+    /// The candidate has no identity.
     #[error("Lock identity is empty")]
     NoIdentity,
 }
 
-/// A name for this process that no other has: `hostname_uuid`.
+/// Returns a unique identity for this process: `hostname_uuid`.
 pub fn default_identity() -> String {
     let host = hostname::get().unwrap_or_default();
     format!("{}_{}", host.to_string_lossy(), Uuid::new_v4())
 }
 
 impl ElectionConfig {
-    /// The Lease of that name, with the usual times: 15 s, 10 s, 2 s. It is watched, and given back at the end.
+    /// Creates settings with client-go's timeouts of 15 s, 10 s and 2 s, watching the Lease and releasing it at the
+    /// end.
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -82,14 +94,14 @@ impl ElectionConfig {
         }
     }
 
-    /// Another name for the candidate.
+    /// Sets the identity of the candidate.
     #[must_use]
     pub fn identity(mut self, identity: impl Into<String>) -> Self {
         self.identity = identity.into();
         self
     }
 
-    /// Other times.
+    /// Sets the lease duration, the renew deadline and the retry period.
     #[must_use]
     pub fn times(mut self, lease: Duration, renew_deadline: Duration, retry: Duration) -> Self {
         self.lease_duration = lease;
@@ -98,50 +110,55 @@ impl ElectionConfig {
         self
     }
 
-    /// Whether these times keep two leaders apart.
+    /// Validates the settings.
     ///
-    /// A Go holder may lead until the retry period *and* the renew deadline have passed since its last renewal, so its lease
-    /// should be longer than both together. Ours counts both in the deadline and needs no more than is checked here.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        // What stands in the record is what others wait for.
+    /// A Go holder may lead until the retry period *and* the renew deadline have passed since its last renewal, so its
+    /// lease should be longer than both together. This implementation counts both in the deadline and needs no more
+    /// than is checked here.
+    ///
+    /// # Errors
+    ///
+    /// Fails if these settings could lead to two leaders at once.
+    pub fn validate(&self) -> Result<(), ElectionConfigError> {
+        // Others wait for the duration in the record.
         if Duration::from_secs(self.lease_duration.as_secs()) <= self.renew_deadline {
-            return Err(ConfigError::LeaseDuration);
+            return Err(ElectionConfigError::LeaseDuration);
         }
         if self.renew_deadline <= self.retry_period.mul_f64(JITTER_FACTOR) {
-            return Err(ConfigError::RenewDeadline);
+            return Err(ElectionConfigError::RenewDeadline);
         }
         if self.lease_duration < Duration::from_secs(1) {
-            return Err(ConfigError::NoLeaseDuration);
+            return Err(ElectionConfigError::NoLeaseDuration);
         }
         if self.renew_deadline.is_zero() {
-            return Err(ConfigError::NoRenewDeadline);
+            return Err(ElectionConfigError::NoRenewDeadline);
         }
         if self.retry_period.is_zero() {
-            return Err(ConfigError::NoRetryPeriod);
+            return Err(ElectionConfigError::NoRetryPeriod);
         }
         if self.name.is_empty() {
-            return Err(ConfigError::NoName);
+            return Err(ElectionConfigError::NoName);
         }
         if self.namespace.is_empty() {
-            return Err(ConfigError::NoNamespace);
+            return Err(ElectionConfigError::NoNamespace);
         }
         if self.identity.is_empty() {
-            return Err(ConfigError::NoIdentity);
+            return Err(ElectionConfigError::NoIdentity);
         }
         Ok(())
     }
 
-    /// What others wait for: the duration as it stands in the record.
+    /// Returns the duration as it appears in the record, which others wait for.
     pub(super) fn recorded_duration(&self) -> Duration {
         Duration::from_secs(self.lease_duration.as_secs())
     }
 
-    /// How long one request may take.
+    /// Returns the timeout of one request.
     pub(super) fn request_timeout(&self) -> Duration {
         (self.renew_deadline / 2).max(Duration::from_secs(1))
     }
 
-    /// How long a candidate waits before it tries again.
+    /// Returns the wait before the next attempt of a candidate.
     pub(super) fn candidate_pause(&self) -> Duration {
         self.retry_period
             .mul_f64(1.0 + rand::random::<f64>() * JITTER_FACTOR)
@@ -152,7 +169,7 @@ impl ElectionConfig {
 mod tests {
     use super::*;
 
-    fn times(lease: u64, renew: u64, retry: u64) -> Result<(), ConfigError> {
+    fn times(lease: u64, renew: u64, retry: u64) -> Result<(), ElectionConfigError> {
         let millis = Duration::from_millis;
         ElectionConfig::new("a", "b")
             .times(millis(lease), millis(renew), millis(retry))
@@ -173,29 +190,38 @@ mod tests {
     fn times_that_allow_two_leaders_are_refused() {
         assert_eq!(
             times(10_000, 10_000, 2_000),
-            Err(ConfigError::LeaseDuration)
+            Err(ElectionConfigError::LeaseDuration)
         );
-        assert_eq!(times(15_000, 2_400, 2_000), Err(ConfigError::RenewDeadline));
+        assert_eq!(
+            times(15_000, 2_400, 2_000),
+            Err(ElectionConfigError::RenewDeadline)
+        );
         assert_eq!(times(15_000, 2_401, 2_000), Ok(()));
-        assert_eq!(times(0, 0, 0), Err(ConfigError::LeaseDuration));
-        assert_eq!(times(1_000, 0, 0), Err(ConfigError::RenewDeadline));
-        assert_eq!(times(1_000, 500, 0), Err(ConfigError::NoRetryPeriod));
+        assert_eq!(times(0, 0, 0), Err(ElectionConfigError::LeaseDuration));
+        assert_eq!(times(1_000, 0, 0), Err(ElectionConfigError::RenewDeadline));
+        assert_eq!(
+            times(1_000, 500, 0),
+            Err(ElectionConfigError::NoRetryPeriod)
+        );
     }
 
     #[test]
     fn a_fraction_of_a_second_does_not_count_since_the_record_has_no_place_for_it() {
-        assert_eq!(times(1_900, 1_500, 100), Err(ConfigError::LeaseDuration));
+        assert_eq!(
+            times(1_900, 1_500, 100),
+            Err(ElectionConfigError::LeaseDuration)
+        );
         assert_eq!(times(2_900, 1_500, 100), Ok(()));
     }
 
     #[test]
     fn a_candidate_without_a_name_is_refused() {
         let config = ElectionConfig::new("a", "b").identity("");
-        assert_eq!(config.validate(), Err(ConfigError::NoIdentity));
+        assert_eq!(config.validate(), Err(ElectionConfigError::NoIdentity));
         let config = ElectionConfig::new("", "b");
-        assert_eq!(config.validate(), Err(ConfigError::NoName));
+        assert_eq!(config.validate(), Err(ElectionConfigError::NoName));
         let config = ElectionConfig::new("a", "");
-        assert_eq!(config.validate(), Err(ConfigError::NoNamespace));
+        assert_eq!(config.validate(), Err(ElectionConfigError::NoNamespace));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! [`LeaderElector`]: waits for the Lease, leads, gives it back.
+//! [`LeaderElector`]: waits for the Lease, leads, and releases it.
 
 mod attempt;
 
@@ -14,7 +14,7 @@ use tokio::{
 
 use self::attempt::{Attempt, note};
 use super::{
-    config::{ConfigError, ElectionConfig},
+    config::{ElectionConfig, ElectionConfigError},
     fence::{Fence, LeaderToken},
     health::LeaderHealth,
     lease_watch::LeaseWatch,
@@ -26,7 +26,7 @@ use crate::{
     metrics::ElectionMetrics,
 };
 
-/// A candidate for a Lease. See the [module](super).
+/// A candidate for a Lease. See the [module](super) for an overview and the crate for an example.
 pub struct LeaderElector {
     config: ElectionConfig,
     lock: LeaseLock,
@@ -39,31 +39,31 @@ pub struct LeaderElector {
     observed: Option<Observed>,
     /// The Lease as it was last read or written.
     lease: Option<Lease>,
-    /// A try has begun and not ended. Stays so if it is dropped.
+    /// True if an attempt has started and not ended; stays set if it is dropped.
     trying: bool,
 }
 
-/// Who leads, as far as this candidate knows.
+/// The current leader, as far as this candidate knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leadership {
-    /// The identity of the holder. Empty: nobody, or not known yet.
+    /// The identity of the holder; empty if there is none, or none is known yet.
     pub holder: String,
-    /// Whether it is this candidate.
+    /// True if this candidate leads.
     pub leading: bool,
 }
 
-/// How an election ended.
+/// The end of an election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<T> {
-    /// It was asked to stop before it led.
+    /// Shutdown came before this candidate led.
     NeverLed,
-    /// The work ended while the lease was held: by itself, or because it was asked to. This is what it gave.
+    /// The work ended while the Lease was held, by itself or at shutdown, with this result.
     Finished(T),
-    /// The lease is lost. Work that had not ended when it expired was dropped.
+    /// The Lease was lost. Work that had not ended when it expired was dropped.
     Lost,
 }
 
-/// Closes the fence when a leadership ends, however it ends.
+/// Closes the fence when a leadership ends for any reason.
 struct Term<'a> {
     fence: &'a Fence,
     leadership: &'a watch::Sender<Leadership>,
@@ -72,8 +72,12 @@ struct Term<'a> {
 }
 
 impl LeaderElector {
-    /// A candidate. `client` must not be guarded by this election.
-    pub fn new(client: Client, config: ElectionConfig) -> Result<Self, ConfigError> {
+    /// Creates a candidate. `client` must not be guarded by this election.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the settings are invalid.
+    pub fn new(client: Client, config: ElectionConfig) -> Result<Self, ElectionConfigError> {
         config.validate()?;
         Ok(Self {
             lock: LeaseLock::new(client, &config),
@@ -96,7 +100,7 @@ impl LeaderElector {
         self
     }
 
-    /// Counts there.
+    /// Sets the metrics.
     #[must_use]
     pub fn metrics(mut self, metrics: ElectionMetrics) -> Self {
         metrics.set_leading(&self.config.name, false);
@@ -104,38 +108,39 @@ impl LeaderElector {
         self
     }
 
-    /// Another clock for the times that are written into the Lease. Nothing depends on it.
+    /// Sets the clock for the times in the Lease. Nothing depends on it.
     #[must_use]
     pub fn wall_clock(mut self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// The fence that is open while this candidate leads. Clients may be guarded by it before the election begins.
+    /// Returns the fence that is open while this candidate leads. Clients may be guarded by it before the election
+    /// starts.
     pub fn fence(&self) -> Fence {
         self.fence.clone()
     }
 
-    /// Who leads, and each change of it.
+    /// Returns a receiver of the current leader.
     pub fn leadership(&self) -> watch::Receiver<Leadership> {
         self.leadership.subscribe()
     }
 
-    /// A health check with that tolerance beyond the lease.
+    /// Returns a health check with that tolerance beyond the lease duration.
     pub fn health(&self, tolerance: Duration) -> LeaderHealth {
         LeaderHealth::new(self.fence.clone(), &self.config, tolerance)
     }
 
-    /// What it was made with.
+    /// Returns the settings.
     pub fn config(&self) -> &ElectionConfig {
         &self.config
     }
 
-    /// Waits for the lease, works while it is held, and gives it back when the work has ended.
+    /// Waits for the Lease, runs the work while it is held, and releases it when the work has ended.
     ///
-    /// When `shutdown` comes, the work is told through its [`LeaderToken`] and goes on, with the lease renewed, until it has
-    /// ended. When the lease is lost, the fence is closed at once, the work is told, and what has not ended when the lease
-    /// expires is dropped. Tasks that the work spawned are its own to end; the fence stops their writes.
+    /// At `shutdown` the work is notified through its [`LeaderToken`] and continues, with the Lease renewed, until it
+    /// has ended. If the Lease is lost, the fence closes at once, the work is notified, and what has not ended when the
+    /// Lease expires is dropped. Tasks that the work spawned are not ended; the fence stops their writes.
     pub async fn run<F, W>(
         mut self,
         shutdown: impl Future<Output = ()>,
@@ -154,7 +159,7 @@ impl LeaderElector {
             at = self.acquire(&mut lease_watch) => Some(at),
         };
         let Some(renewed) = acquired else {
-            // A request that was under way may have taken it.
+            // A request in progress may have taken the Lease.
             if self.config.release_on_cancel && self.trying {
                 self.release().await;
             }
@@ -204,7 +209,7 @@ impl LeaderElector {
         let outcome = match finished {
             Some(output) => Outcome::Finished(output),
             None => {
-                tracing::warn!(lease = name, "the lease is lost");
+                tracing::warn!(lease = name, "lost the lease");
                 tokio::select! {
                     biased;
                     () = self.fence.wait_expired() => {}
@@ -214,7 +219,7 @@ impl LeaderElector {
             }
         };
         drop(work);
-        // Who lost the lease touches it no more; it runs out by itself.
+        // A candidate that lost the Lease does not touch it any more; it expires by itself.
         if self.config.release_on_cancel && !matches!(outcome, Outcome::Lost) {
             tokio::select! {
                 biased;
@@ -231,7 +236,7 @@ impl LeaderElector {
         outcome
     }
 
-    /// Waits until the lease is taken. Gives when the request began that took it.
+    /// Waits until the Lease is taken. Returns when the successful request started.
     async fn acquire(&mut self, lease_watch: &mut LeaseWatch) -> Instant {
         loop {
             let began = Instant::now();
@@ -257,7 +262,7 @@ impl LeaderElector {
         }
     }
 
-    /// Renews until it cannot. The deadline counts from when the last renewal began that succeeded.
+    /// Renews until that fails. The deadline counts from the start of the last successful renewal.
     async fn renew(&mut self, lease_watch: &mut LeaseWatch, acquired: Instant) {
         let (limit, expiry) = (self.config.renew_deadline, self.config.recorded_duration());
         let mut renewed = acquired;

@@ -1,7 +1,7 @@
-//! [`Fence`] and [`LeaderToken`]: what guarded work holds.
+//! [`Fence`] and [`LeaderToken`]: protection of a leader's writes.
 //!
-//! A fence is open while the lease is held and its renew deadline, counted by the monotonic clock, is not over. It closes by
-//! the clock alone: nobody has to run for it.
+//! A fence is open while the Lease is held and its renew deadline has not passed on the monotonic clock. It closes by
+//! the clock alone, without any task running.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,22 +13,22 @@ use tower::Layer;
 
 use super::guard::FenceLayer;
 
-/// Whether writes may leave. Clones share it.
+/// Permits writes while a candidate leads. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Fence {
     shared: Arc<Shared>,
-    /// Bound to one term, or to whichever is current.
+    /// Bound to one term, or to the current one.
     term: Option<u64>,
 }
 
-/// What the work of a leader gets: when to stop, and a fence for its term.
+/// The token of a leader's work: a stop signal, and a fence for its term.
 #[derive(Clone, Debug)]
 pub struct LeaderToken {
     fence: Fence,
     stop: watch::Receiver<bool>,
 }
 
-/// A write was refused, or given up, because the lease is not held.
+/// A write was rejected or given up because the Lease is not held.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(
     "not the leader: the lease is not held or its renew deadline is over, the write was not sent"
@@ -38,27 +38,27 @@ pub struct NotLeader;
 #[derive(Debug)]
 struct Shared {
     held: watch::Sender<Held>,
-    /// Guarded writes under way.
+    /// The number of guarded writes in progress.
     writes: watch::Sender<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
-    /// Counts leaderships.
+    /// The number of the leadership.
     term: u64,
     open: bool,
-    /// No write leaves after it. `None` is never.
+    /// No write is sent after this time. `None` means no limit.
     deadline: Option<Instant>,
-    /// Others may lead after it. `None` is never.
+    /// Others may lead after this time. `None` means never.
     expires: Option<Instant>,
-    /// When the last renewal began that succeeded.
+    /// The start of the last successful renewal.
     pub(super) renewed: Option<Instant>,
 }
 
-/// Counts a write that is under way.
+/// Counts a write in progress.
 pub(super) struct Write(Arc<Shared>);
 
-/// Whether a request failed because the fence was closed.
+/// Reports whether a request failed because the fence was closed.
 pub fn is_not_leader(error: &kube::Error) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -71,7 +71,7 @@ pub fn is_not_leader(error: &kube::Error) -> bool {
 }
 
 impl Fence {
-    /// A fence that is never closed, for programs that run without an election.
+    /// Creates a fence that never closes, for programs without an election.
     pub fn open() -> Self {
         Self::with(true)
     }
@@ -97,10 +97,10 @@ impl Fence {
         }
     }
 
-    /// A client whose writes are refused with [`NotLeader`] unless the fence is open. Reads pass.
+    /// Returns a client whose writes fail with [`NotLeader`] unless the fence is open. Reads pass.
     ///
-    /// Guard a client before other rules are put on it: a write that waits for a rate limit or for its next try is then
-    /// looked at when it really leaves.
+    /// Guard a client before other layers are added: a write that waits for a rate limit or a retry is then checked
+    /// when it is really sent.
     pub fn guard(&self, client: Client) -> Client {
         let namespace = client.default_namespace().to_owned();
         let valid_until = *client.valid_until();
@@ -108,7 +108,11 @@ impl Fence {
         Client::new(service, namespace).with_valid_until(valid_until)
     }
 
-    /// Whether a write may leave now.
+    /// Checks whether a write may be sent now.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the Lease is not held.
     pub fn check(&self) -> Result<(), NotLeader> {
         let held = *self.shared.held.borrow();
         let mine = self.term.is_none_or(|term| term == held.term);
@@ -120,12 +124,12 @@ impl Fence {
         }
     }
 
-    /// Whether a write may leave now.
+    /// Reports whether a write may be sent now.
     pub fn is_open(&self) -> bool {
         self.check().is_ok()
     }
 
-    /// Waits until the fence is closed, by its keeper or by the clock.
+    /// Waits until the fence is closed, by the elector or by the clock.
     pub async fn wait_closed(&self) {
         let mut changes = self.shared.held.subscribe();
         loop {
@@ -140,7 +144,7 @@ impl Fence {
         }
     }
 
-    /// Which leadership it is, for requests that outlive it.
+    /// Returns the current term, for requests that outlive it.
     pub(super) fn current(&self) -> Self {
         let term = self.term.unwrap_or(self.shared.held.borrow().term);
         Self {
@@ -165,20 +169,20 @@ impl Fence {
         }
     }
 
-    /// A write begins.
+    /// Starts a write.
     pub(super) fn enter(&self) -> Write {
         self.shared.writes.send_modify(|count| *count += 1);
         Write(self.shared.clone())
     }
 
-    /// Waits until no guarded write is under way.
+    /// Waits until no guarded write is in progress.
     pub(super) async fn wait_quiet(&self) {
         let mut writes = self.shared.writes.subscribe();
         // The sender lives as long as this fence.
         let _ = writes.wait_for(|count| *count == 0).await;
     }
 
-    /// A leadership begins, with a renewal that began then.
+    /// Starts a leadership, with a renewal that started then.
     pub(super) fn begin(&self, renewed: Instant, deadline: Duration, expiry: Duration) -> Self {
         self.shared.held.send_modify(|held| {
             *held = Held {
@@ -192,7 +196,7 @@ impl Fence {
         self.current()
     }
 
-    /// The lease was renewed, by a request that began then.
+    /// Notes a renewal by a request that started then.
     pub(super) fn extend(&self, renewed: Instant, deadline: Duration, expiry: Duration) {
         self.shared.held.send_modify(|held| {
             held.deadline = Some(renewed + deadline);
@@ -201,7 +205,7 @@ impl Fence {
         });
     }
 
-    /// The leadership is over. Writes under way may end until the lease expires.
+    /// Ends the leadership. Writes in progress may finish until the Lease expires.
     pub(super) fn close(&self) {
         self.shared.held.send_modify(|held| held.open = false);
     }
@@ -228,25 +232,25 @@ impl LeaderToken {
         Self { fence, stop }
     }
 
-    /// The fence of this leadership. It stays closed in later ones.
+    /// Returns the fence of this leadership. It stays closed in later ones.
     pub fn fence(&self) -> &Fence {
         &self.fence
     }
 
-    /// A client that writes during this leadership only. See [`Fence::guard`].
+    /// Returns a client that writes during this leadership only. See [`Fence::guard`].
     pub fn guard(&self, client: Client) -> Client {
         self.fence.guard(client)
     }
 
-    /// Whether the work shall end: the program was asked to stop, or the lease is lost.
+    /// Reports whether the work should end, because of a shutdown or a lost Lease.
     pub fn is_stopping(&self) -> bool {
         *self.stop.borrow() || self.stop.has_changed().is_err()
     }
 
-    /// Waits until the work shall end. Work that was asked to stop may still write until it has ended; work that lost its
-    /// lease may not.
+    /// Waits until the work should end. After a shutdown the work may still write until it has ended; after a lost
+    /// Lease it may not.
     pub async fn stopping(&self) {
-        // A sender that is gone means the end as well.
+        // A dropped sender means the end as well.
         let _ = self.stop.clone().wait_for(|stop| *stop).await;
     }
 }

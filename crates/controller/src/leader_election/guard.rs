@@ -1,8 +1,7 @@
-//! [`FenceLayer`]: no write passes a closed fence.
+//! [`FenceLayer`]: rejects writes while the fence is closed.
 //!
-//! A write is whatever may change something: every method but GET, HEAD and OPTIONS, and requests of any method that are
-//! handed on to a container or a node (`exec`, `attach`, `portforward`, `proxy`). Reviews of access and of tokens store
-//! nothing and pass.
+//! Writes are all methods but GET, HEAD and OPTIONS, and requests of any method that are forwarded to a container or a
+//! node (`exec`, `attach`, `portforward`, `proxy`). Access and token reviews store nothing and pass.
 
 use std::{
     pin::Pin,
@@ -11,16 +10,16 @@ use std::{
 
 use http::{Method, Request, Response};
 use kube::client::Body;
-use kubewright_client::policy::BoxError;
+use kubewright_client::BoxError;
 use tower::{Layer, Service};
 
 use super::fence::{Fence, NotLeader};
 
-/// Refuses writes with [`NotLeader`] while the fence is closed.
+/// Rejects writes with [`NotLeader`] while the fence is closed.
 #[derive(Clone, Debug)]
 pub struct FenceLayer(Fence);
 
-/// What [`FenceLayer`] makes of a service.
+/// The service of [`FenceLayer`].
 #[derive(Clone, Debug)]
 pub struct FenceService<S> {
     inner: S,
@@ -28,7 +27,7 @@ pub struct FenceService<S> {
 }
 
 impl FenceLayer {
-    /// Guards by that fence.
+    /// Creates a layer with that fence.
     pub fn new(fence: Fence) -> Self {
         Self(fence)
     }
@@ -72,7 +71,7 @@ where
         let answer = self.inner.call(request);
         Box::pin(async move {
             let _under_way = write;
-            // Again, in the very poll that sends: time may have passed since.
+            // Checked again in the very poll that sends, since time may have passed.
             fence.check()?;
             tokio::select! {
                 biased;

@@ -1,14 +1,16 @@
-//! [`LeaderHealth`]: a leader that fails to renew and does not notice is not healthy.
+//! [`LeaderHealth`]: the health check of a leader.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::{config::ElectionConfig, fence::Fence};
-use crate::health::{Check, CheckError};
+use kubewright_client::BoxError;
 
-/// Unhealthy when this process leads, and its last renewal is longer ago than the lease and some tolerance.
-/// Candidates are healthy. Cannot happen unless the elector is stuck.
+use crate::health::Check;
+
+/// Unhealthy if this process leads and its last renewal is older than the lease duration and a tolerance, which means
+/// that the elector is stuck. Candidates are healthy.
 #[derive(Clone, Debug)]
 pub struct LeaderHealth {
     fence: Fence,
@@ -28,7 +30,7 @@ impl LeaderHealth {
 
 #[async_trait::async_trait]
 impl Check for LeaderHealth {
-    async fn check(&self) -> Result<(), CheckError> {
+    async fn check(&self) -> Result<(), BoxError> {
         let held = self.fence.held();
         let late = held
             .renewed

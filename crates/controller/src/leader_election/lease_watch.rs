@@ -1,6 +1,6 @@
-//! A watch of one Lease, as good as it can be had.
+//! A watch of one Lease, on a best-effort basis.
 //!
-//! What is not allowed or breaks off is not an error: whoever waits here polls as well.
+//! Missing permissions and broken connections are not errors, since the caller polls as well.
 
 use std::pin::pin;
 
@@ -28,13 +28,13 @@ impl LeaseWatch {
         }
     }
 
-    /// Forgets what has come and was not looked at yet.
+    /// Discards what has arrived and was not looked at yet.
     pub(super) fn reset(&mut self) {
         self.stream = None;
     }
 
-    /// Shows what the Lease becomes until that was it; `None` means that it is gone. Never ends where the Lease cannot be
-    /// watched. The next call watches again if this one was dropped or broke off.
+    /// Waits for a state of the Lease that satisfies the closure; `None` means that it was deleted. Never ends if the
+    /// Lease cannot be watched. The next call watches again if this one was dropped or broke off.
     pub(super) async fn until(&mut self, mut enough: impl FnMut(Option<&LeaseSpec>) -> bool) {
         if self.enabled && self.stream.is_none() {
             self.open().await;
@@ -59,7 +59,7 @@ impl LeaseWatch {
         std::future::pending().await
     }
 
-    /// From whatever revision the server has at hand: it begins with the Lease as it is, and cannot be too old.
+    /// At whatever version the server has at hand: the watch begins with the current Lease, and cannot be too old.
     async fn open(&mut self) {
         let params = WatchParams::default().fields(&format!("metadata.name={}", self.name));
         match self.api.watch(&params, "0").await {
@@ -67,12 +67,12 @@ impl LeaseWatch {
             Err(kube::Error::Api(status)) if matches!(status.code, 403 | 405) => {
                 tracing::info!(
                     lease = self.name,
-                    "the lease may not be watched, it is polled instead: {}",
+                    "cannot watch the lease, polling it instead: {}",
                     status.message
                 );
                 self.enabled = false;
             }
-            Err(e) => tracing::debug!(lease = self.name, "cannot watch the lease: {e}"),
+            Err(e) => tracing::debug!(lease = self.name, error = %e, "cannot watch the lease"),
         }
     }
 }

@@ -8,14 +8,14 @@ use thiserror::Error;
 
 use super::config::ElectionConfig;
 
-/// Why a request about the Lease failed.
+/// A failed request about the Lease.
 #[derive(Debug, Error)]
 pub(super) enum LockError {
-    /// The server refused, or could not be reached.
+    /// The server rejected it, or could not be reached.
     #[error(transparent)]
     Kube(#[from] kube::Error),
-    /// No answer in time. It may have been done all the same.
-    #[error("no answer within {0:?}")]
+    /// No response in time. The request may have been carried out.
+    #[error("no response within {0:?}")]
     Timeout(Duration),
 }
 
@@ -68,7 +68,7 @@ impl LeaseLock {
             .await
     }
 
-    /// Writes the record if the Lease is still the one that was read. What was read is left as it is, so that a failure
+    /// Writes the record if the Lease has not changed since it was read. `read` is not modified, so that a failure
     /// leaves no trace in it.
     pub(super) async fn update(&self, read: &Lease, spec: LeaseSpec) -> Result<Lease, LockError> {
         let mut lease = read.clone();

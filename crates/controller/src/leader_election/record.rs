@@ -1,6 +1,6 @@
-//! What stands in a Lease, and when it is free.
+//! The contents of a Lease, and when it is free.
 //!
-//! Pure: the wall clock is an argument and only ever written, never compared; the local clock is an argument too.
+//! Pure: the wall clock is an argument and only written, never compared; the local clock is an argument too.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::{api::coordination::v1::LeaseSpec, apimachinery::pkg::apis::meta::v1::MicroTime};
 use tokio::time::Instant;
 
-/// A record, and when it was first seen to be so.
+/// A record, and when it was first seen.
 #[derive(Clone, Debug)]
-pub struct Observed {
+pub(crate) struct Observed {
     spec: LeaseSpec,
     seen: Instant,
 }
 
 impl Observed {
-    /// A record that is seen for the first time.
-    pub fn new(spec: LeaseSpec, now: Instant) -> Self {
+    /// Starts observing a record.
+    pub(crate) fn new(spec: LeaseSpec, now: Instant) -> Self {
         Self { spec, seen: now }
     }
 
-    /// Sees the record again. Any change starts the time anew. Says whether there was one.
-    pub fn see(&mut self, spec: &LeaseSpec, now: Instant) -> bool {
+    /// Observes the record again, and reports whether it has changed. Any change restarts the time.
+    pub(crate) fn see(&mut self, spec: &LeaseSpec, now: Instant) -> bool {
         let changed = self.spec != *spec;
         if changed {
             self.spec = spec.clone();
@@ -31,36 +31,36 @@ impl Observed {
         changed
     }
 
-    /// The record.
-    pub fn spec(&self) -> &LeaseSpec {
+    /// Returns the record.
+    pub(crate) fn spec(&self) -> &LeaseSpec {
         &self.spec
     }
 
-    /// Who holds the lease; empty if nobody does.
-    pub fn holder(&self) -> &str {
+    /// Returns the holder; empty if there is none.
+    pub(crate) fn holder(&self) -> &str {
         holder(&self.spec)
     }
 
-    /// When the lease may be taken if the record does not change: the duration is the record's own.
-    pub fn expires(&self) -> Instant {
+    /// Returns when the Lease may be taken if the record does not change, by the record's own duration.
+    pub(crate) fn expires(&self) -> Instant {
         let seconds = self.spec.lease_duration_seconds.unwrap_or(0);
         self.seen + Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
     }
 
-    /// Whether somebody holds the lease still.
-    pub fn is_held(&self, now: Instant) -> bool {
+    /// Reports whether the Lease is still held.
+    pub(crate) fn is_held(&self, now: Instant) -> bool {
         !self.holder().is_empty() && self.expires() > now
     }
 }
 
-/// Who holds the lease; empty if nobody does.
-pub fn holder(spec: &LeaseSpec) -> &str {
+/// Returns the holder; empty if there is none.
+pub(crate) fn holder(spec: &LeaseSpec) -> &str {
     spec.holder_identity.as_deref().unwrap_or("")
 }
 
-/// The record of a leader, following the one before: who renews keeps the time of acquisition and the count of
-/// transitions, who takes over begins anew and counts one more.
-pub fn held(
+/// Returns the record of a leader that follows the previous one: renewing keeps the time of acquisition and the number
+/// of transitions, taking over starts anew and adds a transition.
+pub(crate) fn held(
     before: Option<&LeaseSpec>,
     identity: &str,
     duration: Duration,
@@ -79,7 +79,7 @@ pub fn held(
         if holder(before) == identity {
             spec.acquire_time = before.acquire_time.clone().or(spec.acquire_time);
             spec.lease_transitions = Some(transitions);
-            // Others see a renewal by its change, so there must be one even if the clock stands still.
+            // Others recognise a renewal by its change, so there must be one even if the clock stands still.
             if before.renew_time == spec.renew_time {
                 let later = now.checked_add(SignedDuration::from_micros(1));
                 spec.renew_time = Some(MicroTime(later.unwrap_or(now)));
@@ -91,8 +91,8 @@ pub fn held(
     spec
 }
 
-/// The record of a lease that was given back.
-pub fn released(before: &LeaseSpec, now: Timestamp) -> LeaseSpec {
+/// Returns the record of a released Lease.
+pub(crate) fn released(before: &LeaseSpec, now: Timestamp) -> LeaseSpec {
     LeaseSpec {
         holder_identity: Some(String::new()),
         lease_duration_seconds: Some(1),
@@ -160,7 +160,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_time_that_counts_is_since_the_record_changed_here() {
-        // The holder's clock is years off: it does not matter.
+        // The holder's clock is years off, which does not matter.
         let spec = held(None, "a", LEASE, at(4_000_000_000));
         let start = Instant::now();
         let mut observed = Observed::new(spec.clone(), start);

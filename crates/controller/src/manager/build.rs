@@ -1,10 +1,10 @@
-//! [`ManagerBuilder`]: how a manager is made that differs from the usual one.
+//! [`ManagerBuilder`]: a manager with settings that differ from the default.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use kube::{Resource, core::ApiResource};
 use kubewright_informer::{
-    Namespaces, Scope, SharedInformerFactory, Transform, factory::FactoryBuilder,
+    Namespaces, Scope, SharedInformerFactory, SharedInformerFactoryBuilder, Transform,
 };
 use kubewright_metrics::Registry;
 use parking_lot::Mutex;
@@ -22,14 +22,30 @@ use crate::{
     metrics::{ControllerFamilies, ElectionMetrics},
 };
 
-/// How long a leader may go without a renewal beyond its lease before it is unhealthy.
+/// The tolerance for the age of a leader's last renewal, beyond the lease duration.
 const LEADER_TOLERANCE: Duration = Duration::from_secs(20);
 
-/// Makes a [`Manager`].
+/// Builds a [`Manager`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// use std::time::Duration;
+/// use kubewright_controller::{Manager, leader_election::ElectionConfig};
+///
+/// let manager = Manager::builder(cluster.client())
+///     .namespaces(["shop"])
+///     .leader_election(ElectionConfig::new("shop-operator", "shop"))
+///     .graceful_shutdown_timeout(Duration::from_secs(10))
+///     .build()
+///     .unwrap();
+/// assert!(manager.takes_part_in_election());
+/// # });
+/// ```
 #[must_use]
 pub struct ManagerBuilder {
     client: kube::Client,
-    factory: FactoryBuilder,
+    factory: SharedInformerFactoryBuilder,
     scopes: HashMap<String, Scope>,
     namespaces: Option<Namespaces>,
     election: Option<ElectionConfig>,
@@ -58,90 +74,97 @@ impl ManagerBuilder {
         }
     }
 
-    /// What all caches hold, and how: namespaces, labels, fields, compression, transforms.
-    pub fn caches(mut self, configure: impl FnOnce(FactoryBuilder) -> FactoryBuilder) -> Self {
+    /// Configures all caches: namespaces, labels, fields, compression, transforms.
+    pub fn caches(
+        mut self,
+        configure: impl FnOnce(SharedInformerFactoryBuilder) -> SharedInformerFactoryBuilder,
+    ) -> Self {
         self.factory = configure(self.factory);
         self
     }
 
-    /// Caches objects in these namespaces only. They can be changed while the manager runs:
+    /// Restricts the caches to these namespaces, which can be changed while the manager runs:
     /// [`Manager::set_namespaces`].
     pub fn namespaces<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.namespaces = Some(Namespaces::these(names));
         self
     }
 
-    /// What the cache of a type holds.
+    /// Restricts the cache of a type.
     pub fn scope_of<K: Resource<DynamicType = ()>>(self, scope: Scope) -> Self {
         self.scope_of_kind(&ApiResource::erase::<K>(&()), scope)
     }
 
-    /// What the cache of a kind holds that is known at run time.
+    /// Restricts the cache of a dynamically named kind.
     pub fn scope_of_kind(mut self, resource: &ApiResource, scope: Scope) -> Self {
         self.scopes.insert(caches::name(resource), scope);
         self
     }
 
-    /// What is done to the objects of a type before they are cached.
+    /// Transforms the objects of a type before they are cached.
     pub fn transform_of<K: Resource<DynamicType = ()>>(mut self, transform: Transform) -> Self {
         let name = caches::name(&ApiResource::erase::<K>(&()));
         self.factory = self.factory.transform_of(name, transform);
         self
     }
 
-    /// Only one of several processes leads.
+    /// Enables leader election.
     pub fn leader_election(mut self, config: ElectionConfig) -> Self {
         self.election = Some(config);
         self
     }
 
-    /// Where metrics are counted.
+    /// Sets the registry of metrics.
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// How long the end may take; 30 s unless said otherwise. What has not ended then is dropped.
+    /// Sets how long a shutdown may take. Defaults to 30 s; what has not ended then is dropped.
     pub fn graceful_shutdown_timeout(mut self, timeout: Duration) -> Self {
         self.shutdown_timeout = Some(timeout);
         self
     }
 
-    /// The end may take as long as it likes.
+    /// Lets a shutdown take as long as necessary.
     pub fn wait_for_shutdown(mut self) -> Self {
         self.shutdown_timeout = None;
         self
     }
 
-    /// How long the caches may take to be filled at the start; 2 minutes unless said otherwise.
+    /// Sets how long the caches may take to sync at startup. Defaults to 2 minutes.
     pub fn cache_sync_timeout(mut self, timeout: Duration) -> Self {
         self.sync_timeout = timeout;
         self
     }
 
-    /// How long a read waits for a cache; 10 s unless said otherwise.
+    /// Sets how long a read waits for a cache. Defaults to 10 s.
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
         self
     }
 
-    /// Whether reads wait until the cache shows what the manager's clients have written. They do unless said otherwise.
+    /// Sets whether reads wait until the cache shows what the manager's clients have written, which is the default.
     pub fn read_your_writes(mut self, on: bool) -> Self {
         self.read_own_writes = on;
         self
     }
 
-    /// How controllers work that do not say otherwise.
+    /// Sets the defaults of controllers.
     pub fn controller_defaults(mut self, defaults: ControllerDefaults) -> Self {
         self.defaults = defaults;
         self
     }
 
-    /// The manager.
+    /// Builds the manager.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the election's settings are invalid.
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime.
+    /// Panics outside a tokio runtime.
     pub fn build(mut self) -> Result<Manager, ManagerError> {
         let Some(config) = self.election.take() else {
             return Ok(self.finish(None));
@@ -151,7 +174,7 @@ impl ManagerBuilder {
         Ok(self.finish(Some(elector)))
     }
 
-    /// The manager, without an election.
+    /// Builds a manager without an election.
     pub(super) fn without_election(self) -> Manager {
         self.finish(None)
     }

@@ -13,11 +13,11 @@ use crate::{
     source::is_unknown_kind,
 };
 
-/// How long a queue may stand without a reconcile ending before the program is unhealthy.
+/// The time that a queue may stand without a finished reconcile before the program is unhealthy.
 const STUCK_AFTER: Duration = Duration::from_secs(600);
 
 impl Manager {
-    /// Adds what every manager has. They do not keep it alive.
+    /// Adds the checks and metrics of every manager. They do not keep it alive.
     pub(super) fn add_checks(&self) {
         let weak = std::sync::Arc::downgrade(&self.0);
         let manager = weak.clone();
@@ -43,8 +43,8 @@ impl Manager {
         });
     }
 
-    /// What `/debug/controllers` answers: for each controller its sources, its queue, and for each key the last trigger,
-    /// the last result, how long it took, and when it is due.
+    /// Returns the contents of `/debug/controllers`: for each controller its sources, its queue, and for each key the
+    /// last trigger, the last result, its duration, and when it is due.
     pub fn debug_controllers(&self) -> Value {
         let controllers: Vec<_> = self.controllers().iter().map(|c| c.status()).collect();
         json!({
@@ -60,7 +60,7 @@ impl Manager {
         })
     }
 
-    /// `/healthz`, `/readyz`, `/metrics` and `/debug/controllers`.
+    /// Returns the routes `/healthz`, `/readyz`, `/metrics` and `/debug/controllers`.
     pub fn routes(&self) -> Routes {
         let manager = std::sync::Arc::downgrade(&self.0);
         Routes::new()
@@ -71,7 +71,11 @@ impl Manager {
             })
     }
 
-    /// Serves these routes on a listener while the manager runs.
+    /// Serves routes on a listener while the manager runs.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the manager has stopped.
     pub fn serve(&self, listener: TcpListener, routes: Routes) -> Result<(), ManagerError> {
         self.add(Group::HttpServers, "http", move |stop| async move {
             serve(listener, routes, stop.stopping()).await;
@@ -79,7 +83,7 @@ impl Manager {
         })
     }
 
-    /// Whether all caches are filled, and if not, why. A kind that the server does not know yet is no fault.
+    /// Checks whether all caches are filled. A kind that the server does not know yet is not a failure.
     fn caches_synced(&self) -> Result<(), String> {
         for cache in self.informers().iter().filter(|cache| !cache.has_synced()) {
             let error = cache.error();
@@ -93,7 +97,7 @@ impl Manager {
         Ok(())
     }
 
-    /// Whether requests that wait are worked on.
+    /// Checks whether waiting requests are being processed.
     fn reconciles(&self) -> Result<(), String> {
         for controller in self.controllers() {
             let journal = controller.journal();

@@ -1,54 +1,56 @@
-//! [`ManagerError`]: why a manager ended, or refused.
+//! [`ManagerError`]: the error of a manager.
 
 use std::{fmt, time::Duration};
 
 use kubewright_informer::NotSynced;
 
-use crate::{builder::BuildError, leader_election::config::ConfigError, reconcile::BoxError};
+use kubewright_client::BoxError;
 
-/// Why a manager ended, or refused.
+use crate::{builder::BuildError, leader_election::ElectionConfigError};
+
+/// The error that ended a manager, or that it rejected a call with.
 #[derive(Debug, thiserror::Error)]
 pub enum ManagerError {
-    /// A controller cannot be made.
+    /// A controller cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// It runs already, or has run.
+    /// The manager runs already, or has run.
     #[error("manager already started")]
     AlreadyStarted,
-    /// The manager has stopped, or is about to: nothing can be added.
+    /// The manager has stopped, or is stopping: nothing can be added.
     #[error("can't accept {0:?}: the manager has stopped")]
     Stopped(String),
-    /// The election is not set up well.
+    /// The settings of the election are invalid.
     #[error(transparent)]
-    Election(#[from] ConfigError),
+    Election(#[from] ElectionConfigError),
     /// Caches could not be filled in time.
     #[error("caches did not sync within {timeout:?}: {}", Reasons(.reasons))]
     NotSynced {
-        /// Which, and why.
+        /// The caches, with the reasons.
         reasons: Vec<NotSynced>,
-        /// How long it was waited for.
+        /// The time limit.
         timeout: Duration,
     },
-    /// Something that it ran failed.
+    /// A runnable failed.
     #[error("{name}: {cause}")]
     Runnable {
-        /// Its name.
+        /// The name of the runnable.
         name: String,
-        /// What it failed with.
+        /// The error.
         #[source]
         cause: BoxError,
     },
-    /// Another process leads now.
+    /// The Lease was lost to another process.
     #[error("leader election lost")]
     LeaderElectionLost,
     /// Not everything ended in time.
     #[error("failed waiting for all runnables to end within grace period of {timeout:?}: {}", .running.join(", "))]
     ShutdownTimeout {
-        /// How long it was waited for.
+        /// The time limit.
         timeout: Duration,
-        /// Who had not ended.
+        /// The runnables that had not ended.
         running: Vec<String>,
-        /// What ended the manager, if that was an error.
+        /// The error that ended the manager, if any.
         #[source]
         cause: Option<Box<ManagerError>>,
     },

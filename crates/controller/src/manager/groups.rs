@@ -1,7 +1,7 @@
-//! [`Groups`]: what a manager runs, in groups that start and stop one after the other.
+//! [`Groups`]: the runnables of a manager, in groups that start and stop one after the other.
 //!
-//! A runnable that is added to a group that runs starts at once; one that is added to a group that has stopped is refused.
-//! An error of a runnable is sent to the manager; the end without an error is nothing special.
+//! A runnable that is added to a running group starts at once; one that is added to a stopped group is rejected. An
+//! error of a runnable is sent to the manager; an end without an error is ignored.
 
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
 
@@ -13,18 +13,20 @@ use super::{
     ManagerError,
     stop::{Stop, Stopper},
 };
-use crate::{controller::panic_message, reconcile::BoxError};
+use kubewright_client::BoxError;
 
-/// When a runnable is started and stopped.
+use crate::controller::panic_message;
+
+/// Determines when a runnable is started and stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
-    /// First up, last down: health, metrics, debugging.
+    /// Started first and stopped last: health, metrics, debugging.
     HttpServers,
-    /// Before the caches: a list may need a conversion.
+    /// Started before the caches, since a list may need a conversion.
     Webhooks,
     /// Filled before anything reads them.
     Caches,
-    /// Runs whether this process leads or not.
+    /// Runs whether or not this process leads.
     Others,
     /// Runs to its end before this process tries to lead.
     WarmUp,
@@ -32,7 +34,7 @@ pub enum Group {
     LeaderElection,
 }
 
-/// What a runnable does until it is told to stop.
+/// A runnable, which runs until it is asked to stop.
 pub(crate) type Runnable = Box<dyn FnOnce(Stop) -> BoxFuture<'static, Result<(), BoxError>> + Send>;
 
 pub(crate) struct Groups {
@@ -45,7 +47,7 @@ struct State {
     stopper: Stopper,
     waiting: Vec<(String, Runnable)>,
     tasks: JoinSet<()>,
-    /// Who has not ended.
+    /// The runnables that have not ended.
     running: Arc<Mutex<BTreeMap<u64, String>>>,
     next: u64,
 }
@@ -57,7 +59,7 @@ enum Phase {
     Stopped,
 }
 
-/// Takes a runnable off the list, however it ends.
+/// Removes a runnable from the list however it ends.
 struct Listed(Arc<Mutex<BTreeMap<u64, String>>>, u64);
 
 impl Groups {
@@ -84,7 +86,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Starts a group. One that has been stopped stays so.
+    /// Starts a group, unless it has been stopped.
     pub(crate) fn start(&self, group: Group) {
         let mut groups = self.groups.lock();
         let state = groups.entry(group).or_insert_with(State::new);
@@ -97,7 +99,7 @@ impl Groups {
         }
     }
 
-    /// Tells a group to stop, and takes nothing more for it.
+    /// Asks a group to stop, and rejects further runnables.
     pub(crate) fn tell(&self, group: Group) {
         let mut groups = self.groups.lock();
         let state = groups.entry(group).or_insert_with(State::new);
@@ -105,11 +107,11 @@ impl Groups {
         let never_started = std::mem::take(&mut state.waiting);
         state.stopper.stop();
         drop(groups);
-        // Who is dropped may call the manager.
+        // Dropping a runnable may call the manager.
         drop(never_started);
     }
 
-    /// Tells a group to stop, and waits until it has.
+    /// Asks a group to stop, and waits for it.
     pub(crate) async fn stop(&self, group: Group) {
         self.tell(group);
         self.finished(group).await;
@@ -128,7 +130,7 @@ impl Groups {
         }
     }
 
-    /// Ends what has not ended.
+    /// Aborts what has not ended.
     pub(crate) fn abort(&self) {
         let mut ended = Vec::new();
         for state in self.groups.lock().values_mut() {
@@ -137,11 +139,11 @@ impl Groups {
             let never_started = std::mem::take(&mut state.waiting);
             ended.push((never_started, std::mem::take(&mut state.tasks)));
         }
-        // Dropped they end, and who is dropped may call the manager.
+        // Dropping ends them, and may call the manager.
         drop(ended);
     }
 
-    /// Who has not ended.
+    /// Returns the runnables that have not ended.
     pub(crate) fn running(&self) -> Vec<String> {
         let groups = self.groups.lock();
         let names = groups
@@ -178,7 +180,7 @@ impl State {
                 Ok(Err(cause)) => cause,
                 Err(panic) => format!("panic: {}", panic_message(&*panic)).into(),
             };
-            // Nobody listens after the end.
+            // Nobody receives it after the end.
             let _ = errors.send(ManagerError::Runnable { name, cause: error });
         });
     }

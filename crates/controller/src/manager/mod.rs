@@ -1,18 +1,18 @@
-//! [`Manager`]: runs controllers and whatever else belongs to a program.
+//! [`Manager`]: runs controllers and other parts of a program.
 //!
-//! Start: HTTP servers, webhooks, caches (until they are filled), others, warm-up (until it has ended), and what needs to
-//! lead once this process leads. Stop: others, then what leads (and only then the lease is given back), caches, webhooks,
-//! HTTP servers, all within the [shutdown timeout](ManagerBuilder::graceful_shutdown_timeout). The first error ends the
-//! manager and is what it returns.
+//! Startup order: HTTP servers, webhooks, caches (until filled), others, warm-up (until ended), and leaders once this
+//! process leads. Shutdown order: others, leaders (after which the Lease is released), caches, webhooks, HTTP servers,
+//! all within the [shutdown timeout](ManagerBuilder::graceful_shutdown_timeout). The first error ends the manager and
+//! is returned.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `build` | [`ManagerBuilder`] |
-//! | `run` | the start, the end, and what lies between |
+//! | `run` | startup and shutdown |
 //! | `groups` | [`Group`]: runnables that start and stop together |
-//! | `namespaces` | namespaces that change while the manager runs |
+//! | `namespaces` | changing namespaces at run time |
 //! | `settled` | waiting until there is nothing to do |
-//! | `defaults` | [`ControllerDefaults`]: how controllers work unless they say otherwise |
+//! | `defaults` | [`ControllerDefaults`]: default settings of controllers |
 //! | `checks` | health, metrics, `/debug/controllers` |
 //! | `error`, `stop` | [`ManagerError`], [`Stop`] |
 
@@ -28,6 +28,7 @@ mod stop;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
+use kubewright_client::BoxError;
 use kubewright_informer::SharedInformer;
 use kubewright_metrics::Registry;
 use parking_lot::Mutex;
@@ -48,11 +49,12 @@ use crate::{
     health::Checks,
     leader_election::{LeaderElector, LeaderToken},
     metrics::{ControllerFamilies, ControllerMetrics},
-    reconcile::BoxError,
 };
 use groups::Groups;
 
-/// Runs controllers. Clones are the same manager.
+/// Runs controllers. Clones share the manager.
+///
+/// The [crate documentation](crate) has a complete example.
 #[derive(Clone)]
 pub struct Manager(Arc<Shared>);
 
@@ -67,7 +69,7 @@ struct Shared {
     has_election: bool,
     elected: watch::Sender<bool>,
     controllers: Mutex<Vec<Controller>>,
-    /// Told whenever a source or a worker has nothing to do.
+    /// Notified whenever a source or a worker has nothing to do.
     pulse: Arc<Notify>,
     registry: Registry,
     families: ControllerFamilies,
@@ -80,31 +82,35 @@ struct Shared {
 }
 
 impl Manager {
-    /// A manager with the usual settings, for all namespaces.
+    /// Creates a manager with default settings, for all namespaces.
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime.
+    /// Panics outside a tokio runtime.
     pub fn new(client: kube::Client) -> Self {
         Self::builder(client).without_election()
     }
 
-    /// A manager by your own settings.
+    /// Returns a builder.
     pub fn builder(client: kube::Client) -> ManagerBuilder {
         ManagerBuilder::new(client)
     }
 
-    /// Reads from the caches, writes to the server, whether this process leads or not.
+    /// Returns the client, which reads from the caches and writes to the server, whether or not this process leads.
     pub fn client(&self) -> &Client {
         &self.0.client
     }
 
-    /// The same, but it writes only while this process leads.
+    /// Returns a client that writes only while this process leads.
     pub fn leader_client(&self) -> &Client {
         &self.0.leader_client
     }
 
-    /// Has something run in a group. It should end soon after it is told to stop; an error ends the manager.
+    /// Adds a runnable to a group. It should end soon after it is asked to stop; an error ends the manager.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the group has stopped.
     pub fn add<F, R>(
         &self,
         group: Group,
@@ -119,63 +125,63 @@ impl Manager {
         self.0.groups.add(group, name.into(), run)
     }
 
-    /// The controller of that name.
+    /// Returns the controller of that name.
     pub fn controller(&self, name: &str) -> Option<Controller> {
         self.controllers()
             .into_iter()
             .find(|controller| controller.name() == name)
     }
 
-    /// The controllers.
+    /// Returns the controllers.
     pub fn controllers(&self) -> Vec<Controller> {
         self.0.controllers.lock().clone()
     }
 
-    /// Waits until this process leads; at once if there is no election and the manager has come that far.
+    /// Waits until this process leads, or, without an election, until the manager has started.
     pub async fn elected(&self) {
         let mut elected = self.0.elected.subscribe();
         // The sender lives as long as the manager.
         let _ = elected.wait_for(|elected| *elected).await;
     }
 
-    /// Whether only one of several processes leads.
+    /// Reports whether leader election is enabled.
     pub fn takes_part_in_election(&self) -> bool {
         self.0.has_election
     }
 
-    /// Whether what needs to lead has been started.
+    /// Reports whether the runnables that need leader election have been started.
     pub fn is_leading(&self) -> bool {
         *self.0.elected.borrow()
     }
 
-    /// Whether it has run and ended.
+    /// Reports whether the manager has run and ended.
     pub fn has_ended(&self) -> bool {
         *self.0.ended.borrow()
     }
 
-    /// Waits until it has run and ended.
+    /// Waits until the manager has run and ended.
     pub async fn ended(&self) {
         let mut ended = self.0.ended.subscribe();
         // The sender lives as long as the manager.
         let _ = ended.wait_for(|ended| *ended).await;
     }
 
-    /// The metrics.
+    /// Returns the registry of metrics.
     pub fn registry(&self) -> &Registry {
         &self.0.registry
     }
 
-    /// The checks behind `/healthz`.
+    /// Returns the checks behind `/healthz`.
     pub fn healthz(&self) -> &Checks {
         &self.0.healthz
     }
 
-    /// The checks behind `/readyz`.
+    /// Returns the checks behind `/readyz`.
     pub fn readyz(&self) -> &Checks {
         &self.0.readyz
     }
 
-    /// The caches.
+    /// Returns the caches.
     pub fn caches(&self) -> &Caches {
         &self.0.caches
     }
@@ -236,7 +242,7 @@ impl Manager {
         )
     }
 
-    /// The caches that somebody uses, each once.
+    /// Returns the caches in use, each once.
     pub(crate) fn informers(&self) -> Vec<SharedInformer<()>> {
         let mut informers = self.0.caches.read();
         let of_controllers = self.controllers();
@@ -255,7 +261,7 @@ impl Manager {
 }
 
 impl Shared {
-    /// Runs what needs to lead, until it is told to stop.
+    /// Runs what needs leader election, until it is asked to stop.
     async fn lead(&self, token: Option<&LeaderToken>, stop: &Stop) {
         self.elected.send_replace(true);
         self.groups.start(Group::LeaderElection);

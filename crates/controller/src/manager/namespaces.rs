@@ -1,36 +1,35 @@
-//! Namespaces that change while the manager runs.
+//! Changing the namespaces of a running manager.
 //!
-//! Every watch changes over to a cache of the new namespaces once that is filled: objects in namespaces that were removed
-//! leave with delete events, those of new ones come as objects that were there; those in between are looked at once more.
-//! Scopes of kinds that name their namespaces stay as they are, and so does what
-//! [`Client::informer`](crate::Client::informer) gave before.
+//! Every watch changes over to a cache of the new namespaces once that is filled: objects in removed namespaces are
+//! reported as deleted, those in new ones as initial, and all others are reconciled once more. Scopes of kinds that
+//! name their namespaces do not change, nor does what [`Client::informer`](crate::Client::informer) returned before.
 
 use kubewright_informer::Namespaces;
 
 use super::Manager;
 
-/// All namespaces are cached, so that none can be removed: use [`Manager::set_namespaces`].
+/// All namespaces are cached, so that none can be removed. Use [`Manager::set_namespaces`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("all namespaces are cached: none can be removed")]
+#[error("all namespaces are cached, so none can be removed: use set_namespaces()")]
 pub struct AllNamespaces;
 
 impl Manager {
-    /// In which namespaces objects are cached; `None` for all of them.
+    /// Returns the cached namespaces; `None` for all.
     pub fn namespaces(&self) -> Option<Vec<String>> {
         self.caches().namespaces()
     }
 
-    /// Caches objects in these namespaces only, from now on.
+    /// Restricts the caches to these namespaces.
     pub fn set_namespaces<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) {
         self.caches().set_namespaces(Namespaces::these(names));
     }
 
-    /// Caches objects in all namespaces from now on.
+    /// Caches all namespaces.
     pub fn set_all_namespaces(&self) {
         self.caches().set_namespaces(Namespaces::All);
     }
 
-    /// Caches objects in this namespace too.
+    /// Adds a namespace to the caches.
     pub fn add_namespace(&self, name: &str) {
         if let Some(mut names) = self.namespaces() {
             names.push(name.to_owned());
@@ -38,7 +37,11 @@ impl Manager {
         }
     }
 
-    /// Caches objects in this namespace no more.
+    /// Removes a namespace from the caches.
+    ///
+    /// # Errors
+    ///
+    /// Fails if all namespaces are cached.
     pub fn remove_namespace(&self, name: &str) -> Result<(), AllNamespaces> {
         let mut names = self.namespaces().ok_or(AllNamespaces)?;
         names.retain(|other| other != name);

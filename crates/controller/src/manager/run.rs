@@ -1,4 +1,4 @@
-//! A manager's start, its end, and what lies between.
+//! Startup and shutdown of a manager.
 
 use std::{future::Future, pin::pin, time::Duration};
 
@@ -10,11 +10,16 @@ use super::{
 };
 use crate::{leader_election::Outcome, source::is_unknown_kind};
 
-/// The task that leads, or tries to. Dropped, it ends at once, and the lease is left to run out.
+/// The task that leads, or tries to. Dropping it ends it at once, and the Lease expires by itself.
 struct Leading(JoinHandle<Outcome<()>>);
 
 impl Manager {
-    /// Runs until shutdown, or until the first error, which is returned. Once. Dropped, everything ends at once, as in a crash.
+    /// Runs until shutdown or the first error, and can be called once. Dropping the future ends everything at once, as
+    /// in a crash.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of a runnable, or one of startup or shutdown.
     pub async fn run(&self, shutdown: impl Future<Output = ()>) -> Result<(), ManagerError> {
         let errors = self.0.errors.lock().take();
         let mut errors = errors.ok_or(ManagerError::AlreadyStarted)?;
@@ -42,12 +47,12 @@ impl Manager {
             }
         };
         if let Some(error) = &cause {
-            tracing::error!(%error, "the manager ends");
+            tracing::error!(%error, "manager ends");
         }
         self.end(&stopper, leading, cause, errors).await
     }
 
-    /// Starts everything in order. What it gives tells if the lease is lost.
+    /// Starts everything in order. The returned receiver resolves if the Lease is lost.
     async fn start(
         &self,
         stop: Stop,
@@ -68,7 +73,7 @@ impl Manager {
         *leading = Some(Leading(tokio::spawn(async move {
             let Some(elector) = elector else {
                 shared.lead(None, &stop).await;
-                // Kept until the end: nothing is lost.
+                // Kept until the end, since there is no Lease to lose.
                 drop(tell_lost);
                 return Outcome::Finished(());
             };
@@ -85,7 +90,7 @@ impl Manager {
         Ok(lost)
     }
 
-    /// Waits until the caches are filled that somebody asked for. A kind that the server does not know is not waited for.
+    /// Waits until the requested caches are filled. A kind that the server does not know is not waited for.
     async fn wait_for_caches(&self) -> Result<(), ManagerError> {
         let timeout = self.0.sync_timeout;
         let deadline = Instant::now() + timeout;
@@ -105,14 +110,14 @@ impl Manager {
                     .as_ref()
                     .is_some_and(|error| is_unknown_kind(error))
                 {
-                    tracing::info!(%reason, "the kind is not served yet: it is waited for");
+                    tracing::info!(%reason, "kind not served yet; waiting for it");
                     break;
                 }
                 if reason.stopped || left.is_zero() {
                     reasons.push(reason);
                     break;
                 }
-                // It may pass: until the deadline.
+                // The error may be transient: wait until the deadline.
                 tokio::time::sleep(PAUSE.min(left)).await;
             }
         }
@@ -130,7 +135,7 @@ impl Manager {
         mut errors: mpsc::UnboundedReceiver<ManagerError>,
     ) -> Result<(), ManagerError> {
         let shared = &self.0;
-        // Who lost the lease must not go on.
+        // Work must not continue without the Lease.
         let timeout = match &cause {
             Some(ManagerError::LeaderElectionLost) => Some(Duration::ZERO),
             _ => shared.shutdown_timeout,
@@ -140,7 +145,7 @@ impl Manager {
             let groups = &shared.groups;
             groups.tell(Group::WarmUp);
             groups.stop(Group::Others).await;
-            // Nobody becomes leader any more; who leads ends its work and gives the lease back.
+            // No process becomes leader any more; the leader ends its work and releases the Lease.
             stopper.stop();
             if let Some(mut leading) = leading {
                 let _ = (&mut leading.0).await;
@@ -171,7 +176,7 @@ impl Manager {
         };
         errors.close();
         while let Ok(error) = errors.try_recv() {
-            tracing::warn!(%error, "while the manager ended");
+            tracing::warn!(%error, "error during shutdown");
         }
         match (late, cause) {
             (None, None) => Ok(()),
@@ -193,10 +198,10 @@ impl Drop for Leading {
     }
 }
 
-/// How long to leave a list alone that fails, before it is looked at again.
+/// The wait before a failing list is looked at again.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Ends whatever has not ended, however the manager ends.
+/// Aborts whatever has not ended, however the manager ends.
 struct AbortAll<'a>(&'a Manager);
 
 impl Drop for AbortAll<'_> {

@@ -13,10 +13,10 @@ use tokio::time::Instant;
 use super::Manager;
 use crate::source::is_unknown_kind;
 
-/// What was still to do.
+/// Work that is left to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsettled {
-    /// What was still to do when the time was over.
+    /// A description of the work.
     pub reason: String,
 }
 
@@ -37,19 +37,19 @@ impl fmt::Display for Unsettled {
 impl std::error::Error for Unsettled {}
 
 impl Manager {
-    /// Whether all queues are empty, nothing runs or is due, no event waits for a handler, and nothing that failed waits to
-    /// be tried again. What is to run again at a later time that a reconciler named does not count; controllers that wait
-    /// for this process to lead do not either, until there is a leader.
+    /// Reports whether all queues are empty, nothing runs or is due, no event waits for a handler, and no failure waits
+    /// for its retry. Requests that a reconciler scheduled for later do not count, nor do controllers that wait for
+    /// this process to lead, until there is a leader.
     pub fn is_idle(&self) -> bool {
         self.unsettled().is_none()
     }
 
-    /// Waits until [`is_idle`](Self::is_idle). Says nothing of what the server holds: see [`settled`](Self::settled).
+    /// Waits until [`is_idle`](Self::is_idle), without looking at the server: see [`settled`](Self::settled).
     pub async fn idle(&self) {
         loop {
             let pulse = self.pulse().notified();
             let mut pulse = std::pin::pin!(pulse);
-            // From here on nothing is missed.
+            // From here on no notification is missed.
             pulse.as_mut().enable();
             if self.is_idle() {
                 return;
@@ -58,20 +58,28 @@ impl Manager {
         }
     }
 
-    /// Waits until all caches show what the server holds and there is nothing to do about it, at most so long.
+    /// Waits until all caches show what the server holds and there is nothing to do about it.
     ///
-    /// Reads the whole of every cached kind from the server: for tests.
+    /// Lists every cached kind from the server, so it is meant for tests.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what is left to do if the time is over.
     pub async fn settled(&self, most: Duration) -> Result<(), Unsettled> {
         tokio::select! {
             biased;
             () = self.until_settled() => return Ok(()),
             () = tokio::time::sleep(most) => {}
         }
-        // It may have come to rest in this moment.
+        // It may have settled in this moment.
         self.is_settled().await
     }
 
-    /// Whether all caches show what the server holds and there is nothing to do about it, and if not, what. Looks once.
+    /// Checks once whether all caches show what the server holds and there is nothing to do about it.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what is left to do.
     pub async fn is_settled(&self) -> Result<(), Unsettled> {
         let busy = || match self.unsettled() {
             Some(reason) => Err(Unsettled::new(reason)),
@@ -83,11 +91,11 @@ impl Manager {
                 return Err(Unsettled::new(reason));
             }
         }
-        // It may have begun something meanwhile.
+        // Work may have started meanwhile.
         busy()
     }
 
-    /// When the next request is due that waits for its time, of all controllers.
+    /// Returns when the next delayed request of any controller is due.
     pub fn next_due(&self) -> Option<Instant> {
         let controllers = self.controllers();
         controllers
@@ -102,7 +110,7 @@ impl Manager {
                 self.shows_all(&cache).await;
             }
             self.idle().await;
-            // What was done meanwhile may have changed something.
+            // Work that was done meanwhile may have changed something.
             if self.is_settled().await.is_ok() {
                 return;
             }
@@ -122,14 +130,14 @@ impl Manager {
                     None => drop(cache.sync_or_error().await),
                 }
             };
-            // What moves may be the server instead.
+            // The server may have changed instead.
             let _ = tokio::time::timeout(LOOK_AGAIN, moved).await;
             tokio::task::yield_now().await;
         }
     }
 
-    /// In what a cache differs from what the server holds; nothing if it does not. A kind that the server does not know is
-    /// not waited for.
+    /// Returns how a cache differs from the server; `None` if it does not. A kind that the server does not know is not
+    /// waited for.
     async fn behind(&self, cache: &SharedInformer<()>) -> Option<String> {
         if cache.is_stopped() || cache.error().is_some_and(|error| is_unknown_kind(&error)) {
             return None;
@@ -193,5 +201,5 @@ impl Manager {
     }
 }
 
-/// How long to wait for a cache before the server is asked again.
+/// The time to wait for a cache before the server is asked again.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);

@@ -1,24 +1,24 @@
-//! [`Stop`]: told when to stop.
+//! [`Stop`]: a stop signal.
 
 use tokio::sync::watch;
 
-/// Told when to stop. Cheap to clone.
+/// A stop signal. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Stop(watch::Receiver<bool>);
 
-/// Tells when to stop.
+/// The sender of a stop signal.
 #[derive(Debug)]
 pub(crate) struct Stopper(watch::Sender<bool>);
 
 impl Stop {
-    /// Whether it is time to stop.
+    /// Reports whether it is time to stop.
     pub fn is_stopping(&self) -> bool {
         *self.0.borrow() || self.0.has_changed().is_err()
     }
 
     /// Waits until it is time to stop.
     pub async fn stopping(&self) {
-        // A teller that is gone means the end as well.
+        // A dropped sender means the end as well.
         let _ = self.0.clone().wait_for(|stop| *stop).await;
     }
 }

@@ -1,4 +1,4 @@
-//! [`Journal`]: what a controller remembers of its runs and keys, bounded by [`KEYS`].
+//! [`Journal`]: the recent runs and keys of a controller, bounded by [`KEYS`].
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -12,19 +12,19 @@ use tokio::time::Instant;
 use super::{KEYS, KeyStatus, RECENT, RunStatus, Trigger, TriggerCause};
 use crate::reconcile::Request;
 
-/// What a controller remembers of its keys.
+/// The recent runs and keys of a controller.
 #[derive(Default)]
 pub(crate) struct Journal(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// What made those keys run that have not begun.
+    /// The triggers of keys that have not started.
     pending: HashMap<Request, Trigger>,
-    /// How many of these failed before.
+    /// The number of keys that wait for a retry.
     backoff: usize,
-    /// What ended, in that order and without a gap: the last is number `runs`.
+    /// The finished runs in order, without gaps: the last is number `runs`.
     ended: VecDeque<Run>,
-    /// The number of the last run of a key, if that is remembered.
+    /// The number of the last remembered run of a key.
     keys: HashMap<Request, u64>,
     runs: u64,
     failures: u64,
@@ -32,7 +32,7 @@ struct State {
     last_end: Option<Instant>,
 }
 
-/// A run that has ended.
+/// A finished run.
 struct Run {
     request: Request,
     trigger: Option<Trigger>,
@@ -43,12 +43,12 @@ struct Run {
 }
 
 impl State {
-    /// The number of the oldest run that is remembered.
+    /// Returns the number of the oldest remembered run.
     fn first(&self) -> u64 {
         self.runs + 1 - self.ended.len() as u64
     }
 
-    /// How the request ran last.
+    /// Returns the last run of the request.
     fn last(&self, request: &Request) -> Option<&Run> {
         let number = self.keys.get(request)?;
         self.ended.get((number - self.first()) as usize)
@@ -56,7 +56,7 @@ impl State {
 }
 
 impl Journal {
-    /// The request is about to be queued.
+    /// Notes that the request is about to be queued.
     pub(crate) fn triggered(&self, request: &Request, trigger: Trigger) {
         let mut state = self.0.lock();
         let backoff = trigger.cause == TriggerCause::Backoff;
@@ -65,7 +65,7 @@ impl Journal {
         state.backoff = state.backoff + usize::from(backoff) - usize::from(was_backoff);
     }
 
-    /// The request runs.
+    /// Notes that the request starts.
     pub(crate) fn begin(&self, request: &Request) -> Option<Trigger> {
         let mut state = self.0.lock();
         let trigger = state.pending.remove(request);
@@ -76,7 +76,7 @@ impl Journal {
         trigger
     }
 
-    /// The request has run.
+    /// Notes that the request has run.
     pub(crate) fn end(
         &self,
         request: &Request,
@@ -111,12 +111,12 @@ impl Journal {
         }
     }
 
-    /// How many requests wait to be tried again after a failure.
+    /// Returns the number of requests that wait for a retry.
     pub(crate) fn backing_off(&self) -> usize {
         self.0.lock().backoff
     }
 
-    /// One of the requests that run or wait, and how it ended last: ` (default/a: error: …)`.
+    /// Returns one of the requests that run or wait, with its last result: ` (default/a: error: …)`.
     pub(crate) fn example(&self) -> String {
         let state = self.0.lock();
         let Some(request) = state.running.keys().chain(state.pending.keys()).min() else {
@@ -128,19 +128,19 @@ impl Journal {
         }
     }
 
-    /// When a request last ended.
+    /// Returns when a request last ended.
     pub(crate) fn last_end(&self) -> Option<Instant> {
         self.0.lock().last_end
     }
 
-    /// The request that has run for longest, and since when.
+    /// Returns the longest running request, and since when it runs.
     pub(crate) fn longest_running(&self) -> Option<(Request, Instant)> {
         let state = self.0.lock();
         let oldest = state.running.iter().min_by_key(|(_, since)| **since);
         oldest.map(|(request, since)| (request.clone(), *since))
     }
 
-    /// The keys, sorted; at most [`KEYS`] of those that wait.
+    /// Returns the keys, sorted; at most [`KEYS`] of those that wait.
     pub(crate) fn keys(&self, due: impl Fn(&Request) -> Option<Instant>) -> Vec<KeyStatus> {
         let now = Instant::now();
         let state = self.0.lock();
@@ -166,7 +166,7 @@ impl Journal {
         requests.iter().map(key).collect()
     }
 
-    /// How often the controller has run, how often that failed, and the last runs.
+    /// Returns the number of runs, the number of failures, and the recent runs.
     pub(crate) fn runs(&self) -> (u64, u64, Vec<RunStatus>) {
         let state = self.0.lock();
         let left_out = state.ended.len().saturating_sub(RECENT);

@@ -1,4 +1,4 @@
-//! [`Backoff`]: steps that grow, as `wait.Backoff` of apimachinery counts them.
+//! [`Backoff`]: growing delays, with the semantics of apimachinery's `wait.Backoff`.
 
 use std::time::Duration;
 
@@ -6,22 +6,41 @@ use tokio::time::sleep;
 
 use super::WaitError;
 
-/// How long to wait between tries, and how often.
+/// The delays between attempts.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_controller::wait::Backoff;
+///
+/// let mut backoff = Backoff {
+///     duration: Duration::from_millis(10),
+///     factor: 2.0,
+///     jitter: 0.0,
+///     steps: 3,
+///     cap: None,
+/// };
+/// assert_eq!(backoff.step(), Duration::from_millis(10));
+/// assert_eq!(backoff.step(), Duration::from_millis(20));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backoff {
-    /// The next step.
+    /// The next delay.
     pub duration: Duration,
-    /// What it is multiplied by after each step. Zero leaves it.
+    /// The factor that each delay is multiplied with. Zero keeps the delay.
     pub factor: f64,
-    /// Up to this part of a step is added to it, by chance.
+    /// The maximum jitter, as a fraction of the delay.
     pub jitter: f64,
-    /// How many steps there are. After the last, [`step`](Self::step) grows no more.
+    /// The number of steps. After the last one the delay does not grow any more.
     pub steps: u32,
-    /// No step is longer, jitter aside. Reaching it ends the steps.
+    /// The maximum delay, without jitter. Reaching it ends the steps.
     pub cap: Option<Duration>,
 }
 
-/// Tries until there is something, as often as there are steps, and waits in between. An error ends it.
+/// Calls `ask` until it returns something, at most as often as there are steps, with growing delays.
+///
+/// # Errors
+///
+/// Fails with the first error of `ask`, or with a timeout after the last step.
 pub async fn exponential_backoff<T, E>(
     mut backoff: Backoff,
     mut ask: impl AsyncFnMut() -> Result<Option<T>, E>,
@@ -39,7 +58,7 @@ pub async fn exponential_backoff<T, E>(
 }
 
 impl Backoff {
-    /// The next step. Takes one from the steps that are left.
+    /// Returns the next delay, and uses up one step.
     pub fn step(&mut self) -> Duration {
         let step = jittered(self.duration, self.jitter);
         if self.steps == 0 {

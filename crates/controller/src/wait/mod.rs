@@ -1,35 +1,40 @@
-//! Waiting: polling, backoff, and for an object to be in a state or gone.
+//! Waiting: polling, backoff, and waiting for the state or the deletion of an object.
 //!
 //! Time is tokio's. Waiting for an object watches it; nothing is polled.
 //!
-//! | module | what it holds |
+//! | item | purpose |
 //! |---|---|
-//! | [`backoff`] | [`Backoff`]: steps that grow |
-//! | [`object`] | [`wait_for`], [`wait_for_deletion`], [`wait_for_status_condition`] |
+//! | [`poll_until`] | asks at fixed intervals |
+//! | [`exponential_backoff`] | asks at growing intervals |
+//! | [`wait_for`], [`wait_for_deletion`], [`wait_for_status_condition`] | watch an object |
 
 use std::time::Duration;
 
 use thiserror::Error;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
-pub mod backoff;
-pub mod object;
+pub(crate) mod backoff;
+pub(crate) mod object;
 
 pub use backoff::{Backoff, exponential_backoff};
 pub use object::{wait_for, wait_for_deletion, wait_for_status_condition};
 
-/// Why waiting ended without success.
+/// The error of a wait.
 #[derive(Debug, Error, PartialEq)]
 pub enum WaitError<E> {
-    /// It took too long.
+    /// The time is over.
     #[error("timed out waiting for the condition")]
     Timeout,
-    /// It cannot come any more.
+    /// Waiting failed.
     #[error(transparent)]
     Failed(#[from] E),
 }
 
-/// Asks at once and then at every interval, until there is something or the time is over. An error ends it.
+/// Calls `ask` at once and then at every interval, until it returns something.
+///
+/// # Errors
+///
+/// Fails with the first error of `ask`, or with a timeout.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

@@ -1,7 +1,7 @@
-//! Waiting for an object, by watching it.
+//! Waiting for an object by watching it.
 //!
-//! A watch that breaks off is begun anew; so is a list that fails for reasons that pass. What the server forbids or does not
-//! know ends the waiting.
+//! A watch that ends is restarted, and so is a list that fails transiently. Other errors, such as missing permissions
+//! and unknown resources, end the wait.
 
 use std::{fmt, pin::pin, time::Duration};
 
@@ -16,7 +16,11 @@ use tokio::time::{sleep, timeout};
 
 use super::{WaitError, backoff::Backoff};
 
-/// Waits until the object is as wanted, `None` meaning that there is none. Gives it as it was then.
+/// Waits until the object satisfies a condition; `None` means that it does not exist. Returns the object.
+///
+/// # Errors
+///
+/// Fails if the time is over, or with an error that is not transient.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -53,7 +57,7 @@ where
             match look(api, name, &mut wanted).await {
                 Ok(Some(object)) => return Ok(object),
                 Ok(None) => {}
-                Err(e) if passes(&e) => tracing::debug!(name, "waiting goes on: {e}"),
+                Err(e) if passes(&e) => tracing::debug!(name, error = %e, "still waiting"),
                 Err(e) => return Err(WaitError::Failed(e)),
             }
             sleep(pause.step()).await;
@@ -64,7 +68,11 @@ where
         .unwrap_or(Err(WaitError::Timeout))
 }
 
-/// Waits until the object is gone. With a uid, another of the same name does not count.
+/// Waits until the object is deleted. With a UID, another object of the same name does not count.
+///
+/// # Errors
+///
+/// Fails like [`wait_for`].
 pub async fn wait_for_deletion<K>(
     api: &Api<K>,
     name: &str,
@@ -82,7 +90,11 @@ where
     wait_for(api, name, limit, gone).await.map(drop)
 }
 
-/// Waits until a condition in the object's status has that status, for this generation where the condition says which.
+/// Waits until a condition of the object has that status, for the current generation if the condition names one.
+///
+/// # Errors
+///
+/// Fails like [`wait_for`].
 pub async fn wait_for_status_condition<K>(
     api: &Api<K>,
     name: &str,
@@ -107,12 +119,12 @@ where
     };
     match wait_for(api, name, limit, wanted).await? {
         Some(object) => Ok(object),
-        // Only an object is ever wanted.
+        // The predicate accepts existing objects only.
         None => Err(WaitError::Timeout),
     }
 }
 
-/// Lists and watches once. Nothing, if the watch ended before.
+/// Lists and watches once. Returns `None` if the watch ended early.
 async fn look<K>(
     api: &Api<K>,
     name: &str,
@@ -145,7 +157,7 @@ where
     Ok(None)
 }
 
-/// Whether it is worth trying again.
+/// Reports whether the error is transient.
 fn passes(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => status.code == 429 || status.code == 410 || status.code >= 500,

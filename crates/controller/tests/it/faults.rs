@@ -1,4 +1,4 @@
-//! What goes wrong on a bad day: nothing is lost, and nothing runs twice at once for one key.
+//! Faults of a bad day: nothing is lost, and nothing runs twice at once for one key.
 
 use std::{
     collections::BTreeMap,
@@ -12,15 +12,15 @@ use std::{
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Api;
 use kubewright_controller::{
-    Action, Context, Controller, ElectionConfig, Error, Manager, ManagerError, Request, Source,
-    create_or::create_or_update,
+    Action, Context, Controller, Error, Manager, ManagerError, Request, Source, create_or_update,
+    leader_election::ElectionConfig,
 };
 use kubewright_testing::TestCluster;
 use parking_lot::Mutex;
 
 use crate::managing::{LONG, create, merge};
 
-/// How many keys are many: a million, or as many as an unoptimised build can do in a test.
+/// The number of keys: a million, or as many as an unoptimised build can handle in a test.
 ///
 /// `cargo test --release -p kubewright-controller of_a_million` has the million; `KUBEWRIGHT_TEST_KEYS=1000000` has it in any
 /// build, where it takes minutes.
@@ -35,7 +35,7 @@ fn many() -> usize {
 }
 
 /// A controller that is asked by hand only.
-fn triggered() -> kubewright_controller::Builder {
+fn triggered() -> kubewright_controller::ControllerBuilder {
     Controller::builder()
         .named("triggered")
         .source(Source::raw("nothing", |_| std::future::pending()))

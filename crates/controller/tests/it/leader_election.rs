@@ -22,9 +22,8 @@ use kube::{
 };
 use kubewright_apiserver::request::Verb;
 use kubewright_controller::{
-    EventBroadcaster,
-    leader_election::{LeaderElector, Leadership, Outcome},
-    metrics::ElectionMetrics,
+    events::EventBroadcaster,
+    leader_election::{ElectionMetrics, LeaderElector, Leadership, Outcome},
 };
 use kubewright_machinery::{gvk::GroupResource, status};
 use kubewright_metrics::Registry;

@@ -11,8 +11,8 @@ use std::{
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kubewright_apiserver::request::Verb;
 use kubewright_controller::{
-    Action, BuildError, Context, Controller, ElectionConfig, Error, Group, Manager, ManagerError,
-    Request, Source, leader_election::is_not_leader,
+    Action, BuildError, Context, Controller, Error, Group, Manager, ManagerError, Request, Source,
+    leader_election::{ElectionConfig, is_not_leader},
 };
 use kubewright_machinery::status;
 use kubewright_testing::{Fault, Match, TestCluster};
@@ -322,7 +322,9 @@ async fn what_cannot_work_is_refused() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
     let nothing = |_: Context, _: Request| async { Ok::<_, Error>(Action::done()) };
-    let refusal = |builder: kubewright_controller::Builder| match builder.build(&manager, nothing) {
+    let refusal = |builder: kubewright_controller::ControllerBuilder| match builder
+        .build(&manager, nothing)
+    {
         Err(ManagerError::Build(error)) => Some(error),
         _ => None,
     };

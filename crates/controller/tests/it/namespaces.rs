@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::{Api, api::PostParams};
 use kubewright_controller::{
-    Action, Context, Controller, ControllerDefaults, Filter, Handler, Manager, ManagerError,
-    Request, manager::AllNamespaces,
+    Action, AllNamespaces, Context, Controller, ControllerDefaults, Filter, Handler, Manager,
+    ManagerError, Request,
 };
 use kubewright_informer::IndexFn;
 use kubewright_testing::TestCluster;

@@ -18,9 +18,9 @@ use kube::{
 };
 use kubewright_apiserver::request::Verb;
 use kubewright_controller::{
-    apply::{Apply, apply},
+    Apply, CreateOrError, OperationResult, apply,
     conditions::condition,
-    create_or::{self, OperationResult, create_or_patch, create_or_update},
+    create_or_patch, create_or_update,
     finalizer::{FinalizeError, FinalizerFn, Finalizers},
     wait::{WaitError, wait_for, wait_for_deletion, wait_for_status_condition},
 };
@@ -69,9 +69,9 @@ async fn a_closure_may_fail_and_may_not_rename() {
     let failed = create_or_update(&maps, map("m"), |_| Err::<(), _>("no apples")).await;
     assert_eq!(failed.unwrap_err().to_string(), "no apples");
     let renamed = create_or_patch(&maps, map("m"), |m| m.metadata.name = Some("n".into())).await;
-    assert!(matches!(renamed, Err(create_or::Error::Renamed)));
+    assert!(matches!(renamed, Err(CreateOrError::Renamed)));
     let nameless = create_or_update(&maps, ConfigMap::default(), |_| ()).await;
-    assert!(matches!(nameless, Err(create_or::Error::NoName)));
+    assert!(matches!(nameless, Err(CreateOrError::NoName)));
     assert!(maps.get_opt("m").await.unwrap().is_none());
 }
 

@@ -1,7 +1,7 @@
 //! A leader whose process is really stopped, by SIGSTOP, past its lease. It runs in a process of its own, over a real
 //! connection and in real time: this test binary again.
 //!
-//! Where there is no `kill` to send signals with, the test says so and does nothing.
+//! Without a `kill` command the test says so and does nothing.
 
 use std::{process::Stdio, time::Duration};
 
@@ -12,8 +12,8 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use kubewright_controller::{
-    Action, Context, Controller, ElectionConfig, Error, LeaderElector, Manager, ManagerError,
-    Request, Source,
+    Action, Context, Controller, Error, Manager, ManagerError, Request, Source,
+    leader_election::{ElectionConfig, LeaderElector},
 };
 use kubewright_testing::TestCluster;
 use serde_json::json;
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Tells the process that is to lead where the cluster is.
 const KUBECONFIG: &str = "KUBEWRIGHT_TEST_LEADER_KUBECONFIG";
 
-/// How the process ends that lost its lease.
+/// The exit code of a process that lost its Lease.
 const LOST: i32 = 42;
 
 fn config(identity: &str) -> ElectionConfig {
@@ -45,7 +45,7 @@ fn config(identity: &str) -> ElectionConfig {
         )
 }
 
-/// What the process does: counts up in a ConfigMap as long as it leads.
+/// The work of the process: counts up in a ConfigMap as long as it leads.
 async fn lead(kubeconfig: &str) -> Result<(), ManagerError> {
     let kubeconfig = Kubeconfig::from_yaml(kubeconfig).unwrap();
     let options = KubeConfigOptions::default();
@@ -85,7 +85,7 @@ fn the_process_that_leads() {
     std::process::exit(if lost { LOST } else { 1 });
 }
 
-/// Whether the signal was sent.
+/// Reports whether the signal was sent.
 async fn signal(child: &Child, name: &str) -> bool {
     let Some(id) = child.id() else {
         return false;

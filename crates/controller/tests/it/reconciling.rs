@@ -1,4 +1,4 @@
-//! What workers do: failures, panics, timeouts, concurrency.
+//! The work of a worker: failures, panics, timeouts, concurrency.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::managing::{LONG, Managed, create, maps};
 
-/// Which requests ran, in their order.
+/// The requests that ran, in order.
 #[derive(Clone, Default)]
 struct Ran(Arc<Mutex<Vec<String>>>);
 
@@ -40,7 +40,7 @@ impl Ran {
 }
 
 /// A controller of nothing, to be triggered.
-fn triggered() -> kubewright_controller::Builder {
+fn triggered() -> kubewright_controller::ControllerBuilder {
     Controller::builder()
         .named("triggered")
         .source(Source::raw("nothing", |_| std::future::pending()))
@@ -448,8 +448,8 @@ async fn a_conflict_is_seen_inside_other_errors() {
         Error::from(kube()),
         Error::from(ours()),
         Error::from(failed()),
-        Error::from(kubewright_controller::create_or::Error::Kube(kube())),
-        Error::from(kubewright_controller::create_or::Error::Mutate(Box::new(
+        Error::from(kubewright_controller::CreateOrError::Kube(kube())),
+        Error::from(kubewright_controller::CreateOrError::Mutate(Box::new(
             ours(),
         ))),
         Error::from(kubewright_controller::finalizer::FinalizeError::Kube(kube())),

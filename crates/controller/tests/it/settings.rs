@@ -1,4 +1,4 @@
-//! What a controller and its manager can be told to do differently from the usual.
+//! Settings of controllers and managers.
 
 use std::{
     sync::{
@@ -18,7 +18,8 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
 };
 use kubewright_controller::{
-    Action, Context, Controller, ElectionConfig, Error, Manager, Predicate, Request, Source,
+    Action, Context, Controller, Error, Manager, Predicate, Request, Source,
+    leader_election::ElectionConfig,
 };
 use kubewright_informer::Transform;
 use kubewright_testing::TestCluster;
@@ -30,13 +31,13 @@ use tokio::{sync::Notify, time::Instant};
 use crate::managing::{LONG, Managed, create, maps, merge};
 
 /// A controller that is asked by hand only.
-fn triggered() -> kubewright_controller::Builder {
+fn triggered() -> kubewright_controller::ControllerBuilder {
     Controller::builder()
         .named("triggered")
         .source(Source::raw("nothing", |_| std::future::pending()))
 }
 
-/// What ran, in its order.
+/// The requests that ran, in order.
 type Ran = Arc<Mutex<Vec<String>>>;
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,6 @@
 //! [`Coalesced`]: the events of a reader that wants only the newest state of each object.
 //!
-//! At most one event for each object waits; a later one is merged into it and keeps its place.
+//! At most one event for each object waits; a later one is merged into it and keeps its position.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use super::event::{AnyEvent, Cause, Event};
 use crate::key::Key;
 use crate::object::Cached;
 
-/// Events that wait, one for each object.
+/// Waiting events, one for each object.
 #[derive(Default)]
 pub(crate) struct Coalesced {
     state: Mutex<State>,
@@ -23,18 +23,18 @@ struct State {
     order: BTreeMap<u64, Pending>,
     places: HashMap<Key, u64>,
     pushed: u64,
-    /// Behind this place the cache was filled for the first time.
+    /// The position after which the cache was synced for the first time.
     synced_at: Option<u64>,
     closed: bool,
 }
 
-/// An event that waits, and what the reader knows of its object; nothing if it does not know it.
+/// A waiting event, and the state of the object that the reader knows, if any.
 struct Pending {
     known: Option<Cached<()>>,
     event: AnyEvent,
 }
 
-/// What a reader gets.
+/// The outcome of a pop.
 pub(crate) enum Popped {
     Event(AnyEvent),
     Nothing,
@@ -51,7 +51,7 @@ impl Coalesced {
         self.grown.notify_one();
     }
 
-    /// What was pushed so far filled the cache.
+    /// Marks everything that was pushed so far as the first contents of the cache.
     pub(crate) fn mark_synced(&self) {
         let mut state = self.state.lock();
         let pushed = state.pushed;
@@ -72,7 +72,7 @@ impl Coalesced {
         }
     }
 
-    /// Whether everything that filled the cache was popped.
+    /// Reports whether the first contents of the cache have been popped.
     pub(crate) fn is_synced(&self) -> bool {
         let state = self.state.lock();
         let first = state.order.keys().next().copied();
@@ -124,7 +124,7 @@ impl Pending {
         Self { known, event }
     }
 
-    /// One event in place of two. `None` if the reader need not know of the object at all.
+    /// Merges two events into one; `None` if the reader need not hear of the object at all.
     fn merge(self, next: AnyEvent) -> Option<Self> {
         let Self { known, event } = self;
         let event = match (next, &known) {

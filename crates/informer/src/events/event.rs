@@ -1,60 +1,73 @@
-//! [`Event`]: what happened to a cached object.
+//! [`Event`]: a change of a cached object.
 
 use crate::key::Key;
 use crate::object::Cached;
 
-/// What happened to a cached object. The cache has changed already when it is told.
+/// A change of a cached object. The cache shows it before anybody is notified.
+///
+/// ```
+/// use kubewright_informer::Event;
+///
+/// fn line<K>(event: &Event<K>) -> String {
+///     match event {
+///         Event::Added { object, initial } => format!("+ {} (initial: {initial})", object.key()),
+///         Event::Updated { new, cause, .. } => format!("~ {} ({cause:?})", new.key()),
+///         Event::Deleted { last, exact } => format!("- {} (exact: {exact})", last.key()),
+///     }
+/// }
+/// # let _ = line::<()>;
+/// ```
 #[derive(Clone, Debug)]
 pub enum Event<K> {
-    /// An object is cached that was not.
+    /// An object was added to the cache.
     Added {
         /// The object.
         object: Cached<K>,
-        /// It was there when the cache, or this reader, began.
+        /// True if the object existed when the cache was filled, or when this reader started.
         initial: bool,
     },
-    /// A cached object has another state, or is shown again.
+    /// A cached object has changed, or is shown again.
     Updated {
-        /// The state before.
+        /// The previous state.
         old: Cached<K>,
-        /// The state now.
+        /// The current state.
         new: Cached<K>,
-        /// Why it is told.
+        /// The reason for the event.
         cause: Cause,
     },
-    /// An object is no longer cached.
+    /// An object was removed from the cache.
     Deleted {
         /// Its last known state.
         last: Cached<K>,
-        /// Whether that is the state in which it was deleted. If not, its deletion was found out by a list, and it may have
-        /// changed in between.
+        /// True if `last` is the state in which the object was deleted. If not, the deletion was found by a list, and
+        /// the object may have changed in between.
         exact: bool,
     },
 }
 
-/// Why an update is told.
+/// The reason for an update event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// The object has changed.
     Change,
-    /// The object was deleted and another was created under its name: the uid is another.
+    /// The object was deleted and another one created under its name: the UID differs.
     Recreated,
-    /// Nothing has changed; a list has shown the object again.
+    /// Nothing has changed; a list returned the object again.
     Relist,
-    /// Nothing has changed; the reader asked to be shown everything from time to time.
+    /// Nothing has changed; the reader asked for periodic resyncs.
     Resync,
 }
 
-/// An event whose objects are seen as nothing in particular.
+/// An event whose objects have no particular type.
 pub(crate) type AnyEvent = Event<()>;
 
 impl<K> Event<K> {
-    /// The object's key.
+    /// Returns the object's key.
     pub fn key(&self) -> &Key {
         self.object().key()
     }
 
-    /// The object in its newest state: the new one, or the last.
+    /// Returns the newest state of the object: the new one, or the last.
     pub fn object(&self) -> &Cached<K> {
         match self {
             Self::Added { object, .. } => object,
@@ -63,27 +76,27 @@ impl<K> Event<K> {
         }
     }
 
-    /// The same event with its objects seen as another type.
-    pub fn seen_as<T>(self) -> Event<T> {
+    /// Returns the same event with objects of another type.
+    pub fn cast<T>(self) -> Event<T> {
         match self {
             Self::Added { object, initial } => Event::Added {
-                object: object.seen_as(),
+                object: object.cast(),
                 initial,
             },
             Self::Updated { old, new, cause } => Event::Updated {
-                old: old.seen_as(),
-                new: new.seen_as(),
+                old: old.cast(),
+                new: new.cast(),
                 cause,
             },
             Self::Deleted { last, exact } => Event::Deleted {
-                last: last.seen_as(),
+                last: last.cast(),
                 exact,
             },
         }
     }
 
-    /// What is left of the event for a reader who cares only for objects that pass `filter`: an object that begins to pass
-    /// is added, one that no longer passes is deleted.
+    /// Restricts the event to objects that pass `filter`: an object that starts to pass is added, one that no longer
+    /// passes is deleted.
     pub fn filtered(self, filter: impl Fn(&Cached<K>) -> bool) -> Option<Self> {
         match self {
             Self::Updated { old, new, cause } => match (filter(&old), filter(&new)) {

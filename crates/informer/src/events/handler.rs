@@ -12,12 +12,13 @@ use super::event::Event;
 use super::subscription::{Progress, SubscriberState, Subscription};
 use crate::informer::core::Lease;
 
-/// Is called for every event, one after the other. Closures are handlers.
+/// Handles the events of an informer, one after the other. Closures are handlers.
 ///
-/// A handler runs in a task of its own and should be quick: put a key into a work queue. One that panics is reported, and
-/// goes on with the next event. One that has to wait for something reads a [`Subscription`] instead.
+/// A handler runs in a task of its own and should return quickly, for example after adding a key to a work queue. A
+/// panic is reported, and the handler continues with the next event. To wait for something, read a [`Subscription`]
+/// instead.
 pub trait EventHandler<K>: Send + 'static {
-    /// Deals with one event.
+    /// Handles one event.
     fn on_event(&mut self, event: Event<K>);
 }
 
@@ -27,7 +28,7 @@ impl<K, F: FnMut(Event<K>) + Send + 'static> EventHandler<K> for F {
     }
 }
 
-/// A handler that is being called. It stays when this is dropped; [`remove`](Self::remove) ends it.
+/// The registration of a handler. Dropping it does not end the handler; [`remove`](Self::remove) does.
 pub struct Registration {
     pub(crate) state: Arc<SubscriberState>,
     lease: std::sync::Weak<Lease>,
@@ -35,14 +36,14 @@ pub struct Registration {
     progress: watch::Receiver<Progress>,
 }
 
-/// A handler that panicked.
+/// A panic of a handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandlerPanic {
-    /// The handler.
+    /// The name of the handler.
     pub handler: String,
-    /// The object of the event.
+    /// The key of the object.
     pub key: String,
-    /// What it said.
+    /// The message of the panic.
     pub message: String,
 }
 
@@ -75,36 +76,36 @@ impl Registration {
         }
     }
 
-    /// Whether the cache has been filled, and the handler has dealt with all that filled it.
+    /// Reports whether the cache has been filled, and the handler has dealt with everything that filled it.
     pub fn has_synced(&self) -> bool {
         self.progress.borrow().synced
     }
 
-    /// Waits until [`has_synced`](Self::has_synced), or until the handler has ended.
+    /// Waits until [`has_synced`](Self::has_synced), or until the handler has ended. Returns whether it has synced.
     pub async fn synced(&self) -> bool {
         let mut progress = self.progress.clone();
         let reached = progress.wait_for(|p| p.synced || p.ended).await;
         reached.is_ok_and(|progress| progress.synced)
     }
 
-    /// How many events wait for the handler.
+    /// Returns the number of events that wait for the handler.
     pub fn depth(&self) -> u64 {
         self.lease
             .upgrade()
             .map_or(0, |lease| self.state.depth(lease.processor()))
     }
 
-    /// Ends the handler; events that wait for it are dropped. A call that is under way is not waited for. Harmless when it
-    /// has ended already.
+    /// Removes the handler and drops the events that wait for it, without waiting for a call in progress. Does nothing
+    /// if it has ended already.
     pub fn remove(&self) {
-        // Without a lease there is no handler any more.
+        // Without a lease the handler has ended.
         if let Some(lease) = self.lease.upgrade() {
             self.state.remove(lease.processor());
         }
     }
 
-    /// Waits until the handler has ended: when it was removed, or when the informer has stopped and the handler has dealt
-    /// with all that it was told. Not from within the handler.
+    /// Waits until the handler has ended: after it was removed, or after the informer has stopped and the handler has
+    /// dealt with all its events. Must not be called by the handler itself.
     pub async fn finished(&self) {
         let task = self.task.lock().take();
         if let Some(task) = task {
@@ -112,14 +113,14 @@ impl Registration {
         }
     }
 
-    /// Ends the handler and waits for it. Not from within the handler: it would wait for itself.
+    /// Removes the handler and waits for it. Must not be called by the handler itself, which would wait for itself.
     pub async fn shut_down(&self) {
         self.remove();
         self.finished().await;
     }
 }
 
-/// After so many events other tasks get their turn.
+/// The number of events after which other tasks get a turn.
 const TURN: usize = 256;
 
 async fn run<K>(
@@ -131,7 +132,7 @@ async fn run<K>(
     while let Some(first) = subscription.next().await {
         let mut next = Some(first);
         let mut left = TURN;
-        // What is there already costs no waiting.
+        // Events that are available already need no waiting.
         while let Some(event) = next {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler.on_event(event))) {
                 lease.processor().report_panic(HandlerPanic {

@@ -1,7 +1,7 @@
 //! The events that all readers share: a list that grows at one end and is freed at the other.
 //!
-//! Each reader has a [`Cursor`] at its own place; what lies behind the slowest one is freed by itself. Telling a hundred
-//! readers costs as much as telling one.
+//! Each reader has a [`Cursor`]; what lies behind the slowest one is freed automatically. Notifying a hundred readers
+//! costs as much as notifying one.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,11 +12,11 @@ use tokio::sync::Notify;
 use super::event::AnyEvent;
 use crate::object::StoredObject;
 
-/// What is told at once.
+/// Something that readers are notified of at once.
 pub(crate) enum Entry {
     /// Changes, for everybody.
     Changes(Vec<AnyEvent>),
-    /// Objects that are shown again to some.
+    /// Objects that some readers are shown again.
     Shown {
         objects: Vec<Arc<StoredObject>>,
         cause: super::Cause,
@@ -29,13 +29,13 @@ pub(crate) enum Entry {
 /// The shared events.
 pub(crate) struct Log {
     tail: Mutex<Arc<Node>>,
-    /// How many events there were.
+    /// The number of events so far.
     count: AtomicU64,
     closed: AtomicBool,
     pub(crate) grown: Notify,
 }
 
-/// A reader's place in the log.
+/// The position of a reader in the log.
 pub(crate) struct Cursor {
     node: Arc<Node>,
     within: usize,
@@ -43,7 +43,7 @@ pub(crate) struct Cursor {
 
 struct Node {
     entry: Entry,
-    /// How many events there were up to the end of this node.
+    /// The number of events up to the end of this node.
     count: u64,
     next: OnceLock<Arc<Node>>,
 }
@@ -87,7 +87,7 @@ impl Log {
         self.grown.notify_waiters();
     }
 
-    /// A place behind everything that was told.
+    /// Returns the position after everything in the log.
     pub(crate) fn end(&self) -> Cursor {
         let node = self.tail.lock().clone();
         Cursor {
@@ -96,12 +96,12 @@ impl Log {
         }
     }
 
-    /// How many events there were.
+    /// Returns the number of events so far.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Nothing more will be told.
+    /// Ends the log.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.grown.notify_waiters();
@@ -113,7 +113,7 @@ impl Log {
 }
 
 impl Cursor {
-    /// The entry the cursor is in, and the place within it; the cursor then moves by one. `None` at the end of the entry.
+    /// Returns the current entry and the position within it, and moves by one; `None` at the end of the entry.
     pub(crate) fn step(&mut self) -> Option<(&Entry, usize)> {
         let within = self.within;
         if within >= self.node.entry.len() {
@@ -123,12 +123,12 @@ impl Cursor {
         Some((&self.node.entry, within))
     }
 
-    /// The entry the cursor is in, and the place that it stepped over last.
+    /// Returns the current entry and the position that was stepped over last.
     pub(crate) fn last(&self) -> Option<(&Entry, usize)> {
         Some((&self.node.entry, self.within.checked_sub(1)?))
     }
 
-    /// Moves to the next entry, if there is one, and shows it.
+    /// Moves to the next entry, if any, and returns it.
     pub(crate) fn advance(&mut self) -> Option<&Entry> {
         let next = self.node.next.get()?.clone();
         self.node = next;
@@ -136,12 +136,12 @@ impl Cursor {
         Some(&self.node.entry)
     }
 
-    /// Passes over the rest of the entry.
+    /// Skips the rest of the entry.
     pub(crate) fn skip(&mut self) {
         self.within = self.node.entry.len();
     }
 
-    /// How many events were told before this place.
+    /// Returns the number of events before this position.
     pub(crate) fn position(&self) -> u64 {
         self.node.count - (self.node.entry.len() - self.within) as u64
     }
@@ -149,7 +149,7 @@ impl Cursor {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // One by one, not one within the other: a reader may be a million entries behind.
+        // Iteratively, because a reader may be a million entries behind.
         let mut next = self.next.take();
         while let Some(mut node) = next.and_then(Arc::into_inner) {
             next = node.next.take();

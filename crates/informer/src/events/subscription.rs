@@ -14,30 +14,57 @@ use crate::informer::core::{Lease, Processor};
 use crate::key::Key;
 use crate::object::{Cached, StoredObject};
 
-/// What happens when a reader does not keep up.
+/// The behaviour towards a reader that does not keep up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Buffer {
-    /// Every event waits for it; memory grows with what it has not read.
+    /// Every event waits for the reader; memory grows with what it has not read.
     #[default]
     Unbounded,
-    /// That many events wait for it; then the watch is read no further until it has caught up.
+    /// That many events wait for the reader; then the watch is not read any further until the reader has caught up.
     Bounded(usize),
-    /// One event for each object waits for it; later ones are merged into it.
+    /// One event for each object waits for the reader; later ones are merged into it.
     Coalesce,
 }
 
-/// How a reader is told.
+/// The options of a subscription or a handler.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_informer::{Buffer, SubscribeOptions};
+///
+/// let options = SubscribeOptions::default()
+///     .name("audit")
+///     .buffer(Buffer::Coalesce)
+///     .resync(Duration::from_secs(600));
+/// assert_eq!(options.buffer, Buffer::Coalesce);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct SubscribeOptions {
-    /// What happens when it does not keep up.
+    /// The behaviour if the reader does not keep up.
     pub buffer: Buffer,
-    /// How often everything is shown again; never unless said. Less than a second is a second.
+    /// The interval at which all objects are shown again, at least one second. Never by default.
     pub resync: Option<Duration>,
-    /// Its name in metrics and logs.
+    /// The name in metrics and logs.
     pub name: Option<String>,
 }
 
-/// The events of one reader. Dropped, it is told nothing more.
+/// The events of one reader, at its own pace. Dropping it ends the subscription.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_informer::{Event, SharedInformerFactory, SubscribeOptions};
+///
+/// let factory = SharedInformerFactory::new(client);
+/// let namespaces = factory.informer::<Namespace>();
+/// let mut events = namespaces.subscribe(SubscribeOptions::default());
+/// factory.start();
+/// let first = events.next().await.unwrap();
+/// assert!(matches!(first, Event::Added { initial: true, .. }));
+/// # });
+/// ```
 pub struct Subscription<K> {
     source: Source,
     state: Arc<SubscriberState>,
@@ -53,15 +80,15 @@ pub struct SubscriptionProgress {
     processor: Arc<Processor>,
 }
 
-/// What the informer knows of a reader.
+/// The state of a reader that the informer shares.
 pub(crate) struct SubscriberState {
     pub(crate) id: u64,
     pub(crate) name: String,
     pub(crate) buffer: Buffer,
     pub(crate) resync: Option<Duration>,
-    /// How many events of the log it has taken.
+    /// The number of events of the log that were taken.
     taken: AtomicU64,
-    /// How many objects of its replay it has not taken.
+    /// The number of objects of the replay that were not taken.
     replay: AtomicU64,
     /// The reader deals with an event.
     in_hand: AtomicBool,
@@ -72,12 +99,12 @@ pub(crate) struct SubscriberState {
     pub(crate) coalesced: Option<Coalesced>,
 }
 
-/// How far a reader has got.
+/// The progress of a reader.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Progress {
-    /// It has dealt with all that filled the cache.
+    /// The reader has dealt with everything that filled the cache.
     pub(crate) synced: bool,
-    /// It is told nothing more.
+    /// The reader gets no more events.
     pub(crate) ended: bool,
 }
 
@@ -86,7 +113,7 @@ enum Source {
         replay: std::vec::IntoIter<Arc<StoredObject>>,
         /// The key of the last event, if it was part of the replay.
         replayed: Option<Key>,
-        /// The informer had synced when the reader came.
+        /// True if the informer had synced when the reader subscribed.
         born_synced: bool,
         cursor: Cursor,
     },
@@ -98,21 +125,21 @@ enum Source {
 }
 
 impl SubscribeOptions {
-    /// What happens when the reader does not keep up.
+    /// Sets the behaviour if the reader does not keep up.
     #[must_use]
     pub fn buffer(mut self, buffer: Buffer) -> Self {
         self.buffer = buffer;
         self
     }
 
-    /// Shows everything again that often.
+    /// Shows all objects again at this interval.
     #[must_use]
     pub fn resync(mut self, every: Duration) -> Self {
         self.resync = Some(every);
         self
     }
 
-    /// The reader's name in metrics and logs.
+    /// Sets the name in metrics and logs.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -152,12 +179,12 @@ impl<K> Subscription<K> {
         }
     }
 
-    /// The next event, waiting for it. `None` once the informer has stopped. Asking for the next event says that the one
-    /// before has been dealt with. Safe to cancel.
+    /// Waits for the next event; `None` once the informer has stopped. Asking for the next event acknowledges the one
+    /// before. Cancel-safe.
     pub async fn next(&mut self) -> Option<Event<K>> {
         loop {
             match self.try_next() {
-                Popped::Event(event) => return Some(event.seen_as()),
+                Popped::Event(event) => return Some(event.cast()),
                 Popped::Closed => return None,
                 Popped::Nothing => {}
             }
@@ -168,25 +195,25 @@ impl<K> Subscription<K> {
             };
             let grown = grown.notified();
             tokio::pin!(grown);
-            // From here on nothing is missed; what came before is taken first.
+            // From here on no notification is missed; earlier events are taken first.
             grown.as_mut().enable();
             match self.try_next() {
-                Popped::Event(event) => return Some(event.seen_as()),
+                Popped::Event(event) => return Some(event.cast()),
                 Popped::Closed => return None,
                 Popped::Nothing => grown.await,
             }
         }
     }
 
-    /// The next event, if there is one already.
+    /// Returns the next event if there is one already.
     pub fn try_next_event(&mut self) -> Option<Event<K>> {
         match self.try_next() {
-            Popped::Event(event) => Some(event.seen_as()),
+            Popped::Event(event) => Some(event.cast()),
             Popped::Nothing | Popped::Closed => None,
         }
     }
 
-    /// Whether the cache has been filled, and all that filled it was read and dealt with.
+    /// Reports whether the cache has been filled, and everything that filled it has been read and dealt with.
     pub fn has_synced(&self) -> bool {
         self.state.progress.borrow().synced
     }
@@ -214,7 +241,7 @@ impl<K> Subscription<K> {
         &self.state
     }
 
-    /// The key of the event that was told last.
+    /// Returns the key of the last event.
     pub(crate) fn last_key(&self) -> Option<Key> {
         match &self.source {
             Source::Coalesced { last, .. } => last.clone(),
@@ -346,7 +373,7 @@ impl SubscriberState {
         }
     }
 
-    /// It is told nothing more, not even what waits for it.
+    /// Ends the subscription, and drops the events that wait.
     pub(crate) fn remove(&self, processor: &Processor) {
         self.removed.store(true, Ordering::Release);
         match &self.coalesced {
@@ -379,7 +406,7 @@ impl SubscriberState {
         self.depth(processor) == 0 && !self.in_hand.load(Ordering::SeqCst)
     }
 
-    /// Whether the watch must wait for this reader.
+    /// Reports whether the watch must wait for this reader.
     pub(crate) fn is_over_its_bound(&self, processor: &Processor) -> bool {
         match self.buffer {
             Buffer::Bounded(most) => {
@@ -389,7 +416,7 @@ impl SubscriberState {
         }
     }
 
-    /// How far it has got.
+    /// Returns the progress of the reader.
     pub(crate) fn progress(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
@@ -399,7 +426,7 @@ impl SubscriberState {
     }
 }
 
-/// An object that is there when a reader begins.
+/// Builds the event of an object that exists when a reader starts.
 pub(crate) fn initial(object: Arc<StoredObject>) -> AnyEvent {
     Event::Added {
         object: Cached::new(object),
@@ -426,7 +453,7 @@ fn from_log(cursor: &mut Cursor, state: &SubscriberState) -> Option<AnyEvent> {
     }
 }
 
-/// An object that is shown again.
+/// Builds the event of an object that is shown again.
 pub(crate) fn shown(object: &Arc<StoredObject>, cause: Cause) -> AnyEvent {
     Event::Updated {
         old: Cached::new(object.clone()),

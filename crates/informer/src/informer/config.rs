@@ -1,4 +1,4 @@
-//! [`InformerConfig`]: what is cached, and how.
+//! [`InformerConfig`]: the contents of a cache, and how they are kept.
 
 use std::fmt;
 
@@ -8,39 +8,39 @@ use crate::reflector::ReflectorConfig;
 use crate::reflector::monitor::ErrorHandler;
 use crate::transform::Transform;
 
-/// In which namespaces objects are cached.
+/// The namespaces of a cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Namespaces {
-    /// In all of them; objects without a namespace too.
+    /// All namespaces, and cluster-scoped objects.
     #[default]
     All,
-    /// In these.
+    /// These namespaces.
     These(Vec<String>),
 }
 
-/// What is cached, and how.
+/// The contents of a cache, and how they are kept.
 #[derive(Clone, Default)]
 pub struct InformerConfig {
-    /// In which namespaces.
+    /// The namespaces.
     pub namespaces: Namespaces,
-    /// Which objects there, and how much of them.
+    /// The objects, and how much of them.
     pub selection: Selection,
-    /// How their bytes are kept.
+    /// The compression of the bytes.
     pub compression: Compression,
-    /// Keep `metadata.managedFields`.
+    /// True if `metadata.managedFields` is kept.
     pub keep_managed_fields: bool,
-    /// What is done to them before.
+    /// A transformation before objects are cached.
     pub transform: Option<Transform>,
-    /// Later changes of an object take the place of earlier ones that wait to be applied.
+    /// True if a later change of an object replaces an earlier one that waits to be applied.
     pub coalesce_deltas: bool,
-    /// Times and sizes.
+    /// Timeouts and sizes.
     pub reflector: ReflectorConfig,
-    /// Is told of every error that ends a list or a watch.
+    /// A function that is called for every error that ends a list or a watch.
     pub on_error: Option<ErrorHandler>,
 }
 
 impl Namespaces {
-    /// These namespaces, each once.
+    /// Selects these namespaces, each once.
     pub fn these<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         let mut names: Vec<String> = names.into_iter().map(Into::into).collect();
         names.sort();

@@ -1,7 +1,7 @@
-//! The informer itself, of any kind, and the leases that keep it running.
+//! The informer of any kind, and the leases that keep it running.
 //!
-//! Whoever uses an informer holds a [`Lease`]: handles, listers, subscriptions, handlers. When the last one is gone, the
-//! watch ends. The running tasks hold none.
+//! Every user of an informer holds a [`Lease`]: handles, listers, subscriptions, handlers. When the last one is
+//! dropped, the watch ends. The running tasks hold none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::lister_watcher::{ListerWatcher, Projection};
 use crate::metrics::MetricsSnapshot;
 use crate::object::{Ingest, ObjectKind};
 use crate::reflector::{Monitor, Reflector};
-use crate::store::indexer::NAMESPACE_INDEX;
+use crate::store::NAMESPACE_INDEX;
 use crate::store::{IndexFn, Indexer};
 
 /// One cache of one resource.
@@ -39,7 +39,7 @@ pub(crate) struct Core {
     runtime: Handle,
     task: Mutex<Option<JoinHandle<()>>>,
     phase: watch::Sender<Phase>,
-    /// A reader with a resync period has come or gone.
+    /// Notified when a reader with a resync period comes or goes.
     resync_changed: Arc<tokio::sync::Notify>,
 }
 
@@ -53,11 +53,11 @@ enum Phase {
 /// Keeps an informer running.
 pub(crate) struct Lease(Arc<Core>);
 
-/// How many deltas are applied at once at most.
+/// The maximum number of deltas that are applied at once.
 const BATCH: usize = 1000;
 
 impl Core {
-    /// An informer over these streams: one for all namespaces, or one for each.
+    /// Creates an informer over these streams: one for all namespaces, or one for each.
     pub(crate) fn lease(
         resource: ApiResource,
         sources: Vec<Arc<dyn ListerWatcher>>,
@@ -91,7 +91,7 @@ impl Core {
         })))
     }
 
-    /// Starts it. Harmless when it runs already; once stopped it does not start again.
+    /// Starts the informer if it has not started; once stopped it does not start again.
     pub(crate) fn start(&self) {
         let mut task = self.task.lock();
         let begun = self.phase.send_if_modified(|phase| {
@@ -127,7 +127,7 @@ impl Core {
             })
             .collect();
         if self.sources.is_empty() {
-            // No namespaces: nothing is all there is.
+            // Without namespaces the cache is complete when empty.
             self.processor.apply(Vec::new());
         }
         let process = process(self.processor.clone(), self.queue.clone());
@@ -141,7 +141,7 @@ impl Core {
         }));
     }
 
-    /// Stops it for good. Readers get what was told, and then the end.
+    /// Stops the informer for good. Readers get what was queued, and then the end.
     pub(crate) fn stop(&self) {
         self.phase.send_replace(Phase::Stopped);
         if let Some(task) = self.task.lock().as_ref() {
@@ -151,7 +151,7 @@ impl Core {
         self.processor.close();
     }
 
-    /// Waits for its task to end, after [`stop`](Self::stop).
+    /// Waits for the task to end, after [`stop`](Self::stop).
     pub(crate) async fn stopped(&self) {
         let task = self.task.lock().take();
         if let Some(task) = task {
@@ -197,7 +197,7 @@ impl Core {
         Err(self.not_synced())
     }
 
-    /// Waits until the cache has been filled or something says that it will not be: any error.
+    /// Waits until the cache has been filled or any error occurs.
     pub(crate) async fn sync_or_error(&self) -> Result<(), NotSynced> {
         let mut errors = self.processor.monitor.changes();
         tokio::select! {
@@ -258,7 +258,7 @@ impl Lease {
         &self.0.runtime
     }
 
-    /// A new reader.
+    /// Creates a reader.
     pub(crate) fn subscribe<K>(self: &Arc<Self>, options: SubscribeOptions) -> Subscription<K> {
         let resync = options.resync.is_some();
         let beginning = self.0.processor.subscribe(options);
@@ -284,7 +284,7 @@ impl Drop for Lease {
     }
 }
 
-/// Applies what the reflectors saw.
+/// Applies the changes that the reflectors have seen.
 async fn process(processor: Arc<Processor>, queue: DeltaQueue) {
     while let Some(batch) = queue.pop(BATCH).await {
         processor.apply(batch);
@@ -292,7 +292,7 @@ async fn process(processor: Arc<Processor>, queue: DeltaQueue) {
     }
 }
 
-/// Shows everything again to the readers whose time has come.
+/// Shows all objects again to the readers whose time has come.
 async fn resync(processor: Arc<Processor>, queue: DeltaQueue, changed: Arc<tokio::sync::Notify>) {
     let mut due: Vec<(u64, Instant)> = Vec::new();
     loop {

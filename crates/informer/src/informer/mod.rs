@@ -1,18 +1,18 @@
-//! One cache that many share: [`SharedInformer`].
+//! [`SharedInformer`]: one cache that many readers share.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`shared`] | [`SharedInformer`]: handlers, indices, sync, seen as a `K` |
-//! | [`config`] | [`InformerConfig`]: what is cached, and how |
-//! | [`status`] | [`NotSynced`]: why a cache is not filled |
-//! | `core` | the informer itself, of any kind, and the leases that keep it running |
+//! | `shared` | [`SharedInformer`]: handlers, indices, sync |
+//! | `config` | [`InformerConfig`]: the contents of a cache |
+//! | `status` | [`NotSynced`]: why a cache is not filled |
+//! | `core` | the informer of any kind, and the leases that keep it running |
 //! | `processor` | from deltas to the cache and to events |
 
-pub mod config;
+pub(crate) mod config;
 pub(crate) mod core;
-mod processor;
-pub mod shared;
-pub mod status;
+pub(crate) mod processor;
+pub(crate) mod shared;
+pub(crate) mod status;
 
 pub use config::{InformerConfig, Namespaces};
 pub use shared::SharedInformer;

@@ -1,7 +1,7 @@
 //! From deltas to the cache and to events.
 //!
-//! The cache changes first, in one step for each batch; then the events are told. Readers come and go under the same lock,
-//! so that each sees every change exactly once: in its replay or as an event.
+//! The cache changes first, in one step for each batch; then readers are notified. Readers come and go under the same
+//! lock, so that each sees every change exactly once: in its replay or as an event.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use crate::events::{Cause, Cursor, Entry, Event, HandlerPanic, Log, SubscribeOpt
 use crate::object::{Cached, StoredObject};
 use crate::reflector::Monitor;
 use crate::store::{Indexer, Snapshot};
-use crate::version;
+use crate::version::compare_resource_versions;
 
-/// Applies deltas to the cache and tells the readers.
+/// Applies deltas to the cache and notifies the readers.
 pub(crate) struct Processor {
     pub(crate) indexer: Arc<Indexer>,
     pub(crate) log: Log,
     pub(crate) monitor: Arc<Monitor>,
-    /// A bounded reader has read on, or a reader has gone.
+    /// Notified when a bounded reader has read on, or a reader has gone.
     pub(crate) read: Notify,
     state: Mutex<State>,
     synced: watch::Sender<bool>,
@@ -37,15 +37,15 @@ struct State {
     sources: Vec<SourceState>,
 }
 
-/// What is known of one stream.
+/// The state of one stream.
 struct SourceState {
-    /// Its namespace, if there are several streams.
+    /// The namespace, if there are several streams.
     namespace: Option<String>,
     version: String,
     filled: bool,
 }
 
-/// What a new reader begins with.
+/// The starting point of a new reader.
 pub(crate) struct Beginning {
     pub(crate) state: Arc<SubscriberState>,
     pub(crate) replay: Vec<Arc<StoredObject>>,
@@ -55,7 +55,7 @@ pub(crate) struct Beginning {
 
 /// The entries of one batch, in order.
 #[derive(Default)]
-struct Told {
+struct Notifications {
     entries: Vec<Entry>,
     changes: Vec<AnyEvent>,
 }
@@ -97,7 +97,7 @@ impl Processor {
             sources,
         } = &mut *state;
         let was_synced = *self.synced.borrow();
-        let mut told = Told::default();
+        let mut notifications = Notifications::default();
         self.indexer.write(|cache| {
             for Sourced { source, delta } in batch {
                 apply(
@@ -107,23 +107,23 @@ impl Processor {
                     sources,
                     subscribers,
                     was_synced,
-                    &mut told,
+                    &mut notifications,
                 );
             }
             cache.set_resource_version(shown_version(sources));
         });
-        told.flush();
-        for entry in told.entries {
-            self.tell(entry, subscribers);
+        notifications.flush();
+        for entry in notifications.entries {
+            self.notify(entry, subscribers);
         }
         if !was_synced && sources.iter().all(|source| source.filled) {
-            self.tell(Entry::Synced, subscribers);
+            self.notify(Entry::Synced, subscribers);
             self.synced.send_replace(true);
         }
     }
 
-    /// Waits for a batch that is being applied, so that everything that the cache shows has been handed to its readers. The
-    /// cache changes before they hear of it, both under this lock.
+    /// Waits for a batch that is being applied, so that everything that the cache shows has been passed to its readers.
+    /// The cache changes before they are notified, both under this lock.
     pub(crate) fn barrier(&self) {
         drop(self.state.lock());
     }
@@ -145,7 +145,7 @@ impl Processor {
         }
     }
 
-    /// A new reader: everything there is, and then every change.
+    /// Adds a reader: all objects, and then every change.
     pub(crate) fn subscribe(&self, options: SubscribeOptions) -> Beginning {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let subscriber = Arc::new(SubscriberState::new(id, options));
@@ -168,7 +168,7 @@ impl Processor {
         }
     }
 
-    /// A reader has gone.
+    /// Removes a reader.
     pub(crate) fn forget(&self, id: u64) {
         self.state.lock().subscribers.retain(|s| s.id != id);
         self.read.notify_waiters();
@@ -182,7 +182,7 @@ impl Processor {
         self.synced.subscribe()
     }
 
-    /// Nothing more will be told.
+    /// Ends all readers.
     pub(crate) fn close(&self) {
         let state = self.state.lock();
         self.log.close();
@@ -195,7 +195,7 @@ impl Processor {
 
     pub(crate) fn report_panic(&self, panic: HandlerPanic) {
         self.monitor.metrics.handler_panics.inc();
-        tracing::error!(%panic, "a handler panicked");
+        tracing::error!(%panic, "event handler panicked");
         *self.last_panic.lock() = Some(panic);
     }
 
@@ -203,7 +203,7 @@ impl Processor {
         self.last_panic.lock().clone()
     }
 
-    fn tell(&self, entry: Entry, subscribers: &[Arc<SubscriberState>]) {
+    fn notify(&self, entry: Entry, subscribers: &[Arc<SubscriberState>]) {
         for subscriber in subscribers {
             let Some(queue) = &subscriber.coalesced else {
                 continue;
@@ -221,7 +221,7 @@ impl Processor {
     }
 }
 
-impl Told {
+impl Notifications {
     fn flush(&mut self) {
         if !self.changes.is_empty() {
             let changes = std::mem::take(&mut self.changes);
@@ -237,7 +237,7 @@ fn apply(
     sources: &mut [SourceState],
     subscribers: &[Arc<SubscriberState>],
     was_synced: bool,
-    told: &mut Told,
+    notifications: &mut Notifications,
 ) {
     let Some(stream) = sources.get_mut(source) else {
         return;
@@ -245,21 +245,22 @@ fn apply(
     match delta {
         Delta::Added(object) | Delta::Updated(object) => {
             stream.reached(object.resource_version());
-            told.changes
+            notifications
+                .changes
                 .extend(upsert(cache, object, !was_synced).err());
         }
         Delta::Deleted(object) => {
             stream.reached(object.resource_version());
             cache.remove(object.key().as_str());
-            told.changes.push(Event::Deleted {
+            notifications.changes.push(Event::Deleted {
                 last: Cached::new(object),
                 exact: true,
             });
         }
         Delta::Bookmark { resource_version } => stream.reached(&resource_version),
         Delta::Sync { subscribers } => {
-            told.flush();
-            told.entries.push(Entry::Shown {
+            notifications.flush();
+            notifications.entries.push(Entry::Shown {
                 objects: cache.iter().cloned().collect(),
                 cause: Cause::Resync,
                 to: subscribers,
@@ -272,15 +273,15 @@ fn apply(
             stream.reached(&resource_version);
             stream.filled = true;
             let namespace = stream.namespace.as_deref();
-            let unchanged = replace(cache, namespace, objects, !was_synced, told);
+            let unchanged = replace(cache, namespace, objects, !was_synced, notifications);
             let to: Vec<u64> = subscribers
                 .iter()
                 .filter(|s| s.resync.is_some())
                 .map(|s| s.id)
                 .collect();
-            told.flush();
+            notifications.flush();
             if !to.is_empty() && !unchanged.is_empty() {
-                told.entries.push(Entry::Shown {
+                notifications.entries.push(Entry::Shown {
                     objects: unchanged,
                     cause: Cause::Relist,
                     to,
@@ -290,14 +291,14 @@ fn apply(
     }
 }
 
-/// Makes the cache show these objects in that namespace. Deletions are told first. The objects that were there already in
-/// the same version are returned.
+/// Makes the cache show these objects in that namespace. Deletions are reported first. Returns the objects that were
+/// cached already in the same version.
 fn replace(
     cache: &mut Snapshot,
     namespace: Option<&str>,
     objects: Vec<Arc<StoredObject>>,
     initial: bool,
-    told: &mut Told,
+    notifications: &mut Notifications,
 ) -> Vec<Arc<StoredObject>> {
     if !cache.is_empty() {
         let listed: HashSet<&str> = objects.iter().map(|object| object.key().as_str()).collect();
@@ -311,7 +312,7 @@ fn replace(
             .collect();
         for object in gone {
             cache.remove(object.key().as_str());
-            told.changes.push(Event::Deleted {
+            notifications.changes.push(Event::Deleted {
                 last: Cached::new(object),
                 exact: false,
             });
@@ -321,13 +322,13 @@ fn replace(
     for object in objects {
         match upsert(cache, object, initial) {
             Ok(object) => unchanged.push(object),
-            Err(event) => told.changes.push(event),
+            Err(event) => notifications.changes.push(event),
         }
     }
     unchanged
 }
 
-/// Caches an object. What it means for readers, or the object itself if it was there already in that version.
+/// Caches an object. Returns the event for readers, or the object itself if it was cached already in that version.
 fn upsert(
     cache: &mut Snapshot,
     object: Arc<StoredObject>,
@@ -365,12 +366,12 @@ impl SourceState {
     }
 }
 
-/// What the cache as a whole shows: the oldest of its streams, once all of them have brought something.
+/// Returns the version of the cache as a whole: the oldest of its streams, once each has delivered something.
 fn shown_version(sources: &[SourceState]) -> Option<&str> {
     let mut versions = sources.iter().map(|source| &*source.version);
     let first = versions.next()?;
     let oldest = versions.fold(first, |oldest, other| {
-        if other.is_empty() || version::compare(other, oldest).is_some_and(|o| o.is_lt()) {
+        if other.is_empty() || compare_resource_versions(other, oldest).is_some_and(|o| o.is_lt()) {
             other
         } else {
             oldest

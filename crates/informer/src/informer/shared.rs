@@ -1,4 +1,4 @@
-//! [`SharedInformer`]: one cache that many share, seen as a `K`.
+//! [`SharedInformer`]: one cache that many readers share.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -20,20 +20,35 @@ use crate::object::{DecodeFailure, Rejected};
 use crate::reflector::ReflectorError;
 use crate::store::{IndexError, IndexFn, Indexer, VersionError};
 
-/// One cache of one resource, that any number of handlers, listers and subscriptions share. Clones share it too; when all
-/// of them are gone, the watch ends.
+/// A cache of one resource that any number of handlers, listers and subscriptions share. Clones share it too; when all
+/// of them are dropped, the watch ends.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::time::Duration;
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_informer::SharedInformerFactory;
+///
+/// let informer = SharedInformerFactory::new(client).informer::<Namespace>();
+/// informer.start();
+/// informer.wait_for_sync(Duration::from_secs(10)).await.unwrap();
+/// assert!(informer.lister().get("default").unwrap().is_some());
+/// # });
+/// ```
 pub struct SharedInformer<K> {
     lease: Arc<Lease>,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K> SharedInformer<K> {
-    /// An informer of its own over these streams: one, or one for each of the configured namespaces. Most get theirs from a
-    /// [`SharedInformerFactory`](crate::SharedInformerFactory).
+    /// Creates an informer over these streams: one, or one for each of the configured namespaces. Most users get theirs
+    /// from a [`SharedInformerFactory`](crate::SharedInformerFactory).
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime.
+    /// Panics outside a tokio runtime.
     pub fn new(
         resource: ApiResource,
         sources: Vec<Arc<dyn ListerWatcher>>,
@@ -50,83 +65,99 @@ impl<K> SharedInformer<K> {
         }
     }
 
-    /// Starts the informer, if it does not run yet.
+    /// Starts the informer if it has not started.
     pub fn start(&self) {
         self.lease.core().start();
     }
 
-    /// Stops the informer for all who share it.
+    /// Stops the informer for all users.
     pub fn stop(&self) {
         self.lease.core().stop();
     }
 
-    /// Whether it has stopped. It does not start again.
+    /// Reports whether the informer has stopped. It does not start again.
     pub fn is_stopped(&self) -> bool {
         self.lease.core().is_stopped()
     }
 
-    /// The resource.
+    /// Returns the resource.
     pub fn resource(&self) -> &ApiResource {
         &self.lease.core().kind.resource
     }
 
-    /// What it caches: in which namespaces, and which objects there.
+    /// Returns the namespaces and the objects that are cached.
     pub fn scope(&self) -> Scope {
         self.lease.core().scope()
     }
 
-    /// Whether the cache has been filled. It says nothing of handlers: ask their [`Registration`].
+    /// Reports whether the cache has been filled. For handlers, ask their [`Registration`].
     pub fn has_synced(&self) -> bool {
         self.lease.core().has_synced()
     }
 
-    /// Waits until the cache has been filled, at most so long. The error says what is in the way.
+    /// Waits until the cache has been filled.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the time is over or the informer has stopped; the error contains the reason.
     pub async fn wait_for_sync(&self, most: Duration) -> Result<(), NotSynced> {
         self.lease.core().wait_for_sync(Some(most)).await
     }
 
-    /// Waits until the cache has been filled or the first error, which may pass or not: a missing permission, an unknown
-    /// resource, a server that is not there.
+    /// Waits until the cache has been filled or the first error occurs, which may be transient: a missing permission,
+    /// an unknown resource, an unreachable server.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the first error of the watch, or if the informer has stopped.
     pub async fn sync_or_error(&self) -> Result<(), NotSynced> {
         self.lease.core().sync_or_error().await
     }
 
-    /// What is wrong at the moment; nothing if the watch goes well.
+    /// Returns the current error of the watch, if any.
     pub fn error(&self) -> Option<Arc<ReflectorError>> {
         self.lease.processor().monitor.error()
     }
 
-    /// The last object that could not be cached, and why.
+    /// Returns the last object that could not be cached, with the reason.
     pub fn last_rejected(&self) -> Option<Rejected> {
         self.lease.processor().monitor.last_rejected()
     }
 
-    /// The last object that could not be decoded into what somebody wanted.
+    /// Returns the last object that could not be decoded.
     pub fn last_decode_failure(&self) -> Option<DecodeFailure> {
         self.lease.core().kind.last_decode_failure()
     }
 
-    /// The last panic of a handler.
+    /// Returns the last panic of a handler.
     pub fn last_panic(&self) -> Option<HandlerPanic> {
         self.lease.processor().last_panic()
     }
 
-    /// The cache.
+    /// Returns the cache.
     pub fn indexer(&self) -> &Arc<Indexer> {
         &self.lease.processor().indexer
     }
 
     /// Adds an index, also while the informer runs.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is an index of that name.
     pub fn add_index(&self, name: &str, function: IndexFn) -> Result<(), IndexError> {
         self.indexer().add_index(name, function)
     }
 
-    /// The revision the cache shows. `None` before the first list.
+    /// Returns the resource version of the cache; `None` before the first list.
     pub fn resource_version(&self) -> Option<String> {
         self.indexer().resource_version()
     }
 
-    /// Waits until the cache shows that revision or a newer one.
+    /// Waits until the cache shows that resource version or a newer one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the version is not a number, or if the informer stops.
     pub async fn wait_for(&self, resource_version: &str) -> Result<(), VersionError> {
         tokio::select! {
             biased;
@@ -135,35 +166,35 @@ impl<K> SharedInformer<K> {
         }
     }
 
-    /// Reads the cache.
+    /// Returns a lister of the cache.
     pub fn lister(&self) -> Lister<K> {
         Lister::new(self.lease.clone())
     }
 
-    /// The events, for who reads them at its own pace: everything there is, and then every change.
+    /// Subscribes to all objects, and then to every change, read at the caller's own pace.
     pub fn subscribe(&self, options: SubscribeOptions) -> Subscription<K> {
         self.lease.subscribe(options)
     }
 
-    /// What the informer has done and holds.
+    /// Returns the metrics.
     pub fn metrics(&self) -> MetricsSnapshot {
         self.lease.core().metrics()
     }
 
-    /// The same informer with its objects seen as another type: pods as their metadata, or as dynamic objects.
-    pub fn seen_as<T>(&self) -> SharedInformer<T> {
+    /// Returns the same informer with objects of another type, such as pods as dynamic objects.
+    pub fn cast<T>(&self) -> SharedInformer<T> {
         SharedInformer::from_lease(self.lease.clone())
     }
 }
 
 impl<K: DeserializeOwned + Send + Sync + 'static> SharedInformer<K> {
-    /// Calls a handler for everything there is, and then for every change. It is called until it is removed or the
-    /// informer stops, and keeps the informer running as long.
+    /// Calls a handler for all objects, and then for every change. It is called until it is removed or the informer
+    /// stops, and keeps the informer running meanwhile.
     pub fn add_handler(&self, handler: impl EventHandler<K>) -> Registration {
         self.add_handler_with(SubscribeOptions::default(), handler)
     }
 
-    /// Calls a handler, by options.
+    /// Calls a handler, with options.
     pub fn add_handler_with(
         &self,
         options: SubscribeOptions,

@@ -7,14 +7,14 @@ use kube::core::ApiResource;
 
 use crate::reflector::ReflectorError;
 
-/// Why a cache is not filled.
+/// The reason why a cache is not filled.
 #[derive(Clone, Debug)]
 pub struct NotSynced {
-    /// Of which resource.
+    /// The resource.
     pub resource: ApiResource,
-    /// What the last attempt failed with. `None` if nothing has failed so far.
+    /// The error of the last attempt, if any attempt has failed.
     pub reason: Option<Arc<ReflectorError>>,
-    /// The informer was not started, or has stopped.
+    /// True if the informer was not started, or has stopped.
     pub stopped: bool,
 }
 
@@ -36,7 +36,7 @@ impl std::error::Error for NotSynced {
     }
 }
 
-/// `pods`, `deployments.apps`.
+/// Returns the name of a resource: `pods`, `deployments.apps`.
 pub(crate) fn name(resource: &ApiResource) -> String {
     if resource.group.is_empty() {
         resource.plural.clone()

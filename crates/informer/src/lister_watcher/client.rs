@@ -1,30 +1,30 @@
 //! [`KubeListerWatcher`]: a cluster, or the embedded server, through [`kube::Client`].
 
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use kube::core::ApiResource;
 use kubewright_client::stream::{ByteStream, OpenError, open, open_watch};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{ListRequest, ListerWatcher, WatchRequest};
 
-/// Which objects of a resource, and how much of them.
+/// The objects of a resource that are requested, and how much of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Selection {
-    /// `app=web,tier!=db`.
+    /// A label selector: `app=web,tier!=db`.
     pub labels: Option<String>,
-    /// `spec.nodeName=n1`.
+    /// A field selector: `spec.nodeName=n1`.
     pub fields: Option<String>,
-    /// How much of them.
+    /// The requested part of each object.
     pub projection: Projection,
 }
 
-/// How much of each object is asked for.
+/// The requested part of each object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Projection {
-    /// All of it.
+    /// The whole object.
     #[default]
     Whole,
-    /// The metadata.
+    /// The metadata only.
     Metadata,
 }
 
@@ -43,7 +43,7 @@ const QUERY: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 
 impl KubeListerWatcher {
-    /// The objects of a resource, in one namespace or in all of them.
+    /// Selects the objects of a resource, in one namespace or in all.
     pub fn new(
         client: kube::Client,
         resource: &ApiResource,
@@ -104,37 +104,34 @@ impl KubeListerWatcher {
     }
 }
 
+#[async_trait]
 impl ListerWatcher for KubeListerWatcher {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ByteStream, OpenError>> {
-        Box::pin(async move {
-            let path = self.path([
-                ("resourceVersion", request.resource_version),
-                (
-                    "limit",
-                    request.limit.map(|n| n.to_string()).unwrap_or_default(),
-                ),
-                ("continue", request.continue_token),
-            ]);
-            open(&self.client, &path, self.accept(true)).await
-        })
+    async fn list(&self, request: ListRequest) -> Result<ByteStream, OpenError> {
+        let path = self.path([
+            ("resourceVersion", request.resource_version),
+            (
+                "limit",
+                request.limit.map(|n| n.to_string()).unwrap_or_default(),
+            ),
+            ("continue", request.continue_token),
+        ]);
+        open(&self.client, &path, self.accept(true)).await
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<ByteStream, OpenError>> {
-        Box::pin(async move {
-            let initial = if request.send_initial_events {
-                ("true".to_owned(), "NotOlderThan".to_owned())
-            } else {
-                Default::default()
-            };
-            let path = self.path([
-                ("watch", "true".to_owned()),
-                ("allowWatchBookmarks", "true".to_owned()),
-                ("resourceVersion", request.resource_version),
-                ("timeoutSeconds", request.timeout.as_secs().to_string()),
-                ("sendInitialEvents", initial.0),
-                ("resourceVersionMatch", initial.1),
-            ]);
-            open_watch(&self.client, &path, self.accept(false)).await
-        })
+    async fn watch(&self, request: WatchRequest) -> Result<ByteStream, OpenError> {
+        let initial = if request.send_initial_events {
+            ("true".to_owned(), "NotOlderThan".to_owned())
+        } else {
+            Default::default()
+        };
+        let path = self.path([
+            ("watch", "true".to_owned()),
+            ("allowWatchBookmarks", "true".to_owned()),
+            ("resourceVersion", request.resource_version),
+            ("timeoutSeconds", request.timeout.as_secs().to_string()),
+            ("sendInitialEvents", initial.0),
+            ("resourceVersionMatch", initial.1),
+        ]);
+        open_watch(&self.client, &path, self.accept(false)).await
     }
 }

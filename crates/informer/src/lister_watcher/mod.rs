@@ -1,53 +1,63 @@
-//! [`ListerWatcher`]: where a reflector gets its bytes.
+//! [`ListerWatcher`]: the source of a reflector's bytes.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`client`] | [`KubeListerWatcher`]: a cluster, or the embedded server, through [`kube::Client`] |
-//! | [`replay`] | [`Replay`]: answers written down beforehand, faults included |
+//! | `client` | [`KubeListerWatcher`]: a cluster, or the embedded server, through [`kube::Client`] |
+//! | [`replay`] | [`Replay`](replay::Replay): recorded responses, faults included |
 
-pub mod client;
+pub(crate) mod client;
 pub mod replay;
 
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use kubewright_client::stream::{ByteStream, OpenError};
 
 pub use client::{KubeListerWatcher, Projection, Selection};
-pub use replay::Replay;
 
-/// Lists and watches one resource. What it answers is the body as the server sends it, in JSON.
+/// Lists and watches one resource.
+///
+/// The result is the body as the server sends it, in JSON.
+#[async_trait]
 pub trait ListerWatcher: Send + Sync + 'static {
     /// Begins a list.
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ByteStream, OpenError>>;
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached.
+    async fn list(&self, request: ListRequest) -> Result<ByteStream, OpenError>;
 
     /// Begins a watch.
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<ByteStream, OpenError>>;
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the request or cannot be reached.
+    async fn watch(&self, request: WatchRequest) -> Result<ByteStream, OpenError>;
 
-    /// Whether a watch may begin with the objects there are (`sendInitialEvents`).
+    /// Reports whether a watch may begin with the existing objects (`sendInitialEvents`).
     fn supports_watch_list(&self) -> bool {
         true
     }
 }
 
-/// What a list asks for.
+/// The parameters of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListRequest {
-    /// Not older than that. `0` is anything the server has at hand, empty is the newest there is.
+    /// The oldest acceptable resource version. `0` accepts anything the server has at hand; empty requests the newest.
     pub resource_version: String,
-    /// At most that many items.
+    /// The maximum number of items.
     pub limit: Option<u32>,
-    /// The page to go on with.
+    /// The token of the page to continue with.
     pub continue_token: String,
 }
 
-/// What a watch asks for. Bookmarks are always asked for.
+/// The parameters of a watch. Bookmarks are always requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchRequest {
-    /// From there on.
+    /// The resource version to start after.
     pub resource_version: String,
-    /// Begin with the objects there are, and mark their end with a bookmark.
+    /// True to begin with the existing objects, and to mark their end with a bookmark.
     pub send_initial_events: bool,
-    /// The server is to end the watch after that time.
+    /// The time after which the server ends the watch.
     pub timeout: Duration,
 }

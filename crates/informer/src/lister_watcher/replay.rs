@@ -1,14 +1,14 @@
-//! [`Replay`]: answers written down beforehand, faults included.
+//! [`Replay`]: scripted responses, faults included.
 //!
-//! A script for each list and each watch that will be asked for, in order: refusals, chunks of bytes, pauses, broken
-//! connections. Requests are remembered. When the script is over, requests hang.
+//! The script has a response for each list and each watch, in order: failures, chunks of bytes, pauses, broken
+//! connections. Requests are recorded. After the end of the script, requests hang.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use futures_util::stream;
 use kube::core::Status;
 use kubewright_client::stream::{ByteStream, OpenError};
@@ -17,15 +17,32 @@ use tokio::sync::watch;
 
 use super::{ListRequest, ListerWatcher, WatchRequest};
 
-/// Plays written answers. Clones share the script.
+/// Plays scripted responses. Clones share the script.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::{sync::Arc, time::Duration};
+/// use kube::core::{ApiResource, DynamicObject};
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_informer::{InformerConfig, SharedInformer, replay::{Answer, Replay}};
+///
+/// let list = r#"{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","resourceVersion":"5"}}]}"#;
+/// let replay = Replay::new().without_watch_list().list(Answer::bytes(list));
+/// let resource = ApiResource::erase::<ConfigMap>(&());
+/// let informer = SharedInformer::<DynamicObject>::new(resource, vec![Arc::new(replay)], InformerConfig::default());
+/// informer.start();
+/// informer.wait_for_sync(Duration::from_secs(10)).await.unwrap();
+/// assert_eq!(informer.resource_version().as_deref(), Some("7"));
+/// # });
+/// ```
 #[derive(Clone, Default)]
 pub struct Replay(Arc<Script>);
 
-/// One answer.
+/// A scripted response.
 #[derive(Clone, Debug, Default)]
 pub struct Answer(Vec<Step>);
 
-/// A request that was made.
+/// A recorded request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// A list.
@@ -63,33 +80,33 @@ impl Default for Script {
 }
 
 impl Replay {
-    /// A script without a word.
+    /// Creates an empty script.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says that watches cannot begin with the objects there are.
+    /// Declares that watches cannot begin with the existing objects.
     #[must_use]
     pub fn without_watch_list(self) -> Self {
         *self.0.no_watch_list.lock() = true;
         self
     }
 
-    /// The answer to the next list that has none yet.
+    /// Adds the response to the next list.
     #[must_use]
     pub fn list(self, answer: Answer) -> Self {
         self.0.lists.lock().push_back(answer);
         self
     }
 
-    /// The answer to the next watch that has none yet.
+    /// Adds the response to the next watch.
     #[must_use]
     pub fn watch(self, answer: Answer) -> Self {
         self.0.watches.lock().push_back(answer);
         self
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.0.asked.borrow().clone()
     }
@@ -103,50 +120,49 @@ impl Replay {
         }
     }
 
-    fn play(
+    async fn play(
         &self,
         asked: Asked,
         script: &Mutex<VecDeque<Answer>>,
-    ) -> BoxFuture<'_, Result<ByteStream, OpenError>> {
+    ) -> Result<ByteStream, OpenError> {
         let answer = script.lock().pop_front();
         self.0.asked.send_modify(|all| all.push(asked));
-        Box::pin(async move {
-            let mut steps = VecDeque::from(answer.unwrap_or_default().0);
-            if steps.is_empty() {
-                steps.push_back(Step::Hang);
-            }
-            // Until the first byte there is no answer.
-            loop {
-                match steps.front() {
-                    Some(Step::Pause(time)) => {
-                        let time = *time;
-                        steps.pop_front();
-                        tokio::time::sleep(time).await;
-                    }
-                    Some(Step::Refuse(status, retry_after)) => {
-                        return Err(OpenError::Refused {
-                            status: status.clone(),
-                            retry_after: *retry_after,
-                        });
-                    }
-                    Some(Step::NoConnection) => {
-                        let error = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
-                        return Err(OpenError::Transport(error.into()));
-                    }
-                    _ => return Ok(body(steps)),
+        let mut steps = VecDeque::from(answer.unwrap_or_default().0);
+        if steps.is_empty() {
+            steps.push_back(Step::Hang);
+        }
+        // There is no response before the first byte.
+        loop {
+            match steps.front() {
+                Some(Step::Pause(time)) => {
+                    let time = *time;
+                    steps.pop_front();
+                    tokio::time::sleep(time).await;
                 }
+                Some(Step::Refuse(status, retry_after)) => {
+                    return Err(OpenError::Refused {
+                        status: status.clone(),
+                        retry_after: *retry_after,
+                    });
+                }
+                Some(Step::NoConnection) => {
+                    let error = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+                    return Err(OpenError::Transport(error.into()));
+                }
+                _ => return Ok(body(steps)),
             }
-        })
+        }
     }
 }
 
+#[async_trait]
 impl ListerWatcher for Replay {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ByteStream, OpenError>> {
-        self.play(Asked::List(request), &self.0.lists)
+    async fn list(&self, request: ListRequest) -> Result<ByteStream, OpenError> {
+        self.play(Asked::List(request), &self.0.lists).await
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<ByteStream, OpenError>> {
-        self.play(Asked::Watch(request), &self.0.watches)
+    async fn watch(&self, request: WatchRequest) -> Result<ByteStream, OpenError> {
+        self.play(Asked::Watch(request), &self.0.watches).await
     }
 
     fn supports_watch_list(&self) -> bool {
@@ -155,60 +171,60 @@ impl ListerWatcher for Replay {
 }
 
 impl Answer {
-    /// An answer that begins with these bytes.
+    /// A response that begins with these bytes.
     pub fn bytes(bytes: impl Into<Bytes>) -> Self {
         Self::default().then(bytes)
     }
 
-    /// A refusal.
+    /// A failure.
     pub fn refuse(status: Status) -> Self {
         Self(vec![Step::Refuse(Box::new(status), None)])
     }
 
-    /// A refusal with a time to wait.
+    /// A failure with a time to wait.
     pub fn refuse_for(status: Status, retry_after: Duration) -> Self {
         Self(vec![Step::Refuse(Box::new(status), Some(retry_after))])
     }
 
-    /// Nobody listens.
+    /// A refused connection.
     pub fn no_connection() -> Self {
         Self(vec![Step::NoConnection])
     }
 
-    /// An answer without a byte, which ends at once.
+    /// A response without a byte, which ends at once.
     pub fn empty() -> Self {
         Self::bytes(Bytes::new())
     }
 
-    /// More bytes.
+    /// Adds bytes.
     #[must_use]
     pub fn then(mut self, bytes: impl Into<Bytes>) -> Self {
         self.0.push(Step::Chunk(bytes.into()));
         self
     }
 
-    /// Nothing for a while.
+    /// Adds a pause.
     #[must_use]
     pub fn pause(mut self, time: Duration) -> Self {
         self.0.push(Step::Pause(time));
         self
     }
 
-    /// The connection breaks.
+    /// Breaks the connection.
     #[must_use]
     pub fn breaks(mut self, why: &'static str) -> Self {
         self.0.push(Step::Break(why));
         self
     }
 
-    /// Nothing more, but no end either.
+    /// Leaves the response open without sending anything more.
     #[must_use]
     pub fn hangs(mut self) -> Self {
         self.0.push(Step::Hang);
         self
     }
 
-    /// The same bytes in chunks of that size.
+    /// Cuts the bytes into chunks of that size.
     #[must_use]
     pub fn cut(self, size: usize) -> Self {
         let steps = self.0.into_iter().flat_map(|step| match step {

@@ -1,4 +1,4 @@
-//! [`Cached`]: a stored object seen as a `K`.
+//! [`Cached`]: a stored object as a `K`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,15 +9,15 @@ use serde::de::DeserializeOwned;
 
 use super::stored::{DecodeFailure, StoredObject};
 
-/// A cached object that is a `K`. Its metadata is at hand ([`StoredObject`]'s methods work here); the value itself is
-/// decoded when [`get`](Self::get) asks for it, and shared with all others who ask while it is held.
+/// A cached object of type `K`. Its metadata is available without decoding (the methods of [`StoredObject`] work here);
+/// [`get`](Self::get) decodes the value and shares it with everybody else who holds it.
 pub struct Cached<K> {
     object: Arc<StoredObject>,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K> Cached<K> {
-    /// Sees `object` as a `K`.
+    /// Wraps `object` as a `K`.
     pub fn new(object: Arc<StoredObject>) -> Self {
         Self {
             object,
@@ -25,24 +25,28 @@ impl<K> Cached<K> {
         }
     }
 
-    /// The stored object itself.
+    /// Returns the stored object.
     pub fn stored(&self) -> &Arc<StoredObject> {
         &self.object
     }
 
-    /// The stored object itself.
+    /// Returns the stored object.
     pub fn into_stored(self) -> Arc<StoredObject> {
         self.object
     }
 
-    /// The same object seen as another type: a pod as its metadata.
-    pub fn seen_as<T>(self) -> Cached<T> {
+    /// Returns the same object as another type, such as a pod as its metadata.
+    pub fn cast<T>(self) -> Cached<T> {
         Cached::new(self.object)
     }
 }
 
 impl<K: DeserializeOwned + Send + Sync + 'static> Cached<K> {
-    /// The object's value. To change a copy of it, use [`Arc::make_mut`].
+    /// Returns the decoded object. To change a copy of it, use [`Arc::make_mut`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the object cannot be decoded as a `K`.
     pub fn get(&self) -> Result<Arc<K>, DecodeFailure> {
         self.object.decode()
     }

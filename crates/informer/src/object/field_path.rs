@@ -1,7 +1,7 @@
-//! [`FieldPath`]: a field's value straight from an object's JSON, `spec.nodeName`.
+//! [`FieldPath`]: the value of a field, straight from an object's JSON: `spec.nodeName`.
 //!
-//! A path names fields only. Where it meets an array it goes on in every element, so `spec.volumes.configMap.name` yields
-//! the names of all config maps. A dot within a field's name is written `\.`.
+//! A path consists of field names only. At an array it continues in every element, so `spec.volumes.configMap.name`
+//! yields the names of all config maps. A dot within a field name is written `\.`.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,16 +9,17 @@ use std::ops::Range;
 use kubewright_client::stream::DecodeError;
 use kubewright_client::stream::scan::{ObjectReader, skip_space, text, value_end};
 
-/// The way to a field.
+/// The path of a field.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct FieldPath(Vec<String>);
+pub(crate) struct FieldPath(Vec<String>);
 
 /// Deeper than any object.
 const MAX_STEPS: usize = 64;
 
 impl FieldPath {
-    /// Reads `spec.nodeName`, `.metadata.labels.app\.kubernetes\.io/name`. Steps beyond the sixty-fourth are dropped.
-    pub fn new(path: &str) -> Self {
+    /// Parses `spec.nodeName` or `.metadata.labels.app\.kubernetes\.io/name`. Steps beyond the sixty-fourth are
+    /// dropped.
+    pub(crate) fn new(path: &str) -> Self {
         let mut steps = vec![String::new()];
         let mut characters = path.trim_start_matches('.').chars();
         while let Some(character) = characters.next() {
@@ -35,8 +36,9 @@ impl FieldPath {
         Self(steps)
     }
 
-    /// The values there: strings (also the elements of an array of strings), numbers and booleans as they are written.
-    pub fn values<'a>(&self, json: &'a [u8]) -> Vec<Cow<'a, str>> {
+    /// Returns the values at the path: strings (also the elements of an array of strings), numbers and booleans as
+    /// written.
+    pub(crate) fn values<'a>(&self, json: &'a [u8]) -> Vec<Cow<'a, str>> {
         let mut values = Vec::new();
         self.visit(json, &mut |_, value| {
             let raw = &json[value];
@@ -54,8 +56,8 @@ impl FieldPath {
         values
     }
 
-    /// The JSON without the fields at this path.
-    pub fn remove_from(&self, json: &[u8]) -> Vec<u8> {
+    /// Returns the JSON without the fields at this path.
+    pub(crate) fn remove_from(&self, json: &[u8]) -> Vec<u8> {
         let mut cuts = Vec::new();
         self.visit(json, &mut |field, value| cuts.push(field.start..value.end));
         let mut kept = Vec::with_capacity(json.len());
@@ -67,7 +69,7 @@ impl FieldPath {
             kept.extend_from_slice(before);
             at = cut.end;
             if json.get(cut.start) != Some(&b',') {
-                // The first field of its object: the comma behind it goes too.
+                // The first field of its object takes the comma behind it along.
                 let next = skip_space(json, at);
                 if json.get(next) == Some(&b',') {
                     at = next + 1;
@@ -78,13 +80,14 @@ impl FieldPath {
         kept
     }
 
-    /// Calls `found` for each field at the path: where the field begins, its comma included, and where its value lies.
+    /// Calls `found` for each field at the path, with the range of the field, including its comma, and that of its
+    /// value.
     fn visit(&self, json: &[u8], found: &mut dyn FnMut(Range<usize>, Range<usize>)) {
         let _ = visit(json, 0, &self.0, found);
     }
 }
 
-/// Recursion is as deep as the path has steps, twice at most: arrays of arrays are not entered.
+/// Recursion is at most twice as deep as the path has steps: arrays of arrays are not entered.
 fn visit(
     json: &[u8],
     start: usize,

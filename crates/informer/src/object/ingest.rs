@@ -1,7 +1,8 @@
 //! [`Ingest`]: from bytes on the wire to a [`StoredObject`].
 //!
-//! One look at the top of the object finds its key, its metadata and its managedFields; then the bytes are copied once,
-//! without the managedFields and with its type, which items of a list do not have. An object that is cached already in that version is not copied at all.
+//! One pass over the start of the object finds its key, its metadata and its managedFields; then the bytes are copied
+//! once, without the managedFields and with the type, which items of a list lack. An object that is cached already in
+//! that version is not copied at all.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,19 +20,31 @@ use crate::transform::Transform;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {why}")]
 pub struct Rejected {
-    /// The object, as far as it can be told.
+    /// The object, as far as it can be identified.
     pub what: String,
-    /// What is wrong with it.
+    /// The reason.
     pub why: String,
 }
 
-/// Makes [`StoredObject`]s of one kind.
+/// Converts JSON into [`StoredObject`]s of one kind.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::core::ApiResource;
+/// use kubewright_informer::{Compression, Ingest, ObjectKind};
+///
+/// let kind = ObjectKind::new(ApiResource::erase::<ConfigMap>(&()), Compression::None);
+/// let json = br#"{"metadata":{"name":"colours","namespace":"shop","resourceVersion":"5"}}"#;
+/// let object = Ingest::new(kind).object(json).unwrap();
+/// assert_eq!(object.key().as_str(), "shop/colours");
+/// assert_eq!(object.resource_version(), "5");
+/// ```
 #[derive(Clone)]
 pub struct Ingest {
     kind: Arc<ObjectKind>,
     keep_managed_fields: bool,
     transform: Option<Transform>,
-    /// The kind that objects in the stream have, where it is not their own: `PartialObjectMetadata`.
+    /// The kind of the objects in the stream if it is not their own: `PartialObjectMetadata`.
     wire_kind: String,
 }
 
@@ -41,7 +54,7 @@ pub(crate) trait Known {
 }
 
 impl Ingest {
-    /// Objects of that kind, without managedFields.
+    /// Accepts objects of that kind, and drops managedFields.
     pub fn new(kind: Arc<ObjectKind>) -> Self {
         Self {
             wire_kind: kind.resource.kind.clone(),
@@ -51,38 +64,42 @@ impl Ingest {
         }
     }
 
-    /// Keeps managedFields.
+    /// Sets whether managedFields are kept.
     #[must_use]
     pub fn keep_managed_fields(mut self, keep: bool) -> Self {
         self.keep_managed_fields = keep;
         self
     }
 
-    /// Changes every object before it is cached.
+    /// Transforms every object before it is cached.
     #[must_use]
     pub fn transform(mut self, transform: Option<Transform>) -> Self {
         self.transform = transform;
         self
     }
 
-    /// Expects objects of another kind in the stream, as metadata-only answers have them.
+    /// Expects objects of another kind in the stream, as in metadata-only responses.
     #[must_use]
     pub fn wire_kind(mut self, kind: impl Into<String>) -> Self {
         self.wire_kind = kind.into();
         self
     }
 
-    /// What all these objects share.
+    /// Returns what all these objects share.
     pub fn kind(&self) -> &Arc<ObjectKind> {
         &self.kind
     }
 
-    /// An object from its JSON.
+    /// Converts an object from its JSON.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it has no name or is of another kind, or if the transform fails.
     pub fn object(&self, json: &[u8]) -> Result<Arc<StoredObject>, Rejected> {
         self.object_unless_known(json, &Nothing)
     }
 
-    /// An object from its JSON, or the one that is known already in that version.
+    /// Converts an object from its JSON, or returns the one that is known already in that version.
     pub(crate) fn object_unless_known(
         &self,
         json: &[u8],
@@ -130,7 +147,7 @@ impl Ingest {
     }
 
     fn store(&self, key: Key, json: &[u8], layout: &Layout) -> Arc<StoredObject> {
-        // What takes the place of the opening bracket.
+        // Replaces the opening bracket.
         let (open, rest) = if has_type(json, layout) {
             (&b""[..], 0)
         } else {
@@ -162,7 +179,7 @@ impl Ingest {
         let rest = [&whole[..metadata.start], &whole[metadata.end..]].concat();
         let metadata: Box<[u8]> = whole[metadata].into();
         let dictionary = self.kind.dictionary.get_or_init(|| {
-            // LZ4 looks back 64 KiB at most, and a long dictionary slows every object down.
+            // LZ4 looks back at most 64 KiB, and a long dictionary slows every object down.
             rest.get(..8192).unwrap_or(&rest).into()
         });
         let packed = lz4_flex::block::compress_with_dict(&rest, dictionary);
@@ -174,8 +191,8 @@ impl Ingest {
     }
 }
 
-/// Whether an object says what it is. If it does not do so before its metadata, hardly any does later: only where there is a
-/// `kind` at all one looks closer.
+/// Reports whether an object contains its type. If the type does not precede the metadata, it hardly ever comes later:
+/// only where there is a `kind` at all the rest is examined.
 fn has_type(json: &[u8], layout: &Layout) -> bool {
     if layout.kind.is_some() || layout.has_api_version || json.first() != Some(&b'{') {
         return true;
@@ -207,7 +224,7 @@ impl Known for Nothing {
     }
 }
 
-/// The metadata before it is stored: positions still count managedFields.
+/// The metadata before it is stored; positions still include managedFields.
 struct Metadata<'a> {
     json: &'a [u8],
     layout: &'a Layout,

@@ -10,22 +10,22 @@ use parking_lot::Mutex;
 
 use super::stored::{DecodeFailure, StoredObject};
 
-/// How the bytes of cached objects are kept.
+/// The compression of cached objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// As they are.
+    /// Uncompressed.
     #[default]
     None,
-    /// Packed with LZ4, the first object serving as dictionary for all. The metadata stays readable.
+    /// Compressed with LZ4, with the first object as the dictionary of all. The metadata stays readable.
     Lz4,
 }
 
-/// What all objects of one cache share: their type, how they are packed, what went wrong with them.
+/// The properties that all objects of one cache share: type, compression, and decode failures.
 #[derive(Debug)]
 pub struct ObjectKind {
     pub(crate) resource: ApiResource,
     pub(crate) compression: Compression,
-    /// What the JSON of such an object begins with where it has its type.
+    /// The start of an object's JSON that contains its type.
     pub(crate) head: String,
     pub(crate) dictionary: OnceLock<Box<[u8]>>,
     decode_failures: AtomicU64,
@@ -37,7 +37,7 @@ pub struct ObjectKind {
 pub(crate) type Remembered = Weak<dyn Any + Send + Sync>;
 
 impl ObjectKind {
-    /// Objects of that resource.
+    /// Creates the kind of a resource.
     pub fn new(resource: ApiResource, compression: Compression) -> Arc<Self> {
         let head = format!(
             "{{\"apiVersion\":\"{}\",\"kind\":\"{}\",",
@@ -54,17 +54,17 @@ impl ObjectKind {
         })
     }
 
-    /// The resource.
+    /// Returns the resource.
     pub fn resource(&self) -> &ApiResource {
         &self.resource
     }
 
-    /// How often an object could not be decoded into the type that somebody asked for.
+    /// Returns how often an object could not be decoded into a requested type.
     pub fn decode_failures(&self) -> u64 {
         self.decode_failures.load(Ordering::Relaxed)
     }
 
-    /// The last object that could not be decoded, and why.
+    /// Returns the last object that could not be decoded, with the reason.
     pub fn last_decode_failure(&self) -> Option<DecodeFailure> {
         self.last_failure.lock().clone()
     }
@@ -75,13 +75,13 @@ impl ObjectKind {
             kind = self.resource.kind,
             key = %failure.key,
             error = failure.message,
-            "an object cannot be decoded"
+            "object cannot be decoded"
         );
         *self.last_failure.lock() = Some(failure.clone());
     }
 
-    /// Notes that `object` remembers its decoded value, and lets others forget values that nobody holds any more: a weak
-    /// reference keeps the value's memory.
+    /// Notes that `object` remembers its decoded value, and makes others drop values that nobody holds any more,
+    /// because a weak reference keeps the value's memory.
     pub(crate) fn remember(&self, object: &Arc<StoredObject>) {
         let mut remembered = self.remembered.lock();
         remembered.push_back(Arc::downgrade(object));

@@ -1,21 +1,21 @@
-//! Where the metadata of an object lies in its JSON.
+//! The position of an object's metadata in its JSON.
 //!
-//! Positions count from the first byte of the metadata object, after managedFields have been cut out, so they hold wherever
-//! the metadata is kept.
+//! Positions count from the first byte of the metadata object, after managedFields have been removed, so they are valid
+//! wherever the metadata is kept.
 
 use std::ops::Range;
 
 use kubewright_client::stream::DecodeError;
 use kubewright_client::stream::scan::ObjectReader;
 
-/// A piece of the metadata. Empty if the object does not have it.
+/// A part of the metadata; empty if the object does not have it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Span {
     at: u32,
     length: u32,
 }
 
-/// The pieces that are looked at without decoding.
+/// The parts that are read without decoding.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spans {
     pub(crate) name: Span,
@@ -30,12 +30,12 @@ pub(crate) struct Spans {
     pub(crate) deletion: Span,
 }
 
-/// What a look at an object's JSON found.
+/// The result of scanning an object's JSON.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
-    /// Where the metadata lies, managedFields included.
+    /// The range of the metadata, managedFields included.
     pub(crate) metadata: Range<usize>,
-    /// The managedFields with one of their commas, if they are to be cut out.
+    /// The managedFields with one of their commas, if they are to be removed.
     pub(crate) cut: Range<usize>,
     /// The kind, quotes included, if it precedes the metadata.
     pub(crate) kind: Option<Range<usize>>,
@@ -44,7 +44,7 @@ pub(crate) struct Layout {
 }
 
 impl Span {
-    /// The bytes within the metadata object.
+    /// Returns the bytes within the metadata object.
     pub(crate) fn of(self, metadata: &[u8]) -> &[u8] {
         let start = self.at as usize;
         metadata
@@ -52,7 +52,7 @@ impl Span {
             .unwrap_or_default()
     }
 
-    /// The bytes within the object as it came, before anything was cut out.
+    /// Returns the bytes within the object as it arrived, before anything was removed.
     pub(crate) fn within<'a>(self, json: &'a [u8], layout: &Layout) -> &'a [u8] {
         let mut start = layout.metadata.start + self.at as usize;
         if !layout.cut.is_empty() && start >= layout.cut.start {
@@ -68,7 +68,7 @@ impl Span {
 }
 
 impl Layout {
-    /// Reads the top of `bytes` up to the end of the metadata.
+    /// Scans the start of `bytes` up to the end of the metadata.
     pub(crate) fn read(bytes: &[u8], keep_managed_fields: bool) -> Result<Self, DecodeError> {
         let mut layout = Self::default();
         let mut object = ObjectReader::new(bytes, 0)?;
@@ -124,7 +124,7 @@ impl Layout {
                 _ => None,
             };
             if after_cut {
-                // The first field was cut out: its comma goes with it.
+                // If the first field was removed, its comma goes with it.
                 let comma = bytes[before..value.start]
                     .iter()
                     .position(|byte| *byte == b',');

@@ -1,7 +1,7 @@
 //! [`StoredObject`]: one object as it is cached, of any kind.
 //!
-//! It keeps the JSON without managedFields, in one piece or packed, and knows where in it the metadata lies: names, labels
-//! and owners are read from the bytes when asked for. The value decoded from it is remembered while somebody holds it.
+//! It keeps the JSON without managedFields, plain or compressed, and the position of the metadata in it: names, labels
+//! and owners are read from the bytes on demand. A decoded value is remembered while somebody holds it.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -17,12 +17,12 @@ use super::kind::{ObjectKind, Remembered};
 use super::spans::{Span, Spans};
 use crate::key::Key;
 
-/// One cached object. Immutable; all who read it share it.
+/// One cached object, immutable and shared by all readers.
 pub struct StoredObject {
     pub(super) key: Key,
     pub(super) kind: Arc<ObjectKind>,
     pub(super) body: Body,
-    /// Where the metadata begins in the whole JSON.
+    /// The start of the metadata in the whole JSON.
     pub(super) metadata_at: u32,
     pub(super) metadata_length: u32,
     pub(super) spans: Spans,
@@ -31,9 +31,9 @@ pub struct StoredObject {
 
 /// The JSON of an object.
 pub(super) enum Body {
-    /// As it is.
+    /// Uncompressed.
     Plain(Box<[u8]>),
-    /// The metadata as it is, what surrounds it packed.
+    /// The metadata as it is, everything around it compressed.
     Packed {
         metadata: Box<[u8]>,
         rest: Box<[u8]>,
@@ -45,95 +45,95 @@ pub(super) enum Body {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner {
-    /// `apps/v1`.
+    /// The API version: `apps/v1`.
     pub api_version: String,
-    /// `ReplicaSet`.
+    /// The kind: `ReplicaSet`.
     pub kind: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its uid.
+    /// The UID.
     pub uid: String,
-    /// Whether it is the managing controller.
+    /// True if it is the managing controller.
     #[serde(default)]
     pub controller: bool,
-    /// Whether it cannot be removed before this object.
+    /// True if the owner's foreground deletion waits for this object.
     #[serde(default)]
     pub block_owner_deletion: bool,
 }
 
-/// An object that is not what somebody wanted to decode it into.
+/// An object that cannot be decoded into the requested type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key} cannot be decoded: {message}")]
 pub struct DecodeFailure {
     /// The object.
     pub key: Key,
-    /// What does not fit.
+    /// The reason.
     pub message: String,
 }
 
 impl StoredObject {
-    /// The object's key.
+    /// Returns the object's key.
     pub fn key(&self) -> &Key {
         &self.key
     }
 
-    /// The object's name.
+    /// Returns the object's name.
     pub fn name(&self) -> &str {
         self.key.name()
     }
 
-    /// The object's namespace.
+    /// Returns the object's namespace.
     pub fn namespace(&self) -> Option<&str> {
         self.key.namespace()
     }
 
-    /// What the object shares with all others of its cache.
+    /// Returns what the object shares with all others of its cache.
     pub fn kind(&self) -> &Arc<ObjectKind> {
         &self.kind
     }
 
-    /// The uid; empty if the object has none.
+    /// Returns the UID; empty if the object has none.
     pub fn uid(&self) -> &str {
         self.plain(self.spans.uid)
     }
 
-    /// The resourceVersion; empty if the object has none.
+    /// Returns the resource version; empty if the object has none.
     pub fn resource_version(&self) -> &str {
         self.plain(self.spans.resource_version)
     }
 
-    /// The generation.
+    /// Returns the generation.
     pub fn generation(&self) -> Option<i64> {
         let digits = self.spans.generation.of(self.metadata());
         std::str::from_utf8(digits).ok()?.parse().ok()
     }
 
-    /// When the object was marked for deletion, as it is written.
+    /// Returns the deletion timestamp as written.
     pub fn deletion_timestamp(&self) -> Option<&str> {
         (!self.spans.deletion.is_empty()).then(|| self.plain(self.spans.deletion))
     }
 
-    /// The value of a label.
+    /// Returns the value of a label.
     pub fn label(&self, name: &str) -> Option<Cow<'_, str>> {
         self.entry(self.spans.labels, name)
     }
 
-    /// All labels.
+    /// Returns all labels.
     pub fn labels(&self) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
         self.entries(self.spans.labels)
     }
 
-    /// The value of an annotation.
+    /// Returns the value of an annotation.
     pub fn annotation(&self, name: &str) -> Option<Cow<'_, str>> {
         self.entry(self.spans.annotations, name)
     }
 
-    /// All annotations.
+    /// Returns all annotations.
     pub fn annotations(&self) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
         self.entries(self.spans.annotations)
     }
 
-    /// The owners.
+    /// Returns the owners.
     pub fn owners(&self) -> Vec<Owner> {
         if self.spans.owners.is_empty() {
             return Vec::new();
@@ -141,12 +141,12 @@ impl StoredObject {
         serde_json::from_slice(self.spans.owners.of(self.metadata())).unwrap_or_default()
     }
 
-    /// The owner that manages the object.
+    /// Returns the owner that is the managing controller.
     pub fn controller(&self) -> Option<Owner> {
         self.owners().into_iter().find(|owner| owner.controller)
     }
 
-    /// The finalizers.
+    /// Returns the finalizers.
     pub fn finalizers(&self) -> Vec<String> {
         if self.spans.finalizers.is_empty() {
             return Vec::new();
@@ -154,7 +154,7 @@ impl StoredObject {
         serde_json::from_slice(self.spans.finalizers.of(self.metadata())).unwrap_or_default()
     }
 
-    /// The metadata's JSON.
+    /// Returns the JSON of the metadata.
     pub fn metadata(&self) -> &[u8] {
         match &self.body {
             Body::Plain(json) => {
@@ -166,8 +166,8 @@ impl StoredObject {
         }
     }
 
-    /// The whole JSON, as it came but for what was cut out. Items of a list, which come without them, have `kind` and
-    /// `apiVersion` too.
+    /// Returns the whole JSON as it arrived, without the removed parts. Items of a list, which come without `kind` and
+    /// `apiVersion`, have them here.
     pub fn json(&self) -> Cow<'_, [u8]> {
         match &self.body {
             Body::Plain(json) => Cow::Borrowed(json),
@@ -188,7 +188,7 @@ impl StoredObject {
         }
     }
 
-    /// How many bytes the object's JSON takes in memory.
+    /// Returns the number of bytes that the object's JSON takes in memory.
     pub fn stored_bytes(&self) -> usize {
         match &self.body {
             Body::Plain(json) => json.len(),
@@ -196,8 +196,11 @@ impl StoredObject {
         }
     }
 
-    /// Decodes the object, or finds the value that somebody else has decoded and still holds. A failure is counted and
-    /// logged.
+    /// Decodes the object, or returns the value that somebody else has decoded and still holds.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the object cannot be decoded as a `K`. The failure is counted and logged.
     pub fn decode<K>(self: &Arc<Self>) -> Result<Arc<K>, DecodeFailure>
     where
         K: DeserializeOwned + Send + Sync + 'static,
@@ -211,7 +214,7 @@ impl StoredObject {
         Ok(value)
     }
 
-    /// Whether `other` is the same state of the same object.
+    /// Reports whether `other` is the same state of the same object.
     pub fn is_same_version(&self, other: &Self) -> bool {
         self.uid() == other.uid()
             && !self.resource_version().is_empty()
@@ -245,7 +248,7 @@ impl StoredObject {
         failure
     }
 
-    /// A string without escapes, as names and versions are.
+    /// Returns a string without escapes, such as a name or a version.
     fn plain(&self, span: Span) -> &str {
         let raw = span.of(self.metadata());
         let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
@@ -301,7 +304,7 @@ fn parse<K: DeserializeOwned>(json: &[u8]) -> Result<K, serde_json::Error> {
     }
 }
 
-/// The text of a field name whose quotes are gone already.
+/// Decodes a field name without its quotes.
 fn unquoted(raw: &[u8]) -> Option<Cow<'_, str>> {
     if !raw.contains(&b'\\') {
         return std::str::from_utf8(raw).ok().map(Cow::Borrowed);

@@ -1,31 +1,31 @@
-//! [`Backoff`]: how long to wait before another attempt.
+//! [`Backoff`]: the delays between attempts.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Delays that double up to a bound, each stretched by chance, and begin anew after a quiet time.
+/// Delays that double up to a maximum, with jitter, and start over after a quiet time.
 #[derive(Clone, Debug)]
-pub struct Backoff {
+pub(crate) struct Backoff {
     settings: BackoffSettings,
     next: Duration,
     last: Option<Instant>,
     random: u64,
 }
 
-/// The times of a [`Backoff`].
+/// The settings of a reflector's backoff.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackoffSettings {
     /// The first delay.
     pub initial: Duration,
-    /// The longest delay, before it is stretched.
+    /// The longest delay, before jitter.
     pub most: Duration,
-    /// A delay is stretched by up to that part of itself.
+    /// The maximum jitter, as a fraction of the delay.
     pub jitter: f64,
-    /// After that long without a failure the first delay is next.
+    /// The time without a failure after which the first delay is next.
     pub reset_after: Duration,
-    /// Makes the same delays again; by chance unless given.
+    /// A seed for reproducible delays. Random by default.
     pub seed: Option<u64>,
 }
 
@@ -42,8 +42,8 @@ impl Default for BackoffSettings {
 }
 
 impl Backoff {
-    /// Delays by these settings.
-    pub fn new(settings: BackoffSettings) -> Self {
+    /// Creates a backoff with these settings.
+    pub(crate) fn new(settings: BackoffSettings) -> Self {
         let random = settings
             .seed
             .unwrap_or_else(|| RandomState::new().hash_one("backoff"));
@@ -55,8 +55,8 @@ impl Backoff {
         }
     }
 
-    /// The delay before the next attempt. The delays begin anew if the last one ended long ago.
-    pub fn delay(&mut self) -> Duration {
+    /// Returns the delay before the next attempt. The delays start over if the last one ended long ago.
+    pub(crate) fn delay(&mut self) -> Duration {
         let now = Instant::now();
         if self
             .last
@@ -72,12 +72,12 @@ impl Backoff {
         delay
     }
 
-    /// A whole number of seconds in `[from, from * 2]`, by chance.
+    /// Returns a random whole number of seconds in `[from, from * 2]`.
     pub(crate) fn spread(&mut self, from: Duration) -> Duration {
         Duration::from_secs(from.mul_f64(1.0 + self.fraction()).as_secs())
     }
 
-    /// A number in `[0, 1)`.
+    /// Returns a random number in `[0, 1)`.
     fn fraction(&mut self) -> f64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.random;
@@ -111,7 +111,7 @@ mod tests {
             jitter: 0.0,
             ..BackoffSettings::default()
         });
-        // A failure that does not end keeps the longest delay for ever.
+        // Persistent failures keep the longest delay.
         for _ in 0..50 {
             let delay = backoff.delay();
             tokio::time::advance(delay).await;

@@ -1,27 +1,27 @@
-//! [`ReflectorConfig`]: the times and sizes of a reflector.
+//! [`ReflectorConfig`]: the timeouts and sizes of a reflector.
 
 use std::time::Duration;
 
 use super::backoff::BackoffSettings;
 
-/// The times and sizes of a reflector.
+/// The timeouts and sizes of a reflector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReflectorConfig {
-    /// Begin with a watch that sends the objects there are, where the server can do that.
+    /// True to begin with a watch that sends the existing objects, where the server supports that.
     pub watch_list: bool,
-    /// Items of a page, always; by the circumstances unless given.
+    /// The number of items of a page. By default it depends on the circumstances, as in client-go.
     pub page_size: Option<u32>,
-    /// Watches end after that long or up to twice as long. Less than five minutes is five minutes.
+    /// The minimum duration of a watch, at least five minutes; watches end at random up to twice as late.
     pub watch_timeout: Duration,
-    /// A watch that brings nothing for so long, not even a bookmark, is begun anew.
+    /// The time without any event or bookmark after which a watch is restarted.
     pub silence: Duration,
-    /// A list or a beginning watch that brings nothing for so long is given up.
+    /// The time without any bytes after which a list or the start of a watch is given up.
     pub stall: Duration,
-    /// A watch that has gone over to live events must have sent its end marker after that long.
+    /// The time after the first live event by which a watch list must have sent its end marker.
     pub marker: Duration,
-    /// Errors with code 500 at the end of a watch that are so close together do not cause a list; none unless given.
+    /// The window in which internal server errors at the end of a watch do not cause a list. None by default.
     pub internal_error_retry: Duration,
-    /// How long to wait before another attempt.
+    /// The delays between attempts.
     pub backoff: BackoffSettings,
 }
 
@@ -40,7 +40,7 @@ impl Default for ReflectorConfig {
     }
 }
 
-/// Items of a page where nothing is known.
+/// The default page size.
 pub(super) const PAGE_SIZE: u32 = 500;
 
 /// The shortest watch timeout.

@@ -1,4 +1,4 @@
-//! The reflector's loop: fill, watch, wait, again.
+//! The reflector's loop: fill, watch, wait, repeat.
 
 use std::sync::Arc;
 
@@ -16,7 +16,10 @@ use crate::metrics::RelistCause;
 use crate::object::{Ingest, StoredObject};
 use crate::store::Indexer;
 
-/// Keeps up with one resource and pushes what it sees to a [`DeltaQueue`].
+/// Keeps up with one resource and pushes its changes to a [`DeltaQueue`].
+///
+/// A [`SharedInformer`](crate::SharedInformer) runs one for each of its streams; use it directly to feed another
+/// store.
 pub struct Reflector {
     pub(super) source: usize,
     pub(super) lister_watcher: Arc<dyn ListerWatcher>,
@@ -24,24 +27,24 @@ pub struct Reflector {
     pub(super) ingest: Ingest,
     pub(super) queue: DeltaQueue,
     pub(super) monitor: Arc<Monitor>,
-    /// Objects that are there already are not copied again.
+    /// Objects that are cached already are not copied again.
     pub(super) known: Option<Arc<Indexer>>,
     pub(super) backoff: Backoff,
-    /// The revision to go on from.
+    /// The resource version to continue from.
     pub(super) last_version: Option<String>,
-    /// The server does not have that revision, or not any more.
+    /// True if the server does not have that version, or no longer.
     pub(super) last_version_unavailable: bool,
-    /// A list of anything at hand came in pages: the server has no cache for this resource.
+    /// True if a list of anything at hand came in pages, so that the server has no cache for this resource.
     pub(super) paginated: bool,
-    /// The server does not mark the end of the initial events.
+    /// True if the server does not mark the end of the initial events.
     pub(super) no_watch_list: bool,
     pub(super) relist_cause: RelistCause,
-    /// When 500s began, and the last of them.
+    /// The times of the first and the last internal server error.
     pub(super) internal_errors: Option<(Instant, Instant)>,
 }
 
 impl Reflector {
-    /// A reflector that has seen nothing yet.
+    /// Creates a reflector that has seen nothing yet.
     pub fn new(
         lister_watcher: Arc<dyn ListerWatcher>,
         ingest: Ingest,
@@ -66,27 +69,22 @@ impl Reflector {
         }
     }
 
-    /// Marks what it pushes as coming from that stream, and tells `monitor` how it fares.
+    /// Marks its deltas as coming from that stream, and reports to `monitor`.
     #[must_use]
-    pub fn with_monitor(mut self, source: usize, monitor: Arc<Monitor>) -> Self {
+    pub(crate) fn with_monitor(mut self, source: usize, monitor: Arc<Monitor>) -> Self {
         self.source = source;
         self.monitor = monitor;
         self
     }
 
-    /// Shares with the cache the objects that it has already.
+    /// Shares the objects that the cache has already.
     #[must_use]
     pub fn with_known(mut self, known: Arc<Indexer>) -> Self {
         self.known = Some(known);
         self
     }
 
-    /// Who is told how it fares.
-    pub fn monitor(&self) -> &Arc<Monitor> {
-        &self.monitor
-    }
-
-    /// Keeps up until it is dropped.
+    /// Runs until it is dropped.
     pub async fn run(mut self) {
         loop {
             let error = self.fill_and_watch().await;
@@ -97,7 +95,7 @@ impl Reflector {
         }
     }
 
-    /// One cycle; it ends only by an error, after which everything is listed again.
+    /// Runs one cycle, which ends only by an error, after which everything is listed again.
     async fn fill_and_watch(&mut self) -> ReflectorError {
         let mut stream = None;
         if self.config.watch_list
@@ -107,7 +105,7 @@ impl Reflector {
             match self.watch_list().await {
                 Ok(open) => stream = Some(open),
                 Err(error) => {
-                    tracing::debug!(%error, "no watch with initial events; a list instead");
+                    tracing::debug!(%error, "watch list failed; falling back to a list");
                     self.monitor.metrics.watch_list_fallbacks.inc();
                 }
             }
@@ -120,7 +118,7 @@ impl Reflector {
         self.watch(stream).await
     }
 
-    /// Waits before another attempt at the same thing. Whoever waits for the cache can see why.
+    /// Waits before retrying. The error is visible to those who wait for the cache.
     pub(super) async fn back_off(&mut self, error: ReflectorError) {
         let wait = self.next_delay(&error);
         self.monitor.failed(self.source, error);
@@ -133,7 +131,7 @@ impl Reflector {
         delay.max(error.retry_after().unwrap_or_default())
     }
 
-    /// How long the next watch lasts.
+    /// Returns the duration of the next watch.
     pub(super) fn watch_timeout(&mut self) -> Duration {
         let least = self
             .config
@@ -142,7 +140,7 @@ impl Reflector {
         self.backoff.spread(least)
     }
 
-    /// An object from the stream; `None` if it cannot be cached, which is reported.
+    /// Converts an object from the stream; `None` if it cannot be cached, which is reported.
     pub(super) fn object(&self, json: &[u8]) -> Option<Arc<StoredObject>> {
         let object = match &self.known {
             Some(known) => self.ingest.object_unless_known(json, &**known),
@@ -153,7 +151,7 @@ impl Reflector {
             .ok()
     }
 
-    /// The server has been seen at that revision.
+    /// Notes a resource version of the server.
     pub(super) fn reached(&mut self, version: &str) {
         if let Some(last) = &mut self.last_version {
             last.clear();
@@ -163,7 +161,7 @@ impl Reflector {
         }
     }
 
-    /// Opens a stream, unless the answer takes too long.
+    /// Opens a stream, with a time limit.
     pub(super) async fn within_stall<T>(
         stall: Duration,
         answer: impl Future<Output = Result<T, OpenError>>,
@@ -174,7 +172,7 @@ impl Reflector {
         }
     }
 
-    /// The next chunk of a list. `None` at its end.
+    /// Returns the next chunk of a list; `None` at its end.
     pub(super) async fn chunk(
         &self,
         stream: &mut ByteStream,

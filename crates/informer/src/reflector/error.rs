@@ -1,66 +1,66 @@
-//! [`ReflectorError`]: what ended a list or a watch.
+//! [`ReflectorError`]: the error that ended a list or a watch.
 
 use std::time::Duration;
 
 use kube::core::Status;
-use kubewright_client::stream::response::BoxError;
+use kubewright_client::BoxError;
 use kubewright_client::stream::{DecodeError, OpenError};
 
 use crate::metrics::RelistCause;
 
-/// What ended a list or a watch.
+/// The error that ended a list or a watch.
 #[derive(Debug, thiserror::Error)]
 pub enum ReflectorError {
-    /// The server said no, or ended the watch with an error.
+    /// The server rejected the request, or ended the watch with an error.
     #[error("{status}")]
     Refused {
-        /// What it said.
+        /// The server's answer.
         #[source]
         status: Box<Status>,
-        /// How long it wants to be left alone.
+        /// The time to wait that the server asks for.
         retry_after: Option<Duration>,
     },
-    /// Nobody answered, or the connection broke.
+    /// The server could not be reached, or the connection broke.
     #[error("{error}")]
     Transport {
-        /// What broke.
+        /// The cause.
         #[source]
         error: BoxError,
-        /// Nobody listens there.
+        /// True if the connection was refused.
         connection_refused: bool,
     },
-    /// What came made no sense.
+    /// The stream could not be decoded.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
-    /// The watch ended within a second and brought nothing.
-    #[error("very short watch: it ended at once and brought nothing")]
+    /// The watch ended within a second without an event.
+    #[error("very short watch: it ended at once without an event")]
     VeryShortWatch,
-    /// Nothing came for so long.
-    #[error("nothing came for {0:?}")]
+    /// Nothing arrived for this long.
+    #[error("nothing arrived for {0:?}")]
     Stalled(Duration),
-    /// A watch that should begin with the objects there are did not say where they end.
+    /// A watch that begins with the existing objects did not mark their end.
     #[error("the watch does not say where the initial events end")]
     NoEndMarker,
-    /// The server has gone back to an older state, as one restored from a backup has.
-    #[error("the server is at revision {got}, older than {seen} that was seen already")]
+    /// The server went back to an older state, for example after a restore from a backup.
+    #[error("the server is at revision {got}, older than {seen} which was seen before")]
     WentBackwards {
-        /// The revision that was seen.
+        /// The resource version that was seen before.
         seen: String,
-        /// The revision that came.
+        /// The resource version that arrived.
         got: String,
     },
-    /// A list that is older than what was asked for.
+    /// The list is older than requested.
     #[error("the list shows revision {got}, older than {wanted}")]
     StaleList {
-        /// The revision that was asked for.
+        /// The requested resource version.
         wanted: String,
-        /// The revision that came.
+        /// The resource version that arrived.
         got: String,
     },
 }
 
 impl ReflectorError {
-    /// What the server said, if it said no.
+    /// Returns the `Status`, if the server answered with a failure.
     pub fn status(&self) -> Option<&Status> {
         match self {
             Self::Refused { status, .. } => Some(status),
@@ -68,19 +68,19 @@ impl ReflectorError {
         }
     }
 
-    /// The code of the refusal.
+    /// Returns the HTTP status code, if the server answered with a failure.
     pub fn code(&self) -> Option<u16> {
         self.status().map(|status| status.code)
     }
 
-    /// The revision is gone: 410, by either of its reasons.
+    /// Reports whether the resource version has expired: 410, for either of its reasons.
     pub fn is_expired(&self) -> bool {
         self.status().is_some_and(|status| {
             matches!(&*status.reason, "Expired" | "Gone") || status.code == 410
         })
     }
 
-    /// The server does not have the revision yet.
+    /// Reports whether the server does not have the resource version yet.
     pub fn is_too_large_resource_version(&self) -> bool {
         const CAUSE: &str = "ResourceVersionTooLarge";
         const MESSAGE: &str = "Too large resource version";
@@ -97,13 +97,13 @@ impl ReflectorError {
             || status.message.contains(MESSAGE)
     }
 
-    /// 429.
+    /// Reports whether the server answered with 429.
     pub fn is_too_many_requests(&self) -> bool {
         self.status()
             .is_some_and(|status| status.code == 429 || status.reason == "TooManyRequests")
     }
 
-    /// Wait and try the same again, without a list.
+    /// Reports whether the same request can be retried after a delay, without a list.
     pub(super) fn is_passing(&self) -> bool {
         self.is_too_many_requests()
             || matches!(

@@ -11,9 +11,9 @@ use super::error::ReflectorError;
 use crate::delta::Delta;
 use crate::lister_watcher::ListRequest;
 use crate::object::StoredObject;
-use crate::version;
+use crate::version::compare_resource_versions;
 
-/// A whole list, of one page or many.
+/// A complete list, of one page or many.
 struct Listed {
     objects: Vec<Arc<StoredObject>>,
     resource_version: String,
@@ -35,7 +35,7 @@ impl Reflector {
                     || error.is_too_large_resource_version()
                     || matches!(error, ReflectorError::StaleList { .. }) =>
             {
-                // Whatever the newest is, without delay.
+                // At the newest version, without delay.
                 tracing::debug!(%error, "listing the newest revision instead");
                 self.last_version_unavailable = true;
                 (String::new(), self.list_at("").await?)
@@ -51,7 +51,7 @@ impl Reflector {
         Ok(())
     }
 
-    /// Pushes everything there is, as one step.
+    /// Pushes all objects as one step.
     pub(super) async fn replaced(&mut self, objects: Vec<Arc<StoredObject>>, version: String) {
         self.reached(&version);
         let replaced = Delta::Replaced {
@@ -90,7 +90,7 @@ impl Reflector {
             match self.page(next, &mut objects).await {
                 Ok(head) => token = head.continue_token,
                 Err(error) if error.is_expired() => {
-                    // The pages are gone: all at once, from the beginning.
+                    // The pages have expired: start over with a single request.
                     objects.clear();
                     let whole = ListRequest {
                         limit: None,
@@ -105,7 +105,7 @@ impl Reflector {
         checked(at, objects, resource_version, paginated)
     }
 
-    /// One page. Its objects are taken while it arrives.
+    /// Reads one page. Its objects are converted while it arrives.
     async fn page(
         &self,
         request: ListRequest,
@@ -134,7 +134,7 @@ fn checked(
     resource_version: String,
     paginated: bool,
 ) -> Result<Listed, ReflectorError> {
-    if version::compare(&resource_version, wanted) == Some(Ordering::Less) {
+    if compare_resource_versions(&resource_version, wanted) == Some(Ordering::Less) {
         return Err(ReflectorError::StaleList {
             wanted: wanted.to_owned(),
             got: resource_version,

@@ -1,4 +1,4 @@
-//! [`Monitor`]: who is told how a reflector fares.
+//! [`Monitor`]: the counters and the last errors of reflectors.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use super::error::ReflectorError;
 use crate::metrics::Metrics;
 use crate::object::Rejected;
 
-/// Counts, and remembers the last error of each reflector until things go well again.
-pub struct Monitor {
+/// Counts, and keeps the last error of each reflector until it succeeds again.
+pub(crate) struct Monitor {
     pub(crate) metrics: Metrics,
     errors: watch::Sender<Vec<Option<Arc<ReflectorError>>>>,
     last_rejected: Mutex<Option<Rejected>>,
@@ -19,12 +19,12 @@ pub struct Monitor {
     on_error: Option<ErrorHandler>,
 }
 
-/// Is told of every error that ends a list or a watch. It must be quick.
+/// A function that is called for every error that ends a list or a watch. It must return quickly.
 pub type ErrorHandler = Arc<dyn Fn(&ReflectorError) + Send + Sync>;
 
 impl Monitor {
-    /// For that many reflectors.
-    pub fn new(reflectors: usize, on_error: Option<ErrorHandler>) -> Arc<Self> {
+    /// Creates a monitor of that many reflectors.
+    pub(crate) fn new(reflectors: usize, on_error: Option<ErrorHandler>) -> Arc<Self> {
         Arc::new(Self {
             metrics: Metrics::default(),
             errors: watch::Sender::new(vec![None; reflectors]),
@@ -34,13 +34,13 @@ impl Monitor {
         })
     }
 
-    /// What is wrong at the moment; nothing if things go well.
-    pub fn error(&self) -> Option<Arc<ReflectorError>> {
+    /// Returns the current error, if any.
+    pub(crate) fn error(&self) -> Option<Arc<ReflectorError>> {
         self.errors.borrow().iter().flatten().next().cloned()
     }
 
-    /// The last object that could not be cached, and why.
-    pub fn last_rejected(&self) -> Option<Rejected> {
+    /// Returns the last object that could not be cached, with the reason.
+    pub(crate) fn last_rejected(&self) -> Option<Rejected> {
         self.last_rejected.lock().clone()
     }
 
@@ -56,8 +56,8 @@ impl Monitor {
     pub(super) fn failed(&self, source: usize, error: ReflectorError) {
         self.metrics.errors.inc();
         match &error {
-            error if error.is_expired() => tracing::info!(%error, "the revision is gone"),
-            error => tracing::warn!(%error, "a list or watch failed"),
+            error if error.is_expired() => tracing::info!(%error, "resource version expired"),
+            error => tracing::warn!(%error, "list or watch failed"),
         }
         if let Some(on_error) = &self.on_error {
             on_error(&error);
@@ -86,7 +86,7 @@ impl Monitor {
         tracing::warn!(
             object = rejected.what,
             why = rejected.why,
-            "an object cannot be cached"
+            "object cannot be cached"
         );
         *self.last_rejected.lock() = Some(rejected);
     }

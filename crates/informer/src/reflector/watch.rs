@@ -1,4 +1,4 @@
-//! Following: resume, bookmarks, silence, the ways a watch ends.
+//! Following a resource: resuming, bookmarks, silence, the ways in which a watch ends.
 
 use std::cmp::Ordering;
 
@@ -12,33 +12,34 @@ use super::error::ReflectorError;
 use crate::delta::Delta;
 use crate::lister_watcher::WatchRequest;
 use crate::object::spans::Layout;
-use crate::version;
+use crate::version::compare_resource_versions;
 
-/// A watch that is under way.
+/// An open watch.
 pub(super) struct OpenWatch {
     pub(super) stream: ByteStream,
     pub(super) decoder: WatchDecoder,
     pub(super) opened: Instant,
     pub(super) events: u64,
-    /// Revisions come in order. Not so at first where a watch begins at no revision: it sends what is there.
+    /// True if events arrive in the order of versions. A watch without a version first sends the existing objects in
+    /// any order.
     pub(super) ordered: bool,
 }
 
-/// How a watch ended.
+/// The end of a watch.
 enum End {
-    /// The server closed it, or the connection broke: go on from the last revision.
+    /// The server closed it, or the connection broke: continue from the last version.
     Closed,
     /// By an error.
     Failed(ReflectorError),
 }
 
-/// A watch that ends sooner and brought nothing makes no sense.
+/// A watch that ends sooner without an event counts as failed.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// So many watches in a row that end sooner, and it is time to wait.
+/// The number of short watches in a row after which there is a delay.
 const SHORT_IN_A_ROW: u32 = 3;
 
-/// Errors with code 500 so far apart have nothing to do with each other.
+/// Internal server errors that are this far apart are unrelated.
 const INTERNAL_ERRORS_APART: Duration = Duration::from_secs(60);
 
 impl Reflector {
@@ -99,7 +100,7 @@ impl Reflector {
         })
     }
 
-    /// Reads a watch to its end, and pushes what it brings chunk by chunk.
+    /// Reads a watch to its end, and pushes its events chunk by chunk.
     async fn follow(&mut self, watch: &mut OpenWatch) -> End {
         let mut deltas = Vec::new();
         loop {
@@ -111,13 +112,13 @@ impl Reflector {
             match tokio::time::timeout(self.config.silence, watch.stream.next()).await {
                 Err(_) => {
                     self.monitor.metrics.silent_watches.inc();
-                    tracing::info!(silence = ?self.config.silence, "a watch went silent");
+                    tracing::info!(silence = ?self.config.silence, "watch went silent");
                     return End::Closed;
                 }
                 Ok(None) => return End::Closed,
                 Ok(Some(Err(error))) => {
                     self.monitor.metrics.broken_streams.inc();
-                    tracing::debug!(%error, "a watch broke off");
+                    tracing::debug!(%error, "watch broke off");
                     return End::Closed;
                 }
                 Ok(Some(Ok(chunk))) => {
@@ -134,7 +135,7 @@ impl Reflector {
         self.monitor.sign_of_life();
     }
 
-    /// The events that have arrived whole.
+    /// Converts the events that have arrived completely.
     fn take_all(
         &mut self,
         watch: &mut OpenWatch,
@@ -178,7 +179,7 @@ impl Reflector {
             }
             EventType::Error => return Err(error_event(&frame.object)),
         };
-        // What cannot be cached does not move the revision either.
+        // An object that cannot be cached does not advance the version either.
         if let Some(object) = self.object(&frame.object) {
             if ordered && !object.resource_version().is_empty() {
                 self.reached(object.resource_version());
@@ -188,10 +189,11 @@ impl Reflector {
         Ok(())
     }
 
-    /// A watch from a revision that the server does not have is silent, not refused; only its bookmarks tell.
+    /// A watch at a version that the server does not have is silent rather than rejected; only its bookmarks reveal
+    /// that.
     fn check_direction(&mut self, version: &str) -> Result<(), ReflectorError> {
         match &self.last_version {
-            Some(seen) if version::compare(version, seen) == Some(Ordering::Less) => {
+            Some(seen) if compare_resource_versions(version, seen) == Some(Ordering::Less) => {
                 self.last_version_unavailable = true;
                 Err(ReflectorError::WentBackwards {
                     seen: seen.clone(),
@@ -202,7 +204,8 @@ impl Reflector {
         }
     }
 
-    /// Whether a 500 at the end of a watch is still within the time in which it causes no list.
+    /// Reports whether an internal server error at the end of a watch is still within the window in which it causes no
+    /// list.
     fn may_retry_internal(&mut self) -> bool {
         let most = self.config.internal_error_retry;
         if most.is_zero() {
@@ -219,10 +222,10 @@ impl Reflector {
     }
 }
 
-/// What a bookmark says.
+/// The contents of a bookmark.
 pub(super) struct Bookmark {
     pub(super) version: String,
-    /// It marks the end of the initial events.
+    /// True if it marks the end of the initial events.
     pub(super) ends_initial_events: bool,
 }
 
@@ -252,7 +255,7 @@ impl Bookmark {
     }
 }
 
-/// The error that an event of type ERROR stands for.
+/// Returns the error in an event of type ERROR.
 pub(super) fn error_event(json: &[u8]) -> ReflectorError {
     let status = serde_json::from_slice::<Status>(json).unwrap_or_else(|error| {
         Status::failure(&format!("an undecodable status: {error}"), "InternalError").with_code(500)

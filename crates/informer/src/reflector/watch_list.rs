@@ -1,6 +1,6 @@
-//! Filling by a watch that begins with the objects there are.
+//! Filling by a watch that begins with the existing objects.
 //!
-//! The objects are gathered aside until the marker says that they are all there; then they are pushed as one step and the
+//! The objects are collected until the marker says that they are complete; then they are pushed as one step and the
 //! same stream goes on as a watch.
 
 use std::collections::HashMap;
@@ -17,20 +17,20 @@ use crate::key::Key;
 use crate::lister_watcher::WatchRequest;
 use crate::object::StoredObject;
 
-/// Objects by key, in the order in which they came.
+/// Objects by key, in the order in which they arrived.
 #[derive(Default)]
 struct Gathered {
     objects: Vec<Option<Arc<StoredObject>>>,
     places: HashMap<Key, usize>,
 }
 
-/// How often a stream may close before its marker until a list is tried instead.
+/// The number of streams that may end before their marker until a list is tried instead.
 const EARLY_ENDS: u32 = 2;
 
-/// When to say that it takes long.
+/// The time after which a warning is logged.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// What one attempt brought.
+/// The outcome of one attempt.
 enum Attempt {
     Filled(OpenWatch),
     /// The stream ended before the marker.
@@ -38,7 +38,7 @@ enum Attempt {
 }
 
 impl Reflector {
-    /// Fills the cache, and hands the stream over.
+    /// Fills the cache, and hands over the stream.
     pub(super) async fn watch_list(&mut self) -> Result<OpenWatch, ReflectorError> {
         let mut ended = 0;
         loop {
@@ -55,7 +55,7 @@ impl Reflector {
                     if self.last_version_unavailable {
                         return Err(error);
                     }
-                    // Whatever the newest is, without delay.
+                    // At the newest version, without delay.
                     self.last_version_unavailable = true;
                     continue;
                 }
@@ -82,7 +82,7 @@ impl Reflector {
         };
         let mut watch = self.open(request).await?;
         let mut gathered = Gathered::default();
-        // When the stream went over from what there is to what happens.
+        // The moment at which the stream went over from existing objects to changes.
         let mut live = None;
         let mut last = Instant::now();
         let mut warn = last + SLOW;
@@ -115,7 +115,7 @@ impl Reflector {
                 Ok(None) => return Ok(Attempt::Ended),
                 Ok(Some(Err(error))) => {
                     self.monitor.metrics.broken_streams.inc();
-                    tracing::debug!(%error, "a watch with initial events broke off");
+                    tracing::debug!(%error, "watch list broke off");
                     return Ok(Attempt::Ended);
                 }
                 Ok(Some(Ok(chunk))) => {
@@ -128,7 +128,7 @@ impl Reflector {
         }
     }
 
-    /// Applies an event to what was gathered. The revision, if the event is the marker.
+    /// Applies an event to the collected objects. Returns the version if the event is the marker.
     fn gather(
         &self,
         frame: &WatchFrame,

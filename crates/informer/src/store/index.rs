@@ -1,4 +1,4 @@
-//! [`IndexFn`]: by what else objects are found.
+//! [`IndexFn`]: the values under which objects are found.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,19 +11,29 @@ use crate::key::Key;
 use crate::object::StoredObject;
 use crate::object::field_path::FieldPath;
 
-/// Which values an object is found under. An object may have none, one or many; an empty text is a value too.
+/// Computes the values under which an object is found: none, one or many. An empty string is a value too.
+///
+/// ```
+/// use kubewright_informer::IndexFn;
+///
+/// // By a field, without decoding anything.
+/// let by_node = IndexFn::field("spec.nodeName");
+/// // By a function of the metadata.
+/// let by_finalizer = IndexFn::new(|object| object.finalizers());
+/// # let _ = (by_node, by_finalizer);
+/// ```
 #[derive(Clone)]
 pub struct IndexFn(Arc<Values>);
 
 type Values = dyn Fn(&Arc<StoredObject>) -> Vec<String> + Send + Sync;
 
-/// An index that is not there, or is there already.
+/// An index does not exist, or exists already.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
-    /// No index has that name.
+    /// There is no index of that name.
     #[error("index with name {0} does not exist")]
     Unknown(String),
-    /// An index has that name already.
+    /// There is an index of that name already.
     #[error("indexer conflict: {0} exists already")]
     Exists(String),
 }
@@ -44,13 +54,13 @@ pub(super) struct Bucket {
 }
 
 impl IndexFn {
-    /// By what a function says of the stored object: its labels, owners, fields.
+    /// Indexes by a function of the stored object: its labels, owners, fields.
     pub fn new(function: impl Fn(&StoredObject) -> Vec<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(move |object| function(object)))
     }
 
-    /// By what a function says of the value. Every object is decoded once for it; one that cannot be decoded is reported
-    /// and has no values.
+    /// Indexes by a function of the decoded value. Every object is decoded once for it; one that cannot be decoded is
+    /// reported and has no values.
     pub fn typed<K>(function: impl Fn(&K) -> Vec<String> + Send + Sync + 'static) -> Self
     where
         K: DeserializeOwned + Send + Sync + 'static,
@@ -62,7 +72,7 @@ impl IndexFn {
         }))
     }
 
-    /// By a field: `spec.nodeName`. Nothing is decoded for it.
+    /// Indexes by a field such as `spec.nodeName`, without decoding the object.
     pub fn field(path: &str) -> Self {
         let path = FieldPath::new(path);
         Self(Arc::new(move |object| {
@@ -74,7 +84,7 @@ impl IndexFn {
         }))
     }
 
-    /// By a label's value.
+    /// Indexes by the value of a label.
     pub fn label(name: impl Into<String>) -> Self {
         let name = name.into();
         Self::new(move |object| {
@@ -86,20 +96,20 @@ impl IndexFn {
         })
     }
 
-    /// By the uids of the owners.
+    /// Indexes by the UIDs of the owners.
     pub fn owner_uid() -> Self {
         Self::new(|object| object.owners().into_iter().map(|owner| owner.uid).collect())
     }
 
-    /// By the namespace; empty for objects without one.
+    /// Indexes by the namespace; empty for cluster-scoped objects.
     pub fn namespace() -> Self {
         Self::new(|object| vec![object.namespace().unwrap_or_default().to_owned()])
     }
 
-    /// A function that panics has no values for the object; the cache goes on.
+    /// Computes the values of an object. A function that panics yields none, and the cache goes on.
     pub(super) fn values(&self, object: &Arc<StoredObject>) -> Vec<String> {
         catch_unwind(AssertUnwindSafe(|| (self.0)(object))).unwrap_or_else(|_| {
-            tracing::error!(key = %object.key(), "an index function panicked");
+            tracing::error!(key = %object.key(), "index function panicked");
             Vec::new()
         })
     }
@@ -159,7 +169,7 @@ impl Index {
         self.function.values(object)
     }
 
-    /// The same index over nothing.
+    /// Returns the same index without objects.
     pub(super) fn emptied(&self) -> Self {
         Self {
             name: self.name.clone(),

@@ -1,4 +1,4 @@
-//! [`Indexer`]: the cache, written by one and read by all.
+//! [`Indexer`]: the cache, with one writer and many readers.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use super::index::{IndexError, IndexFn};
 use super::snapshot::Snapshot;
 use crate::object::StoredObject;
 use crate::object::ingest::Known;
-use crate::version;
+use crate::version::compare_resource_versions;
 
-/// The cache. Reading takes the current [`Snapshot`] without waiting; writing publishes another.
+/// The cache of an informer. Reading takes the current [`Snapshot`] without waiting; writing publishes a new one.
 pub struct Indexer {
     current: ArcSwap<Snapshot>,
     next: Mutex<Snapshot>,
     version: watch::Sender<Option<Arc<str>>>,
 }
 
-/// A resourceVersion that cannot be waited for.
+/// A resource version that cannot be waited for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
-    /// It is not a number.
-    #[error("{0:?} is no resource version that can be compared")]
+    /// The version is not a number.
+    #[error("{0:?} is not a comparable resource version")]
     Incomparable(String),
-    /// Nobody writes the cache any more.
+    /// The cache is not written any more.
     #[error("the cache has stopped")]
     Stopped,
 }
@@ -35,7 +35,7 @@ pub enum VersionError {
 pub const NAMESPACE_INDEX: &str = "namespace";
 
 impl Indexer {
-    /// An empty cache.
+    /// Creates an empty cache.
     pub fn new() -> Self {
         Self {
             current: ArcSwap::default(),
@@ -44,45 +44,53 @@ impl Indexer {
         }
     }
 
-    /// The current state.
+    /// Returns the current state.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
-    /// The object under that key.
+    /// Returns the object under that key.
     pub fn get(&self, key: &str) -> Option<Arc<StoredObject>> {
         self.current.load().get(key).cloned()
     }
 
-    /// The objects under a value of an index.
+    /// Returns the objects under a value of an index.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such index.
     pub fn by_index(&self, name: &str, value: &str) -> Result<Vec<Arc<StoredObject>>, IndexError> {
         self.current.load().by_index(name, value)
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.current.load().len()
     }
 
-    /// Whether there is no object.
+    /// Reports whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The revision the cache shows. `None` before the first list.
+    /// Returns the resource version of the cache; `None` before the first list.
     pub fn resource_version(&self) -> Option<String> {
         self.current.load().resource_version().map(str::to_owned)
     }
 
-    /// Waits until the cache shows that revision or a newer one. A write's answer has its revision: waiting for it means
-    /// reading one's own write.
+    /// Waits until the cache shows that resource version or a newer one. The response to a write contains its version,
+    /// so waiting for it makes one's own write visible.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the version is not a number, or if the informer has stopped.
     pub async fn wait_for(&self, resource_version: &str) -> Result<(), VersionError> {
-        if version::compare(resource_version, resource_version).is_none() {
+        if compare_resource_versions(resource_version, resource_version).is_none() {
             return Err(VersionError::Incomparable(resource_version.to_owned()));
         }
         let reached = |shown: &Option<Arc<str>>| {
             shown.as_deref().is_some_and(|shown| {
-                version::compare(shown, resource_version).is_some_and(Ordering::is_ge)
+                compare_resource_versions(shown, resource_version).is_some_and(Ordering::is_ge)
             })
         };
         let mut shown = self.version.subscribe();
@@ -93,12 +101,16 @@ impl Indexer {
         Ok(())
     }
 
-    /// Adds an index; the objects that are there are indexed at once.
+    /// Adds an index; existing objects are indexed at once.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is an index of that name.
     pub fn add_index(&self, name: &str, function: IndexFn) -> Result<(), IndexError> {
         self.write(|state| state.add_index(name, function))
     }
 
-    /// Adds an object or puts it in place of its old state, which is returned. The cache then shows its resourceVersion.
+    /// Adds or replaces an object, and returns its previous state. The cache then shows the object's resource version.
     pub fn upsert(&self, object: Arc<StoredObject>) -> Option<Arc<StoredObject>> {
         self.write(|state| {
             if !object.resource_version().is_empty() {
@@ -108,12 +120,12 @@ impl Indexer {
         })
     }
 
-    /// Removes an object, which is returned. The resourceVersion stays.
+    /// Removes and returns an object. The resource version stays.
     pub fn delete(&self, key: &str) -> Option<Arc<StoredObject>> {
         self.write(|state| state.remove(key))
     }
 
-    /// Shows these objects and no others.
+    /// Replaces all objects.
     pub fn replace(
         &self,
         objects: impl IntoIterator<Item = Arc<StoredObject>>,
@@ -128,7 +140,7 @@ impl Indexer {
         });
     }
 
-    /// Shows a newer revision with the same objects.
+    /// Advances the resource version with the same objects.
     pub fn bookmark(&self, resource_version: &str) {
         self.write(|state| state.set_resource_version(Some(resource_version)));
     }

@@ -1,20 +1,20 @@
-//! The cache itself: objects by key, and by whatever index functions say.
+//! The cache: objects by key and by index.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`indexer`] | [`Indexer`]: what is written by one and read by all |
-//! | [`snapshot`] | [`Snapshot`]: one state of the cache |
-//! | [`index`] | [`IndexFn`]: by what else objects are found |
+//! | `indexer` | [`Indexer`]: the cache, with one writer and many readers |
+//! | `snapshot` | [`Snapshot`]: one state of the cache |
+//! | `index` | [`IndexFn`]: the values under which objects are found |
 //! | `trie` | the persistent map under all of it |
 //!
 //! Invariants: a reader takes a state with one atomic load and keeps it as long as it likes; the writer never waits for
-//! readers; objects, indices and resourceVersion of a state belong together.
+//! readers; objects, indices and resource version of a state belong together.
 
-pub mod index;
-pub mod indexer;
-pub mod snapshot;
-mod trie;
+pub(crate) mod index;
+pub(crate) mod indexer;
+pub(crate) mod snapshot;
+pub(crate) mod trie;
 
 pub use index::{IndexError, IndexFn};
-pub use indexer::{Indexer, VersionError};
+pub use indexer::{Indexer, NAMESPACE_INDEX, VersionError};
 pub use snapshot::Snapshot;

@@ -10,7 +10,7 @@ use super::trie::Trie;
 use crate::key::Key;
 use crate::object::StoredObject;
 
-/// One state of the cache: objects, indices and resourceVersion that belong together. It never changes; cloning is cheap.
+/// One state of the cache: objects, indices and resource version that belong together. Immutable, and cheap to clone.
 #[derive(Clone, Default)]
 pub struct Snapshot {
     objects: Trie<Arc<StoredObject>>,
@@ -20,17 +20,17 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The object under that key.
+    /// Returns the object under that key.
     pub fn get(&self, key: &str) -> Option<&Arc<StoredObject>> {
         self.objects.get(key)
     }
 
-    /// All objects, in no particular order.
+    /// Iterates over all objects, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<StoredObject>> {
         self.objects.iter()
     }
 
-    /// The objects whose labels match.
+    /// Returns the objects whose labels match.
     pub fn select(&self, selector: &LabelSelector) -> Vec<Arc<StoredObject>> {
         if selector.is_nothing() {
             return Vec::new();
@@ -41,7 +41,11 @@ impl Snapshot {
             .collect()
     }
 
-    /// The objects under a value of an index.
+    /// Returns the objects under a value of an index.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such index.
     pub fn by_index(&self, name: &str, value: &str) -> Result<Vec<Arc<StoredObject>>, IndexError> {
         let bucket = self.index(name)?.bucket(value);
         let keys = bucket.into_iter().flat_map(|bucket| bucket.keys.iter());
@@ -51,7 +55,11 @@ impl Snapshot {
             .collect())
     }
 
-    /// The keys under a value of an index, sorted.
+    /// Returns the keys under a value of an index, sorted.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such index.
     pub fn index_keys(&self, name: &str, value: &str) -> Result<Vec<Key>, IndexError> {
         let bucket = self.index(name)?.bucket(value);
         let mut keys: Vec<_> = bucket
@@ -62,7 +70,11 @@ impl Snapshot {
         Ok(keys)
     }
 
-    /// The objects that share a value of an index with `object`.
+    /// Returns the objects that share a value of an index with `object`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such index.
     pub fn sharing(
         &self,
         name: &str,
@@ -79,39 +91,43 @@ impl Snapshot {
         Ok(objects.cloned().collect())
     }
 
-    /// The values under which an index has objects, sorted.
+    /// Returns the values under which an index has objects, sorted.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such index.
     pub fn index_values(&self, name: &str) -> Result<Vec<String>, IndexError> {
         let mut values: Vec<_> = self.index(name)?.values().map(str::to_owned).collect();
         values.sort();
         Ok(values)
     }
 
-    /// Whether there is an index of that name.
+    /// Reports whether there is an index of that name.
     pub fn has_index(&self, name: &str) -> bool {
         self.index(name).is_ok()
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// Whether there is no object.
+    /// Reports whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
 
-    /// The bytes of all objects' JSON as they are kept.
+    /// Returns the size of all objects' JSON as it is kept, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The revision this state shows. `None` before the first list.
+    /// Returns the resource version of this state; `None` before the first list.
     pub fn resource_version(&self) -> Option<&str> {
         self.resource_version.as_deref()
     }
 
-    /// Puts an object in place of its old state, which is returned.
+    /// Adds or replaces an object, and returns its previous state.
     pub(crate) fn insert(&mut self, object: Arc<StoredObject>) -> Option<Arc<StoredObject>> {
         let old = self.objects.insert(object.clone());
         self.bytes += object.stored_bytes();
@@ -149,7 +165,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Nothing, with the same indices.
+    /// Removes all objects, and keeps the indices.
     pub(crate) fn emptied(&self) -> Self {
         Self {
             indices: self.indices.iter().map(Index::emptied).collect(),
@@ -165,7 +181,7 @@ impl Snapshot {
     }
 }
 
-/// Whether an object's labels match.
+/// Reports whether an object's labels match.
 pub(crate) fn matches(selector: &LabelSelector, object: &StoredObject) -> bool {
     if selector.is_empty() {
         return !selector.is_nothing();

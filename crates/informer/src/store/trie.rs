@@ -1,11 +1,12 @@
-//! A persistent map: cloning is free, a change copies the few nodes on its way unless nobody else holds them.
+//! A persistent map: cloning is free, and a change copies the few nodes on its path unless nobody else holds them.
 //!
-//! Hash trie, sixteen ways, with small leaves. The hash is seeded per process, so that names cannot be chosen to collide.
+//! A hash trie, sixteen ways, with small leaves. The hash is seeded per process, so that names cannot be chosen to
+//! collide.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, LazyLock};
 
-/// What a [`Trie`] holds: something that knows its own key.
+/// A value of a [`Trie`], which knows its own key.
 pub(crate) trait Keyed: Clone {
     fn text_key(&self) -> &str;
 }
@@ -23,7 +24,7 @@ enum Node<T> {
     Branch(Box<[Option<Arc<Node<T>>>; WAYS]>),
 }
 
-/// Goes through all values.
+/// Iterates over all values.
 pub(crate) struct Iter<'a, T> {
     nodes: Vec<&'a Node<T>>,
     leaf: std::slice::Iter<'a, T>,
@@ -31,9 +32,9 @@ pub(crate) struct Iter<'a, T> {
 
 const BITS: u32 = 4;
 const WAYS: usize = 1 << BITS;
-/// How many values a leaf holds before it becomes a branch.
+/// The number of values of a leaf before it becomes a branch.
 const LEAF: usize = 16;
-/// Below, the hash is used up, and leaves grow.
+/// At this depth the hash is used up, and leaves grow.
 const MAX_SHIFT: u32 = 64;
 
 static SEED: LazyLock<(RandomState, foldhash::fast::FixedState)> = LazyLock::new(|| {
@@ -65,7 +66,7 @@ impl<T: Keyed> Trie<T> {
         }
     }
 
-    /// Puts a value in place of the one with the same key, which is returned.
+    /// Inserts a value, and returns the one with the same key.
     pub(crate) fn insert(&mut self, value: T) -> Option<T> {
         let hash = hash(value.text_key());
         let root = self
@@ -139,7 +140,7 @@ fn way(hash: u64) -> usize {
     (hash & (WAYS as u64 - 1)) as usize
 }
 
-/// As deep as the hash has digits at most.
+/// The recursion is at most as deep as the hash has digits.
 fn insert<T: Keyed>(node: &mut Arc<Node<T>>, value: T, rest: u64, shift: u32) -> Option<T> {
     match Arc::make_mut(node) {
         Node::Branch(children) => match &mut children[way(rest)] {
@@ -174,9 +175,9 @@ fn insert<T: Keyed>(node: &mut Arc<Node<T>>, value: T, rest: u64, shift: u32) ->
     }
 }
 
-/// The value that was removed, and whether the node is empty now.
+/// Returns the removed value, and whether the node is empty now.
 fn remove<T: Keyed>(node: &mut Arc<Node<T>>, key: &str, rest: u64) -> (Option<T>, bool) {
-    // Nothing is copied for a key that is not there.
+    // Nothing is copied for a missing key.
     let there = match &**node {
         Node::Leaf(values) => values.iter().any(|value| value.text_key() == key),
         Node::Branch(children) => children[way(rest)].is_some(),

@@ -1,4 +1,4 @@
-//! What waits for a reader that does not keep up, and how that is seen.
+//! The buffers of readers that do not keep up, and their metrics.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -16,7 +16,7 @@ pub(crate) enum Place {
 /// Lets bytes pass up to a place.
 pub(crate) struct Cutter {
     place: Place,
-    /// How far the token has been seen.
+    /// The number of bytes of the token that have been seen.
     matched: usize,
     over: bool,
 }
@@ -37,7 +37,7 @@ impl Cutter {
         self.over
     }
 
-    /// What of a chunk passes.
+    /// Returns the part of a chunk that passes.
     pub(crate) fn pass(&mut self, chunk: &Bytes) -> Bytes {
         for (i, byte) in chunk.iter().enumerate() {
             if self.over {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::core::ApiResource;
-use kubewright_informer::events::SubscribeOptions;
+use kubewright_informer::SubscribeOptions;
 use kubewright_informer::{Event, Scope, SharedInformerFactory};
 use kubewright_machinery::{Status, status};
 
@@ -13,7 +13,7 @@ use crate::embedded::{Strike, Wire, cluster};
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// What the report of a factory says when config maps are struck and secrets are not.
+/// Returns the report of a factory whose config maps have a fault and whose secrets have none.
 async fn report_of(strike: Strike) -> (String, usize) {
     let (cluster, _) = cluster().await;
     let wire = Wire::to(cluster.service(), 1);

@@ -240,7 +240,7 @@ async fn the_cache_is_ahead_of_its_readers() {
 #[test]
 fn a_filter_turns_updates_into_what_they_mean() {
     use kubewright_informer::Cached;
-    use kubewright_informer::object::{Compression, Ingest, ObjectKind};
+    use kubewright_informer::{Compression, Ingest, ObjectKind};
     let ingest = Ingest::new(ObjectKind::new(widgets(), Compression::None));
     let object = |app: &str| {
         let json = format!(r#"{{"metadata":{{"name":"a","labels":{{"app":"{app}"}}}}}}"#);

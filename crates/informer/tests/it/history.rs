@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kubewright_informer::events::Registration;
+use kubewright_informer::Registration;
 use kubewright_informer::{Cause, Event, SharedInformer, SubscribeOptions};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
-/// What a reader has been told.
+/// The events that a reader has received.
 #[derive(Clone, Default)]
 pub(crate) struct History(Arc<Mutex<State>>);
 
@@ -39,12 +39,12 @@ impl History {
         (history, registration)
     }
 
-    /// What the reader believes to be there: key to uid and resourceVersion.
+    /// The objects that the reader believes to exist: key to UID and resource version.
     pub(crate) fn model(&self) -> BTreeMap<String, (String, String)> {
         self.0.lock().model.clone()
     }
 
-    /// What it was told, one line an event.
+    /// The events, one line each.
     pub(crate) fn told(&self) -> Vec<String> {
         self.0.lock().told.clone()
     }

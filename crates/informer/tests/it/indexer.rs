@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_informer::object::{Compression, Ingest, ObjectKind};
-use kubewright_informer::store::{IndexError, VersionError};
+use kubewright_informer::{Compression, Ingest, ObjectKind};
+use kubewright_informer::{IndexError, VersionError};
 use kubewright_informer::{IndexFn, Indexer, StoredObject};
 use kubewright_machinery::labels::LabelSelector;
 use proptest::prelude::*;

@@ -1,10 +1,10 @@
-//! What is kept of an object, and how.
+//! Stored objects.
 
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
-use kubewright_informer::object::{Compression, Ingest, ObjectKind};
+use kubewright_informer::{Compression, Ingest, ObjectKind};
 use kubewright_informer::{StoredObject, Transform};
 use proptest::prelude::*;
 use serde_json::{Value, json};

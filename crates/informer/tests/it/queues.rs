@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_informer::object::{Compression, Ingest, ObjectKind};
+use kubewright_informer::{Compression, Ingest, ObjectKind};
 use kubewright_informer::{Delta, DeltaQueue, StoredObject};
 
 use crate::simulated::widgets;

@@ -1,4 +1,4 @@
-//! What a list or a watch through a client asks the server for.
+//! The requests of lists and watches through a client.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, Request, Response, header};
 use kube::client::Body;
-use kubewright_informer::lister_watcher::{
+use kubewright_informer::{
     KubeListerWatcher, ListRequest, ListerWatcher, Projection, Selection, WatchRequest,
 };
 use parking_lot::Mutex;

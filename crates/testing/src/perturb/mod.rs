@@ -5,8 +5,8 @@
 //! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 //! use kube::Api;
 //! use kubewright_controller::{
-//!     Action, Context, Controller, Error, Manager, ManagerError, Request, create_or::create_or_update,
-//!     manager::ManagerBuilder, owner::set_controller_reference,
+//!     Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request,
+//!     create_or_update, owner::set_controller_reference,
 //! };
 //! use kubewright_testing::{World, perturb};
 //!
@@ -78,7 +78,7 @@ use std::{
 };
 
 use futures_util::future::LocalBoxFuture;
-use kubewright_controller::{Manager, ManagerError, manager::ManagerBuilder};
+use kubewright_controller::{Manager, ManagerBuilder, ManagerError};
 
 pub use plan::Perturbation;
 pub use report::{Failure, Report};

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use kubewright_controller::{ElectionConfig, Manager, ManagerError};
+use kubewright_controller::{Manager, ManagerError, leader_election::ElectionConfig};
 use parking_lot::Mutex;
 use tokio::{
     sync::watch,

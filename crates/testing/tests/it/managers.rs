@@ -15,8 +15,8 @@ use kube::{
 };
 use kubewright_builtin_controllers::Controllers;
 use kubewright_controller::{
-    Action, Context, Controller, ElectionConfig, Error, Manager, Request,
-    create_or::create_or_update,
+    Action, Context, Controller, Error, Manager, Request, create_or_update,
+    leader_election::ElectionConfig,
 };
 use kubewright_testing::TestCluster;
 use tokio::time::Instant;

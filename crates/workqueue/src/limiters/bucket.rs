@@ -1,16 +1,16 @@
 //! A token bucket for the whole queue.
 //!
-//! Every attempt takes a token, on credit if there is none: the wait is as long as it takes to earn it.
+//! Every attempt takes a token, on credit if there is none, and waits until the token has been earned.
 
 use std::time::Duration;
 
 use super::RateLimiter;
 use crate::sync::{Instant, Mutex};
 
-/// The wait for a token that never comes: the longest duration Go knows.
+/// The wait for a token that never arrives: the longest duration in Go.
 const NEVER: Duration = Duration::from_nanos(i64::MAX as u64);
 
-/// A bucket of tokens that all keys share.
+/// A token bucket that all keys share.
 #[derive(Debug)]
 pub struct BucketRateLimiter {
     qps: f64,
@@ -20,16 +20,16 @@ pub struct BucketRateLimiter {
 
 #[derive(Debug)]
 struct Bucket {
-    /// Negative: owed.
+    /// Negative if tokens are owed.
     tokens: f64,
-    /// When that was so.
+    /// The time of that balance.
     at: Instant,
 }
 
 impl BucketRateLimiter {
-    /// A full bucket of `burst` tokens that earns `qps` more a second.
+    /// Creates a full bucket of `burst` tokens that earns `qps` tokens a second.
     ///
-    /// With infinite `qps` nothing waits; without a `burst`, or once it is used up without `qps`, everything waits for
+    /// With infinite `qps` nothing waits. Without a `burst`, or once it is used up without `qps`, everything waits for
     /// ever.
     pub fn new(qps: f64, burst: u32) -> Self {
         let bucket = Bucket {
@@ -59,7 +59,7 @@ impl BucketRateLimiter {
         } else {
             Duration::try_from_secs_f64(-left / self.qps).map_or(NEVER, |wait| wait.min(NEVER))
         };
-        // What never comes is not owed.
+        // A token that never arrives is not owed.
         if wait < NEVER {
             *bucket = Bucket {
                 tokens: left,

@@ -7,7 +7,18 @@ use hashbrown::HashMap;
 use super::RateLimiter;
 use crate::{Key, sync::Mutex};
 
-/// base · 2^failures, up to a maximum.
+/// A delay of base · 2^failures, up to a maximum.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_workqueue::{ItemExponentialFailureRateLimiter, RateLimiter};
+///
+/// let limiter = ItemExponentialFailureRateLimiter::new(Duration::from_millis(5), Duration::from_secs(1));
+/// assert_eq!(limiter.when(&"web"), Duration::from_millis(5));
+/// assert_eq!(limiter.when(&"web"), Duration::from_millis(10));
+/// limiter.forget(&"web");
+/// assert_eq!(limiter.when(&"web"), Duration::from_millis(5));
+/// ```
 pub struct ItemExponentialFailureRateLimiter<K> {
     base: Duration,
     max: Duration,
@@ -15,7 +26,7 @@ pub struct ItemExponentialFailureRateLimiter<K> {
 }
 
 impl<K: Key> ItemExponentialFailureRateLimiter<K> {
-    /// Begins with `base` and never exceeds `max`.
+    /// Creates a limiter that starts at `base` and never exceeds `max`.
     pub fn new(base: Duration, max: Duration) -> Self {
         Self {
             base,
@@ -27,7 +38,7 @@ impl<K: Key> ItemExponentialFailureRateLimiter<K> {
     fn delay(&self, failures: u32) -> Duration {
         let factor = 2f64.powi(i32::try_from(failures).unwrap_or(i32::MAX));
         let nanos = self.base.as_nanos() as f64 * factor;
-        // The longest duration Go knows. Zero times infinity is not a number and falls through to zero.
+        // The longest duration in Go. Zero times infinity is not a number and falls through to zero.
         if nanos > i64::MAX as f64 {
             return self.max;
         }

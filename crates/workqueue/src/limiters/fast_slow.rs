@@ -1,4 +1,4 @@
-//! A few quick attempts, then slow ones.
+//! A few fast attempts, then slow ones.
 
 use std::{fmt, time::Duration};
 
@@ -7,7 +7,17 @@ use hashbrown::HashMap;
 use super::RateLimiter;
 use crate::{Key, sync::Mutex};
 
-/// A short delay for the first attempts of a key, a long one for all others.
+/// A short delay for the first attempts of a key, and a long one for all others.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_workqueue::{ItemFastSlowRateLimiter, RateLimiter};
+///
+/// let (fast, slow) = (Duration::from_millis(5), Duration::from_secs(10));
+/// let limiter = ItemFastSlowRateLimiter::new(fast, slow, 1);
+/// assert_eq!(limiter.when(&"web"), fast);
+/// assert_eq!(limiter.when(&"web"), slow);
+/// ```
 pub struct ItemFastSlowRateLimiter<K> {
     fast: Duration,
     slow: Duration,
@@ -16,7 +26,7 @@ pub struct ItemFastSlowRateLimiter<K> {
 }
 
 impl<K: Key> ItemFastSlowRateLimiter<K> {
-    /// The first `fast_attempts` wait for `fast`, all others for `slow`.
+    /// Creates a limiter whose first `fast_attempts` wait for `fast` and all others for `slow`.
     pub fn new(fast: Duration, slow: Duration, fast_attempts: u32) -> Self {
         Self {
             fast,

@@ -4,13 +4,25 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use super::RateLimiter;
 
-/// The longest delay of several limiters. All are asked, so all count the attempt.
+/// The longest delay of several limiters. All of them count the attempt.
+///
+/// ```
+/// use std::{sync::Arc, time::Duration};
+/// use kubewright_workqueue::{ItemExponentialFailureRateLimiter, ItemFastSlowRateLimiter, MaxOfRateLimiter, RateLimiter};
+///
+/// let ms = Duration::from_millis;
+/// let limiter = MaxOfRateLimiter::<&str>::new([
+///     Arc::new(ItemExponentialFailureRateLimiter::new(ms(5), ms(1000))) as Arc<dyn RateLimiter<&str>>,
+///     Arc::new(ItemFastSlowRateLimiter::new(ms(7), ms(100), 3)),
+/// ]);
+/// assert_eq!(limiter.when(&"web"), ms(7));
+/// ```
 pub struct MaxOfRateLimiter<K> {
     limiters: Vec<Arc<dyn RateLimiter<K>>>,
 }
 
 impl<K> MaxOfRateLimiter<K> {
-    /// Of these limiters. Of none there is no delay.
+    /// Combines these limiters. Without any there is no delay.
     pub fn new(limiters: impl IntoIterator<Item = Arc<dyn RateLimiter<K>>>) -> Self {
         Self {
             limiters: limiters.into_iter().collect(),

@@ -1,10 +1,19 @@
-//! Another limiter, with a longest wait.
+//! Another limiter with a maximum wait.
 
 use std::time::Duration;
 
 use super::RateLimiter;
 
 /// The delay of another limiter, up to a maximum.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_workqueue::{ItemExponentialFailureRateLimiter, RateLimiter, WithMaxWaitRateLimiter};
+///
+/// let hour = Duration::from_secs(3600);
+/// let limiter = WithMaxWaitRateLimiter::new(ItemExponentialFailureRateLimiter::new(hour, hour), Duration::from_secs(1));
+/// assert_eq!(limiter.when(&"web"), Duration::from_secs(1));
+/// ```
 #[derive(Debug)]
 pub struct WithMaxWaitRateLimiter<L> {
     limiter: L,
@@ -12,7 +21,7 @@ pub struct WithMaxWaitRateLimiter<L> {
 }
 
 impl<L> WithMaxWaitRateLimiter<L> {
-    /// What `limiter` says, but never more than `max`.
+    /// Limits the delay of `limiter` to `max`.
     pub fn new(limiter: L, max: Duration) -> Self {
         Self { limiter, max }
     }

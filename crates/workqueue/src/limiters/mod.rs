@@ -1,14 +1,14 @@
-//! How long a key waits before it is tried again.
+//! Rate limiters: the delay before a key is retried.
 //!
 //! | limiter | delay |
 //! |---|---|
-//! | [`ItemExponentialFailureRateLimiter`] | base · 2^failures of that key, up to a maximum |
-//! | [`ItemFastSlowRateLimiter`] | a short one for the first attempts of that key, then a long one |
-//! | [`BucketRateLimiter`] | what the whole queue has to wait for a token |
+//! | [`ItemExponentialFailureRateLimiter`] | base · 2^failures of the key, up to a maximum |
+//! | [`ItemFastSlowRateLimiter`] | a short one for the first attempts of the key, then a long one |
+//! | [`BucketRateLimiter`] | the wait for a token of the whole queue |
 //! | [`MaxOfRateLimiter`] | the longest of several |
-//! | [`WithMaxWaitRateLimiter`] | that of another, up to a maximum |
+//! | [`WithMaxWaitRateLimiter`] | that of another limiter, up to a maximum |
 //!
-//! A limiter remembers every key until it is [forgotten](RateLimiter::forget); its memory is bounded by the number of
+//! A limiter remembers a key until it is [forgotten](RateLimiter::forget); its memory is bounded by the number of
 //! distinct keys that fail.
 
 mod bucket;
@@ -27,20 +27,20 @@ pub use max_wait::WithMaxWaitRateLimiter;
 
 use crate::Key;
 
-/// Says how long a key waits before it is tried again.
+/// Determines the delay before a key is retried.
 pub trait RateLimiter<K>: Send + Sync {
-    /// How long the key has to wait. Asking counts as an attempt.
+    /// Returns the delay of the key, and counts an attempt.
     fn when(&self, key: &K) -> Duration;
-    /// The key needs no more attempts; whether because it succeeded or was given up.
+    /// Clears the attempts of the key, because it succeeded or was given up.
     fn forget(&self, key: &K);
-    /// How many attempts were counted since the key was last forgotten.
+    /// Returns the number of attempts since the key was last forgotten.
     fn num_requeues(&self, key: &K) -> usize;
 }
 
-/// What client-go gives a controller: 5 ms doubled with each failure of a key up to 1,000 s, and never less than a bucket
-/// of 100 tokens, filled at 10 a second, has the whole queue wait.
+/// Returns client-go's default for controllers: the longer of 5 ms, doubled with each failure of a key up to 1000 s,
+/// and a bucket of 100 tokens that earns 10 a second for the whole queue.
 ///
-/// After the first hundred failures at once, all keys share those 10 attempts a second.
+/// After a hundred failures at once, all keys share those 10 attempts a second.
 pub fn default_controller_rate_limiter<K: Key>() -> MaxOfRateLimiter<K> {
     let each =
         ItemExponentialFailureRateLimiter::new(Duration::from_millis(5), Duration::from_secs(1000));
@@ -50,7 +50,7 @@ pub fn default_controller_rate_limiter<K: Key>() -> MaxOfRateLimiter<K> {
     ])
 }
 
-/// client-go's limiter for keys alone: 1 ms doubled with each failure up to 1,000 s.
+/// Returns client-go's limiter for single keys: 1 ms, doubled with each failure up to 1000 s.
 pub fn default_item_based_rate_limiter<K: Key>() -> ItemExponentialFailureRateLimiter<K> {
     ItemExponentialFailureRateLimiter::new(Duration::from_millis(1), Duration::from_secs(1000))
 }

@@ -1,18 +1,18 @@
-//! Metrics under the names client-go gave them, label `name`.
+//! Metrics under client-go's names, with the label `name`.
 //!
-//! | metric | what it is |
+//! | metric | meaning |
 //! |---|---|
-//! | `workqueue_depth` | keys that are to be worked on, those to run again included, delayed ones not |
-//! | `workqueue_adds_total` | adds that made a key one of them |
-//! | `workqueue_queue_duration_seconds` | from that add until a worker has it |
-//! | `workqueue_work_duration_seconds` | from there until it is done |
-//! | `workqueue_unfinished_work_seconds` | the sum of what current work has taken so far |
-//! | `workqueue_longest_running_processor_seconds` | the longest of it |
-//! | `workqueue_retries_total` | adds with a delay, also of zero |
+//! | `workqueue_depth` | keys to process, including those to run again, without delayed ones |
+//! | `workqueue_adds_total` | adds that increased the depth |
+//! | `workqueue_queue_duration_seconds` | time from that add until a worker has the key |
+//! | `workqueue_work_duration_seconds` | time from there until the key is done |
+//! | `workqueue_unfinished_work_seconds` | the sum of the time that current work has taken so far |
+//! | `workqueue_longest_running_processor_seconds` | the longest of these times |
+//! | `workqueue_retries_total` | delayed adds, also with a delay of zero |
 //!
-//! A queue [with a name](crate::Builder::name) keeps them itself: take a [snapshot](crate::WorkQueue::snapshot) and
-//! [write it out](write_metrics). To have them told as they happen, give it a [`MetricsProvider`]. There is no global
-//! registry, and a queue without a name measures nothing.
+//! A queue [with a name](crate::WorkQueueBuilder::name) keeps them itself: take a
+//! [snapshot](crate::WorkQueue::snapshot) and [write it](write_metrics). Provide a [`MetricsProvider`] to receive every
+//! change instead. There is no global registry, and a queue without a name measures nothing.
 
 mod exposition;
 mod recorder;
@@ -26,26 +26,26 @@ pub(crate) use recorder::Recorder;
 /// The upper bounds of both histograms, as in client-go: 10 ns, 100 ns and so on to 10 s.
 static DURATION_SECONDS: [f64; 10] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0];
 
-/// Makes the metrics of a queue, in whatever library an application uses.
+/// Creates the metrics of a queue, in any metrics library.
 pub trait MetricsProvider: Send + Sync {
-    /// The metrics of the queue of this name.
+    /// Returns the metrics of the queue of this name.
     fn queue(&self, name: &str) -> Arc<dyn QueueMetrics>;
 }
 
-/// The metrics of one queue, told as things happen, without any lock held.
+/// Receives the metrics of one queue as things happen, without any lock held.
 ///
-/// Calls for one queue come from many threads and are not ordered among each other; all but
-/// [`unfinished_work`](Self::unfinished_work) can be added up in any order.
+/// Calls for one queue come from many threads in any order; all but [`unfinished_work`](Self::unfinished_work) can be
+/// added up in any order.
 pub trait QueueMetrics: Send + Sync {
-    /// `workqueue_adds_total` grows, and with it `workqueue_depth`.
+    /// Increases `workqueue_adds_total` and `workqueue_depth`.
     fn added(&self, count: u32);
-    /// `workqueue_depth` falls by one, and `workqueue_queue_duration_seconds` has one more observation.
+    /// Decreases `workqueue_depth` by one and observes `workqueue_queue_duration_seconds`.
     fn started(&self, queued: Duration);
-    /// `workqueue_work_duration_seconds` has one more observation.
+    /// Observes `workqueue_work_duration_seconds`.
     fn finished(&self, worked: Duration);
-    /// `workqueue_retries_total` grows by one.
+    /// Increases `workqueue_retries_total`.
     fn retried(&self);
-    /// `workqueue_unfinished_work_seconds` and `workqueue_longest_running_processor_seconds` are now these; told by
+    /// Sets `workqueue_unfinished_work_seconds` and `workqueue_longest_running_processor_seconds`; called by
     /// [`WorkQueue::report_unfinished_work`](crate::WorkQueue::report_unfinished_work).
     fn unfinished_work(&self, total: Duration, longest: Duration);
 }
@@ -55,11 +55,11 @@ pub trait QueueMetrics: Send + Sync {
 pub struct QueueSnapshot {
     /// The name of the queue.
     pub name: String,
-    /// More labels to write out with it, like `("controller", "garbage-collector")`.
+    /// Additional labels, such as `("controller", "garbage-collector")`.
     pub labels: Vec<(String, String)>,
     /// `workqueue_depth`.
     pub depth: usize,
-    /// The depth of each priority, the lowest first; keys that are to run again after their current run are not in it.
+    /// The depth of each priority, lowest first, without keys that are to run again after their current run.
     pub depth_by_priority: Vec<(i32, usize)>,
     /// `workqueue_adds_total`.
     pub adds: u64,

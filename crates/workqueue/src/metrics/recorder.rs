@@ -1,4 +1,4 @@
-//! What a queue with a name counts, under its own lock.
+//! The metrics that a queue with a name keeps under its own lock.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
     state::Counts,
 };
 
-/// The counts of one queue.
+/// The metrics of one queue.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     name: Arc<str>,
@@ -18,7 +18,7 @@ pub(crate) struct Recorder {
     pub(crate) retries: u64,
     queue_duration: LocalHistogram,
     work_duration: LocalHistogram,
-    /// The sum of the moments at which current work began.
+    /// The sum of the moments at which current work started.
     starts: u128,
 }
 
@@ -46,7 +46,7 @@ impl Recorder {
         self.starts = self.starts.saturating_sub(u128::from(started));
     }
 
-    /// How long current work has taken so far.
+    /// Returns the time that current work has taken so far.
     pub(crate) fn unfinished(&self, processing: usize, now: Moment) -> Duration {
         let nanos = (u128::from(now) * processing as u128).saturating_sub(self.starts);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

@@ -1,7 +1,7 @@
-//! Adds that are due later: a heap with four children a node, which knows where every slot is.
+//! Delayed adds: a heap with four children per node that knows the position of every slot.
 //!
-//! A slot is in it at most once, so it is no larger than the number of keys, and one can leave before its time. Of two
-//! that are due at the same moment, the one that came first is first.
+//! A slot is in it at most once, so it is no larger than the number of keys, and one can leave early. Of two that are
+//! due at the same moment, the one that arrived first is first.
 
 use crate::clock::Moment;
 
@@ -10,7 +10,7 @@ const CHILDREN: usize = 4;
 /// Not in the heap.
 const NOWHERE: u32 = u32::MAX;
 
-/// An add that is due later.
+/// A delayed add.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
     pub(super) at: Moment,
@@ -20,11 +20,11 @@ pub(super) struct Due {
     pub(super) priority: i32,
 }
 
-/// All of them.
+/// All delayed adds.
 #[derive(Debug, Default)]
 pub(super) struct Delays {
     heap: Vec<Due>,
-    /// Where in the heap a slot is.
+    /// The position of each slot in the heap.
     places: Vec<u32>,
     arrivals: u64,
 }
@@ -38,19 +38,19 @@ impl Delays {
         self.heap.is_empty()
     }
 
-    /// What is due first.
+    /// Returns the add that is due first.
     pub(super) fn first(&self) -> Option<Due> {
         self.heap.first().copied()
     }
 
-    /// What is due for a slot.
+    /// Returns the delayed add of a slot.
     #[inline]
     pub(super) fn of(&self, slot: u32) -> Option<Due> {
         let place = self.place(slot)?;
         self.heap.get(place).copied()
     }
 
-    /// Sets when a slot is due, in place of what was set before.
+    /// Sets when a slot is due, replacing what was set before.
     pub(super) fn set(&mut self, slot: u32, at: Moment, priority: i32) {
         self.arrivals += 1;
         let due = Due {
@@ -75,14 +75,14 @@ impl Delays {
         }
     }
 
-    /// Changes the priority of what is due for a slot.
+    /// Changes the priority of a slot's delayed add.
     pub(super) fn reprioritise(&mut self, slot: u32, priority: i32) {
         if let Some(place) = self.place(slot) {
             self.heap[place].priority = priority;
         }
     }
 
-    /// Takes out what is due for a slot.
+    /// Removes a slot's delayed add.
     pub(super) fn remove(&mut self, slot: u32) -> Option<Due> {
         let place = self.place(slot)?;
         let due = self.heap.swap_remove(place);
@@ -94,7 +94,7 @@ impl Delays {
         Some(due)
     }
 
-    /// Takes out everything.
+    /// Removes everything.
     pub(super) fn take_all(&mut self) -> Vec<Due> {
         self.places = Vec::new();
         std::mem::take(&mut self.heap)
@@ -106,7 +106,7 @@ impl Delays {
         (place != NOWHERE).then_some(place as usize)
     }
 
-    /// Moves an element up to where it belongs, and says where that is.
+    /// Moves an element up to its position, and returns it.
     fn rise(&mut self, mut place: usize) -> usize {
         let due = self.heap[place];
         while place > 0 {

@@ -1,15 +1,15 @@
-//! What follows from an operation and has to wait until the lock is released.
+//! Work that follows from an operation and has to wait until the lock is released.
 
 use std::task::Waker;
 
-/// What is to be done once the lock is released. What is dropped with it are keys: their `Drop` is the user's.
+/// Work to do once the lock is released. Dropping it drops keys, whose `Drop` is user code.
 #[derive(Debug)]
 pub(crate) struct Effects<K> {
     wake: Option<Waker>,
     wake_more: Vec<Waker>,
     /// A key that is no longer needed.
     pub(super) unneeded: Option<K>,
-    /// Keys that were forgotten, many at once and seldom.
+    /// Keys that were forgotten: rarely, and many at once.
     pub(super) forgotten: Vec<K>,
     /// Keys that became dirty.
     pub(crate) adds: u32,
@@ -27,7 +27,7 @@ impl<K> Effects<K> {
         }
     }
 
-    /// Wakes those to be woken. The lock must not be held.
+    /// Wakes the waiters. The lock must not be held.
     #[inline]
     pub(crate) fn apply(self) {
         if let Some(waker) = self.wake {

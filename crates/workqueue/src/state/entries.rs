@@ -1,11 +1,11 @@
-//! The keys the queue knows, each in a slot, found by their hash.
+//! The keys that the queue knows, each in a slot, found by their hash.
 //!
-//! A key is hashed once when it is added. The hash stays with its slot, so leaving the table and growing it hash nothing
-//! again. A slot's number does not change while its key is known.
+//! A key is hashed once when it is added. The hash stays with its slot, so removing from and growing the table hash
+//! nothing again. A slot's number does not change while its key is known.
 //!
-//! A key of which nothing is known any more is not forgotten at once: most come again soon, and are then found where they
-//! were. When [`IDLE`] of them have gathered, those that did not come again leave together. That costs a fraction of
-//! leaving one by one: with a million keys every look at the table waits for memory, and these waits overlap.
+//! A key that is no longer used is not forgotten at once: most come again soon, and are then found where they were.
+//! Once [`IDLE`] of them have gathered, those that did not come again leave together. That costs a fraction of leaving
+//! one by one: with a million keys every access to the table waits for memory, and these waits overlap.
 
 use std::hash::Hash;
 
@@ -14,30 +14,30 @@ use hashbrown::{HashTable, hash_table::Entry as Place};
 use super::slots::Slots;
 use crate::clock::Moment;
 
-/// Slots kept when the queue has become empty; what is above is given back.
+/// The number of slots that an empty queue keeps; the rest is freed.
 const KEPT: usize = 1 << 16;
 
-/// How many keys may gather of which nothing is known any more.
+/// The number of unused keys that may gather.
 const IDLE: usize = 256;
 
-/// What is known of one key.
+/// The state of one key.
 #[derive(Debug)]
 pub(super) struct Entry<K> {
-    /// None in a free slot.
+    /// `None` in a free slot.
     key: Option<K>,
     hash: u32,
-    /// It waits to be handed out, or will after it was handed back.
+    /// The key waits to be handed out, or will once it is finished.
     pub(super) dirty: bool,
-    /// A worker has it.
+    /// A worker has the key.
     pub(super) processing: bool,
-    /// Its slot is in the list of those to be forgotten.
+    /// The slot is in the list of those to forget.
     retiring: bool,
-    /// Of the add it is dirty by.
+    /// The priority of the add that made it dirty.
     pub(super) priority: i32,
     pub(super) tenant: u64,
-    /// When it became dirty.
+    /// The time at which it became dirty.
     pub(super) added: Moment,
-    /// When it was handed out.
+    /// The time at which it was handed out.
     pub(super) started: Moment,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Entries<K> {
     retiring: Vec<u32>,
 }
 
-/// A slot, with the hash of its key: so neither growing nor most collisions look at the slots.
+/// A slot with the hash of its key, so that neither growing nor most collisions look at the slots.
 #[derive(Clone, Copy, Debug)]
 struct Indexed {
     hash: u32,
@@ -78,7 +78,7 @@ impl<K> Entries<K> {
         self.slots.peek(slot)
     }
 
-    /// Nothing is known of a key any more. Says whether it is time to [forget](Self::forget).
+    /// Marks a key as unused. Reports whether it is time to [forget](Self::forget).
     #[inline]
     pub(super) fn retire(&mut self, slot: u32) -> bool {
         let entry = self.slots.at(slot);
@@ -89,8 +89,7 @@ impl<K> Entries<K> {
         self.retiring.len() >= IDLE
     }
 
-    /// Forgets the keys that were retired and are not in use again. They go to the caller, to be dropped outside of the
-    /// lock.
+    /// Forgets the retired keys that are not in use again. The caller drops them outside the lock.
     #[cold]
     pub(super) fn forget(&mut self, in_use: impl Fn(u32) -> bool, forgotten: &mut Vec<K>) {
         forgotten.reserve(self.retiring.len());
@@ -109,13 +108,13 @@ impl<K> Entries<K> {
                 self.free.push(slot);
             }
         }
-        // Nothing is left of what once was much: all slot numbers are void.
+        // The queue was large and is empty now: all slot numbers are void.
         if self.table.is_empty() && self.slots.len() > KEPT {
             *self = Self::new();
         }
     }
 
-    /// No slot is in use, so that what is kept for slots by their number can be given back.
+    /// Reports whether no slot is in use, so that what is kept per slot can be freed.
     pub(super) fn is_void(&self) -> bool {
         self.slots.len() == 0
     }
@@ -129,7 +128,7 @@ impl<K: Hash + Eq> Entries<K> {
         found.map(|found| found.slot)
     }
 
-    /// The slot of a key, a new one if it has none; and the key again if it was not needed.
+    /// Returns the slot of a key, creating one if necessary, and the key itself if it was not needed.
     #[inline]
     pub(super) fn find_or_insert(&mut self, hash: u32, key: K, tenant: u64) -> (u32, Option<K>) {
         let slots = &self.slots;
@@ -184,7 +183,7 @@ impl<K> Entry<K> {
     }
 }
 
-/// The table takes its place from the low bits and its tag from the high ones.
+/// The table takes the position from the low bits and the tag from the high ones.
 #[inline]
 fn wide(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)

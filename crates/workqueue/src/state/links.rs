@@ -1,6 +1,6 @@
-//! Lists threaded through slots: joining, leaving and taking the first cost the same whatever the length.
+//! Lists threaded through slots: joining, leaving and taking the first cost the same at any length.
 //!
-//! A slot is in one list at most; who uses them knows in which.
+//! A slot is in at most one list; the user of the lists knows in which.
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -69,7 +69,7 @@ impl List {
         self.len += 1;
     }
 
-    /// Takes the first slot.
+    /// Removes and returns the first slot.
     #[inline]
     pub(super) fn pop(&mut self, links: &mut Links) -> Option<u32> {
         let slot = self.first()?;
@@ -77,7 +77,7 @@ impl List {
         Some(slot)
     }
 
-    /// Takes out a slot that is in this list.
+    /// Removes a slot that is in this list.
     #[inline]
     pub(super) fn remove(&mut self, links: &mut Links, slot: u32) {
         let Link { before, next } = links.0[slot as usize];

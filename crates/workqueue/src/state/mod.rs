@@ -1,18 +1,18 @@
-//! What a queue knows, without its lock and its clock: every operation is one call that leaves it consistent.
+//! The state of a queue, without its lock and its clock: every operation is one call that leaves it consistent.
 //!
-//! | module | what is there |
+//! | module | contents |
 //! |---|---|
 //! | [`entries`] | the keys, and of each whether it is dirty and whether it is processed |
-//! | [`ready`], [`tenants`] | the order of what can be handed out |
-//! | [`delays`] | what is due later |
-//! | [`waiters`], [`waking`] | workers that wait, and when they are woken |
-//! | [`shutdown`] | the end, and the drain |
-//! | [`effects`] | what follows once the lock is released |
+//! | [`ready`], [`tenants`] | the order of the keys that can be handed out |
+//! | [`delays`] | delayed adds |
+//! | [`waiters`], [`waking`] | waiting workers, and when they are woken |
+//! | [`shutdown`] | shutdown and drain |
+//! | [`effects`] | work to do once the lock is released |
 //! | [`links`], [`slots`] | the lists and the vector the others are made of |
 //!
-//! Invariants: a key is in `ready` exactly if it is dirty and not processing; an entry is there if its key is
-//! dirty, processing or delayed, or was so lately. What follows outside of the lock (wakers to call, keys to drop, metrics to tell) is
-//! collected in [`Effects`].
+//! Invariants: a key is in `ready` exactly if it is dirty and not processing; a key has an entry if it is dirty,
+//! processing or delayed, or was so recently. Work for outside the lock (wakers to call, keys to drop, metrics to
+//! report) is collected in [`Effects`].
 
 mod delays;
 mod effects;
@@ -44,31 +44,31 @@ use crate::{
     metrics::Recorder,
 };
 
-/// The most delayed adds that become ready in one go, since all others wait meanwhile.
+/// The maximum number of delayed adds that become ready at once, since everybody else waits meanwhile.
 const BATCH: usize = 256;
 
-/// Everything a queue knows.
+/// The state of a queue.
 #[derive(Debug)]
 pub(crate) struct State<K> {
     entries: Entries<K>,
     /// Of `ready` and of `processing`: no key is in both.
     links: Links,
     ready: Ready,
-    /// The one that was handed out first comes first.
+    /// In the order in which they were handed out.
     processing: List,
-    /// How many are processing and dirty.
+    /// The number of keys that are processing and dirty.
     again: usize,
     delays: Delays,
     waiters: Waiters,
     drains: Vec<(u64, Waker)>,
     last_drain: u64,
     phase: Phase,
-    /// An add now takes the place of a delayed one.
+    /// True if an immediate add replaces a delayed one.
     supersede: bool,
     pub(crate) recorder: Option<Box<Recorder>>,
 }
 
-/// How a queue differs from others.
+/// The settings of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) fair: bool,
@@ -82,31 +82,31 @@ pub(crate) struct Add {
     pub(crate) hash: u32,
     pub(crate) tenant: u64,
     pub(crate) priority: i32,
-    /// 0 where nobody asks.
+    /// 0 if nothing needs the time.
     pub(crate) now: Moment,
 }
 
-/// What was handed out.
+/// A key that was handed out.
 #[derive(Debug)]
 pub(crate) struct Taken<K> {
     pub(crate) slot: u32,
     pub(crate) key: K,
     pub(crate) priority: i32,
-    /// When it became dirty, and when it was handed out.
+    /// The times at which it became dirty and was handed out.
     pub(crate) queued: (Moment, Moment),
 }
 
-/// What a worker that asks for an item gets.
+/// The answer to a worker that asks for an item.
 #[derive(Debug)]
 pub(crate) enum Offer<K> {
     Item(Taken<K>),
-    /// Nothing now.
+    /// Nothing at the moment.
     Nothing,
-    /// Nothing any more.
+    /// Nothing ever again.
     Closed,
 }
 
-/// Numbers of the moment.
+/// The current numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counts {
     pub(crate) ready: usize,
@@ -150,18 +150,18 @@ impl<K: Key> State<K> {
         }
     }
 
-    /// How many wait of each priority, those to run again after their current run left out.
+    /// Returns the number of waiting keys of each priority, without those to run again after their current run.
     pub(crate) fn by_priority(&self) -> Vec<(i32, usize)> {
         self.ready.by_priority()
     }
 
-    /// When what is processed longest was handed out.
+    /// Returns when the longest running key was handed out.
     pub(crate) fn oldest_start(&self) -> Option<Moment> {
         let oldest = self.processing.first()?;
         Some(self.entries.peek(oldest).started)
     }
 
-    /// Adds a key now.
+    /// Adds a key immediately.
     #[inline]
     pub(crate) fn add(&mut self, key: K, add: Add, effects: &mut Effects<K>) {
         if self.is_shutting_down() {
@@ -174,7 +174,7 @@ impl<K: Key> State<K> {
         self.settle(effects);
     }
 
-    /// Adds a key later.
+    /// Adds a key after a delay.
     pub(crate) fn add_after(
         &mut self,
         key: K,
@@ -201,7 +201,7 @@ impl<K: Key> State<K> {
         self.settle(effects);
     }
 
-    /// Takes a delayed add back.
+    /// Cancels a delayed add.
     pub(crate) fn cancel(&mut self, hash: u32, key: &K, effects: &mut Effects<K>) -> bool {
         let Some(slot) = self.entries.find(hash, key) else {
             return false;
@@ -213,13 +213,13 @@ impl<K: Key> State<K> {
         cancelled
     }
 
-    /// When a key's delayed add is due.
+    /// Returns when a key's delayed add is due.
     pub(crate) fn due(&self, hash: u32, key: &K) -> Option<Moment> {
         let slot = self.entries.find(hash, key)?;
         Some(self.delays.of(slot)?.at)
     }
 
-    /// Adds what has become due, as much as goes at once. Says whether there may be more.
+    /// Queues delayed adds that are due, as many as go at once. Reports whether there may be more.
     pub(crate) fn promote(&mut self, now: Moment, effects: &mut Effects<K>) -> bool {
         for _ in 0..BATCH {
             let Some(due) = self.delays.first().filter(|due| due.at <= now) else {
@@ -243,14 +243,14 @@ impl<K: Key> State<K> {
                 Offer::Nothing
             };
         };
-        // The last item out may be what the others wait for.
+        // Other workers may be waiting for the last item.
         if self.is_shutting_down() {
             self.settle(effects);
         }
         Offer::Item(taken)
     }
 
-    /// A worker hands an item back. Gives when it was handed out.
+    /// Finishes an item, and returns when it was handed out.
     #[inline]
     pub(crate) fn done(&mut self, slot: u32, now: Moment, effects: &mut Effects<K>) -> Moment {
         self.processing.remove(&mut self.links, slot);
@@ -271,7 +271,7 @@ impl<K: Key> State<K> {
         started
     }
 
-    /// Makes a key dirty. One that is dirty already can only rise in priority, to the end of its new level.
+    /// Makes a key dirty. A dirty key can only rise in priority, to the end of its new level.
     #[inline]
     fn mark(&mut self, slot: u32, mut priority: i32, added: Moment, effects: &mut Effects<K>) {
         if self.supersede
@@ -346,7 +346,7 @@ impl<K: Key> State<K> {
         })
     }
 
-    /// Lets a key go that nothing is known of any more.
+    /// Releases a key that is no longer used.
     #[inline]
     fn release(&mut self, slot: u32, effects: &mut Effects<K>) {
         if !self.entries.peek(slot).is_idle() || self.delays.of(slot).is_some() {

@@ -1,8 +1,8 @@
-//! What can be handed out, and in which order.
+//! The keys that can be handed out, in order.
 //!
-//! One level for each priority, the highest first; within a level first in, first out, or tenants by turns. So that
-//! nothing starves, every n-th turn goes to a lower level: to the next one below that which had the last such turn, and
-//! from the lowest on to the highest but one again.
+//! There is one level for each priority, the highest first; within a level, first in, first out, or tenants in turn. So
+//! that nothing starves, every n-th turn goes to a lower level: to the next one below the level that had the last such
+//! turn, wrapping from the lowest to the second highest.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +11,23 @@ use super::{
     tenants::Tenants,
 };
 
-/// Empty levels that are kept, so that a priority used again and again costs no allocation.
+/// The number of empty levels that are kept, so that a priority used again and again costs no allocation.
 const KEPT: usize = 8;
 
 /// The slots to hand out.
 #[derive(Debug)]
 pub(super) struct Ready {
-    /// Priority 0, which most have.
+    /// Priority 0, the most common one.
     normal: Level,
     /// All other priorities.
     others: BTreeMap<i32, Level>,
     len: usize,
-    /// Levels of `others` that are not empty.
+    /// The number of levels in `others` that are not empty.
     busy: usize,
     fair: bool,
-    /// Every how many turns a lower level has one; 0 is never.
+    /// The interval of turns for lower levels; 0 disables them.
     ageing: u32,
-    /// Turns since, counted while there is a choice.
+    /// Turns since the last one, counted while there is a choice.
     turns: u32,
     /// The level that had the last such turn.
     aged: i32,
@@ -58,7 +58,7 @@ impl Ready {
         self.len
     }
 
-    /// How many there are of each priority, the lowest first.
+    /// Returns the number of keys of each priority, lowest first.
     pub(super) fn by_priority(&self) -> Vec<(i32, usize)> {
         let others = self
             .others
@@ -107,7 +107,7 @@ impl Ready {
         Some(slot)
     }
 
-    /// Takes out a slot that was pushed with this priority and tenant.
+    /// Removes a slot that was pushed with this priority and tenant.
     #[inline]
     pub(super) fn remove(&mut self, links: &mut Links, slot: u32, priority: i32, tenant: u64) {
         if let Some(level) = self.level(priority) {
@@ -124,7 +124,7 @@ impl Ready {
         }
     }
 
-    /// One slot has left a level.
+    /// Notes that one slot has left a level.
     fn left(&mut self, priority: i32) {
         self.len -= 1;
         let emptied = self.level(priority).is_some_and(|level| level.len() == 0);
@@ -136,7 +136,7 @@ impl Ready {
         }
     }
 
-    /// The highest priority below a bound that something has.
+    /// Returns the highest non-empty priority below a bound.
     fn below(&self, bound: i64) -> Option<i32> {
         let normal = (bound > 0 && self.normal.len() > 0).then_some(0);
         let others = match i32::try_from(bound) {
@@ -147,7 +147,7 @@ impl Ready {
         normal.max(other.map(|(priority, _)| *priority))
     }
 
-    /// The lower level whose turn it is, if it is one's.
+    /// Returns the lower level whose turn it is, if any.
     fn lower_turn(&mut self) -> Option<i32> {
         if self.ageing == 0 {
             return None;

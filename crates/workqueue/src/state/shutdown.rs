@@ -1,11 +1,11 @@
-//! The end of a queue: from the last add to the last item handed back.
+//! Shutdown of a queue: from the last add to the last finished item.
 
 use std::task::Context;
 
 use super::{Effects, State};
 use crate::Key;
 
-/// How far the end has come.
+/// The phase of a shutdown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Phase {
     Open,
@@ -18,7 +18,7 @@ impl<K: Key> State<K> {
         self.phase != Phase::Open
     }
 
-    /// Takes no more adds and drops the delayed ones.
+    /// Rejects further adds and drops the delayed ones.
     pub(crate) fn shut_down(&mut self, drain: bool, effects: &mut Effects<K>) {
         for due in self.delays.take_all() {
             self.release(due.slot, effects);
@@ -34,7 +34,7 @@ impl<K: Key> State<K> {
         self.settle(effects);
     }
 
-    /// Waits for the drain to end: nothing queued, nothing processed; or for a shutdown that does not wait for it.
+    /// Waits for the drain to end, with nothing queued and nothing processed, or for a plain shutdown.
     pub(crate) fn drained(&mut self, id: &mut Option<u64>, context: &Context<'_>) -> bool {
         if let Some(id) = *id {
             self.drains.retain(|(other, _)| *other != id);
@@ -50,7 +50,7 @@ impl<K: Key> State<K> {
         false
     }
 
-    /// Nobody waits for the drain under this number any more.
+    /// Removes a waiter of the drain.
     pub(crate) fn stop_waiting_for_drain(&mut self, id: u64) {
         self.drains.retain(|(other, _)| *other != id);
     }
@@ -68,7 +68,8 @@ impl<K: Key> State<K> {
         }
     }
 
-    /// Nothing will be handed out any more. While draining, what is to run again is still to come.
+    /// Reports whether nothing will be handed out any more. While draining, keys that are to run again are still to
+    /// come.
     pub(super) fn is_closed(&self) -> bool {
         self.ready.len() == 0
             && match self.phase {

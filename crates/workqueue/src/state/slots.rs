@@ -1,8 +1,8 @@
-//! A vector that grows without moving what is in it: by chunks.
+//! A vector that grows in chunks, without moving its contents.
 //!
 //! A vector of a million entries is copied twenty times while it grows, and needs the room twice at the end.
 
-/// How many are in a chunk, as a power of two.
+/// The size of a chunk, as a power of two.
 const BITS: u32 = 10;
 const CHUNK: usize = 1 << BITS;
 
@@ -33,12 +33,12 @@ impl<T> Slots<T> {
         &self.chunks[(slot >> BITS) as usize][slot as usize % CHUNK]
     }
 
-    /// Adds a value and gives its number. 2^32 of them do not fit into memory.
+    /// Adds a value and returns its number. 2^32 of them do not fit into memory.
     pub(super) fn push(&mut self, value: T) -> u32 {
         let slot = self.len() as u32;
         match self.chunks.last_mut() {
             Some(last) if last.len() < CHUNK => last.push(value),
-            // The first grows as it is needed, since most queues are small.
+            // The first chunk grows as needed, since most queues are small.
             None => self.chunks.push(vec![value]),
             Some(_) => {
                 let mut chunk = Vec::with_capacity(CHUNK);

@@ -1,4 +1,4 @@
-//! Fair turns: every tenant has a list, and the tenants take turns.
+//! Fair turns: every tenant has a list, and tenants take turns.
 //!
 //! A tenant is in the ring once as long as it has a list; an emptied list leaves when its turn comes.
 

@@ -4,11 +4,12 @@
 //!
 //! * *queued*: first in, first woken;
 //! * *woken*: called for an item, and has not looked yet;
-//! * *keeper*: at most one; it sleeps until the next delayed add is due, on behalf of all, and is woken for an item only
-//!   when no other is left.
+//! * *keeper*: at most one; sleeps until the next delayed add is due, on behalf of all, and is woken for an item only
+//!   if no other worker is left.
 //!
-//! The [state](super) holds to two rules: as long as any is queued, as many are woken as there are items to hand out; and
-//! there is a keeper whenever something is delayed. A worker that leaves without an item is replaced by both.
+//! The [state](super) maintains two rules: while any worker is queued, as many are woken as there are items to hand
+//! out; and there is a keeper whenever something is delayed. A worker that leaves without an item is replaced in both
+//! roles.
 
 use std::task::Waker;
 
@@ -60,7 +61,7 @@ impl Waiters {
         }
     }
 
-    /// How many wait and were not woken.
+    /// Returns the number of workers that wait and have not been woken.
     pub(super) fn asleep(&self) -> usize {
         self.queued.len() + usize::from(self.keeper.is_some())
     }
@@ -69,7 +70,7 @@ impl Waiters {
         self.woken
     }
 
-    /// Joins, or stays after it looked in vain.
+    /// Joins, or stays after looking in vain.
     pub(super) fn wait(&mut self, id: &mut Option<WaiterId>, waker: &Waker) {
         let Some(id) = *id else {
             *id = Some(self.join(waker.clone()));
@@ -98,7 +99,7 @@ impl Waiters {
         self.free.push(id);
     }
 
-    /// Calls one for an item.
+    /// Wakes one worker for an item.
     pub(super) fn wake_one(&mut self) -> Option<Waker> {
         let id = match self.queued.pop(&mut self.links) {
             Some(id) => id,
@@ -110,8 +111,8 @@ impl Waiters {
         waiter.waker.take()
     }
 
-    /// Makes a queued one the keeper if there is none: that one, or the one that waits longest. It has to be woken to
-    /// begin, unless it asks for itself.
+    /// Makes a queued worker the keeper if there is none: the candidate, or the one that has waited longest. It has to
+    /// be woken to begin, unless it asks for itself.
     pub(super) fn appoint(&mut self, candidate: Option<WaiterId>, until: Moment) -> Option<&Waker> {
         if self.keeper.is_some() {
             return None;
@@ -124,7 +125,7 @@ impl Waiters {
         self.slots[id as usize].waker.as_ref()
     }
 
-    /// Notes until when this one sleeps if it is the keeper, and says whether it is.
+    /// Notes until when this worker sleeps if it is the keeper, and reports whether it is.
     pub(super) fn keeps(&mut self, id: WaiterId, until: Moment) -> bool {
         match &mut self.keeper {
             Some(keeper) if keeper.id == id => {
@@ -135,7 +136,7 @@ impl Waiters {
         }
     }
 
-    /// The keeper, if it sleeps longer than until then. It is taken at its word that it will look again.
+    /// Returns the keeper if it sleeps longer than `until`. It is trusted to look again.
     pub(super) fn oversleeping(&mut self, until: Moment) -> Option<&Waker> {
         let keeper = self.keeper.as_mut().filter(|keeper| keeper.until > until)?;
         keeper.until = until;

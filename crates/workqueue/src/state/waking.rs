@@ -1,4 +1,4 @@
-//! Who waits, and who is woken: the rules of the [waiters](super::waiters), kept.
+//! Waiting and waking: maintains the rules of the [waiters](super::waiters).
 
 use std::task::Context;
 
@@ -6,8 +6,8 @@ use super::{Effects, Offer, State, WaiterId};
 use crate::{Key, clock::Moment};
 
 impl<K: Key> State<K> {
-    /// Hands out the next item, or has the worker wait. If it is to wait and to keep the time for all, the moment when it
-    /// has to look again is given as well.
+    /// Hands out the next item, or makes the worker wait. If it is to keep the time for all, also returns the moment at
+    /// which it has to look again.
     pub(crate) fn offer_or_wait(
         &mut self,
         id: &mut Option<WaiterId>,
@@ -25,7 +25,7 @@ impl<K: Key> State<K> {
             return (offer, None);
         };
         let Some(due) = self.delays.first() else {
-            // A keeper of nothing has to be woken by whatever is delayed next.
+            // A keeper without a deadline has to be woken by the next delayed add.
             self.waiters.keeps(id, Moment::MAX);
             return (offer, None);
         };
@@ -34,7 +34,7 @@ impl<K: Key> State<K> {
         (offer, keeps.then_some(due.at))
     }
 
-    /// A worker no longer waits.
+    /// Removes a worker that no longer waits.
     pub(crate) fn leave(&mut self, id: &mut Option<WaiterId>, effects: &mut Effects<K>) {
         if let Some(id) = id.take() {
             self.waiters.leave(id);
@@ -42,7 +42,7 @@ impl<K: Key> State<K> {
         }
     }
 
-    /// Restores the rules of who is woken, after anything that may have broken them.
+    /// Restores the rules of waking after anything that may have broken them.
     #[inline]
     pub(super) fn settle(&mut self, effects: &mut Effects<K>) {
         if self.is_shutting_down() {

@@ -33,7 +33,7 @@ mod state;
 mod status;
 mod sync;
 
-pub use builder::{Builder, Tenant};
+pub use builder::{Tenant, WorkQueueBuilder};
 pub use drain::Drain;
 pub use get::Get;
 pub use item::{Item, OwnedItem};

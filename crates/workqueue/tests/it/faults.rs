@@ -1,4 +1,4 @@
-//! What goes wrong elsewhere: panics, storms, many threads.
+//! Faults of the queue's users: panics, storms, many threads.
 
 use std::{
     collections::HashSet,

@@ -1,6 +1,6 @@
 //! Of several processes one works.
 
-use kubewright_controller::ElectionConfig;
+use kubewright_controller::leader_election::ElectionConfig;
 
 use crate::target::{Running, Target};
 

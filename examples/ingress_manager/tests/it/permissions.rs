@@ -9,7 +9,7 @@ use http::Request;
 use kube::{Client, client::Body};
 use kubewright_apiserver::request::{info::RequestInfo, query::Query};
 use kubewright_client::policy::ClientService;
-use kubewright_controller::{ElectionConfig, Manager};
+use kubewright_controller::{Manager, leader_election::ElectionConfig};
 use serde_json::{Value, json};
 use tower::ServiceBuilder;
 

@@ -16,8 +16,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use kubewright_controller::{
-    Manager, ManagerError,
-    manager::ManagerBuilder,
+    Manager, ManagerBuilder, ManagerError,
     wait::{wait_for, wait_for_deletion},
 };
 use kubewright_testing::TestCluster;

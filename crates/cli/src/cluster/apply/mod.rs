@@ -22,8 +22,8 @@ use kube::{
     discovery::{ApiCapabilities, Scope, oneshot::pinned_kind},
 };
 use kubewright_controller::{
-    apply::Apply,
-    wait::{WaitError, object::wait_for},
+    Apply,
+    wait::{WaitError, wait_for},
 };
 use kubewright_scaffold::Refusal;
 use serde::Serialize;

@@ -9,12 +9,7 @@ use kube::{
     ResourceExt,
     api::{DeleteParams, PostParams, Preconditions},
 };
-use kubewright_controller::{
-    Builder, Context, Controller, Error, Handler, Predicate, Request, Watch,
-    apply::apply,
-    owner::{controller_of, is_controlled_by, set_controller_reference},
-    predicate::AnyEvent,
-};
+use kubewright_controller::{AnyEvent, Context, Controller, ControllerBuilder, Error, Handler, Predicate, Request, Watch, apply, owner::{controller_of, is_controlled_by, set_controller_reference}};
 use kubewright_informer::Event;
 use serde_json::json;
 

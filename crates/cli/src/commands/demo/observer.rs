@@ -9,9 +9,8 @@ use std::{
 use k8s_openapi::api::{core::v1::Service, networking::v1::Ingress};
 use kube::ResourceExt;
 use kubewright_controller::{
-    Action, Context, Controller, Error, Manager, ManagerError, Predicate, Request,
-    predicate::AnyEvent,
-    reconcile::ErrorKind,
+    Action, AnyEvent, Context, Controller, Error, ErrorKind, Manager, ManagerError, Predicate,
+    Request,
     status::{Trigger, TriggerCause},
 };
 use kubewright_informer::Event;

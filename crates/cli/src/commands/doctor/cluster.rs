@@ -8,7 +8,7 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{Api, Client, ResourceExt, api::PostParams};
-use kubewright_controller::apply::Apply;
+use kubewright_controller::Apply;
 use kubewright_operator::{Model, PolicyRule};
 use serde_json::Value;
 

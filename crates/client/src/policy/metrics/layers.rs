@@ -12,59 +12,59 @@ use http_body::{Frame, SizeHint};
 use tokio::time::Instant;
 use tower::{Layer, Service, ServiceExt};
 
-use super::{RequestMetrics, Told};
+use super::{Reporter, RequestMetrics};
 use crate::policy::{Answering, BoxError, query, retry::Attempt};
 
-/// The code of an attempt without an answer.
+/// The code of an attempt without a response.
 const NO_ANSWER: &str = "<error>";
 
-/// Measures whole requests: all attempts, until the answer has been read.
+/// Measures whole requests: all attempts, until the response has been read.
 #[derive(Clone, Debug)]
-pub struct MetricsLayer(Option<Told>);
+pub struct MetricsLayer(Option<Reporter>);
 
-/// What [`MetricsLayer`] makes of a service.
+/// The service of [`MetricsLayer`].
 #[derive(Clone, Debug)]
 pub struct MetricsService<S> {
     inner: S,
-    told: Option<Told>,
+    reporter: Option<Reporter>,
 }
 
 /// Counts attempts.
 #[derive(Clone, Debug)]
-pub struct AttemptMetricsLayer(Option<Told>);
+pub struct AttemptMetricsLayer(Option<Reporter>);
 
-/// What [`AttemptMetricsLayer`] makes of a service.
+/// The service of [`AttemptMetricsLayer`].
 #[derive(Clone, Debug)]
 pub struct AttemptMetricsService<S> {
     inner: S,
-    told: Option<Told>,
+    reporter: Option<Reporter>,
 }
 
-/// A body whose end is told.
+/// A body that reports its end.
 pub struct MeasuredBody<B> {
     inner: Pin<Box<B>>,
     exchange: Option<Exchange>,
 }
 
-/// A request under way. Its end is told when it is dropped: an answer that nobody reads to its end has ended too.
+/// A request in progress. Its end is reported when it is dropped, also if nobody reads the response to its end.
 struct Exchange {
-    told: Told,
+    reporter: Reporter,
     verb: Method,
     began: Instant,
     read: Option<u64>,
 }
 
 impl MetricsLayer {
-    /// Tells `metrics` of requests to `host`; without any, nothing is measured.
+    /// Reports requests to `host` to `metrics`, if any.
     pub fn new(metrics: Option<Arc<dyn RequestMetrics>>, host: &str) -> Self {
-        Self(told(metrics, host))
+        Self(reporter(metrics, host))
     }
 }
 
 impl AttemptMetricsLayer {
-    /// Tells `metrics` of attempts at `host`; without any, nothing is counted.
+    /// Reports attempts at `host` to `metrics`, if any.
     pub fn new(metrics: Option<Arc<dyn RequestMetrics>>, host: &str) -> Self {
-        Self(told(metrics, host))
+        Self(reporter(metrics, host))
     }
 }
 
@@ -74,7 +74,7 @@ impl<S> Layer<S> for MetricsLayer {
     fn layer(&self, inner: S) -> MetricsService<S> {
         MetricsService {
             inner,
-            told: self.0.clone(),
+            reporter: self.0.clone(),
         }
     }
 }
@@ -85,7 +85,7 @@ impl<S> Layer<S> for AttemptMetricsLayer {
     fn layer(&self, inner: S) -> AttemptMetricsService<S> {
         AttemptMetricsService {
             inner,
-            told: self.0.clone(),
+            reporter: self.0.clone(),
         }
     }
 }
@@ -108,9 +108,12 @@ where
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
         let inner = self.inner.clone();
-        let told = self.told.clone().filter(|_| !query::is_endless(&request));
-        let mut exchange = told.map(|told| Exchange {
-            told,
+        let reporter = self
+            .reporter
+            .clone()
+            .filter(|_| !query::is_endless(&request));
+        let mut exchange = reporter.map(|reporter| Exchange {
+            reporter,
             verb: request.method().clone(),
             began: Instant::now(),
             read: None,
@@ -146,9 +149,9 @@ where
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
         let inner = self.inner.clone();
-        let told = self.told.clone();
+        let reporter = self.reporter.clone();
         Box::pin(async move {
-            let Some(Told { metrics, host }) = told else {
+            let Some(Reporter { metrics, host }) = reporter else {
                 return inner.oneshot(request).await.map_err(Into::into);
             };
             let verb = request.method().clone();
@@ -212,7 +215,11 @@ where
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        let (metrics, verb, host) = (&self.told.metrics, self.verb.as_str(), &*self.told.host);
+        let (metrics, verb, host) = (
+            &self.reporter.metrics,
+            self.verb.as_str(),
+            &*self.reporter.host,
+        );
         metrics.latency(verb, host, self.began.elapsed());
         if let Some(read) = self.read {
             metrics.response_size(verb, host, read);
@@ -220,8 +227,8 @@ impl Drop for Exchange {
     }
 }
 
-fn told(metrics: Option<Arc<dyn RequestMetrics>>, host: &str) -> Option<Told> {
-    metrics.map(|metrics| Told {
+fn reporter(metrics: Option<Arc<dyn RequestMetrics>>, host: &str) -> Option<Reporter> {
+    metrics.map(|metrics| Reporter {
         metrics,
         host: host.into(),
     })

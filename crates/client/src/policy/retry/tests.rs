@@ -1,4 +1,4 @@
-//! What is tried again, how often and when.
+//! Retried requests: which ones, how often and when.
 
 use std::{
     collections::VecDeque,
@@ -16,7 +16,7 @@ use tower::service_fn;
 
 use super::*;
 
-/// What a server answers with, in turn; the last for ever.
+/// The responses of a server, in turn; the last one for ever.
 #[derive(Clone)]
 enum Reply {
     Code(u16, Option<&'static str>),
@@ -158,7 +158,7 @@ async fn the_last_error_tells_of_the_one_before() {
             2
         )
     );
-    // The same error twice is told once.
+    // The same error is mentioned once.
     let (result, ..) = send(get(), &[Break(io::ErrorKind::ConnectionReset)]).await;
     assert_eq!(result.unwrap_err(), "connection reset");
 }

@@ -1,4 +1,4 @@
-//! Which of several candidates is meant.
+//! The choice between several candidates.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     APIGroup, APIResource, APIResourceList, GroupVersionForDiscovery,
@@ -37,7 +37,7 @@ fn group(found: &mut Discovered, name: &str, preferred: &str, versions: &[(&str,
     }
 }
 
-fn snapshot() -> Snapshot {
+fn snapshot() -> RestMapperSnapshot {
     let mut found = Discovered::default();
     group(
         &mut found,
@@ -74,7 +74,7 @@ fn snapshot() -> Snapshot {
         "v1",
         &[("v1", &["services Service ksvc po", "svcs Svc"])],
     );
-    Snapshot::new(&found)
+    RestMapperSnapshot::new(&found)
 }
 
 fn resource(group: &str, version: &str, name: &str) -> String {
@@ -167,7 +167,7 @@ fn what_preference_cannot_decide_is_ambiguous() {
         "v1",
         &[("v1", &["things Thing t", "thing Other"])],
     );
-    let snapshot = Snapshot::new(&found);
+    let snapshot = RestMapperSnapshot::new(&found);
     let partial = GroupVersionResource::new("", "", "thing");
     assert_eq!(
         snapshot.resource_for(&partial).unwrap_err().to_string(),

@@ -1,4 +1,4 @@
-//! One try to take or renew the lease, and giving it back.
+//! One attempt to acquire or renew the Lease, and its release.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use tokio::{sync::watch, time::Instant};
 use super::{LeaderElector, Leadership};
 use crate::leader_election::record::{self, Observed};
 
-/// What a try to take or renew the lease came to.
+/// The outcome of an attempt.
 #[derive(Debug, PartialEq)]
 pub(super) enum Attempt {
-    /// The lease is held.
+    /// This candidate holds the Lease.
     Held,
     /// Another holds it.
     Taken,
-    /// Nothing is known: the server refused or did not answer.
+    /// Unknown: the server rejected the request or did not respond.
     Failed,
 }
 
@@ -27,7 +27,7 @@ impl LeaderElector {
         attempt
     }
 
-    /// One try.
+    /// Makes one attempt.
     async fn attempt(&mut self) -> Attempt {
         let now = Instant::now();
         let leading = self.fence.held().is_open();
@@ -39,7 +39,9 @@ impl LeaderElector {
             let spec = self.next(Some(observed.spec()));
             match self.lock.update(lease, spec).await {
                 Ok(lease) => return self.holds(lease),
-                Err(e) => tracing::debug!(lease = self.config.name, "cannot renew at once: {e}"),
+                Err(e) => {
+                    tracing::debug!(lease = self.config.name, error = %e, "cannot renew without reading the lease")
+                }
             }
         }
         let lease = match self.lock.get().await {
@@ -61,7 +63,7 @@ impl LeaderElector {
                 .observed
                 .as_ref()
                 .is_some_and(|o| o.is_held(Instant::now()));
-            // Who led and finds another in the record was deposed, and does not fight for it.
+            // A leader that finds another holder was deposed and does not fight.
             if held || leading {
                 return Attempt::Taken;
             }
@@ -77,7 +79,7 @@ impl LeaderElector {
         }
     }
 
-    /// Empties the record, if it is still ours. What does not work within the deadline is left to expire.
+    /// Empties the record if it is still ours. If that fails within the deadline, the Lease expires by itself.
     pub(super) async fn release(&mut self) {
         let give_back = async {
             loop {
@@ -85,7 +87,7 @@ impl LeaderElector {
                     Ok(Some(lease)) => lease,
                     Ok(None) => return,
                     Err(e) => {
-                        tracing::warn!(lease = self.config.name, "cannot release the lease: {e}");
+                        tracing::warn!(lease = self.config.name, error = %e, "cannot release the lease");
                         return;
                     }
                 };
@@ -98,13 +100,13 @@ impl LeaderElector {
                     Ok(_) => return,
                     Err(e) if e.is_conflict() => {}
                     Err(e) => {
-                        tracing::warn!(lease = self.config.name, "cannot release the lease: {e}");
+                        tracing::warn!(lease = self.config.name, error = %e, "cannot release the lease");
                         return;
                     }
                 }
             }
         };
-        // Past the deadline the lease runs out by itself.
+        // After the deadline the Lease expires by itself.
         let _ = tokio::time::timeout(self.config.renew_deadline, give_back).await;
         let holder = String::new();
         self.leadership.send_if_modified(|now| {
@@ -134,7 +136,7 @@ impl LeaderElector {
     }
 }
 
-/// Sees a record, and tells who holds the lease.
+/// Observes a record, and reports its holder.
 pub(super) fn note(
     observed: &mut Option<Observed>,
     leadership: &watch::Sender<Leadership>,

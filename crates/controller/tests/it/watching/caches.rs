@@ -1,4 +1,4 @@
-//! What caches hold, and who shares them.
+//! The contents of caches, and who shares them.
 
 use k8s_openapi::api::{core::v1::ConfigMap, policy::v1::PodDisruptionBudget};
 use kube::{Api, ResourceExt, core::ApiResource};

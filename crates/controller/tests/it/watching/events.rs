@@ -1,4 +1,4 @@
-//! Which events lead to which requests: owners, selectors, predicates, map functions.
+//! From events to requests: owners, selectors, predicates, map functions.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use kubewright_apiserver::request::Verb;
+use kubewright_informer::BackoffSettings;
 use kubewright_informer::ReflectorConfig;
-use kubewright_informer::reflector::backoff::BackoffSettings;
 use kubewright_machinery::status;
 use kubewright_testing::{Fault, Match};
 

@@ -13,8 +13,8 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kubewright_informer::events::Registration;
-use kubewright_informer::reflector::backoff::BackoffSettings;
+use kubewright_informer::BackoffSettings;
+use kubewright_informer::Registration;
 use kubewright_informer::{
     ReflectorConfig, SharedInformer, SharedInformerFactory, SubscribeOptions,
 };
@@ -79,7 +79,7 @@ pub(crate) struct Watched {
     pub(crate) informer: SharedInformer<ConfigMap>,
     pub(crate) history: History,
     pub(crate) registration: Registration,
-    /// How long to wait for it: hours where time is virtual.
+    /// The time to wait for it: hours where time is virtual.
     patience: Duration,
 }
 

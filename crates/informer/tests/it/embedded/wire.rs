@@ -21,7 +21,7 @@ use tower::{Service, ServiceExt};
 
 use crate::cut::{Cutter, Place};
 
-/// What happens to one list or watch.
+/// The fault of one list or watch.
 #[derive(Clone, Debug)]
 pub(crate) enum Strike {
     /// It is refused.
@@ -232,7 +232,7 @@ fn struck(
     cut(rechunked(chunks, sizes), Cutter::at(place), end)
 }
 
-/// How chunks are cut anew, so that no boundary of the server's own is one for the client.
+/// Cuts chunks anew, so that the server's own boundaries do not reach the client.
 enum Sizes {
     One,
     Seeded(u64),

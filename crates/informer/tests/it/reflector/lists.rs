@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use kube::core::Status;
-use kubewright_informer::lister_watcher::replay::Answer;
-use kubewright_informer::{RelistCause, Replay};
+use kubewright_informer::replay::Answer;
+use kubewright_informer::{RelistCause, replay::Replay};
 
 use super::{error, event, later, list_at, names, object, page, start, watch_at};
 use crate::simulated::{config, expired, status};

@@ -1,4 +1,4 @@
-//! What a reflector asks for, and what it makes of the answers.
+//! The requests of a reflector, and its reactions to responses.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::core::{DynamicObject, Status};
-use kubewright_informer::lister_watcher::replay::{Answer, Asked};
-use kubewright_informer::lister_watcher::{ListRequest, WatchRequest};
-use kubewright_informer::{InformerConfig, Replay, SharedInformer};
+use kubewright_informer::replay::{Answer, Asked};
+use kubewright_informer::{InformerConfig, SharedInformer, replay::Replay};
+use kubewright_informer::{ListRequest, WatchRequest};
 
 use crate::simulated::widgets;
 

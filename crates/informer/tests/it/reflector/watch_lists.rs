@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use kubewright_informer::Replay;
-use kubewright_informer::lister_watcher::replay::Answer;
+use kubewright_informer::replay::Answer;
+use kubewright_informer::replay::Replay;
 
 use super::{bookmark, error, event, later, list_at, names, object, page, start, watch_at};
 use crate::simulated::{config, expired, status};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use kubewright_informer::lister_watcher::replay::{Answer, Asked};
-use kubewright_informer::{RelistCause, Replay};
+use kubewright_informer::replay::{Answer, Asked};
+use kubewright_informer::{RelistCause, replay::Replay};
 
 use super::{bookmark, error, event, later, list_at, names, object, page, start, watch_at};
 use crate::simulated::{config, status};

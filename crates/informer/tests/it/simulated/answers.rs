@@ -1,26 +1,27 @@
-//! What the server answers: lists, and watches while they last.
+//! The responses of the server: lists and watches.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use futures_util::stream;
 use kubewright_client::stream::{ByteStream, OpenError};
 use kubewright_informer::ListerWatcher;
-use kubewright_informer::lister_watcher::{ListRequest, WatchRequest};
+use kubewright_informer::{ListRequest, WatchRequest};
 
 use super::wire::{Step, bookmark, cut, frame, no_connection, play, too_large};
 use super::{Change, Fault, Server, expired, status};
 use crate::cut::{Cutter, Place};
 
+#[async_trait]
 impl ListerWatcher for Server {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ByteStream, OpenError>> {
-        Box::pin(async move { self.answer_list(request) })
+    async fn list(&self, request: ListRequest) -> Result<ByteStream, OpenError> {
+        self.answer_list(request)
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<ByteStream, OpenError>> {
-        Box::pin(async move { self.answer_watch(request) })
+    async fn watch(&self, request: WatchRequest) -> Result<ByteStream, OpenError> {
+        self.answer_watch(request)
     }
 }
 
@@ -152,7 +153,7 @@ struct Watcher {
     cursor: u64,
     epoch: u64,
     pending: VecDeque<Bytes>,
-    /// Where it ends before its time.
+    /// The position at which it ends early.
     cutter: Option<Cutter>,
     events: usize,
     fault: Fault,

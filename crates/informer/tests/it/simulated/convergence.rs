@@ -1,10 +1,10 @@
-//! Whether a cache holds what its server holds, and its readers were told a history that leads there.
+//! Checks that a cache holds what its server holds, and that its readers have seen a history that leads there.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kube::core::{ApiResource, DynamicObject};
-use kubewright_informer::reflector::backoff::BackoffSettings;
+use kubewright_informer::BackoffSettings;
 use kubewright_informer::{InformerConfig, ReflectorConfig, SharedInformer};
 
 use super::Server;

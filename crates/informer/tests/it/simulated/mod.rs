@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use kube::core::{DynamicObject, Status};
-use kubewright_informer::events::Registration;
-use kubewright_informer::lister_watcher::{ListRequest, WatchRequest};
+use kubewright_informer::Registration;
 use kubewright_informer::{InformerConfig, SharedInformer, SubscribeOptions};
+use kubewright_informer::{ListRequest, WatchRequest};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -21,7 +21,7 @@ pub(crate) use self::convergence::{config, converged, widgets};
 use crate::cut::Place;
 use crate::history::History;
 
-/// What goes wrong with one list or watch.
+/// The fault of one list or watch.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
     /// It is refused.
@@ -70,7 +70,7 @@ struct State {
     version: u64,
     uids: u64,
     objects: BTreeMap<String, Object>,
-    /// What was there earlier.
+    /// The earlier objects.
     before: BTreeMap<String, Object>,
     before_version: u64,
     log: Vec<Change>,

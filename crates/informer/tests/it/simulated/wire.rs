@@ -9,7 +9,7 @@ use kubewright_client::stream::{ByteStream, OpenError};
 
 use super::{Fault, State, status};
 
-/// What a list does next.
+/// The next step of a list.
 pub(super) enum Step {
     Chunk(Bytes),
     Broken,

@@ -16,7 +16,7 @@ use http_body_util::BodyExt;
 use kubewright_apiserver::body::{Body, BoxError};
 use kubewright_client::stream::{ByteStream, OpenError};
 use kubewright_informer::ListerWatcher;
-use kubewright_informer::lister_watcher::{ListRequest, WatchRequest};
+use kubewright_informer::{ListRequest, WatchRequest};
 use kubewright_serve::Server as HttpServer;
 use kubewright_testing::FaultyServer;
 use kubewright_testing::TestCluster;
@@ -51,7 +51,7 @@ struct Plan {
     /// The next answers are compressed, and end in the middle where a place is given.
     gzip_lists: VecDeque<Option<usize>>,
     gzip_watches: VecDeque<Option<usize>>,
-    /// Who may come in; everybody if there is none.
+    /// The accepted credentials; all if there are none.
     token: Option<String>,
     refused: usize,
 }
@@ -88,7 +88,7 @@ impl Front {
         *self.0.address.get().expect("an address")
     }
 
-    /// Where a proxy listens that can end connections.
+    /// The address of a proxy that can end connections.
     pub(crate) async fn proxied(&self) -> SocketAddr {
         let proxy = self.0.proxy.get_or_init(|| Proxy::to(self.address())).await;
         proxy.address()
@@ -110,7 +110,7 @@ impl Front {
         plan.gzip_watches.push_back(watch);
     }
 
-    /// How many of the planned compressions have not happened.
+    /// The number of planned compressions that have not happened.
     pub(crate) fn planned(&self) -> usize {
         let plan = self.0.plan.lock();
         plan.gzip_lists.len() + plan.gzip_watches.len()
@@ -122,7 +122,7 @@ impl Front {
         self.disconnect();
     }
 
-    /// How many were sent away.
+    /// The number of rejected requests.
     pub(crate) fn refused(&self) -> usize {
         self.0.plan.lock().refused
     }

@@ -11,8 +11,8 @@ mod proxy;
 use std::time::Duration;
 
 use kube::core::DynamicObject;
-use kubewright_informer::lister_watcher::Selection;
-use kubewright_informer::reflector::backoff::BackoffSettings;
+use kubewright_informer::BackoffSettings;
+use kubewright_informer::Selection;
 use kubewright_informer::{
     InformerConfig, KubeListerWatcher, ReflectorConfig, SharedInformer, SubscribeOptions,
 };

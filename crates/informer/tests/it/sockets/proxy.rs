@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// How connections end.
+/// The end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
     /// By a RST.
@@ -19,13 +19,13 @@ pub(crate) enum End {
     Silence,
 }
 
-/// How connections end, and after how many more bytes.
+/// The end of connections, and the number of bytes until then.
 type Order = Option<(End, usize)>;
 
 /// Passes connections on to a server.
 pub(crate) struct Proxy {
     address: SocketAddr,
-    /// What becomes of the connections of the moment.
+    /// The fate of the current connections.
     orders: Arc<Mutex<watch::Sender<Order>>>,
 }
 

@@ -8,10 +8,9 @@ use std::sync::{
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{Api, ResourceExt, api::DeleteParams};
 use kubewright_controller::{
-    Action, Context, Controller, Error, Manager, ManagerError, Request,
-    create_or::create_or_update,
+    Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request,
+    create_or_update,
     finalizer::{FinalizerFn, Finalizers},
-    manager::ManagerBuilder,
 };
 use kubewright_testing::{Perturbation, perturb};
 

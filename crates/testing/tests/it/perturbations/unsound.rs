@@ -8,8 +8,8 @@ use kube::{
     api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use kubewright_controller::{
-    Action, Context, Controller, Error, Filter, Manager, ManagerError, Request,
-    create_or::create_or_update, manager::ManagerBuilder,
+    Action, Context, Controller, Error, Filter, Manager, ManagerBuilder, ManagerError, Request,
+    create_or_update,
 };
 use kubewright_testing::{Perturbation, Report, World, perturb};
 use serde_json::json;

@@ -4,8 +4,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams};
 use kubewright::{
     controller::{
-        Action, Context, Controller, Error, Request,
-        apply::apply,
+        Action, Context, Controller, Error, Request, apply,
         conditions::{condition, set_status_condition},
         owner::set_controller_reference,
     },
