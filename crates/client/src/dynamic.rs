@@ -33,11 +33,11 @@ pub type DynamicResource = ObjectClient<DynamicObject, Unstructured>;
 ///     "metadata": {"name": "colours", "namespace": "default"},
 ///     "data": {"sky": "blue"},
 /// })).unwrap();
-/// The object's kind determines the resource.
+/// // The object's kind determines the resource.
 /// let applied = dynamic.for_object(&map).await.unwrap().apply(&PatchParams::apply("me"), &map).await.unwrap();
 /// assert_eq!(applied.data["data"]["sky"], "blue");
 ///
-/// By resource, without discovery.
+/// // By resource, without discovery.
 /// let maps = dynamic.resource(&GroupVersionResource::new("", "v1", "configmaps")).namespace("default");
 /// assert_eq!(maps.list(&ListParams::default()).await.unwrap().items.len(), 1);
 /// # });

@@ -33,7 +33,7 @@ pub type TypedClient<K> = ObjectClient<K, Typed>;
 ///
 /// let namespaces = set.cluster::<Namespace>();
 /// assert!(namespaces.get_opt("kube-system").await.unwrap().is_some());
-/// A `kube::Api` for everything that takes one.
+/// // A `kube::Api` for everything that takes one.
 /// let api: kube::Api<ConfigMap> = set.api_namespaced("default");
 /// assert!(api.get_opt("colours").await.unwrap().is_some());
 /// # });

@@ -51,7 +51,7 @@ pub trait Finalizer<K>: Send + Sync {
 /// map.metadata.name = Some("shop".into());
 /// let map = maps.create(&PostParams::default(), &map).await.unwrap();
 ///
-/// In a reconciler, for every object:
+/// // In a reconciler, for every object:
 /// let done = finalizers.reconcile(&maps, &map).await.unwrap();
 /// assert_eq!(done.added, ["example.com/sign"]);
 ///

@@ -11,7 +11,7 @@
 //! fn run(exporter: impl SpanExporter + 'static) {
 //!     let (layer, provider) = kubewright_controller::otel::layer("shop-controller", exporter);
 //!     tracing_subscriber::registry().with(layer).init();
-//! Run the manager, and send the remaining spans at the end.
+//!     // Run the manager, and send the remaining spans at the end.
 //!     provider.shutdown().unwrap();
 //! }
 //! ```

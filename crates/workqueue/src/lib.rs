@@ -36,12 +36,12 @@
 //!         tokio::spawn(async move {
 //!             while let Some(item) = queue.get().await {
 //!                 match reconcile(&item, queue.num_requeues(&item)).await {
-//! Clears the failures of the key.
+//!                     // Clears the failures of the key.
 //!                     Ok(()) => queue.forget(&item),
-//! Retries after 5 ms, 10 ms, 20 ms and so on.
+//!                     // Retries after 5 ms, 10 ms, 20 ms and so on.
 //!                     Err(_) => queue.add_rate_limited(item.key().clone()),
 //!                 }
-//! Dropping the item makes the key available again.
+//!                 // Dropping the item makes the key available again.
 //!             }
 //!         })
 //!     })
@@ -51,7 +51,7 @@
 //!     queue.add(key.to_owned());
 //! }
 //! # tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-//! Rejects new keys and waits for the queued ones.
+//! // Rejects new keys and waits for the queued ones.
 //! queue.shut_down_with_drain().await;
 //! for worker in workers {
 //!     worker.await.unwrap();

@@ -9,9 +9,9 @@ use std::time::Duration;
 /// use kubewright_workqueue::{AddOptions, DelayPolicy, WorkQueue};
 ///
 /// let queue = WorkQueue::new();
-/// Later, behind everything of normal priority.
+/// // Later, behind everything of normal priority.
 /// queue.add_with("pod-1", AddOptions::new().priority(-100).after(Duration::from_secs(60)));
-/// Sooner after all; replaces the add before.
+/// // Sooner after all; replaces the add before.
 /// queue.add_with(
 ///     "pod-1",
 ///     AddOptions::new().after(Duration::from_secs(1)).policy(DelayPolicy::Replace),

@@ -14,7 +14,7 @@
 //! assert!(found.groups.iter().any(|group| group.name == "apps"));
 //! let pods = found.preferred().iter().flat_map(|list| list.resources.clone()).find(|r| r.name == "pods");
 //! assert_eq!(pods.unwrap().short_names.unwrap(), ["po"]);
-//! Groups that could not be discovered are named; everything else is available.
+//! // Groups that could not be discovered are named; everything else is available.
 //! assert!(found.failures.is_empty());
 //! # });
 //! ```

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::form::Form;
 use crate::{
     error::{Error, Result},
-    rest::answer,
+    rest::response,
     stream::{ByteStream, DecodeError, ListDecoder, ListHead},
 };
 
@@ -29,7 +29,7 @@ pub struct Listing<T, F> {
 
 impl<T: DeserializeOwned, F: Form<T>> Listing<T, F> {
     pub(super) async fn open(client: &kube::Client, request: Request<Body>) -> Result<Self> {
-        let response = answer::open(client, request).await?;
+        let response = response::open(client, request).await?;
         let chunks = response.into_body().into_data_stream();
         Ok(Self {
             chunks: Box::pin(chunks.map(|chunk| chunk.map_err(Into::into))),

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use super::{Listing, ObjectClient, form::Form, ready};
 use crate::{
     error::Result,
-    rest::{WatchStream, answer, watch},
+    rest::{WatchStream, response, watch},
 };
 
 impl<T, F> ObjectClient<T, F>
@@ -26,7 +26,7 @@ where
     /// Returns the object of that name, at a given resource version.
     pub async fn get_with(&self, name: &str, params: &GetParams) -> Result<T> {
         let request = self.collection()?.get(&self.below(name)?, params);
-        let answer = answer::exchange(&self.client, ready(request, F::ONE)?).await?;
+        let answer = response::exchange(&self.client, ready(request, F::ONE)?).await?;
         F::settle(answer.object()?, None)
     }
 

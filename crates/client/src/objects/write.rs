@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    rest::{RestResponse, answer},
+    rest::{RestResponse, response},
 };
 
 /// The outcome of a delete.
@@ -39,21 +39,21 @@ where
         patch: &Patch<P>,
     ) -> Result<T> {
         let request = self.collection()?.patch(&self.below(name)?, params, patch);
-        let answer = answer::exchange(&self.client, ready(request, F::ONE)?).await?;
+        let answer = response::exchange(&self.client, ready(request, F::ONE)?).await?;
         F::settle(answer.object()?, None)
     }
 
     /// Deletes an object.
     pub async fn delete(&self, name: &str, params: &DeleteParams) -> Result<Deletion<T>> {
         let request = self.collection()?.delete(&self.below(name)?, params);
-        let answer = answer::exchange(&self.client, ready(request, F::ONE)?).await?;
+        let answer = response::exchange(&self.client, ready(request, F::ONE)?).await?;
         deletion::<T, F>(&answer)
     }
 
     /// Deletes all objects that the list parameters select.
     pub async fn delete_collection(&self, params: &DeleteParams, which: &ListParams) -> Result<()> {
         let request = self.collection()?.delete_collection(params, which);
-        answer::exchange(&self.client, ready(request, F::LIST)?).await?;
+        response::exchange(&self.client, ready(request, F::LIST)?).await?;
         Ok(())
     }
 }
@@ -73,7 +73,7 @@ where
             kube::core::Request::new(format!("{}/{below}", collection.url_path))
         };
         let request = at.create(params, encoded(object)?);
-        let answer = answer::exchange(&self.client, ready(request, F::ONE)?).await?;
+        let answer = response::exchange(&self.client, ready(request, F::ONE)?).await?;
         F::settle(answer.object()?, None)
     }
 
@@ -86,7 +86,7 @@ where
     pub async fn update(&self, params: &PostParams, object: &T) -> Result<T> {
         let below = self.below(name_of(object))?;
         let request = self.collection()?.replace(&below, params, encoded(object)?);
-        let answer = answer::exchange(&self.client, ready(request, F::ONE)?).await?;
+        let answer = response::exchange(&self.client, ready(request, F::ONE)?).await?;
         F::settle(answer.object()?, None)
     }
 

@@ -36,7 +36,7 @@ pub use metrics::{
 };
 pub use options::ClientService;
 pub use rate_limit::{RateLimitLayer, RateLimitService};
-pub use retry::{MaxRetries, PreviousAttempt, RetryLayer, RetryService, StreamedAnswer};
+pub use retry::{MaxRetries, PreviousAttempt, RetryLayer, RetryService, StreamedResponse};
 pub use timeout::{RequestTimeout, TimedBody, TimedOut, TimeoutLayer, TimeoutService};
 pub use token_bucket::{RateLimited, TokenBucket};
 pub use warning_header::{Warning, parse_warnings};

@@ -41,7 +41,7 @@ use super::{
 ///     .field_validation(ValidationDirective::Strict)
 ///     .wrap(client);
 ///
-/// The result is a `kube::Client`, and everything that takes one uses these settings.
+/// // The result is a `kube::Client`, and everything that takes one uses these settings.
 /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
 /// let mut map = ConfigMap::default();
 /// map.metadata.name = Some("colours".into());

@@ -46,7 +46,7 @@ pub struct MaxRetries(pub u32);
 /// An extension of a request: the response is read while it arrives, so that a broken connection is the caller's
 /// business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StreamedAnswer;
+pub struct StreamedResponse;
 
 /// An error, with that of an earlier attempt.
 #[derive(Debug, thiserror::Error)]
@@ -170,7 +170,7 @@ fn asked_to_wait<B>(response: &Response<B>) -> Option<Duration> {
 
 fn passes_by_itself(request: &Request<()>, error: &(dyn std::error::Error + 'static)) -> bool {
     request.method() == Method::GET
-        && request.extensions().get::<StreamedAnswer>().is_none()
+        && request.extensions().get::<StreamedResponse>().is_none()
         && (transient::is_broken(error)
             || (query::is_watch(request) && transient::is_timeout(error)))
 }

@@ -6,19 +6,19 @@
 //! | module | contents |
 //! |---|---|
 //! | `request` | [`RestRequest`]: a request, built step by step |
-//! | `answer` | [`RestResponse`]: a response |
-//! | `refusal` | failures as a `Status` |
+//! | `response` | [`RestResponse`]: a response |
+//! | `failure` | failures as a `Status` |
 //! | `path` | paths of resources, and the names that they may contain |
 //! | `watch` | [`WatchStream`]: events, decoded while they arrive |
 
-pub(crate) mod answer;
+pub(crate) mod failure;
 pub(crate) mod path;
-pub(crate) mod refusal;
 mod request;
+pub(crate) mod response;
 pub(crate) mod watch;
 
-pub use answer::RestResponse;
 pub use request::RestRequest;
+pub use response::RestResponse;
 pub use watch::WatchStream;
 
 use http::Method;

@@ -12,10 +12,10 @@ use kube::client::Body;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{RestResponse, WatchStream, answer, path::segment, watch};
+use super::{RestResponse, WatchStream, path::segment, response, watch};
 use crate::{
     error::{Error, Result},
-    policy::{MaxRetries, RequestTimeout, RequestWarnings, StreamedAnswer, WarningHandler},
+    policy::{MaxRetries, RequestTimeout, RequestWarnings, StreamedResponse, WarningHandler},
     stream::ByteStream,
 };
 
@@ -186,7 +186,7 @@ impl RestRequest {
     pub async fn send(self) -> Result<RestResponse> {
         let (client, timeout) = (self.client.clone(), self.timeout);
         let request = self.build()?;
-        let exchange = answer::exchange(&client, request);
+        let exchange = response::exchange(&client, request);
         match timeout {
             // The client may not have a timeout layer.
             Some(limit) => tokio::time::timeout(limit, exchange)
@@ -204,8 +204,8 @@ impl RestRequest {
     pub async fn stream(self) -> Result<ByteStream> {
         let client = self.client.clone();
         let mut request = self.build()?;
-        request.extensions_mut().insert(StreamedAnswer);
-        let response = answer::open(&client, request).await?;
+        request.extensions_mut().insert(StreamedResponse);
+        let response = response::open(&client, request).await?;
         let chunks = response.into_body().into_data_stream();
         Ok(Box::pin(chunks.map(|chunk| chunk.map_err(Into::into))))
     }

@@ -50,7 +50,7 @@ where
     let identity = HeaderValue::from_static("identity");
     let headers = request.headers_mut();
     headers.entry(header::ACCEPT_ENCODING).or_insert(identity);
-    let response = match answer::open(client, request).await {
+    let response = match response::open(client, request).await {
         Ok(response) => response,
         Err(Error::Transport(error))
             if transient::is_broken(&*error) || transient::is_timeout(&*error) =>

@@ -43,7 +43,7 @@ const MAX_MISSES: usize = 1000;
 /// assert_eq!(deployments.resource.to_string(), "apps/v1, Resource=deployments");
 /// assert!(deployments.namespaced);
 ///
-/// Names as users type them.
+/// // Names as users type them.
 /// assert_eq!(mapper.find("deploy.apps").await.unwrap().kind.kind, "Deployment");
 /// # });
 /// ```

@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::{
     discovery::{Discovery, DiscoveryClient, MemoryCache},
     error::{Error, Result},
-    rest::{answer, path},
+    rest::{path, response},
     rest_mapper::DiscoveryRestMapper,
 };
 
@@ -141,7 +141,7 @@ impl ScaleClient {
     ) -> Result<Scale> {
         let request = request.map_err(|error| Error::Request(error.to_string()))?;
         let request = request.map(kube::client::Body::from);
-        let answer = answer::exchange(&self.client, request).await?;
+        let answer = response::exchange(&self.client, request).await?;
         convert::to_v1(answer.object::<Value>()?)
     }
 }

@@ -13,7 +13,7 @@ use kube::core::Status;
 
 use super::DecodeError;
 use crate::error::BoxError;
-use crate::rest::refusal::{self, NoAnswer};
+use crate::rest::failure::{self, NoResponse};
 
 /// The chunks of a body.
 pub type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>;
@@ -111,18 +111,18 @@ async fn get(
     let request = request
         .body(Body::empty())
         .map_err(|error| OpenError::Transport(error.into()))?;
-    match refusal::send(client, request).await {
+    match failure::send(client, request).await {
         Ok(response) => {
             let chunks = response.into_body().into_data_stream();
             Ok(Box::pin(chunks.map(|chunk| chunk.map_err(Into::into))))
         }
-        Err(NoAnswer::Refused {
+        Err(NoResponse::Refused {
             status,
             retry_after,
         }) => Err(OpenError::Refused {
             status,
             retry_after,
         }),
-        Err(NoAnswer::Failed(error)) => Err(OpenError::Transport(error.into())),
+        Err(NoResponse::Failed(error)) => Err(OpenError::Transport(error.into())),
     }
 }

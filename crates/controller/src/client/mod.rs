@@ -41,7 +41,8 @@ pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// use kubewright_controller::{Filter, Manager};
 ///
 /// let manager = Manager::new(cluster.client());
-/// let client = manager.client();
+/// let client = manager.client().clone();
+/// # let work = async move {
 /// let mut map = ConfigMap::default();
 /// map.metadata.name = Some("colours".into());
 /// client.api::<ConfigMap>("default").create(&Default::default(), &map).await.unwrap();
@@ -49,6 +50,8 @@ pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// assert!(client.get::<ConfigMap>("default", "colours").await.unwrap().is_some());
 /// let maps = client.list::<ConfigMap>(&Filter::new().namespace("default")).await.unwrap();
 /// assert!(!maps.is_empty());
+/// # };
+/// # manager.run(work).await.unwrap();
 /// # });
 /// ```
 #[derive(Clone)]

@@ -24,7 +24,7 @@
 //! let namespace = Api::<Namespace>::all(client.clone()).get("default").await.unwrap();
 //! recorder.event(&namespace, EventType::Normal, "Opened", "the shop is open");
 //!
-//! Usually spawned. On shutdown it sends what is queued.
+//! // Usually spawned. On shutdown it sends what is queued.
 //! broadcaster.run(std::future::ready(())).await;
 //! let events: Api<Event> = Api::default_namespaced(client);
 //! let event = events.list(&Default::default()).await.unwrap().items.remove(0);

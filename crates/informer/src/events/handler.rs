@@ -9,7 +9,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::event::Event;
-use super::subscription::{Progress, SubscriberState, Subscription};
+use super::progress::{Progress, SubscriberState};
+use super::subscription::Subscription;
 use crate::informer::core::Lease;
 
 /// Handles the events of an informer, one after the other. Closures are handlers.

@@ -12,7 +12,8 @@ use tokio::sync::{Notify, watch};
 
 use crate::delta::{Delta, Sourced};
 use crate::events::event::AnyEvent;
-use crate::events::subscription::{SubscriberState, initial, shown};
+use crate::events::progress::SubscriberState;
+use crate::events::subscription::{initial, shown};
 use crate::events::{Cause, Cursor, Entry, Event, HandlerPanic, Log, SubscribeOptions};
 use crate::object::{Cached, StoredObject};
 use crate::reflector::Monitor;

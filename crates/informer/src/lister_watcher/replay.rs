@@ -24,10 +24,10 @@ use super::{ListRequest, ListerWatcher, WatchRequest};
 /// use std::{sync::Arc, time::Duration};
 /// use kube::core::{ApiResource, DynamicObject};
 /// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_informer::{InformerConfig, SharedInformer, replay::{Answer, Replay}};
+/// use kubewright_informer::{InformerConfig, SharedInformer, replay::{Response, Replay}};
 ///
 /// let list = r#"{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","resourceVersion":"5"}}]}"#;
-/// let replay = Replay::new().without_watch_list().list(Answer::bytes(list));
+/// let replay = Replay::new().without_watch_list().list(Response::bytes(list));
 /// let resource = ApiResource::erase::<ConfigMap>(&());
 /// let informer = SharedInformer::<DynamicObject>::new(resource, vec![Arc::new(replay)], InformerConfig::default());
 /// informer.start();
@@ -40,11 +40,11 @@ pub struct Replay(Arc<Script>);
 
 /// A scripted response.
 #[derive(Clone, Debug, Default)]
-pub struct Answer(Vec<Step>);
+pub struct Response(Vec<Step>);
 
 /// A recorded request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum RecordedRequest {
     /// A list.
     List(ListRequest),
     /// A watch.
@@ -62,9 +62,9 @@ enum Step {
 }
 
 struct Script {
-    lists: Mutex<VecDeque<Answer>>,
-    watches: Mutex<VecDeque<Answer>>,
-    asked: watch::Sender<Vec<Asked>>,
+    lists: Mutex<VecDeque<Response>>,
+    watches: Mutex<VecDeque<Response>>,
+    asked: watch::Sender<Vec<RecordedRequest>>,
     no_watch_list: Mutex<bool>,
 }
 
@@ -94,25 +94,25 @@ impl Replay {
 
     /// Adds the response to the next list.
     #[must_use]
-    pub fn list(self, answer: Answer) -> Self {
+    pub fn list(self, answer: Response) -> Self {
         self.0.lists.lock().push_back(answer);
         self
     }
 
     /// Adds the response to the next watch.
     #[must_use]
-    pub fn watch(self, answer: Answer) -> Self {
+    pub fn watch(self, answer: Response) -> Self {
         self.0.watches.lock().push_back(answer);
         self
     }
 
     /// Returns the requests so far.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         self.0.asked.borrow().clone()
     }
 
     /// Waits for that many requests.
-    pub async fn asked_times(&self, count: usize) -> Vec<Asked> {
+    pub async fn wait_for_requests(&self, count: usize) -> Vec<RecordedRequest> {
         let mut asked = self.0.asked.subscribe();
         match asked.wait_for(|asked| asked.len() >= count).await {
             Ok(asked) => asked.clone(),
@@ -122,8 +122,8 @@ impl Replay {
 
     async fn play(
         &self,
-        asked: Asked,
-        script: &Mutex<VecDeque<Answer>>,
+        asked: RecordedRequest,
+        script: &Mutex<VecDeque<Response>>,
     ) -> Result<ByteStream, OpenError> {
         let answer = script.lock().pop_front();
         self.0.asked.send_modify(|all| all.push(asked));
@@ -158,11 +158,13 @@ impl Replay {
 #[async_trait]
 impl ListerWatcher for Replay {
     async fn list(&self, request: ListRequest) -> Result<ByteStream, OpenError> {
-        self.play(Asked::List(request), &self.0.lists).await
+        self.play(RecordedRequest::List(request), &self.0.lists)
+            .await
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<ByteStream, OpenError> {
-        self.play(Asked::Watch(request), &self.0.watches).await
+        self.play(RecordedRequest::Watch(request), &self.0.watches)
+            .await
     }
 
     fn supports_watch_list(&self) -> bool {
@@ -170,7 +172,7 @@ impl ListerWatcher for Replay {
     }
 }
 
-impl Answer {
+impl Response {
     /// A response that begins with these bytes.
     pub fn bytes(bytes: impl Into<Bytes>) -> Self {
         Self::default().then(bytes)

@@ -13,11 +13,11 @@ use parking_lot::Mutex;
 
 use crate::simulated::widgets;
 
-type Asked = Arc<Mutex<Vec<(String, HeaderMap)>>>;
+type RecordedRequest = Arc<Mutex<Vec<(String, HeaderMap)>>>;
 
 /// A client whose server notes what it is asked, and answers with nothing.
-fn noted() -> (kube::Client, Asked) {
-    let asked = Asked::default();
+fn noted() -> (kube::Client, RecordedRequest) {
+    let asked = RecordedRequest::default();
     let noted = asked.clone();
     let service = tower::service_fn(move |request: Request<Body>| {
         let line = (request.uri().to_string(), request.headers().clone());

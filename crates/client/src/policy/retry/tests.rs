@@ -130,7 +130,7 @@ async fn only_a_read_survives_a_broken_connection() {
     assert!(result.is_err());
     assert_eq!(attempts, 1);
     let mut streamed = get();
-    streamed.extensions_mut().insert(StreamedAnswer);
+    streamed.extensions_mut().insert(StreamedResponse);
     assert_eq!(send(streamed, &replies).await.1, 1);
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kube::core::Status;
-use kubewright_informer::replay::Answer;
+use kubewright_informer::replay::Response;
 use kubewright_informer::{RelistCause, replay::Replay};
 
 use super::{error, event, later, list_at, names, object, page, start, watch_at};
@@ -14,10 +14,10 @@ async fn the_first_list_takes_anything_and_later_ones_nothing_older_than_was_see
     let replay = Replay::new()
         .without_watch_list()
         .list(page(10, "", &["a"]))
-        .watch(Answer::bytes(event("ADDED", &object("b", 12))).then(error(&expired())))
+        .watch(Response::bytes(event("ADDED", &object("b", 12))).then(error(&expired())))
         .list(page(20, "", &["b"]));
     let informer = start(&replay, config());
-    let asked = replay.asked_times(4).await;
+    let asked = replay.wait_for_requests(4).await;
     assert_eq!(list_at(&asked[0]), Some(("0", Some(500), "")));
     assert_eq!(watch_at(&asked[1]), Some(("10", false)));
     // No page size: it would make the server read its storage.
@@ -34,11 +34,11 @@ async fn a_list_at_a_revision_that_is_gone_is_made_at_the_newest_at_once() {
         let replay = Replay::new()
             .without_watch_list()
             .list(page(10, "", &["a"]))
-            .watch(Answer::refuse(expired()))
-            .list(Answer::refuse(refusal))
+            .watch(Response::refuse(expired()))
+            .list(Response::refuse(refusal))
             .list(page(5, "", &["b"]));
         let informer = start(&replay, config());
-        let asked = replay.asked_times(5).await;
+        let asked = replay.wait_for_requests(5).await;
         assert_eq!(list_at(&asked[2]), Some(("10", None, "")));
         assert_eq!(list_at(&asked[3]), Some(("", Some(500), "")));
         assert_eq!(watch_at(&asked[4]), Some(("5", false)));
@@ -72,10 +72,10 @@ async fn pages_are_put_together_at_the_first_ones_revision() {
         .list(page(10, "t1", &["a"]))
         .list(page(10, "t2", &["b"]).cut(1))
         .list(page(10, "", &["c"]))
-        .watch(Answer::refuse(expired()))
+        .watch(Response::refuse(expired()))
         .list(page(20, "", &["d"]));
     let informer = start(&replay, config());
-    let asked = replay.asked_times(6).await;
+    let asked = replay.wait_for_requests(6).await;
     assert_eq!(list_at(&asked[1]), Some(("", Some(500), "t1")));
     assert_eq!(list_at(&asked[2]), Some(("", Some(500), "t2")));
     assert_eq!(watch_at(&asked[3]), Some(("10", false)));
@@ -89,10 +89,10 @@ async fn pages_that_expire_become_one_whole_list() {
     let replay = Replay::new()
         .without_watch_list()
         .list(page(10, "t1", &["a", "old"]))
-        .list(Answer::refuse(expired()))
+        .list(Response::refuse(expired()))
         .list(page(12, "", &["a", "b"]));
     let informer = start(&replay, config());
-    let asked = replay.asked_times(4).await;
+    let asked = replay.wait_for_requests(4).await;
     assert_eq!(list_at(&asked[2]), Some(("0", None, "")));
     assert_eq!(watch_at(&asked[3]), Some(("12", false)));
     assert_eq!(names(&informer), ["a", "b"]);
@@ -105,10 +105,10 @@ async fn a_given_page_size_is_always_used() {
     let replay = Replay::new()
         .without_watch_list()
         .list(page(10, "", &["a"]))
-        .watch(Answer::refuse(expired()))
+        .watch(Response::refuse(expired()))
         .list(page(11, "", &["a"]));
     let _informer = start(&replay, config);
-    let asked = replay.asked_times(4).await;
+    let asked = replay.wait_for_requests(4).await;
     assert_eq!(list_at(&asked[0]), Some(("0", Some(7), "")));
     assert_eq!(list_at(&asked[2]), Some(("10", Some(7), "")));
 }
@@ -118,7 +118,7 @@ async fn a_table_is_no_list() {
     let table = r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"name":"x"}}],"metadata":{"resourceVersion":"1"}}"#;
     let replay = Replay::new()
         .without_watch_list()
-        .list(Answer::bytes(table))
+        .list(Response::bytes(table))
         .list(page(2, "", &["a"]));
     let informer = start(&replay, config());
     later().await;
@@ -130,7 +130,7 @@ async fn a_table_is_no_list() {
 async fn who_waits_for_sync_is_told_what_is_in_the_way() {
     let mut replay = Replay::new().without_watch_list();
     for _ in 0..50 {
-        replay = replay.list(Answer::refuse(status(403, "Forbidden")));
+        replay = replay.list(Response::refuse(status(403, "Forbidden")));
     }
     let informer = start(&replay, config());
     let reason = informer.sync_or_error().await.unwrap_err();
@@ -158,11 +158,11 @@ async fn who_waits_for_sync_is_told_what_is_in_the_way() {
 async fn after_every_failed_cycle_there_is_a_pause_that_grows() {
     let mut replay = Replay::new().without_watch_list();
     for _ in 0..8 {
-        replay = replay.list(Answer::refuse(status(503, "ServiceUnavailable")));
+        replay = replay.list(Response::refuse(status(503, "ServiceUnavailable")));
     }
     let begin = tokio::time::Instant::now();
     let _informer = start(&replay, config());
-    replay.asked_times(8).await;
+    replay.wait_for_requests(8).await;
     let least = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0].iter().sum::<f64>();
     let passed = begin.elapsed().as_secs_f64();
     assert!((least..2.0 * least).contains(&passed), "{passed}");
@@ -173,25 +173,25 @@ async fn after_every_failed_cycle_there_is_a_pause_that_grows() {
 async fn lists_and_watches_share_one_backoff() {
     let mut replay = Replay::new().without_watch_list().list(page(5, "", &["a"]));
     for _ in 0..4 {
-        replay = replay.watch(Answer::no_connection());
+        replay = replay.watch(Response::no_connection());
     }
     replay = replay
-        .watch(Answer::refuse(expired()))
+        .watch(Response::refuse(expired()))
         .list(page(6, "", &["a"]));
     let _informer = start(&replay, config());
-    replay.asked_times(6).await;
+    replay.wait_for_requests(6).await;
     let begin = tokio::time::Instant::now();
-    replay.asked_times(7).await;
+    replay.wait_for_requests(7).await;
     let passed = begin.elapsed().as_secs_f64();
     assert!((12.8..25.6).contains(&passed), "{passed}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_informer_is_stopped_in_the_middle_of_a_list() {
-    let half = Answer::bytes("{\"items\":[").hangs();
+    let half = Response::bytes("{\"items\":[").hangs();
     let replay = Replay::new().without_watch_list().list(half);
     let informer = start(&replay, config());
-    replay.asked_times(1).await;
+    replay.wait_for_requests(1).await;
     let waiting = {
         let informer = informer.clone();
         tokio::spawn(async move { informer.wait_for_sync(Duration::from_secs(3600)).await })
@@ -201,5 +201,5 @@ async fn an_informer_is_stopped_in_the_middle_of_a_list() {
     let begin = tokio::time::Instant::now();
     assert!(waiting.await.unwrap().is_err());
     assert_eq!(begin.elapsed(), Duration::ZERO);
-    assert_eq!(replay.asked().len(), 1);
+    assert_eq!(replay.requests().len(), 1);
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::core::{DynamicObject, Status};
-use kubewright_informer::replay::{Answer, Asked};
+use kubewright_informer::replay::{RecordedRequest, Response};
 use kubewright_informer::{InformerConfig, SharedInformer, replay::Replay};
 use kubewright_informer::{ListRequest, WatchRequest};
 
@@ -24,13 +24,13 @@ fn object(name: &str, version: u32) -> String {
     format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{version}"}}}}"#)
 }
 
-fn page(version: u32, token: &str, names: &[&str]) -> Answer {
+fn page(version: u32, token: &str, names: &[&str]) -> Response {
     let items: Vec<_> = names.iter().map(|name| object(name, version)).collect();
     let text = format!(
         r#"{{"kind":"WidgetList","metadata":{{"resourceVersion":"{version}","continue":"{token}"}},"items":[{}]}}"#,
         items.join(",")
     );
-    Answer::bytes(text)
+    Response::bytes(text)
 }
 
 fn event(kind: &str, json: &str) -> String {
@@ -70,25 +70,25 @@ fn names(informer: &SharedInformer<DynamicObject>) -> Vec<String> {
     names
 }
 
-fn list_at(asked: &Asked) -> Option<(&str, Option<u32>, &str)> {
+fn list_at(asked: &RecordedRequest) -> Option<(&str, Option<u32>, &str)> {
     match asked {
-        Asked::List(ListRequest {
+        RecordedRequest::List(ListRequest {
             resource_version,
             limit,
             continue_token,
         }) => Some((resource_version, *limit, continue_token)),
-        Asked::Watch(_) => None,
+        RecordedRequest::Watch(_) => None,
     }
 }
 
-fn watch_at(asked: &Asked) -> Option<(&str, bool)> {
+fn watch_at(asked: &RecordedRequest) -> Option<(&str, bool)> {
     match asked {
-        Asked::Watch(WatchRequest {
+        RecordedRequest::Watch(WatchRequest {
             resource_version,
             send_initial_events,
             ..
         }) => Some((resource_version, *send_initial_events)),
-        Asked::List(_) => None,
+        RecordedRequest::List(_) => None,
     }
 }
 

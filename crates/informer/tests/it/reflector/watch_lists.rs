@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use kubewright_informer::replay::Answer;
 use kubewright_informer::replay::Replay;
+use kubewright_informer::replay::Response;
 
 use super::{bookmark, error, event, later, list_at, names, object, page, start, watch_at};
 use crate::simulated::{config, expired, status};
@@ -11,7 +11,7 @@ use crate::simulated::{config, expired, status};
 #[tokio::test(start_paused = true)]
 async fn a_watch_with_initial_events_fills_at_its_marker_and_goes_on() {
     let replay = Replay::new().watch(
-        Answer::bytes(event("ADDED", &object("a", 9)))
+        Response::bytes(event("ADDED", &object("a", 9)))
             .then(event("ADDED", &object("b", 3)))
             .then(event("MODIFIED", &object("a", 11)))
             .then(event("DELETED", &object("b", 12)))
@@ -35,7 +35,7 @@ async fn a_watch_with_initial_events_fills_at_its_marker_and_goes_on() {
     assert_eq!(informer.resource_version().as_deref(), Some("15"));
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(names(&informer), ["a", "c", "d"]);
-    let asked = replay.asked();
+    let asked = replay.requests();
     assert_eq!(asked.len(), 1);
     assert_eq!(watch_at(&asked[0]), Some(("", true)));
 }
@@ -48,10 +48,10 @@ async fn a_server_that_knows_no_initial_events_is_listed() {
         status(500, "InternalError"),
     ] {
         let replay = Replay::new()
-            .watch(Answer::refuse(refusal))
+            .watch(Response::refuse(refusal))
             .list(page(4, "", &["a"]));
         let informer = start(&replay, config());
-        let asked = replay.asked_times(3).await;
+        let asked = replay.wait_for_requests(3).await;
         assert_eq!(list_at(&asked[1]), Some(("0", Some(500), "")));
         assert_eq!(watch_at(&asked[2]), Some(("4", false)));
         assert_eq!(names(&informer), ["a"]);
@@ -61,20 +61,20 @@ async fn a_server_that_knows_no_initial_events_is_listed() {
 
 #[tokio::test(start_paused = true)]
 async fn too_many_requests_are_waited_for_and_an_expired_watch_list_is_not() {
-    let busy = || Answer::refuse_for(status(429, "TooManyRequests"), Duration::from_secs(100));
-    let filled = || Answer::bytes(event("ADDED", &object("a", 1)) + &bookmark(2, Some("true")));
+    let busy = || Response::refuse_for(status(429, "TooManyRequests"), Duration::from_secs(100));
+    let filled = || Response::bytes(event("ADDED", &object("a", 1)) + &bookmark(2, Some("true")));
     let replay = Replay::new()
         .watch(busy())
-        .watch(Answer::no_connection())
+        .watch(Response::no_connection())
         .watch(filled().then(error(&expired())))
-        .watch(Answer::refuse(expired()))
+        .watch(Response::refuse(expired()))
         .watch(filled().hangs());
     let begin = tokio::time::Instant::now();
     let _informer = start(&replay, config());
-    let asked = replay.asked_times(3).await;
+    let asked = replay.wait_for_requests(3).await;
     assert!(begin.elapsed() >= Duration::from_secs(100));
     assert_eq!(watch_at(&asked[2]), Some(("", true)));
-    let asked = replay.asked_times(5).await;
+    let asked = replay.wait_for_requests(5).await;
     assert_eq!(watch_at(&asked[3]), Some(("2", true)));
     assert_eq!(watch_at(&asked[4]), Some(("", true)));
     assert!(asked.iter().all(|asked| list_at(asked).is_none()));
@@ -83,14 +83,14 @@ async fn too_many_requests_are_waited_for_and_an_expired_watch_list_is_not() {
 // Ours waits, and does not try for ever.
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_ends_before_its_marker_twice_becomes_a_list() {
-    let early = || Answer::bytes(event("ADDED", &object("a", 1)));
+    let early = || Response::bytes(event("ADDED", &object("a", 1)));
     let replay = Replay::new()
         .watch(early())
         .watch(early())
         .list(page(3, "", &["a", "b"]));
     let begin = tokio::time::Instant::now();
     let informer = start(&replay, config());
-    let asked = replay.asked_times(4).await;
+    let asked = replay.wait_for_requests(4).await;
     assert!(begin.elapsed() >= Duration::from_millis(800));
     assert!(list_at(&asked[2]).is_some());
     assert_eq!(names(&informer), ["a", "b"]);
@@ -100,8 +100,8 @@ async fn a_stream_that_ends_before_its_marker_twice_becomes_a_list() {
 #[tokio::test(start_paused = true)]
 async fn a_marker_that_never_comes_becomes_a_list() {
     // Silent, and busy with live events: neither is waited for without end.
-    let silent = Answer::bytes(event("ADDED", &object("a", 1))).hangs();
-    let mut busy = Answer::bytes(event("ADDED", &object("a", 1)));
+    let silent = Response::bytes(event("ADDED", &object("a", 1))).hangs();
+    let mut busy = Response::bytes(event("ADDED", &object("a", 1)));
     for i in 0..100 {
         busy = busy
             .then(event("MODIFIED", &object("a", 10 + i)))
@@ -111,14 +111,14 @@ async fn a_marker_that_never_comes_becomes_a_list() {
         let replay = Replay::new()
             .watch(answer)
             .list(page(3, "", &["a", "b"]))
-            .watch(Answer::refuse(expired()))
+            .watch(Response::refuse(expired()))
             .list(page(4, "", &["c"]));
         let informer = start(&replay, config());
         informer
             .wait_for_sync(Duration::from_secs(70))
             .await
             .unwrap();
-        let asked = replay.asked_times(5).await;
+        let asked = replay.wait_for_requests(5).await;
         // It is not tried again.
         assert!(list_at(&asked[3]).is_some());
         later().await;
@@ -142,7 +142,7 @@ async fn an_object_is_transformed_once() {
         object["seen"] = serde_json::json!(true);
     });
     let replay = Replay::new().watch(
-        Answer::bytes(event("ADDED", &object("a", 1)))
+        Response::bytes(event("ADDED", &object("a", 1)))
             .then(event("ADDED", &object("bad", 2)))
             .then(bookmark(3, Some("true")))
             .then(event("MODIFIED", &object("a", 4)))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kubewright_informer::replay::{Answer, Asked};
+use kubewright_informer::replay::{RecordedRequest, Response};
 use kubewright_informer::{RelistCause, replay::Replay};
 
 use super::{bookmark, error, event, later, list_at, names, object, page, start, watch_at};
@@ -12,13 +12,14 @@ use crate::simulated::{config, status};
 async fn watches_last_between_five_and_ten_minutes() {
     let mut replay = Replay::new().without_watch_list().list(page(1, "", &[]));
     for i in 0..30 {
-        replay = replay.watch(Answer::bytes(bookmark(10 + i, None)).pause(Duration::from_secs(10)));
+        replay =
+            replay.watch(Response::bytes(bookmark(10 + i, None)).pause(Duration::from_secs(10)));
     }
     let _informer = start(&replay, config());
-    let asked = replay.asked_times(30).await;
+    let asked = replay.wait_for_requests(30).await;
     let mut seen = std::collections::HashSet::new();
     for asked in &asked {
-        if let Asked::Watch(watch) = asked {
+        if let RecordedRequest::Watch(watch) = asked {
             assert!((300..=600).contains(&watch.timeout.as_secs()));
             seen.insert(watch.timeout);
         }
@@ -31,11 +32,11 @@ async fn a_watch_that_cannot_be_opened_now_is_opened_later_without_a_list() {
     let replay = Replay::new()
         .without_watch_list()
         .list(page(5, "", &["a"]))
-        .watch(Answer::no_connection())
-        .watch(Answer::refuse(status(429, "TooManyRequests")))
-        .watch(Answer::bytes(event("DELETED", &object("a", 6))).hangs());
+        .watch(Response::no_connection())
+        .watch(Response::refuse(status(429, "TooManyRequests")))
+        .watch(Response::bytes(event("DELETED", &object("a", 6))).hangs());
     let informer = start(&replay, config());
-    let asked = replay.asked_times(4).await;
+    let asked = replay.wait_for_requests(4).await;
     assert!(
         asked[1..]
             .iter()
@@ -51,9 +52,9 @@ async fn bookmarks_move_the_revision_of_the_next_watch_and_of_the_cache() {
     let replay = Replay::new()
         .without_watch_list()
         .list(page(5, "", &["a"]))
-        .watch(Answer::bytes(bookmark(50, None)).pause(Duration::from_secs(2)));
+        .watch(Response::bytes(bookmark(50, None)).pause(Duration::from_secs(2)));
     let informer = start(&replay, config());
-    let asked = replay.asked_times(3).await;
+    let asked = replay.wait_for_requests(3).await;
     assert_eq!(watch_at(&asked[2]), Some(("50", false)));
     assert_eq!(informer.resource_version().as_deref(), Some("50"));
 }
@@ -63,12 +64,12 @@ async fn a_watch_that_ends_is_resumed_and_one_that_ends_at_once_is_not() {
     let replay = Replay::new()
         .without_watch_list()
         .list(page(5, "", &["a"]))
-        .watch(Answer::bytes(event("ADDED", &object("b", 6))))
-        .watch(Answer::bytes("").pause(Duration::from_secs(2)))
-        .watch(Answer::empty())
+        .watch(Response::bytes(event("ADDED", &object("b", 6))))
+        .watch(Response::bytes("").pause(Duration::from_secs(2)))
+        .watch(Response::empty())
         .list(page(9, "", &["c"]));
     let informer = start(&replay, config());
-    let asked = replay.asked_times(6).await;
+    let asked = replay.wait_for_requests(6).await;
     assert_eq!(watch_at(&asked[2]), Some(("6", false)));
     assert_eq!(watch_at(&asked[3]), Some(("6", false)));
     assert_eq!(list_at(&asked[4]), Some(("6", None, "")));
@@ -80,11 +81,11 @@ async fn a_watch_that_ends_is_resumed_and_one_that_ends_at_once_is_not() {
 async fn short_watches_in_a_row_are_slowed_down() {
     let mut replay = Replay::new().without_watch_list().list(page(5, "", &[]));
     for i in 0..20 {
-        replay = replay.watch(Answer::bytes(bookmark(10 + i, None)));
+        replay = replay.watch(Response::bytes(bookmark(10 + i, None)));
     }
     let begin = tokio::time::Instant::now();
     let _informer = start(&replay, config());
-    replay.asked_times(15).await;
+    replay.wait_for_requests(15).await;
     assert!(
         begin.elapsed() > Duration::from_secs(60),
         "{:?}",
@@ -98,9 +99,9 @@ async fn too_many_requests_in_the_stream_cause_no_list() {
     let replay = Replay::new()
         .without_watch_list()
         .list(page(5, "", &["a"]))
-        .watch(Answer::bytes(event("ADDED", &object("b", 6))).then(busy));
+        .watch(Response::bytes(event("ADDED", &object("b", 6))).then(busy));
     let informer = start(&replay, config());
-    let asked = replay.asked_times(3).await;
+    let asked = replay.wait_for_requests(3).await;
     assert_eq!(watch_at(&asked[2]), Some(("6", false)));
     assert_eq!(informer.metrics().total_relists(), 0);
 }
@@ -109,11 +110,11 @@ async fn too_many_requests_in_the_stream_cause_no_list() {
 async fn internal_errors_cause_no_list_for_as_long_as_is_said() {
     let internal = || {
         let text = event("ADDED", &object("b", 6)) + &error(&status(500, "InternalError"));
-        Answer::bytes("").pause(Duration::from_secs(2)).then(text)
+        Response::bytes("").pause(Duration::from_secs(2)).then(text)
     };
     let lists = |replay: &Replay| {
         replay
-            .asked()
+            .requests()
             .iter()
             .filter(|a| list_at(a).is_some())
             .count()
@@ -139,7 +140,7 @@ async fn an_object_that_the_server_cannot_read_disappears_by_a_list() {
     let replay = Replay::new()
         .without_watch_list()
         .list(page(5, "", &["a", "broken"]))
-        .watch(Answer::bytes(error(&status(500, "StoreReadError"))))
+        .watch(Response::bytes(error(&status(500, "StoreReadError"))))
         .list(page(6, "", &["a"]));
     let informer = start(&replay, config());
     later().await;
@@ -153,14 +154,14 @@ async fn what_cannot_be_cached_is_reported_and_does_not_move_the_revision() {
         .without_watch_list()
         .list(page(5, "", &["a"]))
         .watch(
-            Answer::bytes(event(
+            Response::bytes(event(
                 "ADDED",
                 r#"{"kind":"Gadget","metadata":{"name":"x","resourceVersion":"9"}}"#,
             ))
             .pause(Duration::from_secs(2)),
         );
     let informer = start(&replay, config());
-    let asked = replay.asked_times(3).await;
+    let asked = replay.wait_for_requests(3).await;
     assert_eq!(watch_at(&asked[2]), Some(("5", false)));
     assert_eq!(informer.metrics().rejected, 1);
     assert!(informer.last_rejected().unwrap().why.contains("Gadget"));
@@ -173,10 +174,10 @@ async fn a_silent_watch_is_begun_anew_where_it_ended() {
     let replay = Replay::new()
         .without_watch_list()
         .list(page(5, "", &["a"]))
-        .watch(Answer::bytes(event("ADDED", &object("b", 6))).hangs())
-        .watch(Answer::bytes(event("ADDED", &object("c", 7))).hangs());
+        .watch(Response::bytes(event("ADDED", &object("b", 6))).hangs())
+        .watch(Response::bytes(event("ADDED", &object("c", 7))).hangs());
     let informer = start(&replay, config());
-    let asked = replay.asked_times(3).await;
+    let asked = replay.wait_for_requests(3).await;
     assert_eq!(watch_at(&asked[2]), Some(("6", false)));
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(names(&informer), ["a", "b", "c"]);
@@ -188,22 +189,22 @@ async fn a_silent_watch_is_begun_anew_where_it_ended() {
 async fn what_is_there_at_no_revision_does_not_move_it() {
     let replay = Replay::new()
         .without_watch_list()
-        .list(Answer::bytes(
+        .list(Response::bytes(
             r#"{"kind":"WidgetList","metadata":{},"items":[]}"#,
         ))
         .watch(
-            Answer::bytes(event("ADDED", &object("a", 90)))
+            Response::bytes(event("ADDED", &object("a", 90)))
                 .then(event("ADDED", &object("b", 7)))
                 .pause(Duration::from_secs(2)),
         )
         .watch(
-            Answer::bytes(event("ADDED", &object("a", 90)))
+            Response::bytes(event("ADDED", &object("a", 90)))
                 .then(event("MODIFIED", &object("b", 91)))
                 .then(event("ADDED", &object("c", 92)))
                 .pause(Duration::from_secs(2)),
         );
     let informer = start(&replay, config());
-    let asked = replay.asked_times(4).await;
+    let asked = replay.wait_for_requests(4).await;
     assert_eq!(watch_at(&asked[1]), Some(("", false)));
     assert_eq!(watch_at(&asked[2]), Some(("", false)));
     assert_eq!(watch_at(&asked[3]), Some(("92", false)));
@@ -217,13 +218,13 @@ async fn a_bookmark_that_goes_backwards_lists_the_newest() {
         .without_watch_list()
         .list(page(50, "", &["a", "lost"]))
         .watch(
-            Answer::bytes(bookmark(50, None))
+            Response::bytes(bookmark(50, None))
                 .then(bookmark(49, None))
                 .hangs(),
         )
         .list(page(49, "", &["a"]));
     let informer = start(&replay, config());
-    let asked = replay.asked_times(4).await;
+    let asked = replay.wait_for_requests(4).await;
     assert_eq!(list_at(&asked[2]), Some(("", Some(500), "")));
     assert_eq!(watch_at(&asked[3]), Some(("49", false)));
     assert_eq!(names(&informer), ["a"]);
@@ -240,7 +241,7 @@ async fn an_object_without_a_revision_is_always_told() {
     let replay = Replay::new()
         .without_watch_list()
         .list(page(5, "", &["b"]))
-        .watch(Answer::bytes(twice).hangs());
+        .watch(Response::bytes(twice).hangs());
     let informer = start(&replay, config());
     let mut events = informer.subscribe(SubscribeOptions::default());
     let mut told = Vec::new();

@@ -19,10 +19,10 @@ use kube::{
 const MAX_TEXT: usize = 2 << 10;
 
 /// The maximum size of a failure that is read.
-const MAX_REFUSAL: usize = 1 << 20;
+const MAX_FAILURE: usize = 1 << 20;
 
 /// A request without a successful response.
-pub(crate) enum NoAnswer {
+pub(crate) enum NoResponse {
     /// The server answered with a failure.
     Refused {
         status: Box<Status>,
@@ -37,17 +37,17 @@ pub(crate) enum NoAnswer {
 pub(crate) async fn send(
     client: &kube::Client,
     request: Request<Body>,
-) -> Result<Response<Body>, NoAnswer> {
+) -> Result<Response<Body>, NoResponse> {
     let method = request.method().clone();
     let response = match client.send(request).await {
         Ok(response) => response,
         Err(kube::Error::Api(status)) => {
-            return Err(NoAnswer::Refused {
+            return Err(NoResponse::Refused {
                 status,
                 retry_after: None,
             });
         }
-        Err(error) => return Err(NoAnswer::Failed(error)),
+        Err(error) => return Err(NoResponse::Failed(error)),
     };
     let code = response.status();
     if (200..=206).contains(&code.as_u16()) || code == StatusCode::SWITCHING_PROTOCOLS {
@@ -55,12 +55,12 @@ pub(crate) async fn send(
     }
     let headers = response.headers().clone();
     // A truncated failure is a failure all the same.
-    let body = Limited::new(response.into_body(), MAX_REFUSAL)
+    let body = Limited::new(response.into_body(), MAX_FAILURE)
         .collect()
         .await
         .map_or_else(|_| Bytes::new(), |body| body.to_bytes());
-    Err(NoAnswer::Refused {
-        status: Box::new(refusal(&method, code, &headers, &body)),
+    Err(NoResponse::Refused {
+        status: Box::new(status_of(&method, code, &headers, &body)),
         retry_after: text_of(&headers, header::RETRY_AFTER)
             .parse()
             .ok()
@@ -69,9 +69,9 @@ pub(crate) async fn send(
 }
 
 /// Returns the `Status` of a failure: the one in the body, or one made of the code and the text.
-fn refusal(method: &Method, code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
+fn status_of(method: &Method, code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
     let retry_after: u32 = text_of(headers, header::RETRY_AFTER).parse().unwrap_or(0);
-    if let Some(mut status) = failure(body) {
+    if let Some(mut status) = decode_failure(body) {
         if status.code == 0 {
             status.code = code.as_u16();
         }
@@ -105,7 +105,7 @@ fn refusal(method: &Method, code: StatusCode, headers: &HeaderMap, body: &[u8]) 
 }
 
 /// Decodes a `Status` of a failure.
-pub(super) fn failure(body: &[u8]) -> Option<Status> {
+pub(super) fn decode_failure(body: &[u8]) -> Option<Status> {
     #[derive(serde::Deserialize)]
     struct Kind<'a> {
         #[serde(default, borrow)]
@@ -195,7 +195,7 @@ mod tests {
             (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
             (header::RETRY_AFTER, HeaderValue::from_static("7")),
         ]);
-        refusal(
+        status_of(
             &method,
             StatusCode::from_u16(code).unwrap(),
             &headers,

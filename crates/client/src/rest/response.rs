@@ -6,7 +6,7 @@ use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
 use serde::de::DeserializeOwned;
 
-use super::refusal::{self, NoAnswer, failure, text_of};
+use super::failure::{self, NoResponse, decode_failure, text_of};
 use crate::{
     error::{Error, Result},
     policy::{Warning, parse_warnings},
@@ -76,7 +76,7 @@ impl RestResponse {
                 self.content_type()
             )));
         }
-        if let Some(status) = failure(&self.body) {
+        if let Some(status) = decode_failure(&self.body) {
             return Err(Error::Api(Box::new(status)));
         }
         serde_json::from_slice(&self.body).map_err(|error| Error::Decode(error.to_string()))
@@ -100,11 +100,11 @@ pub(crate) async fn exchange(
 
 /// Sends a request, and returns the response with its body unread.
 pub(crate) async fn open(client: &kube::Client, request: Request<Body>) -> Result<Response<Body>> {
-    refusal::send(client, request)
+    failure::send(client, request)
         .await
         .map_err(|no_answer| match no_answer {
-            NoAnswer::Refused { status, .. } => Error::Api(status),
-            NoAnswer::Failed(error) => error.into(),
+            NoResponse::Refused { status, .. } => Error::Api(status),
+            NoResponse::Failed(error) => error.into(),
         })
 }
 
