@@ -1,7 +1,7 @@
 //! The HTTP server for health, metrics and debugging.
 //!
 //! It takes a listener and a shutdown future. Only GET and HEAD are answered; bodies are not read. The header of a
-//! request may take 32 s, connections may idle for as long, and there are at most [`MAX_CONNECTIONS`].
+//! request may take 32 s, connections may idle for as long, and there are at most 256 connections.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 

@@ -15,7 +15,7 @@ use kube::{
 };
 use serde::de::DeserializeOwned;
 
-use super::answer;
+use super::response;
 use crate::{
     error::{Error, Result},
     policy::transient,

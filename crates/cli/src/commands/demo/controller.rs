@@ -9,7 +9,11 @@ use kube::{
     ResourceExt,
     api::{DeleteParams, PostParams, Preconditions},
 };
-use kubewright_controller::{AnyEvent, Context, Controller, ControllerBuilder, Error, Handler, Predicate, Request, Watch, apply, owner::{controller_of, is_controlled_by, set_controller_reference}};
+use kubewright_controller::{
+    AnyEvent, Context, Controller, ControllerBuilder, Error, Handler, Predicate, Request, Watch,
+    apply,
+    owner::{controller_of, is_controlled_by, set_controller_reference},
+};
 use kubewright_informer::Event;
 use serde_json::json;
 
@@ -42,7 +46,7 @@ impl fmt::Display for Change {
 }
 
 /// Returns a controller that watches Services, their Ingresses, and unowned Ingresses that may be in the way.
-pub(super) fn builder() -> Builder {
+pub(super) fn builder() -> ControllerBuilder {
     let unowned = Watch::of::<Ingress>(Handler::for_object())
         .predicate(Predicate::object(|ingress| ingress.controller().is_none()));
     Controller::for_::<Service>()
