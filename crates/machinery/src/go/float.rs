@@ -99,7 +99,7 @@ fn write_plain(out: &mut String, value: f64) {
 
 /// Returns the shortest digits of a number that is not negative, and the power of ten of the first one.
 ///
-/// Where two texts of that length are equally near, Go takes the one with the even digit. So does serde_json, and the
+/// If two texts of that length are equally near, Go takes the one with the even digit. So does serde_json, and the
 /// standard library does not.
 fn shortest(value: f64) -> (String, i32) {
     let text = Number::from_f64(value).map_or_else(String::new, |n| n.to_string());

@@ -37,7 +37,7 @@ pub fn may_go_unhealthy(pod: &Value, budget: &Value) -> bool {
 pub fn too_many_budgets() -> Status {
     let message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
     // The one failure without a reason.
-    Status::failure(500, "", message)
+    status::unknown(message)
 }
 
 /// Takes one disruption from a budget.
