@@ -76,13 +76,13 @@ pub enum Type {
     Bytes,
     /// An object with known fields.
     Struct(&'static StructType),
-    /// A value that may be absent (a pointer): tells `null` and absent from the zero value.
+    /// A value that may be absent (a pointer): `null` and absent differ from the zero value.
     Optional(&'static Type),
     /// A list.
     List(&'static Type),
     /// A map from strings.
     Map(&'static Type),
-    /// A list of strings under a name of its own (`v1.ExtraValue`). In JSON a list like any other; in protobuf a
+    /// A list of strings that is a named type (`v1.ExtraValue`). In JSON a list like any other; in protobuf a
     /// message that holds the strings as field 1.
     StringsMessage(&'static str),
     /// A resource quantity: `"500m"`.

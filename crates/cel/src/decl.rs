@@ -89,7 +89,7 @@ impl DeclType {
         })
     }
 
-    /// Declares a map from strings with at most so many entries.
+    /// Declares a map from strings with at most `max_elements` entries.
     pub fn map(value: Arc<DeclType>, max_elements: i64) -> Arc<Self> {
         Arc::new(Self {
             shape: Shape::Map(value),
@@ -98,7 +98,7 @@ impl DeclType {
         })
     }
 
-    /// Declares a type without a schema, whose values have at most so many elements, characters or bytes.
+    /// Declares a type without a schema, whose values have at most `max_elements` elements, characters or bytes.
     pub fn bounded(scalar: Type, max_elements: i64) -> Arc<Self> {
         Self::sized(scalar, max_elements, 1)
     }

@@ -48,7 +48,7 @@ impl FieldSet {
         FieldSet { nodes: Vec::new() }
     }
 
-    /// Creates an empty set with capacity for so many elements at its top.
+    /// Creates an empty set with capacity for `elements` at its top.
     pub(crate) fn with_capacity(elements: usize) -> Self {
         FieldSet {
             nodes: Vec::with_capacity(elements),

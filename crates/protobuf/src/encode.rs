@@ -227,7 +227,7 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// One value with its tag; the zero value where there is none.
+    /// Writes one value with its tag; the zero value if there is none.
     fn single(
         &mut self,
         at: At,

@@ -100,7 +100,7 @@ pub(crate) fn message_of_kind(api_version: &str, kind: &str) -> Lookup {
         _ => api_version.split_once('/').unwrap_or(("", api_version)),
     };
     let ty = kind_type(group, version, kind).or_else(|| {
-        // Options may be sent under any group and version, and metadata under an older one of its own.
+        // Options may be sent under any group and version, and metadata under an older one.
         let options = matches!(
             kind,
             "CreateOptions"

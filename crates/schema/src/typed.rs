@@ -6,12 +6,13 @@
 //!
 //! [`normalize_typed`] also gives values the form they come back from storage in: built-in kinds are stored as protobuf,
 //! which has no empty lists and maps, so these are `null` where they are written at all. Kinds that are stored as JSON
-//! keep them, and so does [`decode_typed`]: whoever sent an empty list owns it.
+//! keep them, and so does [`decode_typed`], because the sender of an empty list owns it.
 //!
 //! It applies neither defaults nor validation.
 //!
 //! Invariants: decoding what was decoded changes nothing; the first error is the one the real server reports. Types
-//! with a decoder of their own in Go (quantities, times) stop decoding at once, and so win over mismatches noticed
+//! with a custom decoder in Go (quantities, times) stop decoding at once, and so take precedence over mismatches
+//! noticed
 //! earlier.
 
 mod canonical;
@@ -331,7 +332,7 @@ impl Decoder {
         }
     }
 
-    /// Decodes what Go hands to a decoder of its own: problems stay unknown, and a mismatch in there stops decoding
+    /// Decodes a type that has a custom decoder in Go: problems are not reported, and a mismatch inside stops decoding
     /// out here.
     fn apart(
         &mut self,

@@ -2,7 +2,7 @@
 //! from the object to its cells.
 //!
 //! One file per API group; each maps a kind to a [`Printer`]. What a kind prints is decided by its group and kind
-//! alone: all served versions of a kind print the same cells. Kinds without a printer of their own (roles, limit
+//! alone: all served versions of a kind print the same cells. Kinds without a special printer (roles, limit
 //! ranges, custom resource definitions, ...) print as [`DEFAULT`].
 //!
 //! | module | contents |

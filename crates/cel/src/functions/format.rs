@@ -22,7 +22,7 @@ pub(crate) enum Piece {
 pub(crate) enum Clause {
     String,
     Decimal,
-    /// A number with so many decimal places.
+    /// A number with a fixed number of decimal places.
     Fixed(usize),
     Scientific,
     Binary,

@@ -33,7 +33,7 @@ pub(super) fn plan(checked: &Checked) -> Result<Program, String> {
     })
 }
 
-/// Keeps planned nodes that are not yet part of another on a stack of its own, so that recursion needs little of the
+/// Keeps planned nodes that are not yet part of another on a separate stack, so that recursion needs little of the
 /// thread's.
 struct Planner<'c> {
     checked: &'c Checked,

@@ -145,7 +145,7 @@ impl<'a> Map<'a> {
         let Some(parent) = schema else {
             return from_json(json, None).map(Some);
         };
-        // A null field of an object is as good as none; a null in a map is a value.
+        // A null field of an object counts as missing; a null in a map is a value.
         if json.is_null() && has_fields(parent) {
             return Ok(None);
         }

@@ -126,7 +126,7 @@ impl fmt::Display for EvalError {
 impl std::error::Error for EvalError {}
 
 impl<'a> Value<'a> {
-    /// A string of its own.
+    /// Creates an owned string.
     pub(crate) fn text(text: impl Into<Arc<str>>) -> Self {
         Self::String(Str::Shared(text.into()))
     }

@@ -423,7 +423,8 @@ fn parent_directory(value: &str) -> Option<String> {
     }
 }
 
-/// A generated name goes on behind its base, so a dash at the end of the base is fine. As in Kubernetes, the last two
+/// A generated name continues after its base, so a dash at the end of the base is allowed. As in Kubernetes, the last
+/// two
 /// bytes make room for one that surely fits.
 fn masked(name: &str, form: NameForm) -> std::borrow::Cow<'_, str> {
     if form == NameForm::Prefix && name.len() > 1 && name.ends_with('-') {

@@ -113,7 +113,7 @@ fn merge<S: Schema>(
         ..
     } = *endpoint;
     if managed.entries.is_empty() {
-        // Nobody owned anything so far: what is there belongs to those who wrote it before.
+        // There are no owners yet: existing fields belong to earlier writers.
         track(
             empty,
             live,

@@ -245,7 +245,7 @@ pub(super) fn in_order_of(
     Ok(sort(items, &Ranks::new(order, lookup, kind), kind))
 }
 
-/// The value of the merge key, or the item itself where there is none.
+/// Returns the value of the merge key, or the item itself if there is none.
 pub(super) fn key_value<'v>(item: &'v Value, key: Option<&str>) -> Result<&'v Value, Error> {
     let Some(key) = key else { return Ok(item) };
     let fields = as_map(item)?;

@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     Map(&'static Kind),
     /// A list as one value.
     List(&'static Kind),
-    /// A list of items told apart by these members, some of which have a default.
+    /// A list of items that these members identify, some of which have a default.
     Keyed(
         &'static [(&'static str, Option<&'static str>)],
         &'static Kind,

@@ -11,7 +11,7 @@ use super::{At, Encoder, present};
 use crate::{EncodeError, layout::Shape};
 
 impl Encoder<'_> {
-    /// One value with its tag; the zero value where there is none.
+    /// Writes one value with its tag; the zero value if there is none.
     pub(super) fn leaf(
         &mut self,
         at: At,

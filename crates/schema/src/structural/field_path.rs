@@ -16,7 +16,7 @@ impl fmt::Display for FieldPathError {
 
 impl std::error::Error for FieldPathError {}
 
-/// Follows a path through a schema: the path as errors name it, and what is there.
+/// Follows a path through a schema. Returns the path as errors print it, and the schema at the path.
 ///
 /// # Errors
 ///

@@ -128,7 +128,7 @@ impl Decoder {
     }
 }
 
-/// A float as a value that prints as in Go: without a fraction where there is none.
+/// Converts a float to a value that prints as in Go: without a fraction if it is whole.
 fn float_value(float: f64) -> Value {
     match integral(float) {
         Some(int) => Value::from(int),

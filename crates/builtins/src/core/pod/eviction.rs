@@ -113,7 +113,7 @@ fn refusal(name: &str, status: &Value) -> String {
     }
 }
 
-/// The last disruption is taken: the condition says so.
+/// Sets the condition after the last disruption is taken.
 fn exhaust(budget: &mut Value, now: &str) {
     let generation = budget["status"]["observedGeneration"].int();
     let condition = json!({

@@ -17,7 +17,7 @@ pub(crate) fn class_of(pod: &Value) -> String {
     }
 }
 
-/// `Guaranteed`, `Burstable` or `BestEffort`, from what is asked for.
+/// Returns `Guaranteed`, `Burstable` or `BestEffort`, from requests and limits.
 pub(crate) fn class(spec: &Value) -> &'static str {
     let mut requests = BTreeMap::new();
     let mut limits = BTreeMap::new();

@@ -315,7 +315,7 @@ pub fn family_of(ip: &str) -> &'static str {
     if ip.contains(':') { "IPv6" } else { "IPv4" }
 }
 
-/// Checks that what is asked for is what the cluster has, and that one stack has one address.
+/// Validates that the cluster has the requested families, and that a single-stack service has one address.
 fn check_families(spec: &Value, selectorless: bool, available: &[&str], errors: &mut ErrorList) {
     let path = Path::new("spec");
     let policy = &spec["ipFamilyPolicy"];

@@ -21,7 +21,7 @@ pub(super) fn check_text(bytes: &[u8]) -> Result<&str, YamlError> {
     if !text.chars().all(allowed) {
         return Err(YamlError::new("yaml: control characters are not allowed"));
     }
-    // Before the first token, where nothing tells that it is no indentation.
+    // A tab before the first token would be indentation, which YAML does not allow.
     if text.trim_start_matches([' ', '\n', '\r']).starts_with('\t') {
         return Err(YamlError::new(
             "yaml: found character that cannot start any token",
