@@ -47,8 +47,8 @@ fn turn(many: usize) -> anyhow::Result<Sample> {
 
 fn measure(runtime: &Runtime, many: usize) -> anyhow::Result<Sample> {
     let start = |builder: kubewright_kube_apiserver::KubeApiServerBuilder| {
-        let plane = runtime.block_on(builder.build());
-        plane.map_err(|e| anyhow::anyhow!("the API server did not start: {}", e.message))
+        let server = runtime.block_on(builder.build());
+        server.map_err(|e| anyhow::anyhow!("the API server did not start: {}", e.message))
     };
     let first = start(KubeApiServer::builder())?;
     for number in 0..many {
@@ -80,13 +80,13 @@ fn measure(runtime: &Runtime, many: usize) -> anyhow::Result<Sample> {
     })
 }
 
-async fn post(plane: &KubeApiServer, path: &str, body: String) -> anyhow::Result<u16> {
+async fn post(server: &KubeApiServer, path: &str, body: String) -> anyhow::Result<u16> {
     let request = Request::builder()
         .method(Method::POST)
         .uri(path)
         .header(header::CONTENT_TYPE, "application/json")
         .body(Body::from(body))?;
-    let response = plane.server().handle(request).await;
+    let response = server.server().handle(request).await;
     let code = response.status().as_u16();
     let read = response.into_body().collect_up_to(LONGEST).await;
     let read = read.map_err(|e| anyhow::anyhow!("the answer broke off: {e}"))?;

@@ -126,10 +126,10 @@ struct Filled {
 
 impl Filled {
     fn make(runtime: &Runtime, stored: u64) -> anyhow::Result<Self> {
-        let plane = runtime.block_on(KubeApiServer::builder().build());
-        let plane =
-            plane.map_err(|e| anyhow::anyhow!("the API server did not start: {}", e.message))?;
-        let (server, next) = (plane.server().clone(), Arc::new(AtomicU64::new(0)));
+        let api = runtime.block_on(KubeApiServer::builder().build());
+        let api =
+            api.map_err(|e| anyhow::anyhow!("the API server did not start: {}", e.message))?;
+        let (server, next) = (api.server().clone(), Arc::new(AtomicU64::new(0)));
         runtime.block_on(fill_in_process(&server, &next, stored))?;
         Ok(Self { server, next })
     }

@@ -68,7 +68,7 @@ pub use cluster::TestCluster;
 pub use faults::{Fault, Faults, FaultyServer, Match};
 pub use kubewright_apiserver::request::Verb;
 pub use kubewright_builtin_controllers::Controllers;
-pub use kubewright_cluster::Endpoint;
+pub use kubewright_cluster::{Endpoint, Error};
 pub use kubewright_controller::Unsettled;
 pub use managers::{RunningManager, SETTLE_TIMEOUT};
 pub use perturb::{Failure, Perturb, Perturbation, Report, State, World, perturb};

@@ -1,4 +1,4 @@
-//! One GET over TLS, trusting what a kubeconfig trusts and nothing else.
+//! GET requests over TLS that trust the authority of a kubeconfig and no other.
 
 use std::{
     io::{Read, Write},
@@ -14,8 +14,31 @@ use rustls::{
 
 use crate::{process::PATIENCE, server::Server};
 
-/// The code and the body of the answer.
+/// Sends a GET, and returns the status code and the body of the response.
 pub(crate) fn get(server: &Server, path: &str, token: Option<&str>) -> (u16, String) {
+    let mut stream = open(server, path, "HTTP/1.0", token);
+    let mut answer = Vec::new();
+    // A server may close the socket without a closing alert; what counts is what came before.
+    let _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8(answer).expect("text");
+    let (head, body) = answer
+        .split_once("\r\n\r\n")
+        .unwrap_or_else(|| panic!("{answer}"));
+    let code = head
+        .split(' ')
+        .nth(1)
+        .and_then(|code| code.parse().ok())
+        .unwrap_or_else(|| panic!("{head}"));
+    (code, body.to_owned())
+}
+
+/// Sends a GET, and returns the stream to read the response from.
+pub(crate) fn open(
+    server: &Server,
+    path: &str,
+    version: &str,
+    token: Option<&str>,
+) -> StreamOwned<ClientConnection, TcpStream> {
     let pem = BASE64_STANDARD
         .decode(server.kubeconfig_value("certificate-authority-data"))
         .expect("base64");
@@ -36,21 +59,9 @@ pub(crate) fn get(server: &Server, path: &str, token: Option<&str>) -> (u16, Str
         .unwrap_or_default();
     write!(
         stream,
-        "GET {path} HTTP/1.0\r\nHost: {}\r\n{authorization}\r\n",
+        "GET {path} {version}\r\nHost: {}\r\n{authorization}\r\n",
         server.address()
     )
     .expect("a request");
-    let mut answer = Vec::new();
-    // A server may close the socket without a closing alert; what counts is what came before.
-    let _ = stream.read_to_end(&mut answer);
-    let answer = String::from_utf8(answer).expect("text");
-    let (head, body) = answer
-        .split_once("\r\n\r\n")
-        .unwrap_or_else(|| panic!("{answer}"));
-    let code = head
-        .split(' ')
-        .nth(1)
-        .and_then(|code| code.parse().ok())
-        .unwrap_or_else(|| panic!("{head}"));
-    (code, body.to_owned())
+    stream
 }

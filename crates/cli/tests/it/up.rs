@@ -1,6 +1,10 @@
 //! `kubewright up`: start, authentication and shutdown.
 
-use std::fs;
+use std::{
+    fs,
+    io::Read,
+    time::{Duration, Instant},
+};
 
 use crate::{
     https,
@@ -95,6 +99,32 @@ fn a_missing_token_file_is_named() {
     assert!(
         output.contains("cannot read the token file no-such-file.csv"),
         "{output}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn open_watches_end_cleanly_and_at_once_when_the_server_is_stopped() {
+    let server = Server::start();
+    let token = server.kubeconfig_value("token");
+    let path = "/api/v1/namespaces?watch=true";
+    let mut watch = https::open(&server, path, "HTTP/1.1", Some(&token));
+    let (mut text, mut buffer) = (String::new(), [0; 4096]);
+    while !text.contains("kube-system") {
+        let n = watch.read(&mut buffer).expect("an event");
+        assert_ne!(n, 0, "the watch ended: {text}");
+        text += &String::from_utf8_lossy(&buffer[..n]);
+    }
+    let stopped = Instant::now();
+    let (output, status) = server.signal("TERM");
+    assert_eq!(status.code(), Some(0), "{output}");
+    assert!(stopped.elapsed() < Duration::from_secs(5), "{output}");
+    let mut rest = Vec::new();
+    watch.read_to_end(&mut rest).expect("a closing alert");
+    text += &String::from_utf8_lossy(&rest);
+    assert!(
+        text.ends_with("\r\n0\r\n\r\n"),
+        "the last chunk is missing: {text}"
     );
 }
 
