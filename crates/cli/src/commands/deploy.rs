@@ -19,7 +19,7 @@ use crate::{
     operator::{
         conversion::note,
         duration,
-        program::{Said, build},
+        program::{CargoOutput, build},
     },
     output::Output,
     project::{here, project},
@@ -111,8 +111,8 @@ impl Manifest {
         }
         // This is what `generate yaml` would write.
         let said = match self.output.is_json() {
-            true => Said::Kept,
-            false => Said::Shown,
+            true => CargoOutput::Captured,
+            false => CargoOutput::Shown,
         };
         let model = build(&project, said).map_err(Refusal::from)?.describe()?;
         if let Some(note) = note(&model) {

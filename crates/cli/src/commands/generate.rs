@@ -14,7 +14,7 @@ use crate::{
     exit::Exit,
     operator::{
         conversion::note,
-        program::{Said, build},
+        program::{CargoOutput, build},
     },
     output::{Output, report, say},
     project::project,
@@ -88,7 +88,7 @@ impl Generate {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let project = project()?;
         let targets = self.targets(&project)?;
-        let program = build(&project, Said::Kept).map_err(Refusal::from)?;
+        let program = build(&project, CargoOutput::Captured).map_err(Refusal::from)?;
         let model = program.describe()?;
         if let Some(note) = note(&model).filter(|_| !self.check) {
             eprintln!("{note}");

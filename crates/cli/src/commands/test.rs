@@ -37,13 +37,13 @@ impl Test {
         let mut command = cargo(&project);
         command.arg("test").args(&self.arguments);
         match self.output.is_json() {
-            true => self.told(command),
+            true => self.run_as_json(command),
             false => replace_with(command, no_cargo),
         }
     }
 
     /// Runs the tests and prints the results as JSON.
-    fn told(&self, mut command: Command) -> anyhow::Result<()> {
+    fn run_as_json(&self, mut command: Command) -> anyhow::Result<()> {
         let began = Instant::now();
         let output = command
             .stdin(Stdio::null())

@@ -84,7 +84,7 @@ impl Why {
                 &controllers,
             ));
         }
-        say(&told(&object, &subjects, &events, &address, &controllers))
+        say(&page(&object, &subjects, &events, &address, &controllers))
     }
 }
 
@@ -185,7 +185,7 @@ fn conditions(object: &DynamicObject) -> &[Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-fn told(
+fn page(
     object: &DynamicObject,
     subjects: &[Subject],
     events: &[Event],
@@ -228,8 +228,8 @@ fn told(
             for (controller, subject, key) in &known {
                 let name = &controller.name;
                 text += &format!("  {name}, for {} {}\n", subject.kind, subject.key);
-                text += &key_told(key);
-                text += &runs_told(controller, key);
+                text += &key_lines(key);
+                text += &run_lines(controller, key);
             }
             if known.is_empty() {
                 text += &format!("  not reconciled by the operator at {address}\n");
@@ -255,7 +255,7 @@ fn told(
     text
 }
 
-fn key_told(key: &KeyStatus) -> String {
+fn key_lines(key: &KeyStatus) -> String {
     let mut text = String::new();
     if let Some(trigger) = &key.last_trigger {
         let at = moment(&trigger.at);
@@ -291,7 +291,7 @@ fn runs<'a>(
     recent.filter(|run| run.key == key.key).take(RUNS)
 }
 
-fn runs_told(controller: &ControllerStatus, key: &KeyStatus) -> String {
+fn run_lines(controller: &ControllerStatus, key: &KeyStatus) -> String {
     let line = |(at, run): (usize, &RunStatus)| {
         let head = if at == 0 { "runs" } else { "" };
         let trigger = run.trigger.as_ref();

@@ -86,7 +86,7 @@ impl Endpoint {
 
 /// Resets the conversion strategy to None if a CRD points to this machine. That program may be gone, and then objects
 /// that need conversion can be neither read nor deleted.
-pub(crate) async fn forget(client: &Client, definition: &str) -> kube::Result<()> {
+pub(crate) async fn reset_conversion(client: &Client, definition: &str) -> kube::Result<()> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     let found = api.get_opt(definition).await?;
     let conversion = found.and_then(|it| it.spec.conversion);

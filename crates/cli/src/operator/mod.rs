@@ -15,7 +15,7 @@ use kubewright_scaffold::Refusal;
 use serde_json::Value;
 
 use crate::{
-    operator::program::{Program, Said, build},
+    operator::program::{CargoOutput, Program, build},
     project::project,
 };
 
@@ -38,7 +38,11 @@ impl OperatorFlags {
                 Ok(Program::at(&path))
             }
             None => {
-                let said = if json { Said::Kept } else { Said::Shown };
+                let said = if json {
+                    CargoOutput::Captured
+                } else {
+                    CargoOutput::Shown
+                };
                 Ok(build(&project()?, said).map_err(Refusal::from)?)
             }
         }

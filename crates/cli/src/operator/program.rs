@@ -23,11 +23,11 @@ pub(crate) struct Program {
 
 /// The destination of cargo's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum CargoOutput {
     /// Shown as it is written.
     Shown,
     /// Captured, for the error.
-    Kept,
+    Captured,
 }
 
 /// A failed build.
@@ -87,7 +87,7 @@ pub(crate) fn no_cargo(error: &std::io::Error) -> Refusal {
 }
 
 /// Builds the operator of a project.
-pub(crate) fn build(project: &Project, said: Said) -> Result<Program, BuildError> {
+pub(crate) fn build(project: &Project, said: CargoOutput) -> Result<Program, BuildError> {
     build_by(cargo(project), project, said, |_| ())
 }
 
@@ -101,13 +101,13 @@ pub(crate) fn build_apart(
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.env("CARGO_TERM_COLOR", "never");
-    build_by(command, project, Said::Kept, started)
+    build_by(command, project, CargoOutput::Captured, started)
 }
 
 fn build_by(
     mut command: Command,
     project: &Project,
-    said: Said,
+    said: CargoOutput,
     started: impl FnOnce(u32),
 ) -> Result<Program, BuildError> {
     let began = Instant::now();
@@ -117,8 +117,8 @@ fn build_by(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(match said {
-            Said::Shown => Stdio::inherit(),
-            Said::Kept => Stdio::piped(),
+            CargoOutput::Shown => Stdio::inherit(),
+            CargoOutput::Captured => Stdio::piped(),
         });
     let mut child = command
         .spawn()

@@ -26,14 +26,14 @@ pub(crate) struct Session {
 }
 
 /// Marks a running `kubewright dev` in a project until it is dropped.
-pub(crate) struct Alive {
+pub(crate) struct SessionLock {
     root: PathBuf,
     _lock: File,
 }
 
-impl Alive {
+impl SessionLock {
     /// Locks the project, unless another `kubewright dev` runs in it.
-    pub(crate) fn begin(root: &Path) -> Result<Self, Refusal> {
+    pub(crate) fn acquire(root: &Path) -> Result<Self, Refusal> {
         let directory = Session::directory(root);
         fs::create_dir_all(&directory).map_err(|e| Refusal::io("make", &directory, &e))?;
         let path = Session::lock(root);
@@ -52,7 +52,7 @@ impl Alive {
     }
 }
 
-impl Drop for Alive {
+impl Drop for SessionLock {
     fn drop(&mut self) {
         // It may not exist.
         let _ = fs::remove_file(Session::path(&self.root));
@@ -126,18 +126,18 @@ mod tests {
             context: Some("kind".into()),
             operator: "127.0.0.1:1".into(),
         };
-        let alive = Alive::begin(root).unwrap();
+        let lock = SessionLock::acquire(root).unwrap();
         session.write(root).unwrap();
         assert_eq!(Session::of(root), Some(session.clone()));
-        let refusal = Alive::begin(root).err().unwrap();
+        let refusal = SessionLock::acquire(root).err().unwrap();
         assert!(refusal.to_string().contains("already running"), "{refusal}");
 
-        drop(alive);
+        drop(lock);
         assert_eq!(Session::of(root), None);
         // The process may have died before it could remove the file.
         session.write(root).unwrap();
         assert_eq!(Session::of(root), None);
-        Alive::begin(root).unwrap();
+        SessionLock::acquire(root).unwrap();
         fs::remove_dir_all(root).unwrap();
     }
 }

@@ -32,7 +32,7 @@ use readiness::{Readiness, readiness};
 
 use crate::{
     cluster::{one_line, refused},
-    operator::conversion::forget,
+    operator::conversion::reset_conversion,
 };
 pub(crate) use report::Report;
 
@@ -170,8 +170,8 @@ impl<'a> Applier<'a> {
             .as_ref()
             .is_some_and(|it| it.kind == "CustomResourceDefinition")
         {
-            let forgotten = forget(&self.client, &name).await;
-            forgotten.map_err(|e| refused(&doing, &e))?;
+            let outcome = reset_conversion(&self.client, &name).await;
+            outcome.map_err(|e| refused(&doing, &e))?;
         }
         let how = DeleteParams {
             propagation_policy: Some(PropagationPolicy::Background),

@@ -28,7 +28,7 @@ use crate::{
         refused,
     },
     operator::{
-        conversion::{Endpoint, forget},
+        conversion::{Endpoint, reset_conversion},
         definitions,
         program::{BuildError, Program, build_apart},
     },
@@ -123,7 +123,7 @@ impl Cycle<'_> {
         let converted = |definition: &&Value| !definition["spec"]["conversion"].is_null();
         for definition in self.definitions.iter().filter(converted) {
             let name = definition["metadata"]["name"].as_str().unwrap_or_default();
-            if let Err(error) = forget(&self.client, name).await {
+            if let Err(error) = reset_conversion(&self.client, name).await {
                 self.refused(&refused(
                     format_args!("reset the conversion of {name}"),
                     &error,

@@ -44,7 +44,7 @@ use crate::{
     output::Output,
     project::{
         here, project,
-        session::{Alive, Session},
+        session::{Session, SessionLock},
     },
     signal::interrupted,
     terminal::style::Style,
@@ -108,7 +108,7 @@ impl Dev {
             (false, true) => View::Live,
             (false, false) => View::Lines,
         };
-        let _alive = Alive::begin(project.root())?;
+        let _lock = SessionLock::acquire(project.root())?;
         let screen = Screen::new(view, Style::of(terminal), &project.name);
         let place = self.place(&project).await?;
         screen.show(DevEvent::Cluster {

@@ -47,11 +47,11 @@ pub(super) async fn reconciles(address: watch::Receiver<Option<String>>, screen:
 fn news(controllers: &Controllers, known: &mut HashMap<String, u64>) -> Vec<DevEvent> {
     let mut all: Vec<(&str, DevEvent)> = Vec::new();
     for controller in &controllers.controllers {
-        let told = known.insert(controller.name.clone(), controller.runs);
-        let told = told.unwrap_or_default();
-        let new = controller.recent.iter().filter(|run| run.number > told);
+        let seen = known.insert(controller.name.clone(), controller.runs);
+        let seen = seen.unwrap_or_default();
+        let new = controller.recent.iter().filter(|run| run.number > seen);
         let new: Vec<_> = new.collect();
-        let missed = controller.runs.saturating_sub(told + new.len() as u64);
+        let missed = controller.runs.saturating_sub(seen + new.len() as u64);
         if missed > 0 {
             let event = DevEvent::Missed {
                 controller: controller.name.clone(),
