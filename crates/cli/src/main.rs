@@ -22,7 +22,7 @@ mod terminal;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 
 use exit::Exit;
 use process::{not_run, replace_with};
@@ -131,7 +131,7 @@ fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         // A sentence that says what is wrong and what to do.
-        Err(error) if error.is::<Refusal>() => {
+        Err(error) if error.is::<Error>() => {
             eprintln!("error: {error}");
             ExitCode::from(2)
         }

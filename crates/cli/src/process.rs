@@ -2,26 +2,26 @@
 
 use std::process::Command;
 
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 
-/// Replaces this process with a command. `refusal` makes the error if the command cannot be run.
+/// Replaces this process with a command. `on_failure` makes the error if the command cannot be run.
 #[cfg(unix)]
 pub(crate) fn replace_with(
     mut command: Command,
-    refusal: impl FnOnce(&std::io::Error) -> Refusal,
+    on_failure: impl FnOnce(&std::io::Error) -> Error,
 ) -> anyhow::Result<()> {
     // It returns only if it failed.
     let error = std::os::unix::process::CommandExt::exec(&mut command);
-    Err(refusal(&error).into())
+    Err(on_failure(&error).into())
 }
 
-/// Runs a command and exits with its code. `refusal` makes the error if the command cannot be run.
+/// Runs a command and exits with its code. `on_failure` makes the error if the command cannot be run.
 #[cfg(not(unix))]
 pub(crate) fn replace_with(
     mut command: Command,
-    refusal: impl FnOnce(&std::io::Error) -> Refusal,
+    on_failure: impl FnOnce(&std::io::Error) -> Error,
 ) -> anyhow::Result<()> {
-    let status = command.status().map_err(|e| refusal(&e))?;
+    let status = command.status().map_err(|e| on_failure(&e))?;
     match status.code() {
         Some(0) => Ok(()),
         code => {
@@ -32,8 +32,8 @@ pub(crate) fn replace_with(
 }
 
 /// Makes the error for an operator that cannot be run.
-pub(crate) fn not_run(error: &std::io::Error) -> Refusal {
-    Refusal::new(
+pub(crate) fn not_run(error: &std::io::Error) -> Error {
+    Error::new(
         format_args!("cannot run the operator: {error}"),
         "check that the file exists and is executable",
     )

@@ -57,6 +57,3 @@ mod rust_text;
 mod templates;
 
 pub use error::Error;
-
-#[doc(hidden)]
-pub use error::Error as Refusal;

@@ -5,7 +5,7 @@ use kube::{
     core::{ApiResource, DynamicObject, GroupVersion},
 };
 use kubewright_client::{DiscoveryClient, discovery::Discovery};
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 
 use crate::{cluster::refused, project::project};
 
@@ -26,7 +26,7 @@ pub(crate) struct Kinds {
 }
 
 impl Kinds {
-    pub(crate) async fn of(client: &Client) -> Result<Self, Refusal> {
+    pub(crate) async fn of(client: &Client) -> Result<Self, Error> {
         let found = DiscoveryClient::new(client.clone())
             .discover()
             .await
@@ -61,7 +61,7 @@ impl Kinds {
 
     /// Finds a kind by name, optionally with its group: `captains.crew.example.com`. If there are several, the
     /// project's own kind wins.
-    pub(crate) fn find(&self, word: &str) -> Result<&Kind, Refusal> {
+    pub(crate) fn find(&self, word: &str) -> Result<&Kind, Error> {
         let word = word.to_lowercase();
         let (name, group) = word.split_once('.').unwrap_or((word.as_str(), ""));
         let of_group = |kind: &&Kind| group.is_empty() || kind.resource.group == group;
@@ -75,7 +75,7 @@ impl Kinds {
             .iter()
             .find(|kind| self.own.contains(&kind.resource.group));
         own.or(found.first()).copied().ok_or_else(|| {
-            Refusal::new(
+            Error::new(
                 format_args!("the cluster does not serve a kind {word:?}"),
                 "install its CRD with `kubewright install`, or check the name",
             )
@@ -105,12 +105,12 @@ impl Kind {
 }
 
 /// Splits `captain/first` into its parts.
-pub(crate) fn target(text: &str) -> Result<(&str, &str), Refusal> {
+pub(crate) fn target(text: &str) -> Result<(&str, &str), Error> {
     match text.split_once('/') {
         Some((kind, name)) if !kind.is_empty() && !name.is_empty() && !name.contains('/') => {
             Ok((kind, name))
         }
-        _ => Err(Refusal::new(
+        _ => Err(Error::new(
             format_args!("{text:?} is not an object reference"),
             "use kind/name, e.g. captain/first",
         )),

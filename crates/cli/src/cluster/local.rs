@@ -8,8 +8,8 @@ use std::{
 
 use anyhow::Context;
 use kube::Client;
-use kubewright_cluster::{Cluster, Controllers, Error};
-use kubewright_scaffold::Refusal;
+use kubewright_cluster::{Cluster, Controllers, Error as ClusterError};
+use kubewright_scaffold::Error;
 
 /// A cluster in this process with built-in controllers. Dropping it stops it and removes its kubeconfig.
 pub(crate) struct LocalCluster {
@@ -41,15 +41,15 @@ impl LocalCluster {
             .start()
             .await;
         let cluster = started.map_err(|e| match e {
-            Error::Listen { .. } => {
+            ClusterError::Listen { .. } => {
                 let hint = "choose another port with --port; 0 lets the system choose";
-                anyhow::Error::from(Refusal::new(e, hint))
+                anyhow::Error::from(Error::new(e, hint))
             }
             e => e.into(),
         })?;
         let endpoint = cluster.endpoint().context("the cluster does not listen")?;
         let written = endpoint.write_kubeconfig(kubeconfig);
-        written.map_err(|e| Refusal::io("write", kubeconfig, &e))?;
+        written.map_err(|e| Error::io("write", kubeconfig, &e))?;
         Ok(Self {
             cluster,
             kubeconfig: Some(kubeconfig.to_owned()),

@@ -3,22 +3,22 @@
 use std::{fs, path::Path};
 
 use kube::core::DynamicObject;
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 use kubewright_schema::yaml::parse_yaml;
 use serde_json::Value;
 
 use crate::cluster::one_line;
 
 /// Reads the objects of a file in order. A list counts as its items.
-pub(crate) fn read(path: &Path) -> Result<Vec<DynamicObject>, Refusal> {
-    let text = fs::read_to_string(path).map_err(|e| Refusal::io("read", path, &e))?;
+pub(crate) fn read(path: &Path) -> Result<Vec<DynamicObject>, Error> {
+    let text = fs::read_to_string(path).map_err(|e| Error::io("read", path, &e))?;
     parsed(&text, &path.display().to_string())
 }
 
 /// Parses the objects of a text. `name` names the text in errors.
-pub(crate) fn parsed(text: &str, name: &str) -> Result<Vec<DynamicObject>, Refusal> {
+pub(crate) fn parsed(text: &str, name: &str) -> Result<Vec<DynamicObject>, Error> {
     parse(text)
-        .map_err(|wrong| Refusal::new(format_args!("{name} is not a manifest: {wrong}"), "fix it"))
+        .map_err(|wrong| Error::new(format_args!("{name} is not a manifest: {wrong}"), "fix it"))
 }
 
 /// Returns the manifests of a directory, sorted, without the files of kustomize. A missing directory has none.

@@ -12,7 +12,7 @@ use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 
 /// The time limit for the cluster to report its version.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
@@ -48,7 +48,7 @@ impl Cluster {
     }
 
     /// Returns a client, after checking that the cluster responds.
-    pub(crate) async fn client(&self) -> Result<Client, Refusal> {
+    pub(crate) async fn client(&self) -> Result<Client, Error> {
         let client = Client::try_from(self.config().await?).map_err(|e| none(&e))?;
         let asked = tokio::time::timeout(ANSWERS_WITHIN, client.apiserver_version()).await;
         match asked {
@@ -59,14 +59,14 @@ impl Cluster {
     }
 
     /// Returns whether the address of the cluster is on this machine.
-    pub(crate) async fn is_here(&self) -> Result<bool, Refusal> {
+    pub(crate) async fn is_here(&self) -> Result<bool, Error> {
         let url = self.config().await?.cluster_url;
         let host = url.host().unwrap_or_default().trim_matches(['[', ']']);
         let address = host.parse::<std::net::IpAddr>();
         Ok(host == "localhost" || address.is_ok_and(|address| address.is_loopback()))
     }
 
-    async fn config(&self) -> Result<Config, Refusal> {
+    async fn config(&self) -> Result<Config, Error> {
         let options = KubeConfigOptions {
             context: self.context.clone(),
             ..KubeConfigOptions::default()
@@ -87,22 +87,22 @@ impl Cluster {
 }
 
 /// Makes the error for a missing cluster.
-fn none(error: &dyn Display) -> Refusal {
-    Refusal::new(
+fn none(error: &dyn Display) -> Error {
+    Error::new(
         format_args!("no cluster found: {}", one_line(error)),
         "set --kubeconfig or --context, or start a cluster with `kubewright up`",
     )
 }
 
-fn unreachable(error: impl Display) -> Refusal {
-    Refusal::new(
+fn unreachable(error: impl Display) -> Error {
+    Error::new(
         format_args!("the cluster cannot be reached: {}", one_line(&error)),
         "check that it is running, or select another with --kubeconfig or --context",
     )
 }
 
 /// Makes the error for a request that the cluster rejected or that did not reach it.
-pub(crate) fn refused(doing: impl Display, error: &kube::Error) -> Refusal {
+pub(crate) fn refused(doing: impl Display, error: &kube::Error) -> Error {
     let kube::Error::Api(status) = error else {
         return unreachable(cause(error));
     };
@@ -115,7 +115,7 @@ pub(crate) fn refused(doing: impl Display, error: &kube::Error) -> Refusal {
         400 | 422 => "fix it",
         _ => "retry, or check the log of the server",
     };
-    Refusal::new(wrong, advice)
+    Error::new(wrong, advice)
 }
 
 /// Returns the innermost cause, which is the most specific one.

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 use kube::core::DynamicObject;
 use kubewright_scaffold::{
-    Refusal,
+    Error,
     generate::{Settings, Target, render},
 };
 use serde_json::Value;
@@ -114,7 +114,7 @@ impl Manifest {
             true => CargoOutput::Captured,
             false => CargoOutput::Shown,
         };
-        let model = build(&project, said).map_err(Refusal::from)?.describe()?;
+        let model = build(&project, said).map_err(Error::from)?.describe()?;
         if let Some(note) = note(&model) {
             eprintln!("{note}");
         }
@@ -138,7 +138,7 @@ fn is(object: &DynamicObject, kind: &str) -> bool {
 }
 
 /// Sets the image of the first container of each Deployment.
-fn set_image(objects: &mut [DynamicObject], image: &str) -> Result<(), Refusal> {
+fn set_image(objects: &mut [DynamicObject], image: &str) -> Result<(), Error> {
     let mut found = false;
     for object in objects.iter_mut().filter(|it| is(it, "Deployment")) {
         let at = "/spec/template/spec/containers/0/image";
@@ -149,7 +149,7 @@ fn set_image(objects: &mut [DynamicObject], image: &str) -> Result<(), Refusal> 
     }
     match found {
         true => Ok(()),
-        false => Err(Refusal::new(
+        false => Err(Error::new(
             "the manifest has no Deployment with an image",
             "omit --image, or select the manifest of an operator with --file",
         )),

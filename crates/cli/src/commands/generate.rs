@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use kubewright_operator::Model;
 use kubewright_scaffold::{
-    Refusal,
+    Error,
     generate::{Settings, Target, plan, render},
     plan::Plan,
     project::Project,
@@ -88,7 +88,7 @@ impl Generate {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let project = project()?;
         let targets = self.targets(&project)?;
-        let program = build(&project, CargoOutput::Captured).map_err(Refusal::from)?;
+        let program = build(&project, CargoOutput::Captured).map_err(Error::from)?;
         let model = program.describe()?;
         if let Some(note) = note(&model).filter(|_| !self.check) {
             eprintln!("{note}");
@@ -104,7 +104,7 @@ impl Generate {
         }
     }
 
-    fn targets(&self, project: &Project) -> Result<Vec<Target>, Refusal> {
+    fn targets(&self, project: &Project) -> Result<Vec<Target>, Error> {
         let named: Vec<Target> = self.what.iter().filter_map(|what| what.target()).collect();
         if !named.is_empty() && named.len() == self.what.len() {
             return Ok(named);
@@ -163,11 +163,11 @@ impl Generate {
     }
 }
 
-fn target(name: &str) -> Result<Target, Refusal> {
+fn target(name: &str) -> Result<Target, Error> {
     let found = Target::ALL.into_iter().find(|target| target.name() == name);
     found.ok_or_else(|| {
         let names = Target::ALL.map(Target::name).join(", ");
-        Refusal::new(
+        Error::new(
             format_args!("{name:?} under \"generate\" in operator.toml is not a target"),
             format_args!("use any of {names}"),
         )

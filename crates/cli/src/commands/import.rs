@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use kubewright_scaffold::{
-    Refusal,
+    Error,
     import_crd::{ImportError, import, import_together},
     import_kubebuilder::ImportProject,
     plan::Plan,
@@ -133,7 +133,7 @@ impl Crd {
         if modules.is_empty() {
             let version = self.version.unwrap_or_default();
             let wrong = format!("{} has no version {version:?}", self.sources.join(", "));
-            return Err(Refusal::new(wrong, "omit --version to import all versions").into());
+            return Err(Error::new(wrong, "omit --version to import all versions").into());
         }
         let Some(out) = &self.out else {
             if let Some(output) = self.plan.json() {
@@ -162,14 +162,14 @@ impl Crd {
     }
 }
 
-fn not_imported(source: &str, error: &ImportError) -> Refusal {
+fn not_imported(source: &str, error: &ImportError) -> Error {
     match error.to_string().split_once("; ") {
-        Some((wrong, advice)) => Refusal::new(format_args!("{source}: {wrong}"), advice),
-        None => Refusal::new(format_args!("{source}: {error}"), "check the input"),
+        Some((wrong, advice)) => Error::new(format_args!("{source}: {wrong}"), advice),
+        None => Error::new(format_args!("{source}: {error}"), "check the input"),
     }
 }
 
-fn from_file(source: &str) -> Result<String, Refusal> {
+fn from_file(source: &str) -> Result<String, Error> {
     let path = Path::new(source);
     let read = match source {
         "-" => {
@@ -178,10 +178,10 @@ fn from_file(source: &str) -> Result<String, Refusal> {
         }
         _ => fs::read_to_string(path),
     };
-    read.map_err(|e| Refusal::io("read", path, &e))
+    read.map_err(|e| Error::io("read", path, &e))
 }
 
-async fn from_cluster(name: &str, context: Option<String>) -> Result<String, Refusal> {
+async fn from_cluster(name: &str, context: Option<String>) -> Result<String, Error> {
     let cluster = Cluster {
         kubeconfig: None,
         context,
@@ -190,12 +190,12 @@ async fn from_cluster(name: &str, context: Option<String>) -> Result<String, Ref
     let found = api.get_opt(name).await;
     let definition = found.map_err(|e| refused(format_args!("read {name}"), &e))?;
     let definition = definition.ok_or_else(|| {
-        Refusal::new(
+        Error::new(
             format_args!("the cluster has no CRD {name:?}"),
             "use plural.group, as shown by `kubectl get crds`",
         )
     })?;
-    serde_json::to_string(&definition).map_err(|e| Refusal::new(e, "import it from a file"))
+    serde_json::to_string(&definition).map_err(|e| Error::new(e, "import it from a file"))
 }
 
 /// Formats source code with rustfmt, or returns it unchanged if there is no rustfmt.

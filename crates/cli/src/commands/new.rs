@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kubewright_scaffold::{Refusal, commands::new::NewProject, plan::finish_interrupted};
+use kubewright_scaffold::{Error, commands::new::NewProject, plan::finish_interrupted};
 
 use crate::{
     output::{Kubebuilder, PlanArgs},
@@ -77,7 +77,7 @@ impl New {
                 .read_dir()
                 .is_ok_and(|mut entries| entries.next().is_some())
         {
-            return Err(Refusal::new(
+            return Err(Error::new(
                 format_args!("{} is not empty", self.directory.display()),
                 "choose another directory, or run `kubewright init` in it",
             )

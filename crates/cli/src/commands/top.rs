@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use clap::Args;
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 use serde_json::{Value, json};
 
 use crate::{
@@ -45,7 +45,7 @@ impl Top {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let address = operator_address(self.operator.as_deref());
         let silent = |error: std::io::Error| {
-            Refusal::new(
+            Error::new(
                 format_args!("no operator at {address}: {error}"),
                 "start one with `kubewright dev` or `kubewright run`, or set --operator",
             )

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use clap::Args;
 use futures_util::{StreamExt, stream};
 use kube::{Client, ResourceExt, api::ListParams, core::PartialObjectMeta};
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 use serde_json::{Value, json};
 
 use crate::{
@@ -63,7 +63,7 @@ impl Tree {
         let doing = format!("get {}", self.object);
         let root = api.get_metadata_opt(name).await;
         let root = root.map_err(|e| refused(doing, &e))?.ok_or_else(|| {
-            Refusal::new(
+            Error::new(
                 format_args!("{} not found", self.object),
                 "check the name and --namespace",
             )

@@ -4,9 +4,9 @@ use std::{fs, net::SocketAddr, path::PathBuf, time::Instant};
 
 use anyhow::Context;
 use clap::Args;
-use kubewright_cluster::{Cluster, Controllers, Error, Tokens};
+use kubewright_cluster::{Cluster, Controllers, Error as ClusterError, Tokens};
 use kubewright_kube_apiserver::{PluginName, ServiceRange};
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 use serde_json::json;
 
 use crate::{
@@ -62,7 +62,7 @@ impl Up {
         let began = Instant::now();
         let stop = interrupted()?;
         if let Some(dir) = &self.data_dir {
-            return Err(Refusal::new(
+            return Err(Error::new(
                 format_args!(
                     "--data-dir {} is reserved for the durable store, which is not supported yet",
                     dir.display()
@@ -84,7 +84,7 @@ impl Up {
             .start()
             .await
             .map_err(|e| match e {
-                Error::Listen { .. } => Refusal::new(
+                ClusterError::Listen { .. } => Error::new(
                     e,
                     "choose another address with --listen; port 0 lets the system choose",
                 )
@@ -94,7 +94,7 @@ impl Up {
         let endpoint = cluster.endpoint().context("the cluster does not listen")?;
         let path = &self.kubeconfig;
         let written = endpoint.write_kubeconfig(path);
-        written.map_err(|e| Refusal::io("write", path, &e))?;
+        written.map_err(|e| Error::io("write", path, &e))?;
         let (url, took) = (endpoint.url(), began.elapsed().as_millis());
         let file = path.display();
         say_line(&match self.output.is_json() {
@@ -123,9 +123,9 @@ impl Up {
             return Ok(Tokens::generate());
         };
         let text = fs::read_to_string(path);
-        let text = text.map_err(|e| Refusal::io("read the token file", path, &e))?;
+        let text = text.map_err(|e| Error::io("read the token file", path, &e))?;
         let tokens = Tokens::parse(&text).map_err(|e| {
-            Refusal::new(
+            Error::new(
                 format_args!("invalid token file: {e}"),
                 "use one line token,user,uid,\"group1,group2\" for each token",
             )

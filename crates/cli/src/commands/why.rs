@@ -4,7 +4,7 @@
 use clap::Args;
 use k8s_openapi::{api::events::v1::Event, apimachinery::pkg::apis::meta::v1::OwnerReference};
 use kube::{Api, Client, ResourceExt, api::ListParams, core::DynamicObject};
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 use serde_json::{Value, json};
 
 use crate::{
@@ -66,7 +66,7 @@ impl Why {
         let doing = format!("get {}", self.object);
         let object = api.get_opt(name).await.map_err(|e| refused(&doing, &e))?;
         let object = object.ok_or_else(|| {
-            Refusal::new(
+            Error::new(
                 format_args!("{} not found", self.object),
                 "check the name and --namespace",
             )
@@ -94,7 +94,7 @@ async fn subjects(
     kinds: &Kinds,
     kind: &Kind,
     object: &DynamicObject,
-) -> Result<Vec<Subject>, Refusal> {
+) -> Result<Vec<Subject>, Error> {
     let mut subjects = vec![subject(kind, object)];
     let mut next = owner(object).cloned();
     let namespace = object.namespace();
@@ -141,7 +141,7 @@ fn owner(object: &DynamicObject) -> Option<&OwnerReference> {
     manages.or(owners.first())
 }
 
-async fn events(client: &Client, object: &DynamicObject) -> Result<Vec<Event>, Refusal> {
+async fn events(client: &Client, object: &DynamicObject) -> Result<Vec<Event>, Error> {
     let namespace = object.namespace();
     let api: Api<Event> = match &namespace {
         Some(namespace) => Api::namespaced(client.clone(), namespace),

@@ -20,7 +20,7 @@ use kube::{
 };
 use kubewright_cluster::SelfSigned;
 use kubewright_operator::Model;
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -35,17 +35,17 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// Chooses an address, and writes a certificate for it to a directory.
     pub(crate) async fn prepare(directory: &Path) -> anyhow::Result<Self> {
-        let wrong = |e: io::Error| Refusal::io("make", directory, &e);
+        let wrong = |e: io::Error| Error::io("make", directory, &e);
         fs::create_dir_all(directory).map_err(wrong)?;
         let address = free_address().await.map_err(|e| {
-            Refusal::new(
+            Error::new(
                 format_args!("no free port: {e}"),
                 "stop a process that listens, and retry",
             )
         })?;
         let made = SelfSigned::generate(["127.0.0.1", "localhost"], SystemTime::now())?;
         let written = made.write_to(directory);
-        written.map_err(|e| Refusal::io("write", directory, &e))?;
+        written.map_err(|e| Error::io("write", directory, &e))?;
         Ok(Self {
             address,
             directory: directory.to_owned(),

@@ -11,7 +11,7 @@ use clap::Args;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Resource, core::DynamicObject};
 use kubewright_operator::Model;
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 use serde_json::Value;
 
 use crate::{
@@ -34,7 +34,7 @@ impl OperatorFlags {
                 // A path without a separator would be looked up in PATH.
                 let path = path
                     .canonicalize()
-                    .map_err(|e| Refusal::io("run", path, &e))?;
+                    .map_err(|e| Error::io("run", path, &e))?;
                 Ok(Program::at(&path))
             }
             None => {
@@ -43,7 +43,7 @@ impl OperatorFlags {
                 } else {
                     CargoOutput::Shown
                 };
-                Ok(build(&project()?, said).map_err(Refusal::from)?)
+                Ok(build(&project()?, said).map_err(Error::from)?)
             }
         }
     }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use kubewright_operator::Model;
-use kubewright_scaffold::{Refusal, generate::read_model, project::Project};
+use kubewright_scaffold::{Error, generate::read_model, project::Project};
 use serde_json::Value;
 
 use crate::cluster::one_line;
@@ -34,23 +34,23 @@ pub(crate) enum CargoOutput {
 #[derive(Debug)]
 pub(crate) enum BuildError {
     /// The build could not start.
-    Refused(Refusal),
+    Refused(Error),
     /// The project does not compile, with the captured output.
     Compile(String),
 }
 
-impl From<BuildError> for Refusal {
+impl From<BuildError> for Error {
     fn from(error: BuildError) -> Self {
         match error {
             BuildError::Refused(refusal) => refusal,
             BuildError::Compile(said) => {
                 let first = said.lines().find(|line| line.starts_with("error"));
                 match first {
-                    Some(first) => Refusal::new(
+                    Some(first) => Error::new(
                         format_args!("the project does not compile: {}", one_line(first)),
                         "fix it; `cargo check` shows where",
                     ),
-                    None => Refusal::new("the project does not compile", "fix the errors above"),
+                    None => Error::new("the project does not compile", "fix the errors above"),
                 }
             }
         }
@@ -79,8 +79,8 @@ pub(crate) fn cargo(project: &Project) -> Command {
 }
 
 /// Makes the error for a missing cargo.
-pub(crate) fn no_cargo(error: &std::io::Error) -> Refusal {
-    Refusal::new(
+pub(crate) fn no_cargo(error: &std::io::Error) -> Error {
+    Error::new(
         format_args!("cannot run cargo: {error}"),
         "install Rust with rustup, and check that cargo is in PATH",
     )
@@ -152,7 +152,7 @@ fn build_by(
             .map(|(_, path)| path),
     };
     let executable = chosen.cloned().ok_or_else(|| {
-        BuildError::Refused(Refusal::new(
+        BuildError::Refused(Error::new(
             format_args!("the project has no binary named {:?}", project.name),
             "add a src/main.rs, as `kubewright new` does",
         ))
@@ -178,8 +178,8 @@ impl Program {
         }
     }
 
-    fn wrong(&self, why: &str) -> Refusal {
-        Refusal::new(
+    fn wrong(&self, why: &str) -> Error {
+        Error::new(
             format_args!(
                 "{} cannot describe itself: {why}",
                 self.executable.display()
@@ -189,12 +189,12 @@ impl Program {
     }
 
     /// Runs `describe` and parses the description.
-    pub(crate) fn describe(&self) -> Result<Model, Refusal> {
+    pub(crate) fn describe(&self) -> Result<Model, Error> {
         read_model(&self.description()?)
     }
 
     /// Runs `describe` and returns its output.
-    pub(crate) fn description(&self) -> Result<String, Refusal> {
+    pub(crate) fn description(&self) -> Result<String, Error> {
         let wrong = |why: &str| self.wrong(why);
         let output = Command::new(&self.executable)
             .arg("describe")
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn the_first_error_of_the_compiler_is_the_sentence() {
         let said = "   Compiling x\nerror[E0425]: cannot find value `y`\n --> src/lib.rs:1:1\n";
-        let refusal = Refusal::from(BuildError::Compile(said.to_owned()));
+        let refusal = Error::from(BuildError::Compile(said.to_owned()));
         assert_eq!(
             refusal.to_string(),
             "the project does not compile: error[E0425]: cannot find value `y`; fix it; `cargo check` shows where"

@@ -5,10 +5,10 @@
 
 use std::process::{Command, Stdio};
 
-use kubewright_scaffold::{Refusal, plan::Plan};
+use kubewright_scaffold::{Error, plan::Plan};
 
 /// Fails if a file that the plan changes or removes has uncommitted changes.
-pub(crate) fn check(plan: &Plan) -> Result<(), Refusal> {
+pub(crate) fn check(plan: &Plan) -> Result<(), Error> {
     let touched = plan.changes().iter().filter(|it| it.before.is_some());
     let output = Command::new("git")
         .arg("-C")
@@ -27,7 +27,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Refusal> {
     // The format is two letters, a space and the path.
     match dirty.lines().next().and_then(|line| line.get(3..)) {
         None => Ok(()),
-        Some(path) => Err(Refusal::new(
+        Some(path) => Err(Error::new(
             format_args!("{} has uncommitted changes", path.trim_matches('"')),
             "commit them first, or use --force",
         )),

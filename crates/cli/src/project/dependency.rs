@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubewright_scaffold::{Refusal, commands::new::Dependency};
+use kubewright_scaffold::{Error, commands::new::Dependency};
 
 use super::here;
 
@@ -11,7 +11,7 @@ const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../kubewright");
 
 /// Chooses the dependency: a version, a checkout, or by default the checkout that this program was built from if it
 /// exists, otherwise the version of this program.
-pub(crate) fn dependency(wanted: Option<&str>) -> Result<Dependency, Refusal> {
+pub(crate) fn dependency(wanted: Option<&str>) -> Result<Dependency, Error> {
     let facade = |path: &Path| {
         [path.to_owned(), path.join("crates/kubewright")]
             .into_iter()
@@ -31,7 +31,7 @@ pub(crate) fn dependency(wanted: Option<&str>) -> Result<Dependency, Refusal> {
         Some(path) => facade(&here()?.join(path))
             .map(Dependency::Path)
             .ok_or_else(|| {
-                Refusal::new(
+                Error::new(
                     format_args!("{path:?} is neither a version nor a checkout of kubewright"),
                     "use a version such as 0.1.0, or the directory of a checkout",
                 )

@@ -6,7 +6,7 @@ pub(crate) mod session;
 
 use std::path::{Path, PathBuf};
 
-use kubewright_scaffold::{Refusal, project::Project};
+use kubewright_scaffold::{Error, project::Project};
 
 pub(crate) use dependency::dependency;
 
@@ -16,6 +16,6 @@ pub(crate) fn project() -> anyhow::Result<Project> {
 }
 
 /// Returns the current directory.
-pub(crate) fn here() -> Result<PathBuf, Refusal> {
-    std::env::current_dir().map_err(|e| Refusal::io("find", Path::new("the current directory"), &e))
+pub(crate) fn here() -> Result<PathBuf, Error> {
+    std::env::current_dir().map_err(|e| Error::io("find", Path::new("the current directory"), &e))
 }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use kubewright_scaffold::{Refusal, project::Project};
+use kubewright_scaffold::{Error, project::Project};
 use serde::{Deserialize, Serialize};
 
 use crate::{cluster::Cluster, project::here};
@@ -33,21 +33,21 @@ pub(crate) struct SessionLock {
 
 impl SessionLock {
     /// Locks the project, unless another `kubewright dev` runs in it.
-    pub(crate) fn acquire(root: &Path) -> Result<Self, Refusal> {
+    pub(crate) fn acquire(root: &Path) -> Result<Self, Error> {
         let directory = Session::directory(root);
-        fs::create_dir_all(&directory).map_err(|e| Refusal::io("make", &directory, &e))?;
+        fs::create_dir_all(&directory).map_err(|e| Error::io("make", &directory, &e))?;
         let path = Session::lock(root);
-        let lock = File::create(&path).map_err(|e| Refusal::io("write", &path, &e))?;
+        let lock = File::create(&path).map_err(|e| Error::io("write", &path, &e))?;
         match lock.try_lock() {
             Ok(()) => Ok(Self {
                 root: root.to_owned(),
                 _lock: lock,
             }),
-            Err(TryLockError::WouldBlock) => Err(Refusal::new(
+            Err(TryLockError::WouldBlock) => Err(Error::new(
                 "`kubewright dev` is already running in this project",
                 "stop it first, or use the running one",
             )),
-            Err(TryLockError::Error(error)) => Err(Refusal::io("lock", &path, &error)),
+            Err(TryLockError::Error(error)) => Err(Error::io("lock", &path, &error)),
         }
     }
 }
@@ -74,10 +74,10 @@ impl Session {
     }
 
     /// Writes the session file.
-    pub(crate) fn write(&self, root: &Path) -> Result<(), Refusal> {
+    pub(crate) fn write(&self, root: &Path) -> Result<(), Error> {
         let path = Self::path(root);
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        fs::write(&path, text).map_err(|e| Refusal::io("write", &path, &e))
+        fs::write(&path, text).map_err(|e| Error::io("write", &path, &e))
     }
 
     /// Returns the session of the current project, if one is running.

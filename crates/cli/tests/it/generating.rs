@@ -120,10 +120,13 @@ fn the_project_says_what_all_means() {
 #[test]
 fn an_operator_that_cannot_be_asked_is_one_sentence() {
     for (model, begins) in [
-        ("hello", "the operator does not describe itself: "),
+        (
+            "hello",
+            "the output is not the description of an operator: ",
+        ),
         (
             r#"{"model": 9, "name": "x"}"#,
-            "the operator describes itself in form 9, and this tool reads form 1; use",
+            "the operator uses version 9 of the description, and this program reads version 2; use",
         ),
     ] {
         let sentence = project(model).refused("generate");

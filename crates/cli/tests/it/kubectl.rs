@@ -87,10 +87,12 @@ fn run(name: &str) {
     let kubeconfig = folder.path().join("kubeconfig");
     let other = env::var_os("KUBEWRIGHT_SCENARIO_KUBECONFIG").map(PathBuf::from);
     let server = other.is_none().then(|| {
+        // On in the server whose answers are recorded.
+        let plugin = "--enable-admission-plugins=StorageObjectInUseProtection";
         if WITH_CONTROLLERS.contains(&name) {
-            Server::start_with(&[])
+            Server::start_with(&[plugin])
         } else {
-            Server::start()
+            Server::start_with(&[plugin, "--controllers=none"])
         }
     });
     let original = server

@@ -25,7 +25,7 @@ use kubewright_controller::{
     Apply,
     wait::{WaitError, wait_for},
 };
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 use serde::Serialize;
 
 use readiness::{Readiness, readiness};
@@ -89,7 +89,7 @@ impl<'a> Applier<'a> {
     pub(crate) async fn apply(
         &mut self,
         mut objects: Vec<DynamicObject>,
-    ) -> Result<Vec<Outcome>, Refusal> {
+    ) -> Result<Vec<Outcome>, Error> {
         order::sort(&mut objects);
         let mut outcomes = Vec::new();
         let mut waiting: Vec<(DynamicObject, Outcome, Instant)> = Vec::new();
@@ -112,7 +112,7 @@ impl<'a> Applier<'a> {
     pub(crate) async fn one(
         &mut self,
         object: &DynamicObject,
-    ) -> Result<(DynamicObject, Action), Refusal> {
+    ) -> Result<(DynamicObject, Action), Error> {
         let api = self.api(object).await?;
         let name = object.name_any();
         let doing = format!("apply {}", title(object));
@@ -143,7 +143,7 @@ impl<'a> Applier<'a> {
     pub(crate) async fn delete(
         &mut self,
         mut objects: Vec<DynamicObject>,
-    ) -> Result<Vec<Outcome>, Refusal> {
+    ) -> Result<Vec<Outcome>, Error> {
         order::sort(&mut objects);
         objects.reverse();
         let mut outcomes = Vec::new();
@@ -159,7 +159,7 @@ impl<'a> Applier<'a> {
         Ok(outcomes)
     }
 
-    async fn remove(&mut self, object: &DynamicObject) -> Result<Action, Refusal> {
+    async fn remove(&mut self, object: &DynamicObject) -> Result<Action, Error> {
         let name = object.name_any();
         let doing = format!("delete {}", title(object));
         let Some(api) = self.api_if_known(object).await? else {
@@ -190,7 +190,7 @@ impl<'a> Applier<'a> {
                 Ok(Action::Deleted)
             }
             Err(WaitError::Failed(error)) => Err(refused(doing, &error)),
-            Err(_) => Err(Refusal::new(
+            Err(_) => Err(Error::new(
                 format_args!(
                     "{} still exists after {} s",
                     title(object),
@@ -207,7 +207,7 @@ impl<'a> Applier<'a> {
         waiting: &mut Vec<(DynamicObject, Outcome, Instant)>,
         outcomes: &mut Vec<Outcome>,
         chosen: fn(&DynamicObject) -> bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Error> {
         let (now, later) = std::mem::take(waiting)
             .into_iter()
             .partition(|(object, ..)| chosen(object));
@@ -222,7 +222,7 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    async fn wait(&self, object: &DynamicObject) -> Result<(), Refusal> {
+    async fn wait(&self, object: &DynamicObject) -> Result<(), Error> {
         let (Readiness::Waiting(_) | Readiness::Failed(_)) = readiness(object) else {
             return Ok(());
         };
@@ -259,17 +259,17 @@ impl<'a> Applier<'a> {
             }
             (Err(_), Readiness::Ready) => return Ok(()),
         };
-        Err(Refusal::new(
+        Err(Error::new(
             format_args!("{} is not ready: {}", title(object), one_line(&why)),
             "check its status, or increase --timeout",
         ))
     }
 
-    async fn api(&mut self, object: &DynamicObject) -> Result<Api<DynamicObject>, Refusal> {
+    async fn api(&mut self, object: &DynamicObject) -> Result<Api<DynamicObject>, Error> {
         let api = self.api_if_known(object).await?;
         api.ok_or_else(|| {
             let types = object.types.clone().unwrap_or_default();
-            Refusal::new(
+            Error::new(
                 format_args!(
                     "the cluster does not serve kind {} in {}",
                     types.kind, types.api_version
@@ -282,7 +282,7 @@ impl<'a> Applier<'a> {
     async fn api_if_known(
         &mut self,
         object: &DynamicObject,
-    ) -> Result<Option<Api<DynamicObject>>, Refusal> {
+    ) -> Result<Option<Api<DynamicObject>>, Error> {
         let Some(gvk) = gvk(object) else {
             return Ok(None);
         };

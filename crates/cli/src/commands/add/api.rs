@@ -1,7 +1,7 @@
 //! `kubewright create api` and `kubewright add api`: scaffold a kind and its controller.
 
 use clap::Args;
-use kubewright_scaffold::{Refusal, commands::api::AddApi, names::Gvk};
+use kubewright_scaffold::{Error, commands::api::AddApi, names::Gvk};
 
 use crate::{
     output::{Kubebuilder, PlanArgs},
@@ -63,7 +63,7 @@ impl Api {
                 kind: kind.clone(),
             },
             _ => {
-                return Err(Refusal::new(
+                return Err(Error::new(
                     "no kind was given",
                     "use --group, --version and --kind, or crew/v1/Captain",
                 )

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 use tokio::{net::TcpListener, sync::watch};
 
 use super::{event::DevEvent, screen::Screen};
@@ -44,8 +44,8 @@ impl Child {
         executable: &Path,
         arguments: &[OsString],
         screen: &Screen,
-    ) -> Result<Self, Refusal> {
-        let wrong = |e: std::io::Error| Refusal::io("run", executable, &e);
+    ) -> Result<Self, Error> {
+        let wrong = |e: std::io::Error| Error::io("run", executable, &e);
         let address = free_address().await.map_err(wrong)?;
         let mut process = Command::new(executable)
             .args(["--until-stdin-closes", "--health-probe-bind-address", "0"])

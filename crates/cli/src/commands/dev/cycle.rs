@@ -10,7 +10,7 @@ use std::{
 };
 
 use kube::{Client, core::DynamicObject};
-use kubewright_scaffold::{Refusal, project::Project};
+use kubewright_scaffold::{Error, project::Project};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -156,22 +156,18 @@ impl Cycle<'_> {
                 None
             }
             Err(error) => {
-                self.refused(&Refusal::new(error, "save a file to try again"));
+                self.refused(&Error::new(error, "save a file to try again"));
                 None
             }
         }
     }
 
     /// Applies the CRDs and replaces the running operator with this one.
-    async fn replace(
-        &mut self,
-        program: &Program,
-        saved: Option<SystemTime>,
-    ) -> Result<(), Refusal> {
+    async fn replace(&mut self, program: &Program, saved: Option<SystemTime>) -> Result<(), Error> {
         let asked = program.clone();
         let mut described = tokio::task::spawn_blocking(move || asked.describe())
             .await
-            .map_err(|e| Refusal::new(e, "save a file to try again"))??;
+            .map_err(|e| Error::new(e, "save a file to try again"))??;
         let mut arguments = self.arguments.clone();
         if let Some(endpoint) = &self.endpoint
             && !described.conversions.is_empty()
@@ -182,7 +178,7 @@ impl Cycle<'_> {
         }
         if described.crds != self.definitions {
             let objects = definitions(&described)
-                .map_err(|e| Refusal::new(e, "check the types of the operator's kinds"))?;
+                .map_err(|e| Error::new(e, "check the types of the operator's kinds"))?;
             let report = Report::silent();
             let mut applier = Applier::new(self.client.clone(), &described.name, TIMEOUT, &report);
             for outcome in applier.apply(objects).await? {
@@ -258,7 +254,7 @@ impl Cycle<'_> {
         });
     }
 
-    fn refused(&self, refusal: &Refusal) {
+    fn refused(&self, refusal: &Error) {
         self.screen.show(DevEvent::Refused {
             why: refusal.to_string(),
         });

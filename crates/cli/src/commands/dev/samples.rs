@@ -7,13 +7,13 @@ use kubewright_resource::{
     Validator,
     generate::{Generator, Rng},
 };
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 use serde_json::{Value, json};
 
 use crate::cluster::manifest;
 
 /// Returns the samples of a project, and errors in some of them.
-pub(super) fn of(root: &Path, definitions: &[Value]) -> (Vec<DynamicObject>, Vec<Refusal>) {
+pub(super) fn of(root: &Path, definitions: &[Value]) -> (Vec<DynamicObject>, Vec<Error>) {
     let (mut objects, mut wrong) = (Vec::new(), Vec::new());
     for file in manifest::files(&root.join("config/samples")) {
         match manifest::read(&file) {
@@ -29,7 +29,7 @@ pub(super) fn of(root: &Path, definitions: &[Value]) -> (Vec<DynamicObject>, Vec
         if !has {
             match made(definition) {
                 Ok(object) => objects.push(object),
-                Err(why) => wrong.push(Refusal::new(
+                Err(why) => wrong.push(Error::new(
                     format_args!("cannot generate a sample of {kind}: {why}"),
                     "add one to config/samples",
                 )),

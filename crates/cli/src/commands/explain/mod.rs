@@ -11,7 +11,7 @@ use kube::Client;
 use kubewright_client::DiscoveryClient;
 use kubewright_cluster::Controllers;
 use kubewright_machinery::gvk::GroupVersion;
-use kubewright_scaffold::Refusal;
+use kubewright_scaffold::Error;
 use serde_json::Value;
 
 use schema::Schema;
@@ -73,14 +73,14 @@ impl Explain {
         let fields: Vec<String> = fields.collect();
         let (document, kind) = document(&client, &word).await?;
         let unknown = || {
-            Refusal::new(
+            Error::new(
                 format_args!("the cluster has no schema for {word:?}"),
                 "try another version of the kind",
             )
         };
         let root = Schema::of_kind(&document, &kind).ok_or_else(unknown)?;
         let found = root.find(&fields).map_err(|field| {
-            Refusal::new(
+            Error::new(
                 format_args!("field {field:?} does not exist in {word}"),
                 format_args!("run `kubewright explain {word}` to list its fields"),
             )
@@ -112,7 +112,7 @@ pub(super) struct Named {
     kind: String,
 }
 
-async fn document(client: &Client, word: &str) -> Result<(Value, Named), Refusal> {
+async fn document(client: &Client, word: &str) -> Result<(Value, Named), Error> {
     let kinds = Kinds::of(client).await?;
     let resource = &kinds.find(word)?.resource;
     let version = GroupVersion::new(&resource.group, &resource.version);
@@ -120,7 +120,7 @@ async fn document(client: &Client, word: &str) -> Result<(Value, Named), Refusal
         .openapi_v3(&version)
         .await
         .map_err(|e| {
-            Refusal::new(
+            Error::new(
                 format_args!("the cluster has no schema for {word:?}: {}", one_line(&e)),
                 "retry, or use another cluster",
             )
