@@ -24,7 +24,7 @@ fn site(title: &str) -> Site {
 }
 
 #[tokio::test]
-async fn site_has_a_page_that_follows_it_and_comes_back() {
+async fn site_has_a_page_that_is_updated_and_restored() {
     let cluster = TestCluster::start().await;
     let operator = Operator::new("test", register);
     operator.install_on(&cluster).await.unwrap();
@@ -36,7 +36,7 @@ async fn site_has_a_page_that_follows_it_and_comes_back() {
     let pages: Api<ConfigMap> = Api::default_namespaced(cluster.client());
     let html = async || pages.get("first").await.unwrap().data.unwrap()["index.html"].clone();
 
-    // Somebody makes a site: it has a page, and says so.
+    // A new site gets a page, and its status says so.
     let how = PostParams::default();
     sites.create(&how, &site("Books")).await.unwrap();
     cluster.settled().await.unwrap();
@@ -45,14 +45,14 @@ async fn site_has_a_page_that_follows_it_and_comes_back() {
     assert!(is_status_condition_true(&status.conditions, "Ready"));
     assert_eq!(status.bytes, html().await.len() as i64);
 
-    // The site changes: the page follows.
+    // When the site changes, the page follows.
     let patch = Patch::Merge(json!({"spec": {"title": "Flowers"}}));
     let how = PatchParams::default();
     sites.patch("first", &how, &patch).await.unwrap();
     cluster.settled().await.unwrap();
     assert!(html().await.contains("<h1>Flowers</h1>"));
 
-    // Somebody deletes the page: it comes back.
+    // A deleted page is restored.
     let how = DeleteParams::default();
     pages.delete("first", &how).await.unwrap();
     cluster.settled().await.unwrap();
@@ -61,7 +61,7 @@ async fn site_has_a_page_that_follows_it_and_comes_back() {
 }
 
 #[tokio::test]
-async fn site_without_a_title_is_refused() {
+async fn site_without_a_title_is_rejected() {
     let cluster = TestCluster::start().await;
     let operator = Operator::new("test", register);
     operator.install_on(&cluster).await.unwrap();

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::api::web::v1::{Site, SiteSpec};
 
-/// Registers the controller, and what it may do beyond what it watches and owns.
+/// Registers the controller. Add permissions beyond the kinds it watches and owns here.
 pub fn register(operator: &mut Operator) {
     let builder = Controller::for_::<Site>().owns::<ConfigMap>();
     operator.controller(builder, reconcile);
@@ -22,7 +22,7 @@ pub fn register(operator: &mut Operator) {
 
 async fn reconcile(context: Context, request: Request) -> Result<Action, Error> {
     let Some(site) = context.get::<Site>(&request).await? else {
-        // It is gone, and what it owned goes with it.
+        // It was deleted; objects it owned are garbage-collected.
         return Ok(Action::done());
     };
     let namespace = request.namespace().unwrap_or_default();
@@ -37,7 +37,7 @@ async fn reconcile(context: Context, request: Request) -> Result<Action, Error> 
     apply(&pages, "site-operator", &page).await?;
 
     let mut status = site.status.clone().unwrap_or_default();
-    let ready = condition("Ready", "True", "Written", "the page is there");
+    let ready = condition("Ready", "True", "Written", "the page is up to date");
     let changed = set_status_condition(&mut status.conditions, ready);
     let bytes = html.len() as i64;
     if changed || status.bytes != bytes {
@@ -51,7 +51,7 @@ async fn reconcile(context: Context, request: Request) -> Result<Action, Error> 
     Ok(Action::done())
 }
 
-/// The page of a site.
+/// Returns the page of a site.
 fn html(site: &SiteSpec) -> String {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
     let (title, text) = (escaped(&site.title), escaped(&site.text));

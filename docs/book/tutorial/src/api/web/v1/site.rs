@@ -1,11 +1,11 @@
-//! `Site`: what users write, and what the operator answers.
+//! The kind `Site`: its spec and its status.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use kubewright::Schema;
 use serde::{Deserialize, Serialize};
 
-/// What is wanted of a Site.
+/// The desired state of a Site.
 #[derive(CustomResource, Schema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "web.example.com",
@@ -29,20 +29,20 @@ pub struct SiteSpec {
     #[schema(min_length = 1, max_length = 40)]
     pub title: String,
 
-    /// What the page says.
+    /// The text of the page.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
 }
 
-/// What is the case.
+/// The observed state of a Site.
 #[derive(Schema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SiteStatus {
-    /// How long the page is, in bytes.
+    /// The size of the page in bytes.
     #[serde(default)]
     pub bytes: i64,
 
-    /// What the operator has to say. `Ready` is the one to look at.
+    /// Current conditions. `Ready` summarises them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(list_map_keys("type"))]
     pub conditions: Vec<Condition>,
