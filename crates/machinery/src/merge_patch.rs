@@ -43,7 +43,7 @@ pub enum Error {
 /// Returns an error if the document or the patch is not an object, or nests too deep.
 ///
 /// ```
-/// use kubewright_merge::merge_patch;
+/// use kubewright_machinery::merge_patch;
 /// use serde_json::json;
 ///
 /// let mut document = json!({"a": 1, "b": 2});

@@ -1,7 +1,7 @@
-//! Which client for what?
+//! Shows what each client is for.
 //!
-//! The same few objects, seen through each of the clients: REST by path, typed, dynamic, metadata-only; discovery, the
-//! mapper and scale beside them. On the embedded server, or on a cluster of yours:
+//! Accesses the same objects through each of the clients: REST by path, typed, dynamic, metadata-only; then discovery, the
+//! mapper and scale. Runs on an embedded server, or on your cluster:
 //!
 //! ```text
 //! cargo run -p client_tour
@@ -49,7 +49,7 @@ use serde_json::{Value, json};
 /// Shows what each client is for.
 #[derive(Parser)]
 struct Arguments {
-    /// A context of your kubeconfig. A server in this process unless it or a kubeconfig is given.
+    /// A context of your kubeconfig. Defaults to a server in this process.
     #[arg(long)]
     context: Option<String>,
     /// A kubeconfig file.
@@ -69,7 +69,7 @@ async fn main() -> Result<()> {
     }
 }
 
-/// The cluster that the arguments name, if they name one.
+/// Returns a client for the cluster that the arguments name, if any.
 async fn cluster(arguments: &Arguments) -> Result<Option<Config>> {
     let options = KubeConfigOptions {
         context: arguments.context.clone(),
@@ -85,7 +85,7 @@ async fn cluster(arguments: &Arguments) -> Result<Option<Config>> {
     })
 }
 
-/// Rules for all requests. Every client below goes by them.
+/// Returns the options that all clients below share.
 fn options() -> ClientOptions {
     ClientOptions::new()
         .user_agent(user_agent("client-tour", env!("CARGO_PKG_VERSION")))
@@ -118,7 +118,7 @@ async fn through_the_clients(
     namespace: &str,
     say: &(dyn Fn(String) + Sync),
 ) -> Result<()> {
-    // What is there?
+    // Discovery: the served APIs.
     let discovery = DiscoveryClient::new(client.clone());
     let version = discovery.server_version().await?;
     say(format!(
@@ -142,12 +142,12 @@ async fn through_the_clients(
         found.groups.len()
     ));
 
-    // Objects of any kind; the mapper knows where they are.
+    // Mapper: from any name of a kind to its resource.
     let dynamic = DynamicClient::new(client.clone());
     let deployments = dynamic.mapper().find("deploy").await?;
     say(format!("mapper     deploy is {}", deployments.resource));
 
-    // Objects as Rust types.
+    // Typed client: objects as Rust types.
     let maps = ClientSet::new(client.clone()).namespaced::<ConfigMap>(namespace);
     let mut map = ConfigMap::default();
     map.metadata.name = Some("colours".to_owned());
@@ -159,7 +159,7 @@ async fn through_the_clients(
         map.data.unwrap_or_default()["sky"]
     ));
 
-    // Any path, any verb.
+    // REST client: any path, any verb.
     let rest = RestClient::new(client.clone()).group_version(&GroupVersion::new("", "v1"));
     let grey = json!({"metadata": {"name": "colours"}, "data": {"sky": "grey"}});
     let answer = rest
@@ -176,7 +176,7 @@ async fn through_the_clients(
         object["data"]["sky"].as_str().unwrap_or("?")
     ));
 
-    // Server-side apply of something known at run time only.
+    // Dynamic client: server-side apply of a kind known only at run time.
     let web: DynamicObject = serde_json::from_value(json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -206,7 +206,7 @@ async fn through_the_clients(
             .unwrap_or("nobody"),
     ));
 
-    // How many replicas, of whatever can be scaled.
+    // Scale client: the replicas of anything that can be scaled.
     let scales = ScaleClient::new(client.clone());
     let group_resource = deployments.resource.group_resource();
     let mut scale = scales.get(namespace, &group_resource, "web").await?;
@@ -217,7 +217,7 @@ async fn through_the_clients(
         scale.spec.and_then(|spec| spec.replicas).unwrap_or(0)
     ));
 
-    // Metadata, and nothing else.
+    // Metadata client: only the metadata.
     let metadata = MetadataClient::new(client.clone());
     let web = metadata
         .resource(&deployments.resource)
@@ -234,7 +234,7 @@ async fn through_the_clients(
         "metadata   web is at generation {generation}, {uid}, no spec was sent"
     ));
 
-    // What happens from here on.
+    // Watch: changes from here on.
     let list = maps.list(&ListParams::default()).await?;
     let revision = list
         .metadata
@@ -254,7 +254,7 @@ async fn through_the_clients(
         ));
     }
 
-    // Servers warn, and somebody should hear it: the handler that `options` has put in place.
+    // Warnings of the server go to the handler that `options` has set.
     let odd = json!({"metadata": {"name": "odd"}, "odd": true});
     rest.post()
         .namespace(namespace)

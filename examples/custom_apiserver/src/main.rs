@@ -1,9 +1,9 @@
-//! How do I write an API server of my own?
+//! A custom API server.
 //!
-//! Three things, each in a few lines:
-//! - `planets`, a kind that is computed and never stored;
-//! - `observations`, a kind that lives in a store, with every verb, watches and server-side apply;
-//! - `planets/{name}/orbit`, a subresource that streams.
+//! It serves:
+//! - `planets`, a computed kind that is never stored;
+//! - `observations`, a stored kind with all verbs, watches and server-side apply;
+//! - `planets/{name}/orbit`, a streaming subresource.
 //!
 //! ```text
 //! cargo run -p custom_apiserver
@@ -40,7 +40,7 @@ use serde_json::{Value, json};
 
 const GROUP: &str = "sky.example.com";
 
-/// Name, days to orbit the sun, moons.
+/// The planets: name, orbital period in days, number of moons.
 const PLANETS: [(&str, u32, u32); 4] = [
     ("mercury", 88, 0),
     ("venus", 225, 0),
@@ -48,7 +48,7 @@ const PLANETS: [(&str, u32, u32); 4] = [
     ("mars", 687, 2),
 ];
 
-/// The computed kind: nothing but `get` and `list`.
+/// The computed kind, which supports only `get` and `list`.
 struct Planets;
 
 fn planet((name, days, moons): (&str, u32, u32)) -> Object {
@@ -88,7 +88,7 @@ impl List for Planets {
     }
 }
 
-/// What `kubectl get planets` prints.
+/// Returns the table that `kubectl get planets` prints.
 impl Table for Planets {
     fn columns(&self) -> Value {
         json!([
@@ -108,7 +108,7 @@ impl Table for Planets {
     }
 }
 
-/// The stream: a line for each quarter of the orbit, one after the other.
+/// Streams a line for each quarter of the orbit.
 struct Orbit;
 
 #[async_trait]
@@ -167,7 +167,7 @@ async fn main() -> std::io::Result<()> {
         listener.local_addr()?
     );
     let stop = async {
-        // A failed handler means that nobody can stop it politely; it serves on.
+        // Without a signal handler the server cannot be stopped gracefully; it keeps serving.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

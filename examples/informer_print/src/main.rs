@@ -1,7 +1,7 @@
-//! How do I see what happens in a cluster?
+//! Prints changes in a cluster, with an informer.
 //!
-//! An informer on config maps prints what it is told: what is there, and then every change. Without arguments it runs on a
-//! server in this process and makes some changes itself; with `--context` on a cluster of your kubeconfig, until you stop
+//! An informer on ConfigMaps prints existing objects, and then every change. Without arguments it runs on a server in this
+//! process and makes some changes itself; with `--context` it runs on a cluster of your kubeconfig until you stop
 //! it.
 //!
 //! ```text
@@ -21,10 +21,10 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kubewright_informer::{Event, Registration, SharedInformerFactory};
 use kubewright_testing::TestCluster;
 
-/// Prints what happens to config maps.
+/// Prints changes of ConfigMaps.
 #[derive(Parser)]
 struct Arguments {
-    /// A context of your kubeconfig. A server in this process unless it or a kubeconfig is given.
+    /// A context of your kubeconfig. Defaults to a server in this process.
     #[arg(long)]
     context: Option<String>,
     /// A kubeconfig file.
@@ -44,7 +44,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The cluster that the arguments name, if they name one.
+/// Returns a client for the cluster that the arguments name, if any.
 async fn cluster(arguments: &Arguments) -> anyhow::Result<Option<kube::Config>> {
     let options = KubeConfigOptions {
         context: arguments.context.clone(),
@@ -60,14 +60,14 @@ async fn cluster(arguments: &Arguments) -> anyhow::Result<Option<kube::Config>> 
     })
 }
 
-/// Starts a server, prints what is there, makes some changes and prints those.
+/// Starts a server, prints existing objects, makes some changes and prints those.
 async fn on_a_server_of_its_own(
     line: impl FnMut(String) + Clone + Send + 'static,
 ) -> anyhow::Result<()> {
     let cluster = TestCluster::start().await;
     let (factory, handler) = print(cluster.client(), line.clone()).await?;
     let last = make_changes(cluster.client()).await?;
-    // The cache has caught up when it shows the last change; the handler has, when it has been told all of them.
+    // The cache has caught up when it shows the last change; the handler has when it received all of them.
     let maps = factory.informer::<ConfigMap>();
     maps.wait_for(&last).await?;
     factory.shutdown().await;
@@ -77,7 +77,7 @@ async fn on_a_server_of_its_own(
     Ok(())
 }
 
-/// Prints everything there is, and every change from now on.
+/// Prints existing objects and every change from now on.
 async fn print(
     client: kube::Client,
     line: impl FnMut(String) + Clone + Send + 'static,
@@ -112,7 +112,7 @@ async fn print(
     Ok((factory, handler))
 }
 
-/// Something to see. The revision of the last change.
+/// Makes some changes. Returns the revision of the last one.
 async fn make_changes(client: kube::Client) -> anyhow::Result<String> {
     let maps: Api<ConfigMap> = Api::default_namespaced(client);
     for name in ["colours", "shapes"] {

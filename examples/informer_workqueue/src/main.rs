@@ -1,10 +1,10 @@
-//! How does a control loop work inside?
+//! A control loop from its parts.
 //!
-//! The classic one, by hand: an informer puts keys into a work queue, workers take them out, read the cache and write what
-//! is missing. Here every config map that asks for it (`copy-to: NAME`) is copied.
+//! An informer adds keys to a work queue; workers take them, read the cache and write what is missing. This one copies every
+//! ConfigMap that has the annotation `copy-to: NAME`.
 //!
-//! Without arguments it runs on a server in this process and ends when all is done; with `--context` on a cluster of your
-//! kubeconfig, until you stop it.
+//! Without arguments it runs on a server in this process and exits when it is done; with `--context` it runs on a cluster of
+//! your kubeconfig until you stop it.
 //!
 //! ```text
 //! cargo run -p informer_workqueue
@@ -27,10 +27,10 @@ use kubewright_informer::{
 use kubewright_testing::TestCluster;
 use kubewright_workqueue::WorkQueue;
 
-/// Copies config maps.
+/// Copies ConfigMaps.
 #[derive(Parser)]
 struct Arguments {
-    /// A context of your kubeconfig. A server in this process unless it or a kubeconfig is given.
+    /// A context of your kubeconfig. Defaults to a server in this process.
     #[arg(long)]
     context: Option<String>,
     /// A kubeconfig file.
@@ -54,7 +54,7 @@ async fn main() -> anyhow::Result<()> {
     .await
 }
 
-/// The cluster that the arguments name, if they name one.
+/// Returns a client for the cluster that the arguments name, if any.
 async fn cluster(arguments: &Arguments) -> anyhow::Result<Option<kube::Config>> {
     let options = KubeConfigOptions {
         context: arguments.context.clone(),
@@ -70,7 +70,7 @@ async fn cluster(arguments: &Arguments) -> anyhow::Result<Option<kube::Config>> 
     })
 }
 
-/// Runs the loop until `done` says so.
+/// Runs the loop until `done` completes.
 async fn run(
     client: Client,
     done: impl AsyncFnOnce(SharedInformer<ConfigMap>),
@@ -78,7 +78,7 @@ async fn run(
     let queue = WorkQueue::<Key>::new();
     let factory = SharedInformerFactory::new(client.clone());
     let maps = factory.informer::<ConfigMap>();
-    // A reconciler needs keys only: one event for each object may wait, no more.
+    // A reconciler needs only keys, so at most one pending event per object is kept.
     let enqueue = queue.clone();
     let _handler = maps.add_handler_with(
         SubscribeOptions::default().buffer(Buffer::Coalesce),
@@ -100,7 +100,7 @@ async fn run(
     Ok(())
 }
 
-/// One worker: a key, its reconciliation, and again later if that failed.
+/// Runs one worker: takes a key, reconciles it, and requeues it with backoff on failure.
 async fn work(queue: WorkQueue<Key>, lister: Lister<ConfigMap>, client: Client) {
     while let Some(item) = queue.get().await {
         match reconcile(item.key(), &lister, &client).await {
@@ -113,7 +113,7 @@ async fn work(queue: WorkQueue<Key>, lister: Lister<ConfigMap>, client: Client) 
     }
 }
 
-/// Makes the copy of a map what the map asks for.
+/// Creates or updates the copy of a ConfigMap.
 async fn reconcile(key: &Key, lister: &Lister<ConfigMap>, client: &Client) -> anyhow::Result<()> {
     let Some(map) = lister.get_key(key)? else {
         return Ok(());
@@ -139,7 +139,7 @@ async fn reconcile(key: &Key, lister: &Lister<ConfigMap>, client: &Client) -> an
     Ok(())
 }
 
-/// Some maps that ask to be copied. How many.
+/// Creates some ConfigMaps to copy. Returns their number.
 async fn make_maps(client: Client) -> anyhow::Result<usize> {
     let maps: Api<ConfigMap> = Api::default_namespaced(client);
     for i in 0..5 {
@@ -152,7 +152,7 @@ async fn make_maps(client: Client) -> anyhow::Result<usize> {
     Ok(5)
 }
 
-/// Waits until that many copies are in the cache.
+/// Waits until this many copies are in the cache.
 fn copied_all(copies: usize) -> impl AsyncFnOnce(SharedInformer<ConfigMap>) {
     async move |maps: SharedInformer<ConfigMap>| {
         let mut events = maps.subscribe(SubscribeOptions::default());

@@ -1,4 +1,4 @@
-//! Which Ingress a Service asks for. No requests are made here.
+//! Computes the Ingress of a Service, without requests.
 
 use k8s_openapi::api::{
     core::v1::Service,
@@ -10,7 +10,7 @@ use k8s_openapi::api::{
 use kube::ResourceExt;
 use kubewright_controller::owner::{OwnerError, controller_of, set_controller_reference};
 
-/// A Service with this annotation asks for an Ingress, whatever the value.
+/// The annotation that requests an Ingress, with any value.
 pub const ANNOTATION: &str = "ingress/http";
 
 /// The host of every Ingress.
@@ -19,7 +19,7 @@ pub const HOST: &str = "example.com";
 /// The class of every Ingress.
 pub const CLASS: &str = "nginx";
 
-/// The Ingress that a Service asks for: none without the annotation, without a port, or while it is being deleted.
+/// Returns the Ingress of a Service: none without the annotation, without a port, or while it is being deleted.
 ///
 /// ```
 /// use ingress_manager::ingress::{backend, wanted};
@@ -59,7 +59,7 @@ pub fn wanted(service: &Service) -> Result<Option<Ingress>, OwnerError> {
     Ok(Some(ingress))
 }
 
-/// Whether an Ingress already is what is wanted. What others have added to it, such as TLS, is theirs.
+/// Reports whether an Ingress is up to date. Fields that others have added, such as TLS, are ignored.
 pub fn is_as_wanted(ingress: &Ingress, wanted: &Ingress) -> bool {
     let managed = |ingress: &Ingress| {
         let spec = ingress.spec.clone().unwrap_or_default();
@@ -68,14 +68,14 @@ pub fn is_as_wanted(ingress: &Ingress, wanted: &Ingress) -> bool {
     managed(ingress) == managed(wanted) && controller_of(ingress) == controller_of(wanted)
 }
 
-/// Whether a Service of that name controls the Ingress: only then it is ours.
+/// Reports whether the Ingress is controlled by the Service with this name.
 pub fn is_ours(ingress: &Ingress, service: &str) -> bool {
     controller_of(ingress).is_some_and(|owner| {
         owner.api_version == "v1" && owner.kind == "Service" && owner.name == service
     })
 }
 
-/// The host, and the Service and port it leads to, of an Ingress such as ours.
+/// Returns the host of an Ingress and the Service and port it routes to.
 pub fn backend(ingress: &Ingress) -> Option<(&str, &str, i32)> {
     let rule = ingress.spec.as_ref()?.rules.as_ref()?.first()?;
     let path = rule.http.as_ref()?.paths.first()?;

@@ -1,8 +1,8 @@
-//! A controller that keeps an Ingress for every Service that asks for one with the annotation `ingress/http`.
+//! A controller that maintains an Ingress for every Service with the annotation `ingress/http`.
 //!
-//! The Ingress has the Service's name and sends `http://example.com/` to the Service's first port. It is made when the
-//! annotation appears, follows the Service, is put right when somebody changes or deletes it, and goes when the annotation
-//! or the Service goes. The Service owns it. An Ingress of that name that belongs to somebody else is never touched.
+//! The Ingress has the name of the Service and routes `http://example.com/` to its first port. It is created with the
+//! annotation, follows the Service, is restored when somebody changes or deletes it, and is deleted with the annotation or the
+//! Service. The Service owns it. An Ingress with that name that belongs to somebody else is never touched.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -30,11 +30,11 @@
 //! # });
 //! ```
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`ingress`] | which Ingress a Service asks for |
-//! | [`reconcile`](mod@reconcile) | [`ensure`]: makes it so |
-//! | [`watches`] | [`builder`]: what is watched, and which events count |
+//! | [`ingress`] | the Ingress of a Service |
+//! | [`reconcile`](mod@reconcile) | [`ensure`]: creates, updates or deletes it |
+//! | [`watches`] | [`builder`]: watches and predicates |
 
 pub mod ingress;
 pub mod reconcile;

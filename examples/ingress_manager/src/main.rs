@@ -1,8 +1,8 @@
-//! How is a controller a program?
+//! A controller as a program.
 //!
-//! Without arguments it runs on a control plane in this process, with a Service that asks for an Ingress, and says how to
-//! join in by kubectl; with `--context` or `--kubeconfig` on a cluster of your kubeconfig, and with `--in-cluster` on the one
-//! it runs in (`config/rbac.yaml` is what it may do there). Ctrl-C stops it.
+//! Without arguments it runs on a cluster in this process with an annotated Service, and prints the kubectl command to look at
+//! it; with `--context` or `--kubeconfig` it runs on a cluster of your kubeconfig, and with `--in-cluster` on the cluster it is
+//! deployed to (with the permissions in `config/rbac.yaml`). Ctrl-C stops it.
 //!
 //! ```text
 //! cargo run -p ingress_manager
@@ -25,7 +25,7 @@ use kubewright_testing::{Endpoint, TestCluster};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
-/// Keeps an Ingress for every Service with the annotation ingress/http.
+/// Maintains an Ingress for every Service with the annotation ingress/http.
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]
@@ -36,7 +36,7 @@ struct Arguments {
     in_cluster: bool,
 }
 
-/// The Lease's name unless `--leader-election-id` names another.
+/// The default of `--leader-election-id`.
 const LEASE: &str = "ingress-manager";
 
 #[tokio::main]
@@ -84,7 +84,7 @@ async fn run(client: Client, flags: &ManagerFlags) -> anyhow::Result<()> {
     }
     manager
         .run(async {
-            // Without a signal to wait for there is nothing to wait for.
+            // Without a signal handler the program stops at once.
             let _ = tokio::signal::ctrl_c().await;
         })
         .await?;
@@ -97,7 +97,7 @@ async fn bind(address: &str, flag: &str) -> anyhow::Result<TcpListener> {
         .with_context(|| format!("cannot listen on {address}: choose another {flag}, or 0"))
 }
 
-/// Puts the cluster on a socket with a Service to begin with, and says how to look at it.
+/// Serves the cluster on a socket, creates a Service, and prints how to look at it.
 async fn join_in(cluster: &TestCluster) -> anyhow::Result<Endpoint> {
     let services: Api<Service> = Api::default_namespaced(cluster.client());
     let mut web = Service::default();
@@ -117,7 +117,7 @@ async fn join_in(cluster: &TestCluster) -> anyhow::Result<Endpoint> {
     let kubeconfig = Path::new("ingress_manager.kubeconfig");
     fs::write(kubeconfig, endpoint.kubeconfig())?;
     println!(
-        "join in: kubectl --kubeconfig {} get services,ingresses",
+        "try: kubectl --kubeconfig {} get services,ingresses",
         kubeconfig.display()
     );
     Ok(endpoint)

@@ -1,7 +1,7 @@
-//! Makes the Ingress of a Service what the Service asks for.
+//! Reconciles the Ingress of a Service.
 //!
-//! An Ingress is created by POST, which fails if there is one, and never by apply, which would take it over. What is applied
-//! or deleted later is the very object that was found to be ours: its uid and resourceVersion go with the request.
+//! An Ingress is created by POST, which fails if it exists, and never by apply, which would take it over. Later updates and
+//! deletions are conditional on the uid and resourceVersion of the object that was found to be ours.
 
 use std::fmt;
 
@@ -14,35 +14,35 @@ use kubewright_controller::{Action, Context, Error, Request, apply, owner::is_co
 
 use crate::ingress::{is_as_wanted, is_ours, wanted};
 
-/// Under this name the controller's fields stand in `managedFields`.
+/// The field manager of the controller.
 pub const FIELD_MANAGER: &str = "ingress-manager";
 
-/// What was done.
+/// The result of a reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The Ingress was made.
+    /// The Ingress was created.
     Created,
-    /// The Ingress was put right.
+    /// The Ingress was updated.
     Applied,
-    /// The Ingress was removed.
+    /// The Ingress was deleted.
     Deleted,
     /// There was nothing to do.
     Nothing,
 }
 
-/// The Ingress belongs to somebody else. Nothing is done until something changes.
+/// The Ingress belongs to somebody else. The reconcile is not retried until something changes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Ingress {0} is not controlled by the Service: it is left alone")]
 pub struct NotOurs(String);
 
-/// The reconciler.
+/// Reconciles the Ingress of one Service.
 pub async fn reconcile(context: Context, request: Request) -> Result<Action, Error> {
     let change = ensure(&context, &request).await?;
     tracing::info!("{change}");
     Ok(Action::done())
 }
 
-/// Makes the Ingress what the Service asks for, and says what that took.
+/// Creates, updates or deletes the Ingress of a Service, and returns what was done.
 pub async fn ensure(context: &Context, request: &Request) -> Result<Change, Error> {
     let service = context.get::<Service>(request).await?;
     let ingress = context.get::<Ingress>(request).await?;
@@ -73,7 +73,7 @@ pub async fn ensure(context: &Context, request: &Request) -> Result<Change, Erro
             apply(&ingresses, FIELD_MANAGER, &wanted).await?;
             Ok(Change::Applied)
         }
-        // Not wanted any more, or left by an earlier Service of that name; then its deletion brings us back here.
+        // Not wanted any more, or left over from an earlier Service with this name; its deletion triggers another reconcile.
         (_, Some(ingress), _) if ours => delete(&ingresses, &ingress).await,
         _ => Ok(Change::Nothing),
     }

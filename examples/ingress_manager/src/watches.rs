@@ -1,4 +1,4 @@
-//! What is watched, and which events count.
+//! The watches and predicates of the controller.
 
 use k8s_openapi::api::{core::v1::Service, networking::v1::Ingress};
 use kubewright_controller::{AnyEvent, Controller, ControllerBuilder, Handler, Predicate, Watch};
@@ -6,10 +6,10 @@ use kubewright_informer::{Event, StoredObject};
 
 use crate::ingress::ANNOTATION;
 
-/// The controller, to be built with [`reconcile`](crate::reconcile()) or with something around it.
+/// Returns the builder of the controller, to be built with [`reconcile`](crate::reconcile()) or a wrapper of it.
 ///
-/// It watches Services, the Ingresses they control, and Ingresses that stand in the way of one: when such an Ingress goes,
-/// the Service of its name can have its own.
+/// It watches Services, the Ingresses they control, and Ingresses with the name of a Service: when such an Ingress is deleted,
+/// the Service can have its own.
 pub fn builder() -> ControllerBuilder {
     let in_the_way = Watch::of::<Ingress>(Handler::for_object())
         .predicate(Predicate::object(|ingress| ingress.controller().is_none()));
@@ -20,14 +20,14 @@ pub fn builder() -> ControllerBuilder {
         .predicate(Predicate::events(counts))
 }
 
-/// Whether an event may call for a change.
+/// Returns the predicate for events that may require a change.
 fn counts(event: &AnyEvent) -> bool {
     let is_service = event.object().kind().resource().kind == "Service";
     match event {
-        // Losing the annotation counts too.
+        // Includes Services that lose the annotation.
         Event::Updated { old, new, .. } if is_service => asks(old) || asks(new),
         _ if is_service => asks(event.object()),
-        // The status of an Ingress is of no interest, whoever writes it.
+        // Status changes of Ingresses are ignored.
         Event::Updated { old, new, .. } => {
             old.uid() != new.uid()
                 || old.generation() != new.generation()

@@ -1,4 +1,4 @@
-//! Of several processes one works.
+//! With leader election, one of several processes is active.
 
 use kubewright_controller::leader_election::ElectionConfig;
 

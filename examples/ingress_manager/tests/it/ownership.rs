@@ -1,4 +1,4 @@
-//! Whose is it? What is the controller's it puts right; what is not it leaves alone.
+//! The controller restores its own Ingresses and leaves others alone.
 
 use ingress_manager::ingress::wanted;
 use k8s_openapi::api::networking::v1::Ingress;

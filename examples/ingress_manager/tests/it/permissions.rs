@@ -1,4 +1,4 @@
-//! `config/rbac.yaml` allows what the controller does, and nothing that it never does.
+//! `config/rbac.yaml` allows exactly the requests of the controller.
 
 use std::{
     collections::BTreeSet,
@@ -18,7 +18,7 @@ use crate::target::{Running, Target};
 /// Group, resource, verb.
 type Permission = (String, String, String);
 
-/// A client, and what is done with it.
+/// A client that records its requests.
 fn recorded(client: Client) -> (Client, Arc<Mutex<BTreeSet<Permission>>>) {
     let done = Arc::new(Mutex::new(BTreeSet::new()));
     let notes = done.clone();
@@ -35,7 +35,7 @@ fn recorded(client: Client) -> (Client, Arc<Mutex<BTreeSet<Permission>>>) {
     (Client::new(service, "default"), done)
 }
 
-/// What the manifest allows.
+/// Returns the permissions of the manifest.
 fn allowed() -> BTreeSet<Permission> {
     let manifest = include_str!("../../config/rbac.yaml");
     let documents = manifest.split("\n---\n");
@@ -89,9 +89,9 @@ async fn the_manifest_allows_what_is_done_and_no_more() {
 
     let mut expected = done.lock().unwrap().clone();
     for (group, resource, verb) in [
-        // Asked for by admission, not by a request.
+        // Checked by admission, not by a request.
         ("", "services/finalizers", "update"),
-        // Asked for where the server does not send what there is with the watch.
+        // Needed where the server does not support streaming lists.
         ("", "services", "list"),
         ("networking.k8s.io", "ingresses", "list"),
     ] {

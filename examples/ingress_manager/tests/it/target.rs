@@ -1,4 +1,4 @@
-//! [`Target`]: a server, a namespace on it, and the controller at work there.
+//! [`Target`]: a server, a namespace on it, and the running controller.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -23,7 +23,7 @@ use kubewright_testing::TestCluster;
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, task::JoinHandle};
 
-/// Longer than anything takes that goes well.
+/// The time limit for waits.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// A server with a namespace for one test.
@@ -35,7 +35,7 @@ pub(crate) struct Target {
     _cluster: Option<TestCluster>,
 }
 
-/// The controller in a task of its own.
+/// The controller, running in its own task.
 pub(crate) struct Running {
     pub(crate) manager: Manager,
     stop: oneshot::Sender<()>,
@@ -74,14 +74,14 @@ impl Target {
         }
     }
 
-    /// A server with the controller at work.
+    /// Starts a server with the controller running.
     pub(crate) async fn with_controller() -> (Self, Running) {
         let target = Self::start().await;
         let running = target.run();
         (target, running)
     }
 
-    /// A manager for this namespace, to be configured further.
+    /// Returns the builder of a manager for this namespace.
     pub(crate) fn manager(&self) -> ManagerBuilder {
         Manager::builder(self.client.clone()).namespaces([&self.namespace])
     }
@@ -133,7 +133,7 @@ impl Target {
             .expect("an ingress to change")
     }
 
-    /// Waits for an Ingress that leads to that port of the Service of its name.
+    /// Waits for an Ingress that routes to this port of the Service with its name.
     pub(crate) async fn leads_to(&self, name: &str, port: i32) -> Ingress {
         let wanted = |ingress: Option<&Ingress>| {
             ingress.and_then(backend) == Some(("example.com", name, port))
@@ -148,7 +148,7 @@ impl Target {
             .expect("no ingress, in time");
     }
 
-    /// Waits until what happened to Services so far has been dealt with: another one, made now, has its turn after them.
+    /// Waits until all changes of Services so far are processed: a Service created now is processed after them.
     pub(crate) async fn caught_up(&self) {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("last-{}", NEXT.fetch_add(1, Ordering::Relaxed));
@@ -158,7 +158,7 @@ impl Target {
         self.gone(&name).await;
     }
 
-    /// Leaves nothing behind on a server that goes on, and that may have no controller to empty namespaces.
+    /// Cleans up on a server that keeps running and may not empty namespaces itself.
     pub(crate) async fn clean_up(self) {
         let (how, all) = (DeleteParams::default(), ListParams::default());
         for service in self.services.list(&all).await.expect("services") {
@@ -174,7 +174,7 @@ impl Target {
             "apiVersion": "v1", "kind": "Namespace",
             "metadata": {"name": self.namespace}, "spec": {"finalizers": []},
         });
-        // A server that empties namespaces has done so already.
+        // A server that empties namespaces has already done so.
         let _ = namespaces
             .replace_subresource("finalize", &self.namespace, &PostParams::default(), &empty)
             .await;
