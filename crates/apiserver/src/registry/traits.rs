@@ -186,6 +186,11 @@ pub trait Connect: Send + Sync {
         &[Method::GET]
     }
 
+    /// Reports whether the path may go on below it: `/proxy/some/page`.
+    fn takes_path(&self) -> bool {
+        true
+    }
+
     /// Answers the request as it likes: with a stream, or with `101 Switching Protocols` after taking
     /// `hyper::upgrade::on(&mut request)`.
     async fn connect(

@@ -4,7 +4,6 @@ use kubewright_machinery::{
     Status,
     field::{self, ErrorList, Path},
     fields::FieldSelector,
-    go,
     gvk::GroupKind,
     labels::LabelSelector,
     status, validation,
@@ -129,8 +128,8 @@ impl ListOptions {
             LabelSelector::parse(&selector).map_err(|e| status::bad_request(e.to_string()))?;
         let fields = FieldSelector::parse(&text("fieldSelector"))
             .map_err(|e| status::bad_request(e.to_string()))?;
-        let limit = parse_int(query, "limit")?.unwrap_or(0).max(0) as usize;
-        let timeout = parse_int(query, "timeoutSeconds")?;
+        let limit = query.integer("limit")?.unwrap_or(0).max(0) as usize;
+        let timeout = query.integer("timeoutSeconds")?;
         let mut options = Self {
             labels,
             fields,
@@ -320,7 +319,7 @@ impl DeleteOptions {
         let policy = query.first("propagationPolicy");
         let dry_run: Vec<&str> = query.all("dryRun").collect();
         Self {
-            grace_period_seconds: parse_int(query, "gracePeriodSeconds")?,
+            grace_period_seconds: query.integer("gracePeriodSeconds")?,
             orphan_dependents: query.flag("orphanDependents"),
             ..Self::default()
         }
@@ -377,18 +376,6 @@ impl DeleteOptions {
 
 fn invalid(kind: &str, errors: &ErrorList) -> Status {
     status::invalid(&GroupKind::new("meta.k8s.io", kind), "", errors)
-}
-
-fn parse_int(query: &Query, key: &str) -> Result<Option<i64>, Status> {
-    match query.first(key) {
-        None | Some("") => Ok(None),
-        Some(text) => text.parse().map(Some).map_err(|_| {
-            status::bad_request(format!(
-                "strconv.ParseInt: parsing {}: invalid syntax",
-                go::quote(text)
-            ))
-        }),
-    }
 }
 
 fn validate_dry_run(values: &[&str], errors: &mut ErrorList) {

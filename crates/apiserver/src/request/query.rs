@@ -1,7 +1,11 @@
 //! The query string, decoded, in order.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    num::{IntErrorKind, ParseIntError},
+};
 
+use kubewright_machinery::{Status, go, status};
 use percent_encoding::percent_decode_str;
 
 /// Decoded query parameters. A key may come more than once.
@@ -14,10 +18,13 @@ impl Query {
         let Some(raw) = raw else {
             return Self::default();
         };
-        let pairs = raw.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decode(key), decode(value))
-        });
+        let pairs = raw
+            .split('&')
+            .filter(|pair| is_well_formed(pair))
+            .map(|pair| {
+                let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+                (decode(key), decode(value))
+            });
         Self(pairs.collect())
     }
 
@@ -43,10 +50,41 @@ impl Query {
             .map(|v| !v.eq_ignore_ascii_case("false") && v != "0")
     }
 
+    /// Returns a parameter that is a whole number.
+    ///
+    /// # Errors
+    ///
+    /// A value that is not a number is a bad request, in the words of Go; so is an empty one.
+    pub fn integer(&self, key: &str) -> Result<Option<i64>, Status> {
+        let Some(text) = self.first(key) else {
+            return Ok(None);
+        };
+        text.parse().map(Some).map_err(|e: ParseIntError| {
+            let why = match e.kind() {
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+                _ => "invalid syntax",
+            };
+            let text = go::quote(text);
+            status::bad_request(format!("strconv.ParseInt: parsing {text}: {why}"))
+        })
+    }
+
     /// Whether there are no parameters at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// Reports whether a pair is read at all. As in Go, one with a semicolon or an escape that is none is passed over.
+fn is_well_formed(pair: &str) -> bool {
+    let mut bytes = pair.bytes();
+    while let Some(byte) = bytes.next() {
+        let hex = |byte: Option<u8>| byte.is_some_and(|b| b.is_ascii_hexdigit());
+        if byte == b';' || (byte == b'%' && !(hex(bytes.next()) && hex(bytes.next()))) {
+            return false;
+        }
+    }
+    !pair.is_empty()
 }
 
 fn decode(text: &str) -> String {
@@ -56,4 +94,40 @@ fn decode(text: &str) -> String {
         Cow::Borrowed(text)
     };
     percent_decode_str(&text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_that_are_not_well_formed_are_passed_over() {
+        let query = Query::parse(Some("a=1&b=%zz&c=2;d=3&&e=%41&%4=x&f"));
+        assert_eq!(query.first("a"), Some("1"));
+        assert_eq!(query.first("b"), None);
+        assert_eq!(query.first("c"), None);
+        assert_eq!(query.first("e"), Some("A"));
+        assert_eq!(query.first("f"), Some(""));
+        assert_eq!(query.0.len(), 3);
+    }
+
+    #[test]
+    fn numbers_are_read_as_in_go() {
+        let query = Query::parse(Some("a=-5&b=&c=x&d=99999999999999999999"));
+        assert_eq!(query.integer("a").unwrap(), Some(-5));
+        assert_eq!(query.integer("none").unwrap(), None);
+        let message = |key: &str| query.integer(key).unwrap_err().message;
+        assert_eq!(
+            message("b"),
+            "strconv.ParseInt: parsing \"\": invalid syntax"
+        );
+        assert_eq!(
+            message("c"),
+            "strconv.ParseInt: parsing \"x\": invalid syntax"
+        );
+        assert_eq!(
+            message("d"),
+            "strconv.ParseInt: parsing \"99999999999999999999\": value out of range"
+        );
+    }
 }

@@ -43,8 +43,7 @@ pub fn bytes_response(code: u16, accepted: &Accepted, json: Bytes) -> Response<B
 /// A `Status`, under its own code.
 pub fn status_response(accepted: &Accepted, status: &Status) -> Response<Body> {
     let code = if status.code == 0 { 200 } else { status.code };
-    let plain = accepted.media == Media::Json && !accepted.pretty;
-    let mut response = if plain || status.code == 406 && accepted.media == Media::Json {
+    let mut response = if accepted.media == Media::Json {
         let json = if accepted.pretty {
             pretty(status)
         } else {

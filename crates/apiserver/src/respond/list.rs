@@ -53,10 +53,15 @@ async fn list_body(
         }
         Transform::PartialList(version) => Form::Partial(version),
         Transform::Partial(_) => {
+            let list = match resource.custom {
+                Some(_) => "unstructured.UnstructuredList".to_owned(),
+                None => {
+                    let package = go_package(&resource.group_version.group);
+                    format!("{package}.{}List", resource.kind.kind)
+                }
+            };
             return Err(not_acceptable(format!(
-                "you requested PartialObjectMetadata, but the requested object is a list (*{}.{}List)",
-                go_package(resource),
-                resource.kind.kind
+                "you requested PartialObjectMetadata, but the requested object is a list (*{list})"
             )));
         }
     };

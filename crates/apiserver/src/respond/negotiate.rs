@@ -53,6 +53,9 @@ pub struct Offer {
     pub tables: bool,
     /// The answer may be a stream of events.
     pub streams: bool,
+    /// The header must name an encoding in full (or `*/*`) for the request to get anywhere. So it is for built-in kinds,
+    /// whose paths are known to kube-apiserver's router with their encodings; custom resources only negotiate.
+    pub routed: bool,
 }
 
 /// Built-in types: every encoding.
@@ -100,11 +103,11 @@ impl Accepted {
                 pretty,
             });
         }
-        let clauses = parse_accept(accept);
-        let mut known = false;
-        for clause in &clauses {
+        if offer.routed {
+            check_route(headers, offer.media, offer.streams)?;
+        }
+        for clause in &parse_accept(accept) {
             for media in offer.media.iter().filter(|m| clause.covers(**m)) {
-                known = true;
                 if let Some(transform) = clause.transform(offer, *media) {
                     let pretty = pretty || clause.parameter("pretty") == Some("1");
                     return Ok(Self {
@@ -115,7 +118,7 @@ impl Accepted {
                 }
             }
         }
-        Err(not_acceptable(offer, known))
+        Err(status::not_acceptable(&names(offer.media)))
     }
 
     /// The form for errors: the same encoding, untransformed; JSON where nothing fits.
@@ -123,9 +126,10 @@ impl Accepted {
         let offer = Offer {
             media: BUILT_IN,
             plain_protobuf: true,
-            transforms: true,
-            tables: true,
+            transforms: false,
+            tables: false,
             streams: false,
+            routed: false,
         };
         let fallback = Self {
             pretty: true,
@@ -144,43 +148,54 @@ pub fn body_media(headers: &HeaderMap, supported: &'static [Media]) -> Result<Me
     let content_type = headers
         .get(http::header::CONTENT_TYPE)
         .and_then(|v| v.to_str().ok());
-    let name = content_type
-        .unwrap_or("")
-        .split(';')
-        .next()
-        .unwrap_or("")
-        .trim()
-        .to_ascii_lowercase();
+    let content_type = content_type.unwrap_or("");
+    let (name, parameters) = content_type.split_once(';').unwrap_or((content_type, ""));
+    let name = name.trim().to_ascii_lowercase();
     if name.is_empty() {
         return Ok(supported[0]);
     }
+    let well_formed = parameters
+        .split(';')
+        .map(str::trim)
+        .all(|p| p.is_empty() || p.split_once('=').is_some_and(|(key, _)| !key.is_empty()));
     Media::from_name(&name)
-        .filter(|m| supported.contains(m))
-        .ok_or_else(|| {
-            let names: Vec<&str> = supported.iter().map(|m| m.name()).collect();
-            status::unsupported_media_type(&names)
-        })
+        .filter(|media| well_formed && supported.contains(media))
+        .ok_or_else(|| status::unsupported_media_type(&names(supported)))
 }
 
-fn not_acceptable(offer: &Offer, known: bool) -> Status {
-    let names: Vec<&str> = offer.media.iter().map(|m| m.name()).collect();
-    if known {
-        return status::not_acceptable(&names);
+/// Checks that the `Accept` header names one of these encodings in full, or `*/*`.
+///
+/// # Errors
+///
+/// The error is the 406 of kube-apiserver's router.
+pub fn check_route(headers: &HeaderMap, media: &[Media], streams: bool) -> Result<(), Status> {
+    let accept = headers
+        .get(http::header::ACCEPT)
+        .and_then(|v| v.to_str().ok())
+        .filter(|accept| !accept.is_empty())
+        .unwrap_or("*/*");
+    let named = |clause: &str| {
+        let name = clause.split(';').next().unwrap_or_default().trim();
+        name == "*/*" || media.iter().any(|media| media.name() == name)
+    };
+    if accept.split(',').any(named) {
+        return Ok(());
     }
-    let streams = offer
-        .media
-        .iter()
-        .filter(|m| offer.streams && **m != Media::Yaml);
-    let all: Vec<String> = names
-        .iter()
-        .map(|n| (*n).to_owned())
+    let streams = media.iter().filter(|m| streams && **m != Media::Yaml);
+    let all: Vec<String> = names(media)
+        .into_iter()
+        .map(str::to_owned)
         .chain(streams.map(|m| format!("{};stream=watch", m.name())))
         .collect();
     let text = format!(
         "406: Not Acceptable\n\nAvailable representations: {}",
         all.join(", ")
     );
-    Status::failure(406, "NotAcceptable", text).with_details(Default::default())
+    Err(Status::failure(406, "NotAcceptable", text).with_details(Default::default()))
+}
+
+fn names(media: &[Media]) -> Vec<&'static str> {
+    media.iter().map(|media| media.name()).collect()
 }
 
 /// Asked for, or a person's browser or curl.
@@ -258,7 +273,11 @@ fn parse_accept(accept: &str) -> Vec<Clause<'_>> {
         .split(',')
         .filter_map(|part| {
             let mut parts = part.split(';').map(str::trim);
-            let (main, sub) = parts.next()?.split_once('/').unwrap_or(("*", "*"));
+            let (main, sub) = match parts.next()? {
+                "*" => ("*", "*"),
+                // What is no media type is passed over.
+                media => media.split_once('/')?,
+            };
             let mut clause = Clause {
                 main,
                 sub,
@@ -294,6 +313,7 @@ mod tests {
         transforms: true,
         tables: true,
         streams: true,
+        routed: true,
     };
 
     fn negotiate(accept: &str) -> Result<Accepted, Status> {
@@ -326,12 +346,54 @@ mod tests {
 
     #[test]
     fn an_unknown_type_is_not_acceptable() {
-        let refused = negotiate("application/foo").unwrap_err();
-        assert_eq!(refused.code, 406);
-        assert!(
-            refused
-                .message
-                .starts_with("406: Not Acceptable\n\nAvailable representations: ")
-        );
+        for accept in ["application/foo", "application/*", "text/html", "foo"] {
+            let refused = negotiate(accept).unwrap_err();
+            assert_eq!(refused.code, 406);
+            assert!(
+                refused
+                    .message
+                    .starts_with("406: Not Acceptable\n\nAvailable representations: "),
+                "{accept}"
+            );
+        }
+    }
+
+    #[test]
+    fn custom_resources_only_negotiate() {
+        let offer = Offer {
+            routed: false,
+            ..OFFER
+        };
+        let negotiate = |accept: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(http::header::ACCEPT, accept.parse().unwrap());
+            Accepted::negotiate(&headers, &Query::default(), &offer)
+        };
+        assert_eq!(negotiate("application/*").unwrap().media, Media::Json);
+        for accept in ["application/foo", "foo"] {
+            assert_eq!(
+                negotiate(accept).unwrap_err().message,
+                "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"
+            );
+        }
+    }
+
+    #[test]
+    fn parameters_of_a_content_type_are_well_formed() {
+        let media = |text: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(http::header::CONTENT_TYPE, text.parse().unwrap());
+            body_media(&headers, BUILT_IN)
+        };
+        for text in [
+            "application/json",
+            "application/json; charset=utf-8",
+            "APPLICATION/JSON;",
+        ] {
+            assert_eq!(media(text).unwrap(), Media::Json, "{text}");
+        }
+        for text in ["application/json;foo", "application/json; =x", "foo"] {
+            assert_eq!(media(text).unwrap_err().code, 415, "{text}");
+        }
     }
 }

@@ -10,7 +10,12 @@ use super::{
     negotiate::{Accepted, Transform},
     table,
 };
-use crate::{body::Body, object::Object, registry::Resource, request::RequestContext};
+use crate::{
+    body::Body,
+    object::Object,
+    registry::{Resource, SubresourceKind},
+    request::RequestContext,
+};
 
 /// Answers with an object in the form asked for.
 pub fn object_response(
@@ -24,11 +29,7 @@ pub fn object_response(
         Transform::None => return bytes_response(code, accepted, object.bytes.clone()),
         Transform::Table(version) => table::of_object(cx, resource, object, version),
         Transform::Partial(version) => partial_value(object, version),
-        Transform::PartialList(_) => Err(not_acceptable(format!(
-            "you requested PartialObjectMetadataList, but the requested object is not a list (*{}.{})",
-            go_package(resource),
-            resource.kind.kind
-        ))),
+        Transform::PartialList(_) => Err(not_a_list(cx, resource)),
     };
     match result {
         Ok(value) => value_response(code, accepted, &value),
@@ -42,14 +43,37 @@ pub fn object_response(
     }
 }
 
+/// The failure of a client that wants a list of one object.
+fn not_a_list(cx: &RequestContext, resource: &Resource) -> Status {
+    let other =
+        resource
+            .subresource(&cx.info.subresource)
+            .and_then(|subresource| match &subresource.kind {
+                SubresourceKind::Other(kind, _) => Some(kind),
+                SubresourceKind::Parent => None,
+            });
+    let (package, kind) = match (other, &resource.custom) {
+        (None, Some(_)) => return Status::failure(500, "", "content is not a list"),
+        (Some(other), Some(_)) => (other.version.as_str(), &other.kind),
+        (Some(other), None) => (go_package(&other.group), &other.kind),
+        (None, None) => (
+            go_package(&resource.group_version.group),
+            &resource.kind.kind,
+        ),
+    };
+    not_acceptable(format!(
+        "you requested PartialObjectMetadataList, but the requested object is not a list (*{package}.{kind})"
+    ))
+}
+
 /// 406 with a reason of its own.
 pub(super) fn not_acceptable(text: String) -> Status {
     Status::failure(406, "NotAcceptable", text)
 }
 
 /// How the real server's types are called in such messages.
-pub(super) fn go_package(resource: &Resource) -> &str {
-    match resource.group_version.group.split('.').next() {
+pub(super) fn go_package(group: &str) -> &str {
+    match group.split('.').next() {
         None | Some("") => "core",
         Some(first) => first,
     }

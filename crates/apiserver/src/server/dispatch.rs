@@ -10,6 +10,7 @@ use crate::{
     body::Body,
     discovery::{Aggregated, Format, Legacy, aggregated_format},
     endpoints::{self, Probe},
+    registry::Registry,
     request::{RequestContext, UserInfo, query::Query},
     respond::{
         Accepted, Media,
@@ -117,15 +118,12 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
     if let Some(answer) = serving.openapi.answer(path, headers, &incoming.query, now) {
         return answer;
     }
-    if *incoming.request.method() != Method::GET && reads_only(path) {
+    if *incoming.request.method() != Method::GET && reads_only(&serving.registry, path) {
         let document = discovery(shared, serving, incoming);
         return match document {
             Some(missing) if missing.status() == StatusCode::NOT_FOUND => missing,
             None if !path.starts_with("/version") => page_not_found(),
-            _ => crate::respond::status_response(
-                &Accepted::for_status(headers, &incoming.query),
-                &verbs::not_allowed(),
-            ),
+            _ => failure(incoming, &verbs::not_allowed()),
         };
     }
     match path {
@@ -143,7 +141,11 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
             );
             response(200, Media::Json.name(), paths)
         }
-        "/version" | "/version/" => response(200, Media::Json.name(), shared.version.document()),
+        "/version" | "/version/" => match negotiate::check_route(headers, &[Media::Json], false) {
+            Ok(()) => response(200, Media::Json.name(), shared.version.document()),
+            Err(error) => failure(incoming, &error),
+        },
+        _ if path.starts_with("/version/") => failure(incoming, &status::resource_not_found()),
         "/metrics" => response(
             200,
             endpoints::metrics::CONTENT_TYPE,
@@ -153,14 +155,22 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
     }
 }
 
-/// Reports whether a path takes only GET. The paths besides take any method: `/`, `/metrics`, and the lists of groups and of
-/// a group's versions.
-fn reads_only(path: &str) -> bool {
+/// A failure, in the encoding that the client asked for.
+fn failure(incoming: &Incoming, error: &Status) -> Response<Body> {
+    let accepted = Accepted::for_status(incoming.request.headers(), &incoming.query);
+    crate::respond::status_response(&accepted, error)
+}
+
+/// Reports whether a path takes only GET. The paths besides take any method: `/`, `/metrics`, the lists of groups and of a
+/// group's versions, and everything about the groups of custom resources.
+fn reads_only(registry: &Registry, path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     match parts.next() {
         Some("version") => parts.next().is_none(),
         Some("api") => true,
-        Some("apis") => parts.count() > 1,
+        Some("apis") => parts
+            .next()
+            .is_some_and(|group| parts.next().is_some() && !registry.is_custom_group(group)),
         _ => false,
     }
 }
@@ -212,6 +222,11 @@ fn discovery(
         transforms: false,
         tables: false,
         streams: false,
+        routed: match legacy {
+            Legacy::Versions { .. } => true,
+            Legacy::Resources(group, _) => !serving.registry.is_custom_group(group),
+            Legacy::Groups | Legacy::Group(_) => false,
+        },
     };
     Some(
         match Accepted::negotiate(headers, &incoming.query, &offer) {

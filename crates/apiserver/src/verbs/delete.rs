@@ -4,9 +4,12 @@ use bytes::Bytes;
 use http::{HeaderMap, Response};
 use kubewright_machinery::{
     Status,
+    gvk::GroupVersion,
     status::{self, Details},
 };
-use kubewright_schema::{TYPE_META_CONTEXT, decode_typed, parse_json, yaml::parse_yaml};
+use kubewright_schema::{
+    TYPE_META_CONTEXT, decode_typed, parse_json, read_type_meta, yaml::parse_yaml,
+};
 use serde_json::Value;
 
 use super::{Call, decode, list, not_allowed};
@@ -104,6 +107,13 @@ fn options(
             kubewright_schema::Node::from_value(decoded.value).map_err(|e| bad(&e))?
         }
     };
+    let (api_version, _) =
+        read_type_meta(&value).map_err(|e| bad(&format!("{TYPE_META_CONTEXT}{e}")))?;
+    if GroupVersion::parse(api_version).is_none() {
+        return Err(bad(&format!(
+            "unexpected GroupVersion string: {api_version}"
+        )));
+    }
     let value = decode_typed(value, ty).map_err(|e| bad(&e))?.value;
     if !matches!(value["kind"].as_str(), None | Some("" | "DeleteOptions")) {
         let version = value["apiVersion"].as_str().unwrap_or("meta.k8s.io/v1");

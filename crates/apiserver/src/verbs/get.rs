@@ -1,7 +1,7 @@
 //! `get`
 
 use http::Response;
-use kubewright_machinery::Status;
+use kubewright_machinery::{Status, status};
 
 use super::{Call, not_allowed};
 use crate::{
@@ -18,6 +18,11 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         request,
     } = call;
     let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
+    if cx.query.flag("export") == Some(true) {
+        return Err(status::bad_request(
+            "the export parameter, deprecated since v1.14, is no longer supported",
+        ));
+    }
     let options = GetOptions::parse(&cx.query);
     let object = handler.get(&cx, &cx.info.name, &options).await?;
     Ok(object_response(

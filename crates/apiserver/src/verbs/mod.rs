@@ -21,7 +21,7 @@ use kubewright_machinery::{Status, status};
 
 use crate::{
     body::Body,
-    registry::{Handlers, Resource, Shape, Subresource, SubresourceKind},
+    registry::{Connect, Handlers, Resource, Shape, Subresource, SubresourceKind},
     request::{RequestContext, Verb},
     respond::negotiate::{self, Media, Offer},
 };
@@ -46,14 +46,21 @@ impl Target {
         resource: &Arc<Resource>,
         info: &crate::request::RequestInfo,
     ) -> Option<Self> {
-        let in_namespace = !info.namespace.is_empty() && info.resource != "namespaces";
-        let reads_all = matches!(info.verb, Verb::List | Verb::Watch);
+        // The path of a namespace names it as the namespace and as the object.
+        let is_namespace = info.resource == "namespaces" && info.name == info.namespace;
+        let in_namespace = !info.namespace.is_empty() && !is_namespace;
+        let reaches_all = match resource.custom {
+            Some(_) => matches!(info.verb, Verb::List | Verb::Watch),
+            None => resource.handlers.list.is_some(),
+        };
         let scope_fits = if resource.namespaced {
-            in_namespace || (info.name.is_empty() && (reads_all || resource.custom.is_none()))
+            in_namespace || (info.name.is_empty() && reaches_all)
         } else {
             !in_namespace
         };
-        if !scope_fits {
+        // Only the old way to watch leads to a subresource, and there is nothing.
+        let watches_subresource = info.verb == Verb::Watch && !info.subresource.is_empty();
+        if !scope_fits || watches_subresource {
             return None;
         }
         let subresource = match info.subresource.as_str() {
@@ -64,7 +71,8 @@ impl Target {
             resource: resource.clone(),
             subresource,
         };
-        if !info.rest.is_empty() && target.handlers().connect.is_none() {
+        let takes_path = |connect: &Arc<dyn Connect>| connect.takes_path();
+        if !info.rest.is_empty() && !target.handlers().connect.as_ref().is_some_and(takes_path) {
             return None;
         }
         // Reviews are made, and never found again.
@@ -125,7 +133,16 @@ impl Target {
             transforms: true,
             tables: self.has_tables(),
             streams,
+            routed: self.resource.custom.is_none(),
         }
+    }
+
+    /// Reports whether what can be updated can be patched too; some subresources take only whole objects.
+    fn takes_patches(&self) -> bool {
+        self.subresource().is_none_or(|subresource| {
+            let verbs = &subresource.verbs;
+            verbs.is_empty() || verbs.iter().any(|verb| verb == "patch")
+        })
     }
 
     /// Reports whether the objects here can be shown as tables. Reviews and most subresources cannot.
@@ -169,7 +186,11 @@ pub(crate) async fn run(call: Call) -> Result<Response<Body>, Status> {
 
 async fn dispatch(call: Call) -> Result<Response<Body>, Status> {
     let info = call.cx.info.clone();
-    let method = call.request.method().clone();
+    let method = match call.request.method() {
+        // Custom resources go by the verb, which is the same for both.
+        &Method::HEAD if call.target.resource.custom.is_some() => Method::GET,
+        method => method.clone(),
+    };
     let handlers = call.target.handlers();
     let connect = handlers.connect.clone();
     if let Some(connect) = connect.filter(|connect| connect.methods().contains(&method)) {
@@ -190,6 +211,7 @@ async fn dispatch(call: Call) -> Result<Response<Body>, Status> {
             create::run(call).await
         }
         Method::PUT if !collection => update::run(call).await,
+        Method::PATCH if !call.target.takes_patches() => Err(not_allowed()),
         Method::PATCH if !collection => patch::run(call).await,
         Method::DELETE if collection => delete::run_collection(call).await,
         Method::DELETE => delete::run(call).await,

@@ -277,3 +277,124 @@ async fn two_budgets_for_one_pod_are_a_failure_without_a_reason() {
     );
     assert_eq!(status["reason"], Value::Null);
 }
+
+#[tokio::test]
+async fn accept_headers_are_read_by_the_router_first() {
+    const AVAILABLE: &str = "406: Not Acceptable\n\nAvailable representations: application/json";
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    for accept in ["application/foo", "application/*", "foo"] {
+        let status = http.get_as(MAPS, accept).await.refused(406);
+        let message = status["message"].as_str().unwrap();
+        assert!(message.starts_with(AVAILABLE), "{accept}: {message}");
+        assert_eq!(status["details"], json!({}));
+        http.get_as("/version", accept)
+            .await
+            .refused_with(406, AVAILABLE);
+    }
+    let only = "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
+    let status = http
+        .get_as("/apis", "application/foo")
+        .await
+        .refused_with(406, only);
+    assert_eq!(status["details"], Value::Null);
+    http.get_as(MAPS, "application/json;as=Foo;v=v1;g=meta.k8s.io")
+        .await
+        .refused_with(406, only);
+    // A failure has no other form, so a client that wants nothing else gets plain, indented JSON.
+    let missing = http.get_as(&format!("{MAPS}/none"), TABLE).await;
+    missing.refused(404);
+    assert!(missing.body.starts_with(b"{\n  \"kind\": \"Status\""));
+}
+
+#[tokio::test]
+async fn paths_that_lead_nowhere_are_not_found() {
+    const MISSING: &str = "the server could not find the requested resource";
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    for path in [
+        "/version/x",
+        "/api/v1/namespaces/default/namespaces",
+        "/api/v1/namespaces/default/pods/p/log/x",
+        "/api/v1/watch/namespaces/default/pods/p/status",
+        "/apis/authorization.k8s.io/v1/localsubjectaccessreviews",
+    ] {
+        http.get(path).await.refused_with(404, MISSING);
+    }
+    let finalize = "/api/v1/namespaces/default/finalize";
+    http.send(Method::PATCH, finalize, MERGE, "{}")
+        .await
+        .refused(405);
+}
+
+#[tokio::test]
+async fn options_are_read_as_in_go() {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    http.get(&format!("{MAPS}/a?export=true"))
+        .await
+        .refused_with(
+            400,
+            "the export parameter, deprecated since v1.14, is no longer supported",
+        );
+    http.get(&format!("{MAPS}?limit="))
+        .await
+        .refused_with(400, "strconv.ParseInt: parsing \"\": invalid syntax");
+    http.get(&format!("{MAPS}?limit=%zz")).await.ok();
+    http.delete_with(&format!("{MAPS}/a"), json!([])).await.refused_with(
+        400,
+        "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
+    );
+    let options = json!({"apiVersion": "a/b/c", "kind": "DeleteOptions"});
+    http.delete_with(&format!("{MAPS}/a"), options)
+        .await
+        .refused_with(400, "unexpected GroupVersion string: a/b/c");
+    let rules = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+    http.post(rules, json!({}))
+        .await
+        .refused_with(400, "no namespace on request");
+}
+
+#[tokio::test]
+async fn conversations_with_pods_need_a_container_and_a_node() {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    let pods = "/api/v1/namespaces/default/pods";
+    let pod = |name: &str, containers: Value| json!({"metadata": {"name": name}, "spec": {"containers": containers}});
+    let (a, b) = (
+        json!({"name": "a", "image": "i"}),
+        json!({"name": "b", "image": "i"}),
+    );
+    http.post(pods, pod("one", json!([a]))).await.ok();
+    http.post(pods, pod("two", json!([a, b]))).await.ok();
+    assert_eq!(http.get(&format!("{pods}/one/log")).await.code, 204);
+    for (path, message) in [
+        (
+            "two/log",
+            "a container name must be specified for pod two, choose one of: [a b]",
+        ),
+        (
+            "one/log?container=x",
+            "container x is not valid for pod one",
+        ),
+        (
+            "one/exec?container=x",
+            "container x is not valid for pod one",
+        ),
+        ("one/exec", "pod one does not have a host assigned"),
+        ("two/portforward", "pod two does not have a host assigned"),
+        ("one:80/proxy/x", "address not allowed"),
+    ] {
+        http.get(&format!("{pods}/{path}"))
+            .await
+            .refused_with(400, message);
+    }
+    for (path, kind) in [("binding", "Binding"), ("eviction", "Eviction")] {
+        http.post(&format!("{pods}/one/{path}"), json!({}))
+            .await
+            .refused_with(
+                400,
+                &format!("name in URL does not match name in {kind} object"),
+            );
+    }
+}
