@@ -103,6 +103,7 @@ impl Create for WhoseToken {
         review["status"] = match user {
             Ok(Some(user)) => json!({"authenticated": true, "user": user_json(&user)}),
             Ok(None) => json!({"user": {}}),
+            Err(e) if e.code == 401 => json!({"user": {}, "error": "invalid bearer token"}),
             Err(e) => json!({"user": {}, "error": e.message}),
         };
         Ok(Object::from_value(&review))
@@ -203,6 +204,13 @@ impl Create for MyRules {
         mut review: Value,
         _options: &WriteOptions,
     ) -> Result<Object, Status> {
+        if review["spec"]["namespace"]
+            .as_str()
+            .unwrap_or_default()
+            .is_empty()
+        {
+            return Err(status::bad_request("no namespace on request"));
+        }
         review["status"] = json!({
             "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
             "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],

@@ -46,6 +46,11 @@ impl Create for Bind {
         binding: Value,
         options: &WriteOptions,
     ) -> Result<Object, Status> {
+        if binding["metadata"]["name"].as_str().unwrap_or_default() != name {
+            return Err(status::bad_request(
+                "name in URL does not match name in Binding object",
+            ));
+        }
         bind(&self.0, cx, name, &binding, options.dry_run).await
     }
 }

@@ -45,7 +45,7 @@ impl Create for Evict {
         options: &WriteOptions,
     ) -> Result<Object, Status> {
         let named = request["metadata"]["name"].as_str().unwrap_or_default();
-        if !named.is_empty() && named != name {
+        if named != name {
             return Err(status::bad_request(
                 "name in URL does not match name in Eviction object",
             ));

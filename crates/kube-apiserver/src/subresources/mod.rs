@@ -2,6 +2,7 @@
 
 mod binding;
 mod eviction;
+mod log_options;
 mod scale;
 mod streams;
 mod token;

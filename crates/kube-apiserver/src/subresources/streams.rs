@@ -6,14 +6,16 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, StatusCode};
 use kubewright_apiserver::{
     body::Body,
     registry::{Connect, Handlers, generic::Generic},
     request::RequestContext,
 };
 use kubewright_machinery::{Status, status};
+use serde_json::Value;
 
+use super::log_options;
 use crate::kinds::BuiltInKind;
 
 pub(super) fn handlers(kind: &BuiltInKind<'_>, name: &str) -> Handlers {
@@ -53,28 +55,91 @@ impl Connect for NobodyThere {
         &self.methods
     }
 
+    fn takes_path(&self) -> bool {
+        self.methods.contains(&Method::PUT)
+    }
+
     async fn connect(
         &self,
         cx: &RequestContext,
         name: &str,
         _request: Request<Body>,
     ) -> Result<Response<Body>, Status> {
-        let parent = self.parents.read(cx, name).await?;
-        let is_pod = parent["kind"] == "Pod";
-        let node = parent["spec"]["nodeName"].as_str().unwrap_or_default();
-        if is_pod && node.is_empty() && cx.info.subresource == "log" {
-            // A pod that nobody runs has said nothing yet.
-            return Ok(Response::new(Body::empty()));
+        let subresource = cx.info.subresource.as_str();
+        let name = match subresource {
+            "proxy" => without_port(name),
+            _ => name,
+        };
+        if subresource == "log" {
+            log_options::check(&cx.query, name)?;
         }
-        if is_pod && node.is_empty() {
-            return Err(status::bad_request(format!(
-                "pod {name} does not have a host assigned"
-            )));
+        let parent = self.parents.read(cx, name).await?;
+        if parent["kind"] == "Pod" {
+            let is_unset = |value: &Value| value.as_str().unwrap_or_default().is_empty();
+            let unassigned = is_unset(&parent["spec"]["nodeName"]);
+            if matches!(subresource, "log" | "exec" | "attach") {
+                check_container(&parent, name, cx.query.first("container"))?;
+            }
+            match subresource {
+                "log" if unassigned => {
+                    // A pod that nobody runs has said nothing yet.
+                    let mut silence = Response::new(Body::empty());
+                    *silence.status_mut() = StatusCode::NO_CONTENT;
+                    return Ok(silence);
+                }
+                "proxy" if is_unset(&parent["status"]["podIP"]) => {
+                    return Err(status::bad_request("address not allowed"));
+                }
+                "proxy" => {}
+                _ if unassigned => {
+                    return Err(status::bad_request(format!(
+                        "pod {name} does not have a host assigned"
+                    )));
+                }
+                _ => {}
+            }
         }
         Err(Status::failure(
             503,
             "ServiceUnavailable",
             format!("{} {name} has no kubelet that answers", cx.info.resource),
         ))
+    }
+}
+
+/// Returns the name in `scheme:name:port`, where scheme and port may be missing.
+fn without_port(text: &str) -> &str {
+    let parts: Vec<&str> = text.split(':').collect();
+    match parts[..] {
+        [name, _] | [_, name, _] => name,
+        _ => text,
+    }
+}
+
+/// Checks that the pod has the container, or only one where none is named.
+fn check_container(pod: &Value, name: &str, container: Option<&str>) -> Result<(), Status> {
+    let names = |kind: &str| -> Vec<&str> {
+        let containers = pod["spec"][kind].as_array();
+        containers
+            .into_iter()
+            .flatten()
+            .filter_map(|container| container["name"].as_str())
+            .collect()
+    };
+    let all = [
+        names("initContainers"),
+        names("containers"),
+        names("ephemeralContainers"),
+    ]
+    .concat();
+    match container.filter(|container| !container.is_empty()) {
+        Some(container) if !all.contains(&container) => Err(status::bad_request(format!(
+            "container {container} is not valid for pod {name}"
+        ))),
+        None if names("containers").len() > 1 => Err(status::bad_request(format!(
+            "a container name must be specified for pod {name}, choose one of: [{}]",
+            all.join(" ")
+        ))),
+        _ => Ok(()),
     }
 }
