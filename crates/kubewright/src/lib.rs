@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `operator` (default) | `operator`, and those of `controller` and `derive` | an operator as a program: APIs, controllers, CRD installation, command line |
 //! | `controller` | `controller`, `informer`, `workqueue`, and those of `client` | the controller runtime and its parts |
-//! | `client` | `client`, `machinery` | clients on top of `kube::Client`; names, selectors, quantities, `Status` |
+//! | `client` | `client`, `machinery`, `metrics` | clients on top of `kube::Client`; names, selectors, quantities, `Status`; counters, gauges and histograms |
 //! | `derive` | `resource`, `Schema`, `CustomKind`, `machinery` | custom resources from Rust types: CRDs, validation, versions |
 //! | `testing` | `testing` | a cluster for tests, in the same process |
 //! | `cluster` | `cluster` | a whole cluster in your program: API server, tokens, TLS, kubeconfig, built-in controllers |
@@ -65,6 +65,8 @@ pub use kubewright_kube_apiserver as kube_apiserver;
 pub use kubewright_machinery as machinery;
 #[cfg(feature = "merge")]
 pub use kubewright_merge as merge;
+#[cfg(feature = "client")]
+pub use kubewright_metrics as metrics;
 #[cfg(feature = "operator")]
 pub use kubewright_operator as operator;
 #[cfg(feature = "protobuf")]
