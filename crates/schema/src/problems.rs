@@ -41,7 +41,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// Adds a problem unless it is known already or there are [`MAX_PROBLEMS`].
+    /// Adds a problem unless it is known already or there are too many of them.
     pub fn push(&mut self, problem: Problem) {
         if self.items.len() < MAX_PROBLEMS && !self.items.contains(&problem) {
             self.items.push(problem);
