@@ -84,7 +84,7 @@ pub(crate) fn hold(
             }
             eprintln!("  round {} of {rounds}: {}", round + 1, contestant.name);
             let expected = contestant.digests.as_ref().unwrap_or(expected);
-            match turn().and_then(|sample| judged(sample, expected)) {
+            match turn().and_then(|sample| checked(sample, expected)) {
                 Ok(sample) => {
                     section.versions.extend(sample.versions.clone());
                     outcome.add(&sample);
@@ -101,7 +101,7 @@ pub(crate) fn hold(
 }
 
 /// Returns the sample if its digests are right.
-fn judged(sample: Sample, expected: &Digests) -> anyhow::Result<Sample> {
+fn checked(sample: Sample, expected: &Digests) -> anyhow::Result<Sample> {
     for (point, digest) in expected {
         let found = sample.digests.get(point).map_or("none", String::as_str);
         anyhow::ensure!(

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_judged_in_their_direction() {
+    fn targets_are_checked_in_their_direction() {
         let both = section(&[("ours", Some(20.0)), ("peer", Some(50.0))]);
         let time = Row::cost("k", "", "ms").at_most(10.0).better(2.0, "peer");
         assert_eq!(verdicts(&time, &both), [Some(false), Some(true)]);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_judged_between_columns() {
+    fn growth_is_checked_between_columns() {
         let sizes = section(&[("1k", Some(1.0)), ("1M", Some(2.5))]);
         let row = Row::cost("k", "", "us")
             .at_most_times("1M", 2.0, "1k")

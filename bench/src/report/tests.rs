@@ -87,7 +87,7 @@ fn a_case_that_broke_off_says_so() {
 }
 
 #[test]
-fn quick_sections_stand_apart_and_are_not_judged() {
+fn quick_sections_stand_apart_and_are_not_checked() {
     let quick = Section {
         quick: true,
         ..contest()

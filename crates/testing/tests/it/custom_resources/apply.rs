@@ -65,7 +65,7 @@ async fn an_object_that_says_nothing_of_its_fields_takes_any_and_keeps_none() {
 }
 
 #[tokio::test]
-async fn texts_of_a_format_are_judged_with_the_object() {
+async fn texts_of_a_format_are_validated_with_the_object() {
     let (_cluster, http) = cluster(open()).await;
     apply(&http, "a", json!({"date": 5})).await.refused_with(
         422,

@@ -75,7 +75,7 @@ async fn null_is_dropped_where_it_is_not_allowed() {
 }
 
 #[tokio::test]
-async fn values_are_judged_by_the_schema() {
+async fn values_are_validated_by_the_schema() {
     let properties = json!({
         "n": {"type": "integer", "minimum": 2},
         "s": {"type": "string", "maxLength": 3, "pattern": "^a"},
@@ -319,7 +319,7 @@ async fn yaml_is_read_and_protobuf_is_not() {
 }
 
 #[tokio::test]
-async fn a_body_of_another_kind_is_judged_with_the_object() {
+async fn a_body_of_another_kind_is_validated_with_the_object() {
     let (_cluster, http) = cluster(simple(json!({}))).await;
     let mut other = widget("one", json!({}));
     other["kind"] = json!("Gadget");
