@@ -1,7 +1,7 @@
 //! A client without a network: requests go straight into the server.
 
 use http::{Request, header};
-use kubewright_apiserver::body::Body;
+use kubewright_apiserver::Body;
 use kubewright_kube_apiserver::{KubeApiServer, KubeApiServerBuilder};
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ impl Client {
 
     pub(crate) async fn of(server: KubeApiServerBuilder) -> Self {
         let server = server.build().await;
-        Self(server.expect("a control server in memory starts"))
+        Self(server.expect("an API server in memory starts"))
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {

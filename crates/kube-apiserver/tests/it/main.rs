@@ -1,7 +1,17 @@
-//! The control plane as a client sees it.
+//! The API server as its clients see it: every test starts a server and calls it in process or over a socket.
 
 mod admission;
+mod bad_input;
 mod bootstrap;
 mod client;
+mod continue_tokens;
+mod custom_resources;
+mod exact_answers;
+mod http_client;
+mod openapi;
 mod plugins;
+mod requests;
+mod resource_version_semantics;
 mod rules;
+mod verbs;
+mod watch;

@@ -2,12 +2,15 @@
 
 use std::time::Instant;
 
-use futures_util::future::join_all;
-use kube::{ResourceExt, api::DeleteParams};
+use futures_util::{StreamExt, future::join_all};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    ResourceExt,
+    api::{DeleteParams, WatchEvent, WatchParams},
+};
 use kubewright_testing::TestCluster;
 
 use super::{create, map, maps};
-use crate::http_client::{Http, MAPS, event};
 
 async fn names(cluster: &TestCluster) -> Vec<String> {
     let list = maps(&cluster.client())
@@ -58,25 +61,30 @@ async fn a_fork_outlives_what_it_was_forked_from() {
 #[tokio::test]
 async fn watches_and_compaction_stay_on_their_side_of_a_fork() {
     let cluster = TestCluster::start().await;
-    let http = Http::of(&cluster);
-    create(&maps(&cluster.client()), "a").await;
-    let before = cluster.revision().await;
-    create(&maps(&cluster.client()), "b").await;
-    let mut watch = http
-        .watch(
-            MAPS,
-            &format!("resourceVersion={}", cluster.revision().await),
-        )
-        .await;
+    let originals = maps(&cluster.client());
+    create(&originals, "a").await;
+    let before = cluster.revision().await.to_string();
+    create(&originals, "b").await;
+    let now = cluster.revision().await.to_string();
+    let watch = originals.watch(&WatchParams::default(), &now).await;
+    let mut watch = watch.expect("a watch").boxed();
 
     let fork = cluster.fork().await;
     create(&maps(&fork.client()), "elsewhere").await;
     fork.compact_now().await;
-    create(&maps(&cluster.client()), "here").await;
-    assert_eq!(watch.step().await, event("ADDED", "here"));
-    // The original still remembers.
-    let mut early = http.watch(MAPS, &format!("resourceVersion={before}")).await;
-    assert_eq!(early.step().await, event("ADDED", "b"));
+    create(&originals, "here").await;
+    assert_eq!(added(watch.next().await), "here");
+    // The original still has its history.
+    let early = originals.watch(&WatchParams::default(), &before).await;
+    assert_eq!(added(early.expect("a watch").boxed().next().await), "b");
+}
+
+/// Returns the name of the object that an event adds.
+fn added(event: Option<kube::Result<WatchEvent<ConfigMap>>>) -> String {
+    match event {
+        Some(Ok(WatchEvent::Added(map))) => map.name_any(),
+        other => panic!("no object was added: {other:?}"),
+    }
 }
 
 #[tokio::test]

@@ -3,16 +3,19 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use http::Request;
+use http_body_util::BodyExt;
 use kube::{
     ResourceExt,
     api::{DeleteParams, PostParams, WatchEvent, WatchParams},
 };
-use kubewright_apiserver::request::Verb;
+use kubewright_apiserver::{Body, request::Verb};
 use kubewright_machinery::status;
 use kubewright_testing::{Fault, Match, TestCluster};
+use serde_json::Value;
+use tower::Service;
 
 use super::{code, create, map, maps, over_tls};
-use crate::http_client::{Http, MAPS};
 
 #[tokio::test]
 async fn a_conflict_strikes_as_often_as_asked() {
@@ -109,18 +112,26 @@ async fn gone_is_seen_by_lists_and_watches() {
 #[tokio::test]
 async fn too_many_requests_say_how_long_to_wait() {
     let cluster = TestCluster::start().await;
-    let http = Http::of(&cluster);
     cluster.faults().inject(
         Fault::TooManyRequests { retry_after: 7 },
         Match::verb(Verb::Get),
         1,
     );
-    let answer = http.get(&format!("{MAPS}/a")).await;
-    let status = answer.refused(429);
+    let get = async || {
+        let request = Request::get("/api/v1/namespaces/default/configmaps/a");
+        let request = request.body(Body::empty()).expect("a request");
+        let Ok(response) = cluster.service().call(request).await;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.expect("a whole body").to_bytes();
+        let status: Value = serde_json::from_slice(&body).expect("a status");
+        (head, status)
+    };
+    let (head, status) = get().await;
+    assert_eq!(head.status, 429);
     assert_eq!(status["reason"], "TooManyRequests");
     assert_eq!(status["details"]["retryAfterSeconds"], 7);
-    assert_eq!(answer.headers["retry-after"], "7");
-    http.get(&format!("{MAPS}/a")).await.refused(404);
+    assert_eq!(head.headers["retry-after"], "7");
+    assert_eq!(get().await.0.status, 404);
 }
 
 #[tokio::test]

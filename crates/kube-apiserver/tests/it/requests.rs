@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use http::{Method, Request};
-use kubewright_apiserver::body::Body;
+use kubewright_apiserver::Body;
 use kubewright_testing::TestCluster;
 use serde_json::{Value, json};
 

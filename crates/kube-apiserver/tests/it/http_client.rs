@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, Request};
 use http_body_util::BodyExt;
-use kubewright_apiserver::body::Body;
+use kubewright_apiserver::Body;
 use kubewright_testing::{FaultyServer, TestCluster};
 use serde_json::{Value, json};
 use tower::Service;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{Method, Request};
-use kubewright_apiserver::body::{Body, BoxError};
+use kubewright_apiserver::{Body, BoxError};
 use serde_json::json;
 
 use super::Target;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_kube_apiserver::KubeApiServer;
-use kubewright_store::{MemoryStore, Revision, memory::Limits};
+use kubewright_store::{Limits, MemoryStore, Revision};
 use kubewright_testing::{Faults, FaultyServer, TestCluster};
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use http::{Request, Response, StatusCode, header};
-use kubewright_apiserver::{body::Body, server::ApiServer};
+use kubewright_apiserver::{ApiServer, Body};
 use kubewright_testing::TestCluster;
 use serde_json::Value;
 
