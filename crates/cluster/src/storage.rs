@@ -44,7 +44,7 @@ impl From<MemoryStore> for Storage {
     fn from(store: MemoryStore) -> Self {
         let maintained = store.clone();
         Self::new(Arc::new(store)).maintenance(async move {
-            let expiry = maintained.run_upkeep();
+            let expiry = maintained.run_maintenance();
             let compaction = maintained.run_compaction(COMPACTION_INTERVAL);
             tokio::join!(expiry, compaction);
         })

@@ -1,15 +1,14 @@
-//! The storage port, the in-memory MVCC store, and the conformance suite every store passes.
+//! The storage interface of the API server, an in-memory MVCC store, and the conformance suite of stores.
 //!
-//! A store knows keys, bytes and revisions, and nothing of Kubernetes. Writes are compare-and-swap on the revision of
-//! an object; reads are of the state as of one revision; a watch tells every change after a revision, in order and
-//! without a gap.
+//! A store knows keys, bytes and revisions, and nothing about Kubernetes. Writes are compare-and-swap on the revision of an
+//! object; reads see the state at one revision; a watch returns every change after a revision, in order and without gaps.
 //!
-//! | module | what is there |
+//! | item | contents |
 //! |---|---|
-//! | [`port`] | the traits [`Store`], [`Snapshot`] and [`Watch`], and what they speak of |
-//! | [`memory`] | [`MemoryStore`]: everything in this process, forked in no time |
-//! | [`conformance`] | the contract of the port as checks that any store's tests can run |
-//! | [`splice`] | the revision inside an object's bytes, for those who write a store |
+//! | [`Store`], [`Snapshot`], [`Watch`] | the traits, and their types |
+//! | [`MemoryStore`], [`Limits`] | a store in memory, which can be forked in constant time |
+//! | [`conformance`] | the contract of the traits as checks that the tests of any store can run |
+//! | [`splice`] | the revision inside the bytes of an object, for implementors of stores |
 //!
 //! ```
 //! use kubewright_store::{ChangeKind, Key, MemoryStore, Payload, Range, Store};
@@ -44,17 +43,20 @@
 //! fork.delete(key.clone(), second.entry.revision).await?;
 //! assert!(store.get(&key).await?.is_some());
 //!
-//! let told = watch.next().await?;
-//! assert_eq!(told[0].kind, ChangeKind::Created);
-//! assert_eq!(told[1].kind, ChangeKind::Updated);
+//! let changes = watch.next().await?;
+//! assert_eq!(changes[0].kind, ChangeKind::Created);
+//! assert_eq!(changes[1].kind, ChangeKind::Updated);
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
 
 pub mod conformance;
-pub mod memory;
-pub mod port;
+mod memory;
+mod port;
 pub mod splice;
 
-pub use memory::{COMPACTION_INTERVAL, MemoryStore};
-pub use port::*;
+pub use memory::{COMPACTION_INTERVAL, Limits, MemoryStore};
+pub use port::{
+    BackendError, Change, ChangeKind, Decoded, Entry, Key, Page, Payload, Range, ReadError,
+    Revision, Snapshot, Store, Updated, Watch, WatchError, WriteError,
+};

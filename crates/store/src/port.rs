@@ -1,14 +1,13 @@
-//! The port: what an API server asks of its storage.
+//! The traits that a store implements.
 //!
-//! A store knows keys, bytes and revisions, and nothing of Kubernetes. One `u64` [`Revision`] counts every
-//! committed write of the whole store; it is assigned at commit, dense and ordered.
+//! A store knows keys, bytes and revisions, and nothing about Kubernetes. One `u64` [`Revision`] counts every committed write
+//! of the whole store; it is assigned at commit, dense and ordered.
 //!
-//! Keys have two parts: the *collection* (one resource, `apps/deployments`) and the *path* within it
-//! (`namespace/name`, or `name`). Lists and watches are within one collection and may be narrowed by a path prefix.
+//! Keys have two parts: the *collection* (a resource, `apps/deployments`) and the *path* in it (`namespace/name`, or `name`).
+//! Lists and watches read one collection, and may be restricted to a path prefix.
 //!
-//! The bytes of an object carry its own revision: a [`Payload`] says at which offset the decimal digits of the
-//! revision belong, and the store splices them in at commit (or, for a remote store, when it reads). Readers always get
-//! bytes that are complete.
+//! The bytes of an object contain its revision: a [`Payload`] has the offset of its decimal digits, and the store splices them
+//! in at commit (or, for a remote store, on read). Readers always get complete bytes.
 
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
@@ -17,82 +16,89 @@ use futures_util::future::BoxFuture;
 
 use crate::splice;
 
-/// A point in the store's history. Zero is "before everything".
+/// A point in the history of a store. Zero is before every write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision(pub u64);
 
-/// Where an object lives.
+/// The key of an object.
+///
+/// ```
+/// use kubewright_store::Key;
+///
+/// let key = Key::new("pods", "default/web");
+/// assert_eq!(&*key.path, "default/web");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// The resource: `pods`, `apps/deployments`.
+    /// The collection: `pods`, `apps/deployments`.
     pub collection: Arc<str>,
-    /// `namespace/name` or `name`.
+    /// The path: `namespace/name` or `name`.
     pub path: Arc<str>,
 }
 
-/// What the writer knows about an object beside its bytes (parsed labels, say). A store in this process hands it back
-/// with the entry; a remote one forgets it and readers parse again. Stores never look inside.
-pub type Companion = Arc<dyn Any + Send + Sync>;
+/// A decoded form of an object, such as its labels, that the writer keeps beside the bytes. A store in memory returns it with
+/// the entry; a remote store drops it, and readers decode again. Stores never look inside.
+pub type Decoded = Arc<dyn Any + Send + Sync>;
 
-/// Bytes to be stored.
+/// The bytes of a write.
 #[derive(Clone)]
 pub struct Payload {
     /// The encoded object without its revision.
     pub bytes: Bytes,
-    /// Where in `bytes` the decimal digits of the revision go. `None`: nowhere.
+    /// The offset of the revision in `bytes`. `None`: the object does not contain it.
     pub revision_at: Option<u32>,
-    /// Handed back with the entry where the store can.
-    pub companion: Option<Companion>,
-    /// The entry is deleted this long after the write.
+    /// A decoded form, which is returned with the entry if the store can.
+    pub decoded: Option<Decoded>,
+    /// The lifetime of the entry, after which it is deleted.
     pub ttl: Option<Duration>,
 }
 
-/// A stored object as of some revision.
+/// A stored object at some revision.
 #[derive(Clone)]
 pub struct Entry {
-    /// The path within the collection.
+    /// The path in the collection.
     pub path: Arc<str>,
     /// The revision of the last write.
     pub revision: Revision,
-    /// The object, its revision spliced in.
+    /// The bytes, with the revision spliced in.
     pub bytes: Bytes,
-    /// What the writer handed over, if the store still has it.
-    pub companion: Option<Companion>,
+    /// The decoded form of the writer, if the store still has it.
+    pub decoded: Option<Decoded>,
 }
 
-/// What to read of a collection.
+/// A range of a collection.
 #[derive(Clone, Debug, Default)]
 pub struct Range {
-    /// Only paths that start so.
+    /// The prefix of the paths.
     pub prefix: String,
-    /// Only paths that sort at or after this one (within the prefix). Empty: from the start.
+    /// The first path, within the prefix. Empty: the start.
     pub start: String,
-    /// At most this many entries. Zero: no limit.
+    /// The maximum number of entries. Zero: no limit.
     pub limit: usize,
 }
 
-/// The answer to a range read.
+/// A page of a range.
 #[derive(Clone)]
 pub struct Page {
-    /// The entries in path order.
+    /// The entries in the order of their paths.
     pub entries: Vec<Entry>,
-    /// How many more there are in the range, beyond `entries`.
+    /// The number of further entries in the range.
     pub remaining: u64,
 }
 
-/// The state of the whole store as of one revision. Cheap to take; reads of it never see later writes.
+/// The state of the whole store at one revision. It is cheap to take, and reads of it never see later writes.
 pub trait Snapshot: Send + Sync {
-    /// The revision it shows.
+    /// Returns its revision.
     fn revision(&self) -> Revision;
-    /// One object.
+    /// Returns an object.
     fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Entry>, ReadError>>;
-    /// A run of objects in path order.
+    /// Returns a range of objects in the order of their paths.
     fn range<'a>(
         &'a self,
         collection: &'a str,
         range: Range,
     ) -> BoxFuture<'a, Result<Page, ReadError>>;
-    /// How many objects a prefix holds.
+    /// Returns the number of objects with a prefix.
     fn count<'a>(
         &'a self,
         collection: &'a str,
@@ -100,42 +106,42 @@ pub trait Snapshot: Send + Sync {
     ) -> BoxFuture<'a, Result<u64, ReadError>>;
 }
 
-/// The storage of an API server.
+/// A store.
 pub trait Store: Send + Sync + 'static {
-    /// The newest revision.
+    /// Returns the newest revision.
     fn current(&self) -> BoxFuture<'_, Result<Revision, ReadError>>;
-    /// The state now (`None`), or as of a revision.
+    /// Returns the newest state (`None`), or the state at a revision.
     fn snapshot(&self, at: Option<Revision>)
     -> BoxFuture<'_, Result<Arc<dyn Snapshot>, ReadError>>;
-    /// One object as it is now. Equal to `snapshot(None)` and `get`, in one step.
+    /// Returns the newest version of an object, like `get` of `snapshot(None)` in one step.
     fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Entry>, ReadError>>;
-    /// Writes an object that must not exist.
+    /// Creates an object, which must not exist.
     fn create(&self, key: Key, payload: Payload) -> BoxFuture<'_, Result<Entry, WriteError>>;
-    /// Replaces an object whose revision must be `expected`. Bytes equal to the stored ones write nothing.
+    /// Replaces an object, whose revision must be `expected`. Bytes equal to the stored ones are not written.
     fn update(
         &self,
         key: Key,
         expected: Revision,
         payload: Payload,
     ) -> BoxFuture<'_, Result<Updated, WriteError>>;
-    /// Deletes an object whose revision must be `expected`. The answer is the last object, carrying the revision of the deletion.
+    /// Deletes an object, whose revision must be `expected`. Returns the last object with the revision of the deletion.
     fn delete(&self, key: Key, expected: Revision) -> BoxFuture<'_, Result<Entry, WriteError>>;
-    /// Every change of a collection after `after`, in order, from now on without a gap.
+    /// Returns every change of a collection after `after`, in order and without gaps.
     fn watch(
         &self,
         collection: &str,
         prefix: &str,
         after: Revision,
     ) -> BoxFuture<'_, Result<Box<dyn Watch>, ReadError>>;
-    /// Forgets what was before `floor`: older snapshots and watches answer [`ReadError::Compacted`].
+    /// Drops the history before `floor`: older snapshots and watches fail with [`ReadError::Compacted`].
     fn compact(&self, floor: Revision) -> BoxFuture<'_, Result<(), ReadError>>;
 }
 
-/// The answer to an update.
+/// The result of an update.
 pub struct Updated {
-    /// The object as it now is.
+    /// The object after the update.
     pub entry: Entry,
-    /// False where the bytes were the same and nothing was written.
+    /// Whether the object was written. False if the bytes were the same.
     pub changed: bool,
 }
 
@@ -144,48 +150,48 @@ pub struct Updated {
 pub struct Change {
     /// The revision of the write.
     pub revision: Revision,
-    /// The object after the write; after a delete, the last object carrying the revision of the deletion.
+    /// The object after the write; after a delete, the last object with the revision of the deletion.
     pub entry: Entry,
-    /// The object before the write, as it was then.
+    /// The object before the write.
     pub previous: Option<Entry>,
-    /// What was done.
+    /// The kind of the change.
     pub kind: ChangeKind,
 }
 
-/// What a write did.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// The object is new.
+    /// The object was created.
     Created,
-    /// The object was replaced.
+    /// The object was updated.
     Updated,
-    /// The object is gone.
+    /// The object was deleted.
     Deleted,
 }
 
-/// Changes as they are committed.
+/// A stream of changes.
 pub trait Watch: Send {
-    /// The next changes, at least one, in revision order. Waits until there are some.
+    /// Waits for the next changes and returns at least one, in the order of revisions.
     fn next(&mut self) -> BoxFuture<'_, Result<Vec<Arc<Change>>, WatchError>>;
-    /// The revision up to which the caller has now seen everything that matches. Moves on even where nothing matches.
+    /// Returns the revision up to which the caller has seen every matching change. It advances even if nothing matches.
     fn progress(&self) -> Revision;
 }
 
-/// Why a read failed.
+/// An error of a read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The revision is below the compaction floor.
+    /// The revision was compacted.
     #[error("revision {} has been compacted; the oldest is {}", requested.0, floor.0)]
     Compacted {
-        /// What was asked for.
+        /// The requested revision.
         requested: Revision,
         /// The oldest revision that can be read.
         floor: Revision,
     },
-    /// The revision has not happened yet.
+    /// The revision is in the future.
     #[error("revision {} is in the future; the newest is {}", requested.0, current.0)]
     Future {
-        /// What was asked for.
+        /// The requested revision.
         requested: Revision,
         /// The newest revision.
         current: Revision,
@@ -195,30 +201,30 @@ pub enum ReadError {
     Backend(#[source] BackendError),
 }
 
-/// Why a write failed.
+/// An error of a write.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The object exists already.
     #[error("the object exists")]
     Exists(Entry),
-    /// The object is not at the expected revision; here it is, or `None` where there is none.
+    /// The object is not at the expected revision. It has the current object, or `None` if there is none.
     #[error("the object is not at the expected revision")]
     Conflict(Option<Entry>),
-    /// The backend failed; whether the write happened is not known.
+    /// The backend failed; the write may have happened.
     #[error("the store failed: {0}")]
     Backend(#[source] BackendError),
 }
 
-/// Why a watch ended.
+/// An error that ends a watch.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The watcher fell too far behind and lost its place. Others are not affected.
+    /// The watcher fell too far behind. Other watchers are not affected.
     #[error("the watcher fell behind revision {}", floor.0)]
     Lagged {
-        /// The oldest revision that could still be had.
+        /// The oldest revision that is still available.
         floor: Revision,
     },
-    /// The store is closing.
+    /// The store was closed.
     #[error("the store is closing")]
     Closed,
     /// The backend failed.
@@ -226,7 +232,7 @@ pub enum WatchError {
     Backend(#[source] BackendError),
 }
 
-/// An adapter's own error.
+/// The error of a backend.
 pub type BackendError = Box<dyn std::error::Error + Send + Sync>;
 
 impl fmt::Debug for Entry {
@@ -242,7 +248,7 @@ impl fmt::Debug for Entry {
 }
 
 impl Key {
-    /// A key from its two parts.
+    /// Returns a key.
     pub fn new(collection: impl Into<Arc<str>>, path: impl Into<Arc<str>>) -> Self {
         Self {
             collection: collection.into(),
@@ -252,17 +258,17 @@ impl Key {
 }
 
 impl Payload {
-    /// Bytes that carry no revision of their own.
+    /// Returns a payload that does not contain its revision.
     pub fn plain(bytes: impl Into<Bytes>) -> Self {
         Self {
             bytes: bytes.into(),
             revision_at: None,
-            companion: None,
+            decoded: None,
             ttl: None,
         }
     }
 
-    /// The bytes as a reader sees them after a write at `revision`.
+    /// Returns the bytes as a reader sees them after a write at `revision`.
     pub fn spliced(&self, revision: Revision) -> Bytes {
         splice::insert(&self.bytes, self.revision_at, revision)
     }

@@ -1,8 +1,7 @@
-//! The revision inside an object's bytes: putting it in, replacing it, and comparing around it.
+//! The revision inside the bytes of an object: inserting, replacing and ignoring it.
 //!
-//! An object is encoded without its revision; `at` is the offset where the decimal digits belong. Stored bytes have them
-//! in place, and since the digits are those of the revision the bytes were stored with, offset and revision are all
-//! that is needed to take them out again. Nothing here decodes or re-encodes an object.
+//! An object is encoded without its revision; `at` is the offset of the decimal digits. Stored bytes contain the digits of the
+//! revision they were stored with, so offset and revision suffice to remove them. Nothing here decodes an object.
 
 use bytes::Bytes;
 
@@ -14,21 +13,21 @@ pub struct Digits {
     start: usize,
 }
 
-/// `bytes` with the digits of `revision` put in at `at`; the same bytes, shared, where `at` is `None`.
+/// Returns `bytes` with the digits of `revision` inserted at `at`. Without an offset the same bytes are shared.
 pub fn insert(bytes: &Bytes, at: Option<u32>, revision: Revision) -> Bytes {
     let Some(at) = at else { return bytes.clone() };
     let (head, tail) = bytes.split_at(offset(at, bytes.len()));
     join(head, revision, tail)
 }
 
-/// `stored`, which carries `from` at `at`, carrying `to` instead.
+/// Returns `stored` with the digits of `from` at `at` replaced by those of `to`.
 pub fn replace(stored: &Bytes, at: Option<u32>, from: Revision, to: Revision) -> Bytes {
     let Some(at) = at else { return stored.clone() };
     let (head, tail) = around(stored, at, from);
     join(head, to, tail)
 }
 
-/// Whether `stored`, which carries `revision` at `at`, is `fresh` with a revision put in at `fresh_at`.
+/// Returns whether `stored`, which has `revision` at `at`, equals `fresh` with a revision inserted at `fresh_at`.
 pub fn same(
     stored: &[u8],
     at: Option<u32>,
@@ -48,7 +47,7 @@ pub fn same(
 }
 
 impl Digits {
-    /// The digits of `revision`.
+    /// Formats `revision`.
     pub fn of(revision: Revision) -> Self {
         let mut buffer = [0; 20];
         let mut start = buffer.len();
@@ -63,18 +62,18 @@ impl Digits {
         }
     }
 
-    /// The digits as text bytes.
+    /// Returns the digits as bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.buffer[self.start..]
     }
 }
 
-/// An offset that is never past the end, whatever the writer claimed.
+/// Returns an offset that is not past the end, whatever the writer claimed.
 fn offset(at: u32, len: usize) -> usize {
     (at as usize).min(len)
 }
 
-/// What is before and after the digits of `revision` at `at`.
+/// Returns the bytes before and after the digits of `revision` at `at`.
 fn around(stored: &[u8], at: u32, revision: Revision) -> (&[u8], &[u8]) {
     let digits = Digits::of(revision).as_bytes().len();
     let at = offset(at, stored.len().saturating_sub(digits));

@@ -1,8 +1,8 @@
-//! Forks: another store with the same past and its own future. Skipped for stores that cannot.
+//! Forks: a store with the same past and a separate future. Skipped for stores that cannot fork.
 
 use super::{
     Harness, Stop, Subject, Verdict, sentences,
-    subject::{COLLECTION, changes, line, lines, told},
+    subject::{COLLECTION, changes, described, line, lines},
     verdict::ensure_eq,
 };
 
@@ -39,7 +39,7 @@ async fn a_fork_has_the_present_and_the_past(harness: &dyn Harness) -> Verdict {
     let told: Vec<_> = changes(&mut *watch, 3)
         .await?
         .iter()
-        .map(|c| told(c).0)
+        .map(|c| described(c).0)
         .collect();
     let done = [b.revision.0, gone.revision.0, c.revision.0];
     ensure_eq!(told, done, "what a watch of the fork tells of the past");

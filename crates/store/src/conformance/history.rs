@@ -1,10 +1,10 @@
-//! The past: reading it, and forgetting it.
+//! History: reading and compacting it.
 
 use std::collections::BTreeMap;
 
 use super::{
     Harness, Stop, Verdict, sentences,
-    subject::{COLLECTION, Line, key, line, lines, refusal},
+    subject::{COLLECTION, Line, failure, key, line, lines},
     verdict::{ensure, ensure_eq},
 };
 use crate::{ReadError, Revision};
@@ -70,7 +70,7 @@ async fn a_revision_of_the_future_is_refused(harness: &dyn Harness) -> Verdict {
     let it = harness.open().await;
     let now = it.create("a", "one").await?.revision;
     let future = Revision(now.0 + 1);
-    match refusal("the future", it.store.snapshot(Some(future)).await)? {
+    match failure("the future", it.store.snapshot(Some(future)).await)? {
         ReadError::Future { requested, current } => {
             ensure_eq!((requested, current), (future, now), "what the error says");
             Ok(())
@@ -86,7 +86,7 @@ async fn compaction_refuses_what_is_older_and_keeps_the_rest(harness: &dyn Harne
     let floor = it.update(&a, "two").await?;
     it.delete(&b).await?;
     it.store.compact(floor.revision).await?;
-    match refusal("a compacted revision", read_at(&it, a.revision).await)? {
+    match failure("a compacted revision", read_at(&it, a.revision).await)? {
         ReadError::Compacted {
             requested,
             floor: said,
@@ -107,7 +107,7 @@ async fn compaction_refuses_what_is_older_and_keeps_the_rest(harness: &dyn Harne
     Ok(())
 }
 
-/// A snapshot, or where a store finds out only when it reads, a read of it.
+/// Returns a snapshot, or the error of a read of it for stores that fail only then.
 async fn read_at(it: &super::Subject, revision: Revision) -> Result<(), ReadError> {
     let at = it.store.snapshot(Some(revision)).await?;
     at.count(COLLECTION, "").await.map(drop)
@@ -152,7 +152,7 @@ async fn compacting_to_the_future_is_refused(harness: &dyn Harness) -> Verdict {
     let it = harness.open().await;
     let a = it.create("a", "one").await?;
     let future = Revision(a.revision.0 + 1);
-    match refusal("a floor in the future", it.store.compact(future).await)? {
+    match failure("a floor in the future", it.store.compact(future).await)? {
         ReadError::Future { .. } => {}
         error => return Err(error.into()),
     }

@@ -1,4 +1,4 @@
-//! Objects that go away by themselves. Skipped for stores whose time the checks cannot pass.
+//! Lifetimes of objects. Skipped for stores whose time the checks cannot advance.
 
 use std::time::Duration;
 

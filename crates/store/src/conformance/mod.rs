@@ -1,11 +1,11 @@
-//! What every store has to keep to, as checks that any store's tests can run.
+//! The contract of a store, as checks that the tests of any store can run.
 //!
-//! A check is one sentence about the [port](crate::port). It opens a store through a [`Harness`], works on it through the
-//! port alone, and assumes nothing about where revisions start or how long things take: it never waits for something
-//! *not* to happen, but writes a change that must come next.
+//! A check is one sentence about [`Store`]. It opens a store through a [`Harness`], uses only the traits, and assumes nothing
+//! about the first revision or about timing: it never waits for something *not* to happen, but writes a change that must come
+//! next.
 //!
-//! What not every store can do (fork, let lifetimes end on demand, keep snapshots over a compaction) is declared by the
-//! [`Subject`]; checks of what it cannot are skipped, and the [`Report`] says so.
+//! Optional abilities (fork, ending lifetimes on demand, keeping snapshots over a compaction) are declared by the [`Subject`].
+//! Checks of missing abilities are skipped, and listed in the [`Report`].
 //!
 //! ```
 //! use kubewright_store::{MemoryStore, conformance::{self, Subject}};
@@ -33,13 +33,13 @@ mod verdict;
 mod watches;
 mod writes;
 
-/// Where the checks get their stores.
+/// Opens stores for the checks.
 pub trait Harness: Send + Sync {
-    /// A store that holds nothing and that nobody else writes to.
+    /// Returns an empty store without other writers.
     fn open(&self) -> BoxFuture<'_, Subject>;
 }
 
-/// A store and what it can do beyond the port.
+/// A store and its optional abilities.
 pub struct Subject {
     store: Arc<dyn Store>,
     fork: Option<Fork>,
@@ -50,7 +50,7 @@ pub struct Subject {
 type Fork = Box<dyn Fn() -> BoxFuture<'static, Arc<dyn Store>> + Send + Sync>;
 type Pass = Box<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// One sentence of the contract.
+/// A sentence of the contract.
 #[derive(Clone, Copy)]
 pub struct Check {
     /// The sentence.
@@ -58,18 +58,18 @@ pub struct Check {
     run: for<'a> fn(&'a dyn Harness) -> BoxFuture<'a, Verdict>,
 }
 
-/// How the checks went.
+/// The results of the checks.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Those that hold.
+    /// The checks that passed.
     pub passed: Vec<&'static str>,
-    /// Those that do not apply, and why.
+    /// The checks that were skipped, and why.
     pub skipped: Vec<(&'static str, &'static str)>,
-    /// Those that do not hold, and why.
+    /// The checks that failed, and why.
     pub failed: Vec<(&'static str, String)>,
 }
 
-/// Every check.
+/// Returns every check.
 pub fn checks() -> Vec<Check> {
     [
         writes::CHECKS,
@@ -82,7 +82,7 @@ pub fn checks() -> Vec<Check> {
     .concat()
 }
 
-/// Runs every check, each on a store of its own.
+/// Runs every check, each on its own store.
 pub async fn run(harness: &dyn Harness) -> Report {
     let mut report = Report::default();
     for check in checks() {
@@ -96,14 +96,14 @@ pub async fn run(harness: &dyn Harness) -> Report {
 }
 
 impl Check {
-    /// Runs it.
+    /// Runs the check.
     pub async fn run(&self, harness: &dyn Harness) -> Verdict {
         (self.run)(harness).await
     }
 }
 
 impl Subject {
-    /// A store of which nothing is known but that it keeps to the port.
+    /// Returns a store without optional abilities.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
@@ -113,7 +113,7 @@ impl Subject {
         }
     }
 
-    /// Says how to make another store with the same content, revision and history.
+    /// Sets the function that forks the store: the same content, revision and history.
     pub fn forked_by<F, S>(mut self, fork: F) -> Self
     where
         F: Fn() -> S + Send + Sync + 'static,
@@ -123,7 +123,7 @@ impl Subject {
         self
     }
 
-    /// Says how to have time pass, and all lifetimes that end meanwhile ended.
+    /// Sets the function that advances time and ends the lifetimes that expire.
     pub fn aged_by<F, S>(mut self, pass: F) -> Self
     where
         F: Fn(Duration) -> S + Send + Sync + 'static,
@@ -133,7 +133,7 @@ impl Subject {
         self
     }
 
-    /// Says that a snapshot once taken can be read whatever is compacted later.
+    /// Declares that snapshots can be read after a later compaction.
     pub fn keeping_snapshots(mut self) -> Self {
         self.snapshots_outlive_compaction = true;
         self
@@ -174,10 +174,10 @@ impl fmt::Debug for Check {
     }
 }
 
-/// The table of a file's checks.
+/// Defines the table of checks of a file.
 macro_rules! sentences {
     ($($name:ident),+ $(,)?) => {
-        /// The checks of this file.
+        /// Returns the checks of this file.
         pub(super) const CHECKS: &[super::Check] = &[$(super::Check {
             name: stringify!($name),
             run: |harness| Box::pin($name(harness)),

@@ -18,7 +18,7 @@ sentences![
     what_was_never_written_is_empty,
 ];
 
-/// Paths whose order as bytes is not that of their parts.
+/// Paths whose order as bytes differs from the order of their parts.
 const PATHS: &[&str] = &[
     "a",
     "a-b/x",

@@ -1,4 +1,4 @@
-//! Short words for what the checks do to a store.
+//! Shorthand for operations on a store.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,16 +10,16 @@ use crate::{
     WatchError, WriteError,
 };
 
-/// The collection the checks use when one is enough.
+/// The collection of checks that need only one.
 pub(super) const COLLECTION: &str = "example.org/things";
 
-/// How long a store may take to tell a watcher of a change.
+/// The time in which a store must notify a watcher.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A path, what it holds and since when: what two views of a store are compared by.
+/// Path, content and revision: the parts in which two views of a store are compared.
 pub(super) type Line = (String, u64, String);
 
-/// An object that says so much, with a place for its revision.
+/// Returns an object with this content, and an offset for its revision.
 pub(super) fn object(says: &str) -> Payload {
     Payload {
         revision_at: Some(7),
@@ -27,24 +27,24 @@ pub(super) fn object(says: &str) -> Payload {
     }
 }
 
-/// What a reader sees of an object.
+/// Returns an object as a reader sees it.
 pub(super) fn seen(says: &str, revision: Revision) -> Bytes {
     object(says).spliced(revision)
 }
 
-/// A path in [`COLLECTION`].
+/// Returns the key of a path in [`COLLECTION`].
 pub(super) fn key(path: &str) -> Key {
     Key::new(COLLECTION, path)
 }
 
-/// An entry as text.
+/// Formats an entry.
 pub(super) fn line(entry: &Entry) -> Line {
     let text = String::from_utf8_lossy(&entry.bytes).into_owned();
     (entry.path.to_string(), entry.revision.0, text)
 }
 
-/// A change as text.
-pub(super) fn told(change: &Change) -> (u64, ChangeKind, Line, Option<Line>) {
+/// Formats a change.
+pub(super) fn described(change: &Change) -> (u64, ChangeKind, Line, Option<Line>) {
     let previous = change.previous.as_ref().map(line);
     (
         change.revision.0,
@@ -54,15 +54,15 @@ pub(super) fn told(change: &Change) -> (u64, ChangeKind, Line, Option<Line>) {
     )
 }
 
-/// The error that a read has to end with.
-pub(super) fn refusal<T>(what: &str, answer: Result<T, ReadError>) -> Verdict<ReadError> {
+/// Checks that a read failed, and returns the error.
+pub(super) fn failure<T>(what: &str, answer: Result<T, ReadError>) -> Verdict<ReadError> {
     match answer {
         Ok(_) => Err(Stop::Failed(format!("{what} was not refused"))),
         Err(error) => Ok(error),
     }
 }
 
-/// The conflict that a write has to end with.
+/// Checks that a write conflicted, and returns the current object.
 pub(super) fn conflict<T>(what: &str, answer: Result<T, WriteError>) -> Verdict<Option<Entry>> {
     match answer {
         Err(WriteError::Conflict(there)) => Ok(there),
@@ -73,7 +73,7 @@ pub(super) fn conflict<T>(what: &str, answer: Result<T, WriteError>) -> Verdict<
     }
 }
 
-/// The next so many changes.
+/// Returns the next `n` changes.
 pub(super) async fn changes(watch: &mut dyn Watch, many: usize) -> Verdict<Vec<Arc<Change>>> {
     let mut all = Vec::new();
     while all.len() < many {
@@ -84,7 +84,11 @@ pub(super) async fn changes(watch: &mut dyn Watch, many: usize) -> Verdict<Vec<A
         all.extend(some);
     }
     if all.len() > many {
-        let extra: Vec<_> = all.iter().skip(many).map(|change| told(change)).collect();
+        let extra: Vec<_> = all
+            .iter()
+            .skip(many)
+            .map(|change| described(change))
+            .collect();
         return Err(Stop::Failed(format!(
             "a watch told of more than was done: {extra:?}"
         )));
@@ -92,7 +96,7 @@ pub(super) async fn changes(watch: &mut dyn Watch, many: usize) -> Verdict<Vec<A
     Ok(all)
 }
 
-/// The next answer of a watch, whichever it is.
+/// Returns the next result of a watch.
 pub(super) async fn in_time(
     watch: &mut dyn Watch,
 ) -> Verdict<Result<Vec<Arc<Change>>, WatchError>> {
@@ -101,7 +105,7 @@ pub(super) async fn in_time(
         .map_err(|_| Stop::Failed("a watch was not told of a change".into()))
 }
 
-/// Everything a snapshot holds under a prefix.
+/// Returns everything that a snapshot has under a prefix.
 pub(super) async fn lines(
     snapshot: &dyn Snapshot,
     collection: &str,
@@ -148,7 +152,7 @@ impl Subject {
         Ok(self.store.snapshot(Some(revision)).await?)
     }
 
-    /// A watch of [`COLLECTION`] from now on.
+    /// Returns a watch of [`COLLECTION`] from now on.
     pub(super) async fn watch(&self, prefix: &str) -> Verdict<Box<dyn Watch>> {
         let now = self.current().await?;
         Ok(self.store.watch(COLLECTION, prefix, now).await?)

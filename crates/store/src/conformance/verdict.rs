@@ -1,16 +1,16 @@
-//! How a check ends.
+//! The result of a check.
 
 use crate::{ReadError, WatchError, WriteError};
 
-/// The answer of a check.
+/// The result of a check.
 pub type Verdict<T = ()> = Result<T, Stop>;
 
-/// Why a check did not come to its end.
+/// The reason why a check did not pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The store does not claim to do this.
+    /// The store does not claim the ability.
     Skipped(&'static str),
-    /// The store does not do what it has to.
+    /// The store violates the contract.
     Failed(String),
 }
 

@@ -1,4 +1,4 @@
-//! Watches: every change once, in order, without a gap.
+//! Watches: every change once, in order, without gaps.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -6,7 +6,7 @@ use futures_util::{FutureExt, future::join};
 
 use super::{
     Harness, Stop, Subject, Verdict, sentences,
-    subject::{COLLECTION, changes, key, line, lines, object, refusal, told},
+    subject::{COLLECTION, changes, described, failure, key, line, lines, object},
     verdict::{ensure, ensure_eq},
 };
 use crate::{ChangeKind, Entry, Key, ReadError, Revision, Watch};
@@ -57,10 +57,10 @@ fn deleted(entry: &Entry, before: &Entry) -> Told {
 
 async fn next(watch: &mut dyn Watch, many: usize) -> Verdict<Vec<Told>> {
     let changes = changes(watch, many).await?;
-    Ok(changes.iter().map(|change| told(change)).collect())
+    Ok(changes.iter().map(|change| described(change)).collect())
 }
 
-/// One object's life, as a watch should tell it.
+/// The events of an object's life.
 async fn life(it: &Subject, path: &str) -> Verdict<Vec<Told>> {
     let first = it.create(path, "one").await?;
     let second = it.update(&first, "two").await?;
@@ -78,7 +78,7 @@ async fn a_watch_tells_what_was_done_and_what_was_before(harness: &dyn Harness) 
     let it = harness.open().await;
     let mut watch = it.watch("").await?;
     let done = life(&it, "a").await?;
-    ensure_eq!(next(&mut *watch, 4).await?, done, "what was told");
+    ensure_eq!(next(&mut *watch, 4).await?, done, "the changes");
     Ok(())
 }
 
@@ -89,12 +89,12 @@ async fn a_watch_from_the_past_starts_there(harness: &dyn Harness) -> Verdict {
     done.extend(life(&it, "b").await?);
     for seen in 0..=8 {
         let (before, after) = done.split_at(seen);
-        let from = before.last().map_or(start, |told| Revision(told.0));
+        let from = before.last().map_or(start, |change| Revision(change.0));
         let mut watch = it.store.watch(COLLECTION, "", from).await?;
         ensure_eq!(
             next(&mut *watch, after.len()).await?,
             after,
-            "what was told after {from:?}"
+            "the changes after {from:?}"
         );
         let last = it.create(&format!("after-{seen}"), "one").await?;
         ensure_eq!(
@@ -121,7 +121,7 @@ async fn a_watch_tells_of_its_prefix_and_collection_alone(harness: &dyn Harness)
         .await?;
     let mut done = life(&it, "ns/x").await?;
     done.extend(life(&it, "ns/").await?);
-    ensure_eq!(next(&mut *watch, done.len()).await?, done, "what was told");
+    ensure_eq!(next(&mut *watch, done.len()).await?, done, "the changes");
     Ok(())
 }
 
@@ -143,7 +143,7 @@ async fn a_watch_tells_nothing_of_writes_that_changed_nothing(harness: &dyn Harn
     ensure_eq!(
         next(&mut *watch, 1).await?,
         [updated(&second, &first)],
-        "what was told"
+        "the changes"
     );
     Ok(())
 }
@@ -162,7 +162,7 @@ async fn all_watchers_are_told_the_same_in_the_same_order(harness: &dyn Harness)
         ensure_eq!(
             next(&mut **watch, done.len()).await?,
             done,
-            "what one was told"
+            "the changes of one watch"
         );
     }
     Ok(())
@@ -179,7 +179,7 @@ async fn between_a_snapshot_and_a_watch_of_its_revision_nothing_is_lost(
             if let Some(entry) = entry {
                 it.delete(&entry).await?;
             }
-            // Lets the other side in where nothing else does.
+            // Yields to the other side.
             tokio::task::yield_now().await;
         }
         it.create("the-end", "one").await
@@ -231,13 +231,13 @@ async fn giving_up_waiting_loses_nothing(harness: &dyn Harness) -> Verdict {
         let early = watch.next().now_or_never();
         ensure!(
             early.is_none(),
-            "a watch was told of something that was not done"
+            "a watch returned a change that did not happen"
         );
         let entry = it.create(&format!("a-{n}"), "one").await?;
         ensure_eq!(
             next(&mut *watch, 1).await?,
             [created(&entry)],
-            "what was told"
+            "the changes"
         );
     }
     Ok(())
@@ -252,13 +252,13 @@ async fn progress_follows_what_was_told(harness: &dyn Harness) -> Verdict {
     let second = it.update(&first, "two").await?;
     ensure!(
         watch.progress() < first.revision,
-        "progress is past a change that has not been told"
+        "progress is past a change that was not returned"
     );
     changes(&mut *watch, 2).await?;
     let progress = watch.progress();
     ensure!(
         progress >= second.revision,
-        "progress is behind what was told"
+        "progress is behind the returned changes"
     );
     ensure!(progress <= it.current().await?, "progress is in the future");
     Ok(())
@@ -274,7 +274,7 @@ async fn progress_moves_on_where_nothing_matches(harness: &dyn Harness) -> Verdi
     reaches(&mut *watch, there.revision).await
 }
 
-/// A remote store may take its time.
+/// A remote store may take longer.
 async fn reaches(watch: &mut dyn Watch, revision: Revision) -> Verdict {
     for _ in 0..3000 {
         if watch.progress() >= revision {
@@ -294,7 +294,7 @@ async fn a_watch_from_before_the_floor_is_refused(harness: &dyn Harness) -> Verd
     let second = it.update(&first, "two").await?;
     let third = it.update(&second, "three").await?;
     it.store.compact(third.revision).await?;
-    match refusal(
+    match failure(
         "a watch",
         it.store.watch(COLLECTION, "", first.revision).await,
     )? {
@@ -308,7 +308,7 @@ async fn a_watch_from_before_the_floor_is_refused(harness: &dyn Harness) -> Verd
     ensure_eq!(
         next(&mut *watch, 1).await?,
         [updated(&last, &third)],
-        "what was told"
+        "the changes"
     );
     Ok(())
 }
@@ -316,7 +316,7 @@ async fn a_watch_from_before_the_floor_is_refused(harness: &dyn Harness) -> Verd
 async fn a_watch_from_the_future_is_refused(harness: &dyn Harness) -> Verdict {
     let it = harness.open().await;
     let future = Revision(it.create("a", "one").await?.revision.0 + 1);
-    match refusal("a watch", it.store.watch(COLLECTION, "", future).await)? {
+    match failure("a watch", it.store.watch(COLLECTION, "", future).await)? {
         ReadError::Future { .. } => Ok(()),
         error => Err(error.into()),
     }
@@ -328,11 +328,11 @@ async fn compaction_does_not_end_a_watch_that_keeps_up(harness: &dyn Harness) ->
     let mut quiet = it.watch("quiet/").await?;
     for n in 0..5 {
         let done = life(&it, &format!("a-{n}")).await?;
-        ensure_eq!(next(&mut *busy, 4).await?, done, "what was told");
+        ensure_eq!(next(&mut *busy, 4).await?, done, "the changes");
         let early = quiet.next().now_or_never();
         ensure!(
             early.is_none(),
-            "a watch was told of what it did not ask for"
+            "a watch returned a change that does not match"
         );
         it.store.compact(it.current().await?).await?;
     }
@@ -340,12 +340,12 @@ async fn compaction_does_not_end_a_watch_that_keeps_up(harness: &dyn Harness) ->
     ensure_eq!(
         next(&mut *busy, 1).await?,
         [created(&last)],
-        "what one was told"
+        "the changes of one watch"
     );
     ensure_eq!(
         next(&mut *quiet, 1).await?,
         [created(&last)],
-        "what the other was told"
+        "the changes of the other watch"
     );
     Ok(())
 }

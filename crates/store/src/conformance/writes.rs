@@ -113,7 +113,7 @@ async fn an_update_of_nothing_is_a_conflict_with_nothing(harness: &dyn Harness) 
 async fn an_update_with_the_same_bytes_writes_nothing(harness: &dyn Harness) -> Verdict {
     let it = harness.open().await;
     let first = it.create("a", "one").await?;
-    // Also for an object that has been updated, so whose revision is not that of its creation.
+    // Also for an object that was updated, so that its revision differs from that of its creation.
     let first = it.update(&first, "two").await?;
     let again = it
         .store

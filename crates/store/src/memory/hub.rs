@@ -1,16 +1,15 @@
-//! Who waits for the changes of one collection, and waking them.
+//! The watchers of a collection, and waking them.
 //!
-//! Watchers read the log themselves; a hub only tells them when to look. A watcher *arms* and looks a last time; if
-//! there is nothing it has *settled* and waits, if there is something it disarms. The writer, inside its critical
-//! section, puts the path of each change into the hub's backlog, in order; outside of it the backlog is *dispatched*:
-//! each change wakes the armed watchers whose prefix it matches, and only those, and waking disarms. So a watcher that
-//! has settled has missed nothing up to the last change dispatched before it was woken, even if the log has been trimmed
-//! past the place where it last looked.
+//! Watchers read the log themselves; a hub only wakes them. A watcher *arms* and looks a last time; if there is nothing, it
+//! has *settled* and waits, otherwise it disarms. The writer, inside its critical section, appends the path of each change to
+//! the backlog of the hub; outside of it the backlog is *dispatched*: each change wakes and disarms the armed watchers whose
+//! prefix it matches. So a settled watcher has missed nothing up to the last change dispatched before it was woken, even if
+//! the log was trimmed past the position where it last looked.
 //!
-//! Wakers are woken and dropped outside of all locks, since both can run code of others.
+//! Wakers are woken and dropped outside of all locks, since both can run foreign code.
 //!
-//! A few watchers are woken by the writer itself; many by a task of their own, so that a write costs the same however
-//! many there are.
+//! A few watchers are woken by the writer itself, many by a separate task, so that the cost of a write does not depend on
+//! their number.
 
 use std::{
     collections::HashMap,
@@ -23,10 +22,10 @@ use std::{
 
 use parking_lot::Mutex;
 
-/// Up to this many are woken by the writer.
+/// The maximum number of watchers that the writer wakes itself.
 const WOKEN_BY_WRITER: usize = 8;
 
-/// A backlog of more than this wakes everyone without looking at paths.
+/// The backlog beyond which everyone is woken without matching paths.
 const MAX_BACKLOG: usize = 1024;
 
 /// The watchers of a collection.
@@ -37,12 +36,12 @@ pub(super) struct Hub {
     backlog: Mutex<Backlog>,
 }
 
-/// Where a watcher is. Written by the watcher alone.
+/// The position of a watcher. Only the watcher writes it.
 #[derive(Default)]
-pub(super) struct Place {
-    /// The first change it has not looked at.
+pub(super) struct Position {
+    /// The first change that it has not looked at.
     pub(super) cursor: AtomicU64,
-    /// It has armed, and after that looked and found nothing more.
+    /// Whether it has armed, and looked and found nothing since.
     pub(super) settled: AtomicBool,
 }
 
@@ -50,38 +49,38 @@ pub(super) struct Place {
 struct Watchers {
     by_id: HashMap<u64, Waiter>,
     next_id: u64,
-    /// The place after the last change that was dispatched.
+    /// The position after the last dispatched change.
     dispatched: u64,
 }
 
 struct Waiter {
     prefix: Arc<str>,
-    place: Arc<Place>,
+    position: Arc<Position>,
     waker: Option<Waker>,
-    /// Once woken: the place up to which nothing had been dispatched that it wants.
+    /// Once woken: the position up to which no matching change had been dispatched.
     woken_at: u64,
 }
 
 #[derive(Default)]
 struct Backlog {
     paths: Vec<Arc<str>>,
-    /// There were too many to remember.
+    /// There were too many changes to remember.
     overflow: bool,
-    /// The place after the last change.
+    /// The position after the last change.
     end: u64,
-    /// A task is on its way.
+    /// Whether a task is scheduled.
     dispatching: bool,
 }
 
 impl Hub {
     /// Adds a watcher.
-    pub(super) fn join(&self, prefix: Arc<str>, place: Arc<Place>) -> u64 {
+    pub(super) fn join(&self, prefix: Arc<str>, position: Arc<Position>) -> u64 {
         let mut watchers = self.watchers.lock();
         let id = watchers.next_id;
         watchers.next_id += 1;
         let waiter = Waiter {
             prefix,
-            place,
+            position,
             waker: None,
             woken_at: 0,
         };
@@ -89,8 +88,7 @@ impl Hub {
         id
     }
 
-    /// Takes a watcher away. The first answer is true if there are none left; the second is for the caller to drop when
-    /// it holds no locks.
+    /// Removes a watcher. Returns whether none is left, and what the caller must drop outside of locks.
     pub(super) fn leave(&self, id: u64) -> (bool, Option<Waker>) {
         let mut watchers = self.watchers.lock();
         let waker = watchers.by_id.remove(&id).and_then(|waiter| waiter.waker);
@@ -100,7 +98,7 @@ impl Hub {
         (watchers.by_id.is_empty(), waker)
     }
 
-    /// Has a watcher woken at the next change that it wants. True if it was armed still.
+    /// Arms a watcher. Returns whether it was armed already.
     pub(super) fn arm(&self, id: u64, waker: &Waker) -> bool {
         let mut watchers = self.watchers.lock();
         let Some(waiter) = watchers.by_id.get_mut(&id) else {
@@ -114,7 +112,7 @@ impl Hub {
         old.is_some()
     }
 
-    /// Takes back what [`arm`](Self::arm) did.
+    /// Undoes [`arm`](Self::arm).
     pub(super) fn disarm(&self, id: u64) {
         let mut watchers = self.watchers.lock();
         let waiter = watchers.by_id.get_mut(&id);
@@ -125,31 +123,31 @@ impl Hub {
         drop(watchers);
     }
 
-    /// The place before which a watcher that has settled has nothing more to see.
+    /// Returns the position before which a settled watcher has nothing to see.
     pub(super) fn unmatched_before(&self, id: u64) -> u64 {
         let mut watchers = self.watchers.lock();
         let woken = self.dispatch_into(&mut watchers);
-        let place = match watchers.by_id.get(&id) {
+        let position = match watchers.by_id.get(&id) {
             Some(waiter) if waiter.waker.is_none() => waiter.woken_at,
             _ => watchers.dispatched,
         };
         drop(watchers);
         woken.into_iter().for_each(Waker::wake);
-        place
+        position
     }
 
-    /// The first place that some watcher has still to read. One that has settled and is armed has nothing to read. Those
-    /// in `woken` are for the caller to wake when it holds no locks.
+    /// Returns the first position that a watcher still has to read. A settled and armed watcher has nothing to read. The
+    /// caller must wake those in `woken` outside of locks.
     pub(super) fn needed_from(&self, woken: &mut Vec<Waker>) -> Option<u64> {
         let mut watchers = self.watchers.lock();
         woken.extend(self.dispatch_into(&mut watchers));
         let all = watchers.by_id.values();
-        all.filter(|w| w.waker.is_none() || !w.place.settled.load(Ordering::SeqCst))
-            .map(|w| w.place.cursor.load(Ordering::SeqCst))
+        all.filter(|w| w.waker.is_none() || !w.position.settled.load(Ordering::SeqCst))
+            .map(|w| w.position.cursor.load(Ordering::SeqCst))
             .min()
     }
 
-    /// Notes a change. Called inside the writer's critical section, so in order.
+    /// Records a change. It is called inside the critical section of the writer, and so in order.
     pub(super) fn push(&self, seq: u64, path: &Arc<str>) {
         if self.armed.load(Ordering::SeqCst) == 0 {
             return;
@@ -163,7 +161,7 @@ impl Hub {
         }
     }
 
-    /// Has the backlog dispatched. Called outside the critical section.
+    /// Dispatches the backlog. It is called outside the critical section.
     pub(super) fn kick(self: &Arc<Self>) {
         if self.armed.load(Ordering::SeqCst) > WOKEN_BY_WRITER
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
@@ -226,7 +224,7 @@ impl Hub {
     }
 }
 
-/// A dispatch on its way in a task. It happens when this is dropped, so also if the runtime ends before the task runs.
+/// A scheduled dispatch. It happens on drop, and so even if the runtime ends before the task runs.
 struct Dispatching(Arc<Hub>);
 
 impl Drop for Dispatching {

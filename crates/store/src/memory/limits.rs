@@ -1,12 +1,12 @@
-//! How much history a store keeps, and how far behind a watcher may be.
+//! Limits of the history that a store keeps, and of the lag of watchers.
 
 use std::time::Duration;
 
-/// Bounds on the memory that the past may take. They are of each collection, so that a busy one (events, leases) does
-/// not push out the history of the others.
+/// Limits of the memory of history. They apply to each collection, so that a busy one (events, leases) does not evict the
+/// history of the others.
 ///
 /// ```
-/// use kubewright_store::{MemoryStore, Revision, memory::Limits};
+/// use kubewright_store::{Limits, MemoryStore, Revision};
 ///
 /// let forgetful = Limits { max_changes: 1000, ..Limits::default() };
 /// let store = MemoryStore::with_limits(Revision(0), forgetful);
@@ -14,19 +14,19 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most changes that are kept.
+    /// The maximum number of changes.
     pub max_changes: u64,
-    /// How long a change is kept.
+    /// The maximum age of a change.
     pub max_age: Duration,
-    /// The most bytes that changes keep alive beyond the newest objects.
+    /// The maximum number of bytes that changes keep alive beside the newest objects.
     pub max_bytes: usize,
-    /// The most changes that a watcher may be behind; also no more than are kept. One that starts in the past may be as
-    /// much more behind as its start was, until it has caught up once.
+    /// The maximum number of changes that a watcher may be behind, and at most `max_changes`. A watcher that starts in the
+    /// past may be further behind by as much, until it has caught up once.
     pub max_lag: u64,
 }
 
 impl Default for Limits {
-    /// Ten minutes, 100,000 changes, 64 MiB; watchers may be 16,384 changes behind.
+    /// Ten minutes, 100,000 changes and 64 MiB; watchers may be 16,384 changes behind.
     fn default() -> Self {
         Self {
             max_changes: 100_000,

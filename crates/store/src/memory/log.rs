@@ -1,8 +1,8 @@
-//! The changes of one collection, in order: what watchers read and what old revisions are read from.
+//! The changes of a collection, in order, for watchers and for reads of old revisions.
 //!
-//! Changes are numbered without gaps by a `seq` of the collection's own. They are kept in chunks, so that a copy of
-//! the log (for a fork, or a snapshot of an old revision) shares all but what is written afterwards. Trimming takes
-//! changes from the front; numbers do not shift.
+//! Changes are numbered without gaps by a `seq` of the collection. They are kept in chunks, so that a copy of the log (for a
+//! fork, or a snapshot of an old revision) shares all but what is written afterwards. Trimming removes changes from the front;
+//! numbers do not shift.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -11,10 +11,10 @@ use tokio::time::Instant;
 use super::version::Version;
 use crate::{Change, ChangeKind, Entry, Revision};
 
-/// How many changes share a chunk.
+/// The number of changes in a chunk.
 const CHUNK: u64 = 256;
 
-/// What a change costs beside the bytes of the objects it holds.
+/// The overhead of a change beside the bytes of its objects.
 const OVERHEAD: usize = 256;
 
 /// The log.
@@ -26,41 +26,41 @@ pub(super) struct Log {
     bytes: usize,
 }
 
-/// A change and its surroundings.
+/// A change with its links.
 #[derive(Clone)]
 pub(super) struct Record {
     /// The change.
     pub(super) change: Arc<Change>,
-    /// When it was made.
+    /// The time of the change.
     pub(super) at: Instant,
-    /// The place of the change before it of the same path.
+    /// The position of the previous change of the same path.
     pub(super) earlier: Option<u64>,
-    /// What the change did; here too because counting reads nothing else of most changes.
+    /// The kind of the change, copied because counting reads nothing else of most changes.
     pub(super) kind: ChangeKind,
 }
 
 impl Log {
-    /// The place of the oldest change that is kept.
+    /// Returns the position of the oldest change.
     pub(super) fn base(&self) -> u64 {
         self.base
     }
 
-    /// The place of the next change to come.
+    /// Returns the position of the next change.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// How many changes are kept.
+    /// Returns the number of changes.
     pub(super) fn len(&self) -> u64 {
         self.end - self.base
     }
 
-    /// What would be freed if nothing were kept.
+    /// Returns the number of bytes that the log keeps alive.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The change at a place, if it is kept.
+    /// Returns the change at a position, if it is kept.
     pub(super) fn get(&self, seq: u64) -> Option<&Record> {
         if seq < self.base || seq >= self.end {
             return None;
@@ -72,12 +72,12 @@ impl Log {
             .get((seq % CHUNK - gone) as usize)
     }
 
-    /// The oldest change.
+    /// Returns the oldest change.
     pub(super) fn first(&self) -> Option<&Record> {
         self.get(self.base)
     }
 
-    /// The changes from a place on.
+    /// Returns the changes from a position on.
     pub(super) fn from(&self, seq: u64) -> impl Iterator<Item = (u64, &Record)> {
         let seq = seq.max(self.base);
         let chunk = (seq / CHUNK - self.base / CHUNK) as usize;
@@ -92,7 +92,7 @@ impl Log {
         )
     }
 
-    /// The place of the first change after a revision.
+    /// Returns the position of the first change after a revision.
     pub(super) fn after(&self, revision: Revision) -> u64 {
         let past = |record: &Record| record.change.revision <= revision;
         let chunk = self
@@ -122,7 +122,7 @@ impl Log {
         self.end += 1;
     }
 
-    /// Takes the oldest change away.
+    /// Removes the oldest change.
     pub(super) fn pop(&mut self) -> Option<Record> {
         let chunk = Arc::make_mut(self.chunks.front_mut()?);
         let record = chunk.pop_front()?;
@@ -134,7 +134,7 @@ impl Log {
         Some(record)
     }
 
-    /// What a path held as of a revision, given its newest version. The revision must not be below what is kept.
+    /// Returns the object of a path at a revision, given its newest version. The history of the revision must be kept.
     pub(super) fn value_at(
         &self,
         path: &Arc<str>,
@@ -147,7 +147,7 @@ impl Log {
         self.first_after(newest, at)?.change.previous.clone()
     }
 
-    /// By how many the objects whose paths match have become more since a revision.
+    /// Returns by how much the number of matching objects has grown since a revision.
     pub(super) fn growth_since(&self, at: Revision, matches: impl Fn(&Arc<str>) -> bool) -> i64 {
         let mut growth = 0;
         for (_, record) in self.from(self.after(at)) {
@@ -163,7 +163,7 @@ impl Log {
         growth
     }
 
-    /// The first change of a path after a revision. One step for each of its changes since.
+    /// Returns the first change of a path after a revision. It takes one step for each change since.
     fn first_after(&self, newest: &Version, at: Revision) -> Option<&Record> {
         let mut record = self.get(newest.seq)?;
         while let Some(earlier) = record.earlier.and_then(|seq| self.get(seq))
@@ -175,7 +175,7 @@ impl Log {
     }
 }
 
-/// What a change alone keeps alive: the object it replaced, and after a deletion the last object.
+/// Returns the bytes that only the change keeps alive: the object it replaced, and after a deletion the last object.
 fn weight(change: &Change) -> usize {
     let replaced = change
         .previous
@@ -197,7 +197,7 @@ mod tests {
             path: "a".into(),
             revision: Revision(revision),
             bytes: "abc".into(),
-            companion: None,
+            decoded: None,
         };
         Record {
             change: Arc::new(Change {

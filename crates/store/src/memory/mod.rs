@@ -1,19 +1,19 @@
 //! The store in memory.
 //!
-//! | file | what is there |
+//! | file | contents |
 //! |---|---|
 //! | `tree` | the persistent ordered map that makes snapshots and forks cheap |
 //! | `version` | the newest version of an object |
-//! | `log` | the changes of a collection, which watchers and reads of the past use |
-//! | `state` | everything a store holds, and the writes to it |
-//! | `snapshot` | the state as of a revision |
-//! | `hub`, `watch` | who waits for changes, and the cursors they read them by |
-//! | `compaction` | past states forgotten as in etcd |
-//! | `limits`, `upkeep` | how much of the past is kept, and what time does |
+//! | `log` | the changes of a collection, for watchers and reads of the past |
+//! | `state` | the content of a store, and the writes to it |
+//! | `snapshot` | the state at a revision |
+//! | `hub`, `watch` | watchers, and their cursors into the log |
+//! | `compaction` | periodic compaction, as in etcd |
+//! | `limits`, `maintenance` | limits of history; expiry of objects and history |
 //!
-//! Invariants: one lock guards the state, and is never held across an await; revisions are assigned while it is held
-//! for writing, so what is visible is always all writes up to one revision; waking watchers happens outside of it.
-//! Where two locks are held they are taken in this order: state, hubs, the watchers of a hub, its backlog.
+//! Invariants: one lock guards the state, and is never held across an await; revisions are assigned while it is held for
+//! writing, so what is visible is always all writes up to one revision; watchers are woken outside of it. Locks are taken in
+//! this order: state, hubs, the watchers of a hub, its backlog.
 
 use std::{
     collections::HashMap,
@@ -32,7 +32,7 @@ use tokio::{sync::Notify, time::Instant};
 use crate::{
     Entry, Key, Payload, ReadError, Revision, Snapshot, Store, Updated, Watch, WriteError,
 };
-use hub::{Hub, Place};
+use hub::{Hub, Position};
 use snapshot::MemorySnapshot;
 use state::{Commit, State};
 use watch::MemoryWatch;
@@ -41,77 +41,92 @@ mod compaction;
 mod hub;
 mod limits;
 mod log;
+mod maintenance;
 mod snapshot;
 mod state;
 mod tree;
-mod upkeep;
 mod version;
 mod watch;
 
 pub use compaction::COMPACTION_INTERVAL;
 pub use limits::Limits;
 
-/// The most changes that a write forgets for their age alone, so that no write has to pay for a long pause.
+/// The maximum number of changes that a write drops because of their age, so that no write pays for a long pause.
 const AGED_PER_WRITE: usize = 64;
 
 /// A store in memory. A clone is the same store; [`fork`](Self::fork) makes another.
 ///
-/// It forgets history beyond its [`Limits`], each collection for itself. So a snapshot of an old revision can be had
-/// while one of its collections no longer reaches back so far; reading that one answers [`ReadError::Compacted`].
+/// ```
+/// use kubewright_store::{Key, MemoryStore, Payload, Store};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = MemoryStore::new();
+/// let key = Key::new("pods", "default/web");
+/// store.create(key.clone(), Payload::plain("{}")).await?;
+///
+/// let fork = store.fork();
+/// let entry = fork.get(&key).await?.expect("an entry");
+/// fork.delete(key.clone(), entry.revision).await?;
+/// assert!(store.get(&key).await?.is_some());
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+///
+/// It drops history beyond its [`Limits`], for each collection separately. So there may be a snapshot of an old revision
+/// although one of its collections does not reach back so far; reading that one fails with [`ReadError::Compacted`].
 #[derive(Clone)]
 pub struct MemoryStore {
     inner: Arc<Inner>,
 }
 
-/// What the handles share.
+/// The state that handles share.
 struct Inner {
     state: RwLock<State>,
     hubs: RwLock<HashMap<Arc<str>, Arc<Hub>>>,
     limits: Limits,
     closed: AtomicBool,
-    /// There is an earlier lifetime to wait for, or the store closes.
-    upkeep: Notify,
+    /// Notifies the maintenance of an earlier expiry, or of the end of the store.
+    maintenance: Notify,
 }
 
 impl MemoryStore {
-    /// An empty store. The first write gets revision 1.
+    /// Returns an empty store. The first write gets revision 1.
     pub fn new() -> Self {
         Self::starting_at(Revision(0))
     }
 
-    /// An empty store that is at a revision already: the first write gets the one after it, and none before it can be
-    /// read.
+    /// Returns an empty store at a revision: the first write gets the next one, and no earlier one can be read.
     pub fn starting_at(revision: Revision) -> Self {
         Self::with_limits(revision, Limits::default())
     }
 
-    /// An empty store at a revision, with limits of its own.
+    /// Returns an empty store at a revision, with these limits.
     pub fn with_limits(revision: Revision, limits: Limits) -> Self {
         Self::holding(State::starting_at(revision), limits)
     }
 
-    /// Another store with the same content, revision and history, which goes its own way from here. Takes the same time
-    /// however much there is. Watchers stay with the original; lifetimes go on in both (each needs its own
-    /// [`run_upkeep`](Self::run_upkeep)).
+    /// Returns another store with the same content, revision and history and a separate future. It takes constant time.
+    /// Watchers stay with the original; lifetimes continue in both (each needs its own
+    /// [`run_maintenance`](Self::run_maintenance)).
     pub fn fork(&self) -> Self {
         let state = self.inner.state.read().clone();
         Self::holding(state, self.inner.limits.clone())
     }
 
-    /// Forgets all history: the newest revision is the oldest that can be read. Watchers that keep up are not disturbed.
-    /// The answer is that revision.
+    /// Drops all history, so that the newest revision is the oldest that can be read, and returns it. Watchers that keep up
+    /// are not affected.
     pub fn compact_now(&self) -> Revision {
         // Cannot fail: the newest revision is never in the future.
         self.inner.compact(None).unwrap_or_default()
     }
 
-    /// Ends all watches, once they have handed out what is already written. Reads and writes go on.
+    /// Ends all watches after they have returned what is written. Reads and writes still work.
     pub fn close(&self) {
         self.inner.closed.store(true, Ordering::SeqCst);
         for hub in self.inner.hubs.read().values() {
             hub.wake_all();
         }
-        self.inner.upkeep.notify_waiters();
+        self.inner.maintenance.notify_waiters();
     }
 
     fn holding(state: State, limits: Limits) -> Self {
@@ -120,7 +135,7 @@ impl MemoryStore {
             hubs: RwLock::default(),
             limits,
             closed: AtomicBool::new(false),
-            upkeep: Notify::new(),
+            maintenance: Notify::new(),
         };
         Self {
             inner: Arc::new(inner),
@@ -234,7 +249,7 @@ impl Inner {
         self.closed.load(Ordering::SeqCst)
     }
 
-    /// What follows every write: limits, and telling those who wait.
+    /// Finishes a write: enforces limits and notifies watchers.
     fn finish(
         &self,
         mut state: RwLockWriteGuard<'_, State>,
@@ -256,11 +271,11 @@ impl Inner {
             hub.kick();
         }
         if soonest {
-            self.upkeep.notify_one();
+            self.maintenance.notify_one();
         }
     }
 
-    /// Raises the floor. `None` means to the newest revision, which is the answer.
+    /// Raises the floor, to the newest revision if it is `None`. Returns the floor.
     fn compact(&self, floor: Option<Revision>) -> Result<Revision, ReadError> {
         let mut state = self.state.write();
         let floor = floor.unwrap_or(state.current);
@@ -279,14 +294,19 @@ impl Inner {
     }
 
     /// Adds a watcher to the hub of its collection.
-    fn join(&self, collection: &Arc<str>, prefix: Arc<str>, place: Arc<Place>) -> (Arc<Hub>, u64) {
+    fn join(
+        &self,
+        collection: &Arc<str>,
+        prefix: Arc<str>,
+        position: Arc<Position>,
+    ) -> (Arc<Hub>, u64) {
         let mut hubs = self.hubs.write();
         let hub = hubs.entry(Arc::clone(collection)).or_default();
-        let id = hub.join(prefix, place);
+        let id = hub.join(prefix, position);
         (Arc::clone(hub), id)
     }
 
-    /// Takes a watcher away, and its hub if it was the last.
+    /// Removes a watcher, and its hub if it was the last.
     fn leave(&self, collection: &str, hub: &Hub, id: u64) {
         let mut hubs = self.hubs.write();
         let (empty, waker) = hub.leave(id);

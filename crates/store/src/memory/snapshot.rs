@@ -1,12 +1,12 @@
-//! The state as of one revision.
+//! The state at one revision.
 //!
-//! A snapshot shares the trees as they were when it was taken, so neither later writes nor later compaction reach it.
-//! One of the newest revision needs nothing else; one of an older revision also shares the logs, and looks there for
-//! what later changes replaced.
+//! A snapshot shares the trees as they were when it was taken, so that later writes and compactions do not affect it. One of
+//! the newest revision needs nothing else; one of an older revision also shares the logs, and looks there for what later
+//! changes replaced.
 //!
-//! Cost: a read of one object, and each object of a range, is one step, plus one for each change of it since the
-//! revision. Counting (`count`, and `remaining` of a page) takes logarithmic time at the newest revision for any
-//! prefix; at an older one it also passes over the changes since, which takes microseconds for thousands.
+//! Cost: a read of an object, and each object of a range, is one step, plus one for each change of it since the revision.
+//! Counting (`count`, and `remaining` of a page) takes logarithmic time at the newest revision for any prefix; at an older one
+//! it also scans the changes since, which takes microseconds for thousands.
 
 use std::{
     ops::ControlFlow,
@@ -33,7 +33,7 @@ pub(super) struct MemorySnapshot {
 }
 
 impl MemorySnapshot {
-    /// The state as of a revision, or as it is.
+    /// Returns the state at a revision, or the newest.
     pub(super) fn take(state: &State, at: Option<Revision>) -> Result<Self, ReadError> {
         let revision = at.unwrap_or(state.current);
         if revision > state.current {
@@ -132,7 +132,7 @@ impl MemorySnapshot {
         ))
     }
 
-    /// How many objects a span had: those it has in the tree, less those that came since.
+    /// Returns the number of objects in a span: those in the tree, minus those that were added since.
     fn number(
         &self,
         objects: &Objects,
@@ -146,7 +146,7 @@ impl MemorySnapshot {
     }
 }
 
-/// How many entries a page is made for where the number is not known.
+/// The initial capacity of a page of unknown size.
 const FIRST_GUESS: usize = 64;
 
 impl Snapshot for MemorySnapshot {

@@ -1,8 +1,7 @@
-//! The state of a store and the writes to it. Everything here runs inside the one critical section.
+//! The state of a store and the writes to it. Everything here runs inside the critical section.
 //!
-//! A write either fails and changes nothing, or takes the next revision, sets the newest version of its path, and
-//! appends one change to the log of its collection. A clone is the whole state, shared; nothing of it changes when
-//! the original does.
+//! A write either fails and changes nothing, or takes the next revision, sets the newest version of its path, and appends one
+//! change to the log of its collection. A clone shares the whole state, and does not change with the original.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use crate::{
     Change, ChangeKind, Entry, Key, Payload, ReadError, Revision, Updated, WriteError, splice,
 };
 
-/// Everything a store holds.
+/// The content of a store.
 #[derive(Clone)]
 pub(super) struct State {
     /// The newest revision.
@@ -31,29 +30,29 @@ pub(super) struct State {
     pub(super) collections: Tree<Arc<str>, Objects>,
     /// The changes by collection.
     pub(super) logs: Tree<Arc<str>, Arc<Log>>,
-    /// What goes away by itself, soonest first.
+    /// The expiring objects, soonest first.
     pub(super) deadlines: Tree<(Instant, Revision), Key>,
 }
 
 /// The objects of a collection.
 #[derive(Clone)]
 pub(super) struct Objects {
-    /// The newest version by path; a tombstone for as long as its deletion is in the log.
+    /// The newest version by path; a tombstone as long as its deletion is in the log.
     pub(super) heads: Tree<Arc<str>, Arc<Version>>,
-    /// The oldest revision that this collection can be read at.
+    /// The oldest revision at which this collection can be read.
     pub(super) floor: Revision,
 }
 
-/// A write that happened.
+/// A committed write.
 pub(super) struct Commit {
-    /// What it did.
+    /// The change.
     pub(super) change: Arc<Change>,
-    /// Its place in the log.
+    /// Its position in the log.
     pub(super) seq: u64,
 }
 
 impl State {
-    /// Nothing, at a revision.
+    /// Returns an empty state at a revision.
     pub(super) fn starting_at(revision: Revision) -> Self {
         Self {
             current: revision,
@@ -65,7 +64,7 @@ impl State {
         }
     }
 
-    /// The path as it is held and its newest version.
+    /// Returns the path as it is stored, and its newest version.
     pub(super) fn head(&self, key: &Key) -> Option<(&Arc<str>, &Arc<Version>)> {
         self.collections
             .get(&*key.collection)?
@@ -73,13 +72,13 @@ impl State {
             .find(&*key.path)
     }
 
-    /// The object at a key.
+    /// Returns the object of a key.
     pub(super) fn entry(&self, key: &Key) -> Option<Entry> {
         self.head(key)
             .and_then(|(path, version)| version.entry(path))
     }
 
-    /// The oldest revision that a collection can be read at.
+    /// Returns the oldest revision at which a collection can be read.
     pub(super) fn floor_of(&self, collection: &str) -> Revision {
         self.collections
             .get(collection)
@@ -130,7 +129,7 @@ impl State {
             path: Arc::clone(path),
             revision,
             bytes: splice::replace(&content.bytes, content.revision_at, expected, revision),
-            companion: content.companion.clone(),
+            decoded: content.decoded.clone(),
         };
         let (seq, previous) = (version.seq, version.entry(path));
         if let Some(lifetime) = &content.lifetime {
@@ -154,22 +153,22 @@ impl State {
         self.put(key, payload, kind, now)
     }
 
-    /// Deletes one object whose time is over, if there is one.
+    /// Deletes one expired object, if there is one.
     pub(super) fn expire(&mut self, now: Instant) -> Option<(Arc<str>, Commit)> {
         let (&(deadline, revision), key) = self.deadlines.first()?;
         if deadline > now {
             return None;
         }
         let key = key.clone();
-        // Gone even if the delete fails, so that the caller's loop ends.
+        // Removed even if the delete fails, so that the loop of the caller ends.
         self.deadlines.remove(&(deadline, revision));
         let collection = Arc::clone(&key.collection);
         let commit = self.delete(key, revision, now).ok()?;
         Some((collection, commit))
     }
 
-    /// Takes away the history of a collection that is beyond the limits; for its age alone at most so many changes. True
-    /// if that was not all.
+    /// Drops the history of a collection beyond the limits, at most `n` changes because of their age. Returns whether there is
+    /// more.
     pub(super) fn retain(
         &mut self,
         collection: &str,
@@ -192,8 +191,8 @@ impl State {
         false
     }
 
-    /// Raises the floor. The answer is what was taken away, to be dropped outside the critical section. Changes that
-    /// `needed_from` names (by collection, the place of the first) stay for the watchers that need them.
+    /// Raises the floor. Returns what was removed, which the caller must drop outside the critical section. Changes from the
+    /// positions in `needed_from`, by collection, are kept for watchers.
     pub(super) fn compact(
         &mut self,
         floor: Revision,
@@ -227,7 +226,7 @@ impl State {
         Ok(forgotten)
     }
 
-    /// The names of all collections ever written to.
+    /// Returns the names of all collections that were ever written.
     pub(super) fn collection_names(&self) -> Vec<Arc<str>> {
         let mut names = Vec::new();
         self.logs.walk(
@@ -250,7 +249,7 @@ impl State {
             .ok_or_else(|| WriteError::Backend("there are no more revisions".into()))
     }
 
-    /// The object at a key, which must be at a revision.
+    /// Returns the object of a key, which must be at a revision.
     fn expect(
         &self,
         key: &Key,
@@ -265,7 +264,7 @@ impl State {
         }
     }
 
-    /// Writes a payload over whatever is there.
+    /// Writes a payload, whatever the current version.
     fn put(
         &mut self,
         key: Key,
@@ -303,12 +302,12 @@ impl State {
             path,
             revision,
             bytes: content.bytes.clone(),
-            companion: content.companion.clone(),
+            decoded: content.decoded.clone(),
         };
         Ok(self.commit(key.collection, entry, Some(content), previous, earlier, now))
     }
 
-    /// Makes a write that is known to be right: newest version, log, revision.
+    /// Commits a valid write: newest version, log, revision.
     fn commit(
         &mut self,
         collection: Arc<str>,
@@ -369,7 +368,7 @@ impl State {
         0
     }
 
-    /// Takes the oldest change of a collection away, and its tombstone if it is one.
+    /// Removes the oldest change of a collection, and its tombstone if it is a deletion.
     fn forget_oldest(&mut self, collection: &str) -> Option<Record> {
         let log = Arc::make_mut(self.logs.get_mut(collection)?);
         let seq = log.base();
@@ -394,7 +393,7 @@ impl tree::Key for (Instant, Revision) {
     type Probe = Self;
 }
 
-/// Cheap to compare as they are.
+/// Compares by address first.
 impl Probe for (Instant, Revision) {
     fn shared(&self, _: &Self) -> usize {
         0

@@ -1,7 +1,7 @@
-//! What the tree of a collection holds of a path: the newest version, or a tombstone.
+//! The values in the tree of a collection: the newest version of a path, or a tombstone.
 //!
-//! Older versions are not here. The log has them: the value of a path as of a revision is the newest version if it is
-//! not newer than that, and else what the first change after it replaced.
+//! Older versions are in the log: the object of a path at a revision is the newest version if it is not newer, and otherwise
+//! what the first change after the revision replaced.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,53 +9,53 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::tree::Measure;
-use crate::{Companion, Entry, Payload, Revision, splice};
+use crate::{Decoded, Entry, Payload, Revision, splice};
 
-/// The newest that is known of a path.
+/// The newest version of a path.
 pub(super) struct Version {
     /// The revision of the write or the deletion.
     pub(super) revision: Revision,
-    /// The place of that change in the log of the collection.
+    /// The position of that change in the log of the collection.
     pub(super) seq: u64,
     /// The object; `None` after a deletion.
     pub(super) content: Option<Content>,
 }
 
-/// An object.
+/// The content of an object.
 pub(super) struct Content {
-    /// The object, its revision spliced in.
+    /// The bytes, with the revision spliced in.
     pub(super) bytes: Bytes,
-    /// Where in the bytes the revision is.
+    /// The offset of the revision.
     pub(super) revision_at: Option<u32>,
-    /// What the writer handed over.
-    pub(super) companion: Option<Companion>,
-    /// When it goes away by itself.
+    /// The decoded form of the writer.
+    pub(super) decoded: Option<Decoded>,
+    /// The lifetime.
     pub(super) lifetime: Option<Box<Lifetime>>,
 }
 
-/// How long an object lives.
+/// The lifetime of an object.
 #[derive(Clone, Copy)]
 pub(super) struct Lifetime {
-    /// What the writer asked for.
+    /// The requested lifetime.
     pub(super) ttl: Duration,
-    /// When that is over.
+    /// The time of expiry.
     pub(super) deadline: Instant,
 }
 
 impl Version {
-    /// The object, if there is one.
+    /// Returns the object, if there is one.
     pub(super) fn entry(&self, path: &Arc<str>) -> Option<Entry> {
         self.content.as_ref().map(|content| Entry {
             path: Arc::clone(path),
             revision: self.revision,
             bytes: content.bytes.clone(),
-            companion: content.companion.clone(),
+            decoded: content.decoded.clone(),
         })
     }
 }
 
 impl Content {
-    /// What a payload becomes when it is written at a revision.
+    /// Returns the content of a payload that is written at a revision.
     pub(super) fn written(payload: Payload, revision: Revision, now: Instant) -> Self {
         let lifetime = payload.ttl.and_then(|ttl| {
             let deadline = now.checked_add(ttl)?;
@@ -64,12 +64,12 @@ impl Content {
         Self {
             bytes: splice::insert(&payload.bytes, payload.revision_at, revision),
             revision_at: payload.revision_at,
-            companion: payload.companion,
+            decoded: payload.decoded,
             lifetime,
         }
     }
 
-    /// Whether writing the payload over this content, written at `revision`, would change nothing.
+    /// Returns whether writing the payload over this content, written at `revision`, would change nothing.
     pub(super) fn is(&self, payload: &Payload, revision: Revision) -> bool {
         self.lifetime.as_ref().map(|lifetime| lifetime.ttl) == payload.ttl
             && splice::same(

@@ -1,7 +1,7 @@
 //! A watcher: a cursor into the log of its collection.
 //!
-//! There is no queue per watcher; a slow one costs nothing but is told that it [`Lagged`](WatchError::Lagged) when what
-//! it has still to read is too far behind or no longer kept.
+//! There is no queue for a watcher. A slow one costs nothing, and fails with [`Lagged`](WatchError::Lagged) if what it has
+//! still to read is too far behind or no longer kept.
 
 use std::{
     cell::Cell,
@@ -14,16 +14,16 @@ use futures_util::future::BoxFuture;
 
 use super::{
     Inner,
-    hub::{Hub, Place},
+    hub::{Hub, Position},
     log::Log,
     state::State,
 };
 use crate::{Change, ReadError, Revision, Watch, WatchError};
 
-/// The most changes handed out at once.
+/// The maximum number of changes that are returned at once.
 const BATCH: usize = 512;
 
-/// The most changes looked at in one go, since writers wait meanwhile.
+/// The maximum number of changes that are scanned in one critical section, since writers wait meanwhile.
 const SCAN: usize = 2048;
 
 /// A watch of a [`MemoryStore`](super::MemoryStore).
@@ -33,22 +33,22 @@ pub(super) struct MemoryWatch {
     id: u64,
     collection: Arc<str>,
     prefix: Arc<str>,
-    place: Arc<Place>,
-    /// How far behind it may be.
+    position: Arc<Position>,
+    /// The maximum lag.
     allowance: u64,
-    /// Up to where everything that matches has been handed out.
+    /// The position up to which every match has been returned.
     seen: Cell<Revision>,
     lagged: Option<Revision>,
-    /// It has armed and not disarmed; the hub may have done so since.
+    /// Whether it has armed and not disarmed; the hub may have disarmed it since.
     armed: bool,
 }
 
-/// What a look at the log showed.
+/// The result of a scan of the log.
 enum Look {
     Changes(Vec<Arc<Change>>),
-    /// Nothing so far, but there is more to look at.
+    /// No match so far, but there is more to scan.
     More,
-    /// Nothing up to the end.
+    /// No match up to the end.
     Nothing,
     Lagged(Revision),
     Closed,
@@ -64,7 +64,7 @@ impl MemoryWatch {
     ) -> Result<Self, ReadError> {
         let collection: Arc<str> = collection.into();
         let prefix: Arc<str> = prefix.into();
-        // Held until the watcher has joined, so that no compaction comes between.
+        // Held until the watcher is registered, so that no compaction comes between.
         let state = inner.state.read();
         if after > state.current {
             return Err(ReadError::Future {
@@ -83,16 +83,16 @@ impl MemoryWatch {
             .logs
             .get(&*collection)
             .map_or((0, 0), |log| (log.after(after), log.end()));
-        let place = Arc::new(Place::default());
-        place.cursor.store(cursor, Ordering::SeqCst);
-        let (hub, id) = inner.join(&collection, Arc::clone(&prefix), Arc::clone(&place));
+        let position = Arc::new(Position::default());
+        position.cursor.store(cursor, Ordering::SeqCst);
+        let (hub, id) = inner.join(&collection, Arc::clone(&prefix), Arc::clone(&position));
         Ok(Self {
             inner: Arc::clone(inner),
             hub,
             id,
             collection,
             prefix,
-            place,
+            position,
             allowance: inner.limits.max_lag.saturating_add(end - cursor),
             seen: Cell::new(after),
             lagged: None,
@@ -100,12 +100,12 @@ impl MemoryWatch {
         })
     }
 
-    /// Looks for changes. `settled`: the watcher was so when it last looked.
+    /// Scans for changes. `settled`: the watcher had settled when it last looked.
     fn look(&mut self, settled: bool) -> Look {
         if let Some(floor) = self.lagged {
             return Look::Lagged(floor);
         }
-        // Asked before the log is read: what was written before the store closed is still handed out.
+        // Checked before the log is read: what was written before the store closed is still returned.
         let closed = self.inner.is_closed();
         let mut look = self.look_once();
         if settled && matches!(look, Look::Lagged(_)) && self.catch_up() {
@@ -124,22 +124,22 @@ impl MemoryWatch {
         }
     }
 
-    /// Where the log has been trimmed past a settled watcher: moves on to what it has not been woken for.
+    /// Moves a settled watcher to what it has not been woken for, if the log was trimmed past it.
     fn catch_up(&self) -> bool {
-        let place = self.hub.unmatched_before(self.id);
-        let behind = place > self.cursor();
+        let position = self.hub.unmatched_before(self.id);
+        let behind = position > self.cursor();
         if behind {
-            self.move_to(place);
+            self.move_to(position);
         }
         behind
     }
 
     fn cursor(&self) -> u64 {
-        self.place.cursor.load(Ordering::SeqCst)
+        self.position.cursor.load(Ordering::SeqCst)
     }
 
     fn move_to(&self, cursor: u64) {
-        self.place.cursor.store(cursor, Ordering::SeqCst);
+        self.position.cursor.store(cursor, Ordering::SeqCst);
     }
 
     fn look_once(&self) -> Look {
@@ -183,7 +183,7 @@ impl MemoryWatch {
         }
     }
 
-    /// Moves over changes that do not match, handing out nothing. False where the log has been trimmed past the watcher.
+    /// Moves over changes that do not match. Returns false if the log was trimmed past the watcher.
     fn advance(&self) -> bool {
         let state = self.inner.state.read();
         let Some(log) = state.logs.get(&*self.collection) else {
@@ -208,21 +208,21 @@ impl MemoryWatch {
         true
     }
 
-    /// Looks, and where there is nothing arms and looks again, so that nothing written in between goes unnoticed.
+    /// Scans; if there is nothing, arms and scans again, so that no write in between is missed.
     fn look_or_wait(&mut self, waker: &Waker) -> Poll<Look> {
-        let settled = self.place.settled.load(Ordering::SeqCst);
+        let settled = self.position.settled.load(Ordering::SeqCst);
         let mut look = self.look(settled);
         if matches!(look, Look::Nothing) {
-            self.place.settled.store(false, Ordering::SeqCst);
+            self.position.settled.store(false, Ordering::SeqCst);
             let still_armed = self.hub.arm(self.id, waker);
             self.armed = true;
             look = self.look(settled && still_armed);
         }
         if matches!(look, Look::Nothing) {
-            self.place.settled.store(true, Ordering::SeqCst);
+            self.position.settled.store(true, Ordering::SeqCst);
             return Poll::Pending;
         }
-        self.place.settled.store(false, Ordering::SeqCst);
+        self.position.settled.store(false, Ordering::SeqCst);
         if std::mem::take(&mut self.armed) {
             self.hub.disarm(self.id);
         }
@@ -248,7 +248,7 @@ impl Watch for MemoryWatch {
 
     fn progress(&self) -> Revision {
         if self.lagged.is_none() && !self.advance() {
-            let settled = self.place.settled.load(Ordering::SeqCst);
+            let settled = self.position.settled.load(Ordering::SeqCst);
             if settled && self.catch_up() {
                 self.advance();
             }

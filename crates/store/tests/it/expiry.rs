@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kubewright_store::{COMPACTION_INTERVAL, MemoryStore, Payload, ReadError, Revision, Store};
 
-use super::told::{PODS, create, current, now, object, pod, update, view, watch};
+use super::notified::{PODS, create, current, now, object, pod, update, view, watch};
 
 fn mortal(says: &str, seconds: u64) -> Payload {
     Payload {
@@ -15,13 +15,13 @@ fn mortal(says: &str, seconds: u64) -> Payload {
 
 fn kept(store: &MemoryStore) -> impl Future<Output = ()> + 'static {
     let store = store.clone();
-    async move { store.run_upkeep().await }
+    async move { store.run_maintenance().await }
 }
 
 #[tokio::test(start_paused = true)]
 async fn lifetimes_end_in_order_and_at_their_time() {
     let store = MemoryStore::new();
-    let upkeep = tokio::spawn(kept(&store));
+    let maintenance = tokio::spawn(kept(&store));
     let start = tokio::time::Instant::now();
     for (path, seconds) in [("c", 30), ("a", 10), ("b", 20)] {
         store
@@ -38,7 +38,7 @@ async fn lifetimes_end_in_order_and_at_their_time() {
         assert!(late < Duration::from_millis(10), "{late:?} late");
     }
     store.close();
-    upkeep.await.expect("it ends with the store");
+    maintenance.await.expect("it ends with the store");
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,7 +68,7 @@ async fn a_shorter_lifetime_is_noticed_while_waiting_for_a_longer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_upkeep_nothing_goes_away_and_all_else_works() {
+async fn without_maintenance_nothing_goes_away_and_all_else_works() {
     let store = MemoryStore::new();
     let entry = store
         .create(pod("a"), mortal("x", 1))

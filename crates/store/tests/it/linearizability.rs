@@ -11,7 +11,7 @@ use std::{
 
 use kubewright_store::{Change, Entry, MemoryStore, Store, WriteError};
 
-use super::told::{View, apply, current, now, object, pod, text, watch};
+use super::notified::{View, apply, current, now, object, pod, text, watch};
 
 const THREADS: u64 = 4;
 const TURNS: u64 = 150;

@@ -5,7 +5,7 @@ mod expiry;
 mod faults;
 mod linearizability;
 mod model;
+mod notified;
 mod retention;
 mod stress;
-mod told;
 mod watchers;

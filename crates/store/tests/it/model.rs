@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use kubewright_store::{
-    ChangeKind, Key, MemoryStore, Range, ReadError, Revision, Snapshot, Store, Watch, WatchError,
-    WriteError, memory::Limits,
+    ChangeKind, Key, Limits, MemoryStore, Range, ReadError, Revision, Snapshot, Store, Watch,
+    WatchError, WriteError,
 };
 use proptest::prelude::*;
 
-use super::told::{View, apply, drain, now, object, text, view_of};
+use super::notified::{View, apply, drain, now, object, text, view_of};
 
 const COLLECTIONS: [&str; 2] = ["pods", "apps/deployments"];
 const PREFIXES: [&str; 4] = ["", "a/", "b/", "a/x1"];

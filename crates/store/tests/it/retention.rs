@@ -1,8 +1,8 @@
 //! History within its limits, and no further.
 
-use kubewright_store::{Key, MemoryStore, Payload, ReadError, Revision, Store, memory::Limits};
+use kubewright_store::{Key, Limits, MemoryStore, Payload, ReadError, Revision, Store};
 
-use super::told::{PODS, create, current, delete, now, object, update, view};
+use super::notified::{PODS, create, current, delete, now, object, update, view};
 
 fn limited(limits: Limits) -> MemoryStore {
     MemoryStore::with_limits(Revision(0), limits)

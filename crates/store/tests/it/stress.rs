@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use kubewright_store::{MemoryStore, Range, Revision, Snapshot, Store, WriteError};
 
-use super::told::{View, apply, object, pod, text, view_of};
+use super::notified::{View, apply, object, pod, text, view_of};
 
 const WRITERS: u64 = 4;
 const TURNS: u64 = 1500;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use kubewright_store::{MemoryStore, Revision, Store, WatchError, memory::Limits};
+use kubewright_store::{Limits, MemoryStore, Revision, Store, WatchError};
 
-use super::told::{create, current, delete, drain, now, object, pod, update, watch};
+use super::notified::{create, current, delete, drain, now, object, pod, update, watch};
 
 fn limited(limits: Limits) -> MemoryStore {
     MemoryStore::with_limits(Revision(0), limits)
@@ -211,11 +211,11 @@ fn a_runtime_that_ends_takes_no_wakeup_with_it() {
 fn what_a_writer_hands_over_is_handed_back() {
     let store = MemoryStore::new();
     let mut payload = object("x");
-    payload.companion = Some(std::sync::Arc::new("labels".to_owned()));
+    payload.decoded = Some(std::sync::Arc::new("labels".to_owned()));
     let entry = now(store.create(pod("a"), payload)).expect("created");
     delete(&store, &entry);
     for change in drain(&mut *watch(&store, "", 0)).0 {
-        let companion = change.entry.companion.clone().expect("a companion");
-        assert_eq!(companion.downcast_ref::<String>().unwrap(), "labels");
+        let decoded = change.entry.decoded.clone().expect("a decoded form");
+        assert_eq!(decoded.downcast_ref::<String>().unwrap(), "labels");
     }
 }

@@ -1,25 +1,25 @@
-//! A sorted run of keys with a value each: what a node of the tree consists of.
+//! A sorted run of keys and values: the content of a node of the tree.
 //!
-//! Keys are long, alike and elsewhere in memory, so looking at one costs more than looking at ten numbers here. Each item
-//! therefore carries a *digest*: the eight bytes of its key after those that all keys of the run share. Searching compares
-//! digests and looks at keys only where they are equal.
+//! Keys are long, similar and elsewhere in memory, so that comparing one costs more than comparing ten numbers. Each item
+//! therefore has a *digest*: the eight bytes of its key after those that all keys of the run share. A search compares digests,
+//! and keys only if they are equal.
 //!
 //! Invariants: keys ascend; all share their first `skip` bytes; each digest is that of its key after `skip`.
 
 use std::{borrow::Borrow, cmp::Ordering};
 
-/// The most items in a run.
+/// The maximum number of items.
 pub(super) const FULL: usize = 32;
 
-/// What a search looks for.
+/// The key of a search.
 pub(in super::super) trait Probe: Ord {
-    /// How many leading bytes the two have in common.
+    /// Returns the number of leading bytes that both have in common.
     fn shared(&self, other: &Self) -> usize;
-    /// A number that orders probes that have their first `skip` bytes in common as they are ordered, or not at all.
+    /// Returns a number that orders keys with the same first `skip` bytes as they are ordered, or not at all.
     fn digest(&self, skip: usize) -> u64;
 }
 
-/// The run.
+/// A sorted run.
 #[derive(Clone)]
 pub(super) struct Run<K, T> {
     skip: usize,
@@ -51,7 +51,7 @@ impl<K, T> Run<K, T> {
         self.items.remove(at).value
     }
 
-    /// Where a key is, or where it belongs.
+    /// Returns the position of a key, or the position where it belongs.
     pub(super) fn search<Q: Probe + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where
         K: Borrow<Q>,
@@ -60,7 +60,7 @@ impl<K, T> Run<K, T> {
             return Err(0);
         };
         if self.skip > 0 && key.shared(first.key.borrow()) < self.skip {
-            // It differs where all of these are alike, so it is before or after all of them.
+            // It differs in the shared prefix, so it is before or after all keys.
             return Err(match key.cmp(first.key.borrow()) {
                 Ordering::Greater => self.items.len(),
                 _ => 0,
@@ -69,7 +69,7 @@ impl<K, T> Run<K, T> {
         self.search_alike(key)
     }
 
-    /// The same for a key that has in common what all of these have. For others the answer means nothing.
+    /// Returns the position of a key that shares the common prefix. For other keys the result is meaningless.
     pub(super) fn search_alike<Q: Probe + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where
         K: Borrow<Q>,
@@ -104,8 +104,8 @@ impl<K: Clone, T> Run<K, T> {
         run
     }
 
-    /// Puts an item where it belongs. A full run is split, and its right half the answer. `last`: nothing in the tree is
-    /// to the right of this run; then one written to its end leaves it full, so that keys written in order pack densely.
+    /// Inserts an item. A full run is split, and its right half returned. `last`: nothing in the tree is to the right of this
+    /// run; then a write to its end leaves it full, so that keys written in order pack densely.
     pub(super) fn insert<Q: Probe + ?Sized>(
         &mut self,
         at: usize,
@@ -117,7 +117,7 @@ impl<K: Clone, T> Run<K, T> {
         K: Borrow<Q>,
     {
         if self.items.len() < FULL {
-            self.place(at, key, value);
+            self.position(at, key, value);
             return None;
         }
         if last && at == self.items.len() {
@@ -131,9 +131,9 @@ impl<K: Clone, T> Run<K, T> {
         self.digest();
         right.digest();
         if at <= split {
-            self.place(at, key, value);
+            self.position(at, key, value);
         } else {
-            right.place(at - split, key, value);
+            right.position(at - split, key, value);
         }
         Some(right)
     }
@@ -149,7 +149,7 @@ impl<K: Clone, T> Run<K, T> {
         }
     }
 
-    /// Adds another run, all of whose keys come after these.
+    /// Appends a run whose keys are all greater.
     pub(super) fn append<Q: Probe + ?Sized>(&mut self, other: Self)
     where
         K: Borrow<Q>,
@@ -158,7 +158,7 @@ impl<K: Clone, T> Run<K, T> {
         self.digest();
     }
 
-    fn place<Q: Probe + ?Sized>(&mut self, at: usize, key: K, value: T)
+    fn position<Q: Probe + ?Sized>(&mut self, at: usize, key: K, value: T)
     where
         K: Borrow<Q>,
     {
@@ -174,7 +174,7 @@ impl<K: Clone, T> Run<K, T> {
         }
     }
 
-    /// Finds out what all keys share and takes all digests anew.
+    /// Computes the shared prefix and all digests.
     fn digest<Q: Probe + ?Sized>(&mut self)
     where
         K: Borrow<Q>,

@@ -1,8 +1,7 @@
-//! What time does to a store: objects whose lifetime is over are deleted, history that is too old is forgotten.
+//! Maintenance: deletes expired objects and drops old history.
 //!
-//! Nothing else depends on this being run: a store without it answers every read and write correctly, but keeps objects
-//! past their lifetime and old history until the next write to its collection. Time is tokio's, so it stands still where
-//! a test has paused it.
+//! Nothing else depends on it: a store without maintenance handles every read and write correctly, but keeps expired objects,
+//! and old history until the next write to its collection. Time is that of tokio, which a test can pause.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,20 +9,20 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{Inner, MemoryStore};
 
-/// History is looked at no more often than this.
+/// The minimum interval between checks of history.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// The most changes forgotten in one critical section.
+/// The maximum number of changes that are dropped in one critical section.
 const FORGOTTEN_AT_ONCE: usize = 512;
 
 impl MemoryStore {
-    /// Deletes objects as their lifetimes end and forgets history as it gets too old, until the store closes. The owner
-    /// of the store spawns this if it wants either.
-    pub async fn run_upkeep(&self) {
+    /// Deletes objects when they expire and drops history when it is too old, until the store is closed. The owner of the
+    /// store spawns it.
+    pub async fn run_maintenance(&self) {
         let inner = &self.inner;
         loop {
-            // Registered first, so that a shorter lifetime or a close in between is not missed.
-            let changed = inner.upkeep.notified();
+            // Registered first, so that an earlier expiry or a close in between is not missed.
+            let changed = inner.maintenance.notified();
             if inner.is_closed() {
                 return;
             }
@@ -40,7 +39,7 @@ impl MemoryStore {
         }
     }
 
-    /// Deletes every object whose lifetime is over by now, each with a revision of its own, and says how many.
+    /// Deletes every expired object, each with its own revision, and returns their number.
     pub fn expire_due(&self) -> usize {
         let now = Instant::now();
         let mut expired = 0;
@@ -61,12 +60,12 @@ impl MemoryStore {
 }
 
 impl Inner {
-    /// Forgets what is too old. The answer is when to look again.
+    /// Drops history that is too old. Returns when to check again.
     fn forget_aged(self: &Arc<Self>, now: Instant) -> Option<Instant> {
         let names = self.state.read().collection_names();
         let mut next = None;
         for name in names {
-            // A part at a time, so that writers get in between.
+            // In parts, so that writers get in between.
             while self
                 .state
                 .write()

@@ -1,11 +1,11 @@
 //! A persistent ordered map: a B+ tree whose nodes are shared between copies and copied when written.
 //!
-//! A clone is one reference count. A write to a tree nobody else holds happens in place; to a shared one it copies the
-//! nodes on one path. Every reference to a subtree carries how many *live* values are below it and the newest revision among
-//! them, so counting a span takes logarithmic time, and runs of dead values are skipped where all are old enough.
+//! A clone is one reference count. A write to a tree that is not shared happens in place; to a shared one it copies the nodes
+//! on one path. Every reference to a subtree has the number of *live* values below it and their newest revision, so that
+//! counting a span takes logarithmic time, and runs of dead values are skipped if all are old enough.
 //!
-//! Spans are given by two predicates on keys, both monotone in key order: `before` holds for the keys that sort before
-//! the span, `after` for those that sort after it.
+//! Spans are given by two predicates on keys, both monotone in key order: `before` holds for the keys before the span, `after`
+//! for those after it.
 //!
 //! Invariants: keys ascend; the key of a branch's item is at or below every key of its subtree; `live` is exact; `newest`
 //! is at least the newest below (removing a value does not lower it); no node is empty.
@@ -20,26 +20,26 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-/// A node that falls below this is merged into a neighbour if there is room.
+/// A node below this size is merged into a neighbour if there is room.
 const SPARSE: usize = FULL / 4;
-/// Merged nodes hold at most this many, so that the next write does not split them again.
+/// The maximum size of merged nodes, so that the next write does not split them again.
 const MERGED: usize = FULL * 3 / 4;
 
-/// What a tree keeps sums of.
+/// The properties of a value that a tree aggregates.
 pub(super) trait Measure {
-    /// Whether the value counts.
+    /// Returns whether the value counts.
     fn live(&self) -> bool {
         true
     }
-    /// When the value was written.
+    /// Returns the revision of the value.
     fn newest(&self) -> Revision {
         Revision(0)
     }
 }
 
-/// What a tree is ordered by.
+/// The order of a tree.
 pub(super) trait Key: Clone + Borrow<Self::Probe> {
-    /// What is looked for.
+    /// The key of a search.
     type Probe: Probe + ?Sized;
 }
 
@@ -61,21 +61,21 @@ enum Node<K, V> {
 }
 
 impl<K: Key, V: Measure + Clone> Tree<K, V> {
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(super) fn get(&self, key: &K::Probe) -> Option<&V> {
         self.find(key).map(|(_, value)| value)
     }
 
-    /// The key as it is held, and its value.
+    /// Returns the stored key and its value.
     pub(super) fn find(&self, key: &K::Probe) -> Option<(&K, &V)> {
         let root = &*self.root.as_ref()?.node;
-        // Supposing at every node that the key is like the others there, hardly any key has to be looked at. If that
-        // leads to the key, it was right.
+        // Assuming at every node that the key shares the prefix of the others, hardly any key has to be compared. If that
+        // leads to the key, the assumption was right.
         root.find(key, Run::search_alike, Run::search_alike)
             .or_else(|| root.find(key, Run::search, Run::search))
     }
 
-    /// The value of a key, to be changed in place. What the tree measures of it must stay the same.
+    /// Returns the value of a key, to be changed in place. Its aggregated properties must not change.
     pub(super) fn get_mut(&mut self, key: &K::Probe) -> Option<&mut V> {
         self.get(key)?;
         let mut node = Arc::make_mut(&mut self.root.as_mut()?.node);
@@ -93,7 +93,7 @@ impl<K: Key, V: Measure + Clone> Tree<K, V> {
         }
     }
 
-    /// Sets the value of a key. A key that is there already stays as it is held.
+    /// Sets the value of a key. An existing key keeps its stored form.
     pub(super) fn insert(&mut self, key: K, value: V) {
         let Some(root) = &mut self.root else {
             self.root = Some(Subtree::of(Node::Leaf(Run::of([(key, value)]))));
@@ -108,7 +108,7 @@ impl<K: Key, V: Measure + Clone> Tree<K, V> {
         }
     }
 
-    /// Takes a key out.
+    /// Removes a key.
     pub(super) fn remove(&mut self, key: &K::Probe) -> Option<V> {
         self.get(key)?;
         let root = self.root.as_mut()?;
@@ -123,7 +123,7 @@ impl<K: Key, V: Measure + Clone> Tree<K, V> {
         value
     }
 
-    /// The first key and its value.
+    /// Returns the first key and its value.
     pub(super) fn first(&self) -> Option<(&K, &V)> {
         let mut node = &*self.root.as_ref()?.node;
         loop {
@@ -134,8 +134,8 @@ impl<K: Key, V: Measure + Clone> Tree<K, V> {
         }
     }
 
-    /// Shows every value of the span in order until told to stop. Runs of values that are dead and not newer than `at`
-    /// are passed over where whole subtrees are so.
+    /// Visits every value of the span in order until the visitor stops. Subtrees of values that are dead and not newer than
+    /// `at` are skipped.
     pub(super) fn walk(
         &self,
         before: impl Fn(&K) -> bool,
@@ -148,7 +148,7 @@ impl<K: Key, V: Measure + Clone> Tree<K, V> {
         }
     }
 
-    /// How many live values the span has.
+    /// Returns the number of live values of the span.
     pub(super) fn count(&self, before: impl Fn(&K) -> bool, after: impl Fn(&K) -> bool) -> usize {
         self.root
             .as_ref()
@@ -157,12 +157,12 @@ impl<K: Key, V: Measure + Clone> Tree<K, V> {
 }
 
 impl<K, V> Tree<K, V> {
-    /// The map of nothing.
+    /// Returns an empty map.
     pub(super) const fn new() -> Self {
         Self { root: None }
     }
 
-    /// How many live values there are.
+    /// Returns the number of live values.
     pub(super) fn live(&self) -> usize {
         self.root.as_ref().map_or(0, |root| root.live)
     }
@@ -190,9 +190,9 @@ impl Key for Arc<str> {
     type Probe = str;
 }
 
-/// Which item of a branch leads to a key, given where the key itself would be.
-fn route(place: Result<usize, usize>) -> usize {
-    place.unwrap_or_else(|after| after.saturating_sub(1))
+/// Returns the item of a branch that leads to a key, given the position where the key itself would be.
+fn route(position: Result<usize, usize>) -> usize {
+    position.unwrap_or_else(|after| after.saturating_sub(1))
 }
 
 impl<K: Key, V: Measure + Clone> Subtree<K, V> {
@@ -219,8 +219,8 @@ impl<K: Key, V: Measure + Clone> Subtree<K, V> {
         };
     }
 
-    /// Sets a value below. `last`: nothing in the tree is to the right. If the node had to be split, the answer is its
-    /// new right neighbour and the first key of that.
+    /// Sets a value in the subtree. `last`: nothing in the tree is to the right. Returns the right neighbour and its first key
+    /// if the node was split.
     fn put(&mut self, key: K, value: V, last: bool) -> Option<(Self, K)> {
         let live = usize::from(value.live());
         self.newest = self.newest.max(value.newest());
@@ -238,11 +238,11 @@ impl<K: Key, V: Measure + Clone> Subtree<K, V> {
                 }
             },
             Node::Branch(run) => {
-                let place = run.search(key.borrow());
-                if place == Err(0) {
+                let position = run.search(key.borrow());
+                if position == Err(0) {
                     run.lower(key.clone());
                 }
-                let at = route(place);
+                let at = route(position);
                 let last = last && at + 1 == run.len();
                 let below = run.value_mut(at)?;
                 let before = below.live;
@@ -254,13 +254,13 @@ impl<K: Key, V: Measure + Clone> Subtree<K, V> {
             }
         };
         let right = Self::of(right?);
-        // Only the sums of a split node have to be taken anew.
+        // Only the aggregates of a split node are computed anew.
         self.measure();
         let first = right.node.first_key()?.clone();
         Some((right, first))
     }
 
-    /// Takes out a key that is there.
+    /// Removes an existing key.
     fn take(&mut self, key: &K::Probe) -> Option<V> {
         let value = match Arc::make_mut(&mut self.node) {
             Node::Leaf(run) => {
@@ -307,7 +307,7 @@ impl<K: Key, V: Measure + Clone> Subtree<K, V> {
 }
 
 impl<K: Key, V> Node<K, V> {
-    /// Looks for a key, by one way of searching a leaf and one of searching a branch.
+    /// Searches a key, with one way to search a leaf and one to search a branch.
     fn find(
         &self,
         key: &K::Probe,
@@ -374,7 +374,7 @@ impl<K, V> Node<K, V> {
     }
 }
 
-/// The subtrees that reach into a span, each with the bounds that cut through it.
+/// Returns the subtrees that intersect a span, each with the bounds that cut it.
 fn spans<'a, K, V, B: Fn(&K) -> bool, A: Fn(&K) -> bool>(
     items: &'a [Item<K, Subtree<K, V>>],
     before: Option<&'a B>,
@@ -394,7 +394,7 @@ fn spans<'a, K, V, B: Fn(&K) -> bool, A: Fn(&K) -> bool>(
     })
 }
 
-/// Joins a sparse node with a neighbour if the two fit well into one.
+/// Merges a sparse node with a neighbour if both fit into one.
 fn merge<K: Key, V: Measure + Clone>(run: &mut Run<K, Subtree<K, V>>, at: usize) {
     let left = if at + 1 < run.len() {
         at
