@@ -17,6 +17,11 @@ pub fn nothing(_: &mut Value) {}
 /// Leaves the object as it is on update.
 pub fn nothing_on_update(_: &mut Value, _: &Value) {}
 
+/// Returns true.
+pub fn always(_: &Value) -> bool {
+    true
+}
+
 /// Returns no warnings.
 pub fn no_warnings(_: &Value) -> Vec<String> {
     Vec::new()

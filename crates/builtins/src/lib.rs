@@ -56,4 +56,4 @@ mod table;
 
 use kubewright_machinery::json;
 
-pub use rules::{Grace, GraceFn, KindRules, Propagation, rules};
+pub use rules::{Grace, GraceFn, KindRules, PutRequesterFn, StampFn, rules};

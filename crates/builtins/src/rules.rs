@@ -4,21 +4,10 @@
 //! from [`KindRules::GENERAL`]. Nothing here allocates addresses, reads other objects or knows the user;
 //! that is done by the server and admission.
 
-use kubewright_machinery::field::ErrorList;
+use kubewright_machinery::{PropagationPolicy, field::ErrorList};
 use serde_json::Value;
 
 use crate::{general, table};
-
-/// The propagation of a delete that names no policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Propagation {
-    /// The object is deleted at once, its dependents afterwards.
-    Background,
-    /// The dependents are orphaned.
-    Orphan,
-    /// The kind is never an owner; policies have no effect.
-    Unsupported,
-}
 
 /// The grace period of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +18,12 @@ pub struct Grace {
 
 /// The signature of [`KindRules::grace`]: the stored object and the seconds the caller asked for.
 pub type GraceFn = fn(&Value, Option<i64>) -> Grace;
+
+/// The signature of [`KindRules::stamp_update`]: the new object, the old one and the time as metadata has it.
+pub type StampFn = fn(&mut Value, &Value, &str);
+
+/// The signature of [`KindRules::put_requester`]: the new object, then name, uid, groups and extra of the user.
+pub type PutRequesterFn = fn(&mut Value, &str, &str, &[String], Value);
 
 /// The rules of a kind.
 #[derive(Clone, Copy)]
@@ -57,13 +52,28 @@ pub struct KindRules {
     pub allow_create_on_update: bool,
     /// `true` if an update may omit the resourceVersion.
     pub allow_unconditional_update: bool,
-    /// The propagation of a delete without a policy.
-    pub default_propagation: Propagation,
+    /// The propagation policy of a delete that names none. `None`: the kind is never an owner, and no policy leaves a finalizer
+    /// on its objects.
+    pub default_propagation: Option<PropagationPolicy>,
     /// `true` if DELETE returns the object instead of a `Status`.
     pub returns_deleted_object: bool,
     /// Computes the grace period, if the kind has graceful deletion.
     pub grace: Option<GraceFn>,
-    /// The field paths that a write to the main endpoint cannot own.
+    /// The lifetime of an object in seconds, after which the store removes it.
+    pub ttl_seconds: Option<u64>,
+    /// Whether an object that is being deleted may be removed once `metadata.finalizers` is empty.
+    pub may_be_removed: fn(&Value) -> bool,
+    /// Writes the time of a change into the object, on the main endpoint.
+    pub stamp_update: Option<StampFn>,
+    /// Writes the time of a change into the object, on subresources.
+    pub stamp_subresource_update: Option<StampFn>,
+    /// Writes the creator into a new object.
+    pub put_requester: Option<PutRequesterFn>,
+    /// Whether objects need addresses and ports of the service network.
+    pub needs_service_addresses: bool,
+    /// A warning for every request to the kind, which is deprecated.
+    pub deprecation: Option<&'static str>,
+    /// Field paths that a write to the main endpoint cannot own.
     pub reset_fields: &'static [&'static str],
     /// The field paths that a write to `/status` cannot own.
     pub reset_fields_status: &'static [&'static str],
@@ -90,9 +100,16 @@ impl KindRules {
         canonicalize: general::nothing,
         allow_create_on_update: false,
         allow_unconditional_update: true,
-        default_propagation: Propagation::Background,
+        default_propagation: Some(PropagationPolicy::Background),
         returns_deleted_object: false,
         grace: None,
+        ttl_seconds: None,
+        may_be_removed: general::always,
+        stamp_update: None,
+        stamp_subresource_update: None,
+        put_requester: None,
+        needs_service_addresses: false,
+        deprecation: None,
         reset_fields: &[],
         reset_fields_status: &[],
     };

@@ -60,6 +60,7 @@ pub(crate) fn find(group: &str, kind: &str) -> Option<&'static KindRules> {
 
 fn find_core(kind: &str) -> Option<&'static KindRules> {
     Some(match kind {
+        "ComponentStatus" => &core::component_status::RULES,
         "ConfigMap" => &core::config_map::RULES,
         "Endpoints" => &core::endpoints::RULES,
         "Event" => &core::event::RULES,

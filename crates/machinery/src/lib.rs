@@ -73,6 +73,7 @@
 //! ```
 
 pub mod calendar;
+mod deletion;
 pub mod field;
 pub mod fields;
 pub mod generate_name;
@@ -90,4 +91,5 @@ pub mod time;
 pub mod validation;
 pub mod version;
 
+pub use deletion::PropagationPolicy;
 pub use status::Status;

@@ -27,7 +27,5 @@ mod update;
 pub use apply::{Applied, Apply, ApplyError, apply};
 pub use conflict::{Cause, Conflict, Conflicts};
 pub use endpoint::{ConvertError, Converted, Endpoint, OneVersion, Versions};
-pub use entry::{
-    DecodeError, Entry, Form, ManagedFields, Operation, expand_text_forms, write_text_forms,
-};
-pub use update::{UpdateError, update, update_as};
+pub use entry::{DecodeError, Entry, ManagedFields, Operation};
+pub use update::{UpdateError, create, update};

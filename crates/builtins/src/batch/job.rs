@@ -3,10 +3,11 @@
 mod status;
 mod validate;
 
+use kubewright_machinery::PropagationPolicy;
 use serde_json::Value;
 
 use crate::{
-    KindRules, Propagation,
+    KindRules,
     core::pod,
     general,
     json::{Read, Write},
@@ -26,7 +27,7 @@ pub(crate) static RULES: KindRules = KindRules {
     validate_status_update: status::update,
     warnings_on_create: pod::warnings::workload,
     warnings_on_update: pod::warnings::spec_template_on_update,
-    default_propagation: Propagation::Orphan,
+    default_propagation: Some(PropagationPolicy::Orphan),
     reset_fields: &["status"],
     reset_fields_status: &["spec"],
     ..KindRules::GENERAL

@@ -50,6 +50,8 @@ pub(crate) static RULES: KindRules = KindRules {
     validate_create: validate,
     validate_update: |new, old| validate_change(new, old, Endpoint::Main),
     validate_status_update: |new, old| validate_change(new, old, Endpoint::Status),
+    stamp_subresource_update: Some(stamp_conditions),
+    put_requester: Some(put_requester),
     reset_fields: &["spec", "status"],
     reset_fields_status: &["spec", "status.conditions"],
     ..KindRules::GENERAL
@@ -59,7 +61,7 @@ pub(crate) static RULES: KindRules = KindRules {
 pub const RESET_FIELDS_APPROVAL: &[&str] = &["spec", "status.certificate"];
 
 /// Sets the requester. Call it after the strategy has removed the fields that the body set.
-pub fn put_requester(csr: &mut Value, username: &str, uid: &str, groups: &[String], extra: Value) {
+fn put_requester(csr: &mut Value, username: &str, uid: &str, groups: &[String], extra: Value) {
     let spec = csr.field("spec");
     spec.put("username", username);
     if !uid.is_empty() {
@@ -80,7 +82,7 @@ pub fn prepare_approval(new: &mut Value, old: &Value) {
 }
 
 /// Fills the times of conditions, on `/approval` and `/status`.
-pub fn stamp_conditions(new: &mut Value, old: &Value, now: &str) {
+fn stamp_conditions(new: &mut Value, old: &Value, now: &str) {
     let before = old["status"]["conditions"].clone();
     new.with("status", |status| {
         status.each("conditions", |condition| {

@@ -18,6 +18,9 @@ pub(crate) static RULES: KindRules = KindRules {
     warnings_on_create: warnings,
     warnings_on_update: |new, _| warnings(new),
     allow_create_on_update: true,
+    deprecation: Some(
+        "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    ),
     ..KindRules::GENERAL
 };
 

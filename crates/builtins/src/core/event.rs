@@ -5,8 +5,10 @@
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::Value;
 
-use crate::{KindRules, Propagation, checks, convert, json::Read, meta};
+use crate::{KindRules, checks, convert, json::Read, meta};
 
+/// Events expire after an hour.
+const TTL_SECONDS: u64 = 3600;
 const MAX_NOTE: usize = 1024;
 const MAX_FIELD: usize = 128;
 const FIXED: [(&str, &str); 13] = [
@@ -39,7 +41,8 @@ pub(crate) static RULES: KindRules = KindRules {
         errors
     },
     allow_create_on_update: true,
-    default_propagation: Propagation::Unsupported,
+    default_propagation: None,
+    ttl_seconds: Some(TTL_SECONDS),
     ..KindRules::GENERAL
 };
 

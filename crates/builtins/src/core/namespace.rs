@@ -24,6 +24,7 @@ pub(crate) static RULES: KindRules = KindRules {
     validate_status_update,
     canonicalize: label_with_name,
     returns_deleted_object: true,
+    may_be_removed: is_finalized,
     reset_fields: &["status"],
     reset_fields_status: &["spec"],
     ..KindRules::GENERAL

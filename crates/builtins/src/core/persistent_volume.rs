@@ -53,13 +53,15 @@ pub(crate) static RULES: KindRules = KindRules {
     warnings_on_create: warnings,
     warnings_on_update: |new, _| warnings(new),
     returns_deleted_object: true,
+    stamp_update: Some(stamp_phase_transition),
+    stamp_subresource_update: Some(stamp_phase_transition),
     reset_fields: &["status"],
     reset_fields_status: &["spec"],
     ..KindRules::GENERAL
 };
 
 /// Sets the time of a change of phase if the writer did not.
-pub fn stamp_phase_transition(new: &mut Value, old: &Value, now: &str) {
+fn stamp_phase_transition(new: &mut Value, old: &Value, now: &str) {
     let (before, after) = (&old["status"], &new["status"]);
     let untouched = !after["lastPhaseTransitionTime"].is_set()
         || after["lastPhaseTransitionTime"] == before["lastPhaseTransitionTime"];

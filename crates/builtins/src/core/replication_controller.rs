@@ -1,11 +1,14 @@
 //! Replication controllers, which take missing selectors and labels from the template.
 
-use kubewright_machinery::field::{self, ErrorList, Path};
+use kubewright_machinery::{
+    PropagationPolicy,
+    field::{self, ErrorList, Path},
+};
 use serde_json::Value;
 
 use super::pod;
 use crate::{
-    KindRules, Propagation,
+    KindRules,
     apps::{replica_set, workload},
     checks, general,
     json::{Read, Write},
@@ -21,7 +24,7 @@ pub(crate) static RULES: KindRules = KindRules {
     validate_status_update,
     warnings_on_create: pod::warnings::workload,
     warnings_on_update: pod::warnings::spec_template_on_update,
-    default_propagation: Propagation::Orphan,
+    default_propagation: Some(PropagationPolicy::Orphan),
     reset_fields: &["status"],
     reset_fields_status: &["spec"],
     ..KindRules::GENERAL

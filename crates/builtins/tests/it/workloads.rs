@@ -1,6 +1,7 @@
 //! Deployments, stateful sets, jobs and the rest.
 
-use kubewright_builtins::{Propagation, rules};
+use kubewright_builtins::rules;
+use kubewright_machinery::PropagationPolicy;
 use serde_json::{Value, json};
 
 use crate::{created, errors_of_create, named, template, updated};
@@ -96,7 +97,7 @@ fn a_replication_controller_takes_its_selector_from_the_template() {
     assert_eq!(stored["metadata"]["labels"], json!({"app": "a"}));
     assert_eq!(
         rules("", "ReplicationController").default_propagation,
-        Propagation::Orphan
+        Some(PropagationPolicy::Orphan)
     );
 }
 

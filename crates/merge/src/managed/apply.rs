@@ -2,7 +2,7 @@
 
 use super::conflict::Conflicts;
 use super::endpoint::Endpoint;
-use super::entry::{Entry, Form, ManagedFields, Operation};
+use super::entry::{Entry, ManagedFields, Operation};
 use super::last_applied;
 use super::ownership::{self, Failure, Reconciled};
 use super::prune::{self, Last};
@@ -186,7 +186,7 @@ fn merge<S: Schema>(
         settle(&mut managed, own, changed.then_some(now));
     }
     take_entries(&mut object);
-    put_entries(&mut object, managed, Form::Object);
+    put_entries(&mut object, managed);
     Ok(Applied { object, changed })
 }
 

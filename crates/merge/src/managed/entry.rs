@@ -35,16 +35,6 @@ pub struct Entry {
     pub subresource: String,
 }
 
-/// The representation of the fields of an entry in a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// The fields are an object.
-    Object,
-    /// The fields are a string: the JSON text of that object. For values that are written and not read again; see
-    /// [`write_text_forms`] and [`expand_text_forms`].
-    Text,
-}
-
 /// All entries of an object. No two have the same identity: manager, operation and subresource, and for updates the
 /// version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,65 +49,6 @@ pub struct ManagedFields {
 pub struct DecodeError(String);
 
 const FIELDS: &str = "fieldsV1";
-
-/// Gives the fields of all entries of an object that are held as text their form as objects.
-pub fn expand_text_forms(object: &mut Value) {
-    let entries = object
-        .get_mut("metadata")
-        .and_then(|metadata| metadata.get_mut("managedFields"))
-        .and_then(Value::as_array_mut);
-    for entry in entries.into_iter().flatten() {
-        if let Some(fields) = entry.get_mut(FIELDS)
-            && let Value::String(text) = &*fields
-            && let Ok(expanded) = serde_json::from_str(text)
-        {
-            *fields = expanded;
-        }
-    }
-}
-
-/// Writes the value of `metadata.managedFields` as JSON. Fields that are held as text are written as they are, all else
-/// by `write`.
-pub fn write_text_forms(
-    out: &mut Vec<u8>,
-    managed_fields: &Value,
-    write: impl Fn(&mut Vec<u8>, &Value),
-) {
-    let Value::Array(entries) = managed_fields else {
-        return write(out, managed_fields);
-    };
-    out.push(b'[');
-    for (i, entry) in entries.iter().enumerate() {
-        if i > 0 {
-            out.push(b',');
-        }
-        match entry {
-            Value::Object(members) if members.get(FIELDS).is_some_and(Value::is_string) => {
-                write_members(out, members, &write);
-            }
-            entry => write(out, entry),
-        }
-    }
-    out.push(b']');
-}
-
-fn write_members(
-    out: &mut Vec<u8>,
-    members: &Map<String, Value>,
-    write: &impl Fn(&mut Vec<u8>, &Value),
-) {
-    for (i, (name, value)) in members.iter().enumerate() {
-        // The names of members are plain.
-        out.extend_from_slice(if i > 0 { b",\"" } else { b"{\"" });
-        out.extend_from_slice(name.as_bytes());
-        out.extend_from_slice(b"\":");
-        match value {
-            Value::String(text) if name == FIELDS => out.extend_from_slice(text.as_bytes()),
-            value => write(out, value),
-        }
-    }
-    out.push(b'}');
-}
 
 impl ManagedFields {
     /// Reads the value of `metadata.managedFields`. Of two entries with one identity the later one counts.
@@ -153,18 +84,25 @@ impl ManagedFields {
         Ok(ManagedFields { entries })
     }
 
-    /// The value of `metadata.managedFields`, entries in the order in which Kubernetes writes them.
-    pub fn encode(self) -> Value {
-        self.encode_as(Form::Object)
-    }
-
-    /// The same, with fields in that form.
-    pub fn encode_as(mut self, form: Form) -> Value {
+    /// Returns the value of `metadata.managedFields`, entries in the order in which Kubernetes writes them.
+    pub fn encode(mut self) -> Value {
         self.sort();
         self.entries
             .into_iter()
-            .map(|entry| Value::Object(entry.encode(form)))
+            .map(|entry| Value::Object(entry.encode()))
             .collect()
+    }
+
+    /// Appends the JSON text of [`ManagedFields::encode`], without building the value. The entries must be sorted.
+    pub fn write_json(&self, out: &mut String) {
+        out.push('[');
+        for (i, entry) in self.entries.iter().enumerate() {
+            if i > 0 {
+                out.push(',');
+            }
+            entry.write_json(out);
+        }
+        out.push(']');
     }
 
     /// Puts entries in the order in which Kubernetes writes them: applies before updates, older before newer.
@@ -272,7 +210,7 @@ impl Entry {
         })
     }
 
-    fn encode(self, form: Form) -> Map<String, Value> {
+    fn encode(self) -> Map<String, Value> {
         let mut out = Map::new();
         let mut member = |name: &str, value: Value| _ = out.insert(name.to_owned(), value);
         if !self.manager.is_empty() {
@@ -284,19 +222,36 @@ impl Entry {
             member("time", Value::String(time.to_seconds()));
         }
         member("fieldsType", "FieldsV1".into());
-        let fields = match form {
-            Form::Object => self.fields.to_value(),
-            Form::Text => {
-                let mut text = String::with_capacity(1024);
-                self.fields.write_value_text(&mut text);
-                Value::String(text)
-            }
-        };
-        member(FIELDS, fields);
+        member(FIELDS, self.fields.to_value());
         if !self.subresource.is_empty() {
             member("subresource", Value::String(self.subresource));
         }
         out
+    }
+
+    /// Appends the JSON text of the entry, members by name.
+    fn write_json(&self, out: &mut String) {
+        out.push_str("{\"apiVersion\":");
+        JsonStyle::Standard.write_string(out, &self.api_version);
+        out.push_str(",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":");
+        self.fields.write_value_text(out);
+        if !self.manager.is_empty() {
+            out.push_str(",\"manager\":");
+            JsonStyle::Standard.write_string(out, &self.manager);
+        }
+        out.push_str(",\"operation\":\"");
+        out.push_str(self.operation.as_str());
+        out.push('"');
+        if !self.subresource.is_empty() {
+            out.push_str(",\"subresource\":");
+            JsonStyle::Standard.write_string(out, &self.subresource);
+        }
+        if let Some(time) = self.time {
+            out.push_str(",\"time\":\"");
+            out.push_str(&time.to_seconds());
+            out.push('"');
+        }
+        out.push('}');
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::cap::cap;
 use super::endpoint::Endpoint;
-use super::entry::{Entry, Form, ManagedFields, Operation};
+use super::entry::{Entry, ManagedFields, Operation};
 use super::ownership::{self, Failure};
 use crate::schema::Schema;
 use crate::typed::{self, Duplicates};
@@ -35,30 +35,36 @@ pub fn update<S: Schema>(
     manager: &str,
     now: Time,
 ) -> Result<(), UpdateError> {
-    update_as(live, new, endpoint, manager, now, Form::Object)
-}
-
-/// [`update`] that leaves the fields of the new entries in that form.
-///
-/// # Errors
-///
-/// Returns an error if an object does not fit its schema.
-pub fn update_as<S: Schema>(
-    live: &Value,
-    new: &mut Value,
-    endpoint: &Endpoint<'_, S>,
-    manager: &str,
-    now: Time,
-    form: Form,
-) -> Result<(), UpdateError> {
     let sent = take_entries(new);
     let mut managed = starting_point(live, sent, endpoint.subresource);
     if managed.entries.is_empty() && is_stored(live) {
         return Ok(());
     }
     track(live, new, endpoint, &mut managed, manager, now)?;
-    put_entries(new, managed, form);
+    put_entries(new, managed);
     Ok(())
+}
+
+/// Returns the owners of the fields of a new object, sorted, and takes `metadata.managedFields` out of it.
+///
+/// This is [`update`] for a create, where nothing reads the owners before the object is encoded: the caller keeps them beside
+/// the object and writes them with [`ManagedFields::write_json`].
+///
+/// # Errors
+///
+/// Returns an error if an object does not fit its schema.
+pub fn create<S: Schema>(
+    empty: &Value,
+    new: &mut Value,
+    endpoint: &Endpoint<'_, S>,
+    manager: &str,
+    now: Time,
+) -> Result<ManagedFields, UpdateError> {
+    let sent = take_entries(new);
+    let mut managed = starting_point(empty, sent, endpoint.subresource);
+    track(empty, new, endpoint, &mut managed, manager, now)?;
+    managed.sort();
+    Ok(managed)
 }
 
 /// Moves ownership for a write by `manager` that turned `live` into `new`.
@@ -133,7 +139,7 @@ pub(super) fn take_entries(object: &mut Value) -> Option<Value> {
 }
 
 /// Writes `metadata.managedFields`; an object without entries has no such field.
-pub(super) fn put_entries(object: &mut Value, managed: ManagedFields, form: Form) {
+pub(super) fn put_entries(object: &mut Value, managed: ManagedFields) {
     if managed.entries.is_empty() {
         return;
     }
@@ -144,7 +150,7 @@ pub(super) fn put_entries(object: &mut Value, managed: ManagedFields, form: Form
         .entry("metadata")
         .or_insert_with(|| Value::Object(Map::new()));
     if let Value::Object(metadata) = metadata {
-        metadata.insert("managedFields".to_owned(), managed.encode_as(form));
+        metadata.insert("managedFields".to_owned(), managed.encode());
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) static RULES: KindRules = KindRules {
     warnings_on_update: |new, _| warnings::warnings(new),
     allow_create_on_update: true,
     returns_deleted_object: true,
+    needs_service_addresses: true,
     reset_fields: &["status"],
     reset_fields_status: &["spec"],
     ..KindRules::GENERAL
