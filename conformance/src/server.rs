@@ -20,8 +20,8 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use kubewright_apiserver::{
+    Clock,
     auth::{AUTHENTICATED, Authenticator},
-    clock::Clock,
     request::UserInfo,
 };
 use kubewright_cluster::Cluster;

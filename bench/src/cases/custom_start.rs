@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use http::{Method, Request, header};
-use kubewright_apiserver::body::Body;
+use kubewright_apiserver::Body;
 use kubewright_kube_apiserver::KubeApiServer;
 use tokio::runtime::{Builder, Runtime};
 

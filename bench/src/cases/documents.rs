@@ -3,7 +3,7 @@
 use std::{hint::black_box, time::Duration};
 
 use anyhow::{Context, anyhow};
-use kubewright_apiserver::managed::TypeSchema;
+use kubewright_apiserver::TypeSchema;
 use kubewright_machinery::time::Time;
 use kubewright_merge::{
     json_patch,

@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::{Context, ensure};
 use http::Request;
-use kubewright_apiserver::{body::Body, server::ApiServer};
+use kubewright_apiserver::{ApiServer, Body};
 use kubewright_kube_apiserver::KubeApiServer;
 use tokio::runtime::{Builder, Runtime};
 

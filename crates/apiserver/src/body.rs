@@ -1,6 +1,6 @@
-//! Request and response bodies: bytes at once, a stream, or somebody else's body.
+//! Request and response bodies: bytes, streams, or bodies of other libraries.
 //!
-//! One type serves both doors: hyper writes it to a socket, and an in-process client reads it directly.
+//! Hyper writes a body to a socket; an in-process client reads it directly.
 
 use std::{
     pin::Pin,
@@ -12,10 +12,19 @@ use futures_util::Stream;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 
-/// Any error, as bodies carry it.
+/// An error of a body.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A body.
+/// A request or response body.
+///
+/// ```
+/// use kubewright_apiserver::Body;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let body = Body::from("{}");
+/// assert_eq!(body.collect_up_to(16).await.unwrap().unwrap(), "{}");
+/// # });
+/// ```
 pub struct Body(Inner);
 
 enum Inner {
@@ -25,17 +34,17 @@ enum Inner {
 }
 
 impl Body {
-    /// No bytes.
+    /// Returns a body without bytes.
     pub fn empty() -> Self {
         Self(Inner::Full(None))
     }
 
-    /// A stream of chunks. An error ends the connection, so that a reader cannot mistake a part for the whole.
+    /// Returns a body of chunks. An error closes the connection, so that a reader cannot mistake a part for the whole.
     pub fn stream(stream: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static) -> Self {
         Self(Inner::Stream(Box::pin(stream)))
     }
 
-    /// Another library's body.
+    /// Wraps the body of another library.
     pub fn wrap<B>(body: B) -> Self
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
@@ -47,7 +56,11 @@ impl Body {
         Self(Inner::Foreign(body.map_err(Into::into).boxed_unsync()))
     }
 
-    /// The whole body, or `None` where it is longer than `limit`.
+    /// Reads the whole body. Returns `None` if it is longer than `limit`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the stream.
     pub async fn collect_up_to(self, limit: usize) -> Result<Option<Bytes>, BoxError> {
         match self.0 {
             Inner::Full(bytes) => Ok(bytes.or(Some(Bytes::new())).filter(|b| b.len() <= limit)),

@@ -1,16 +1,16 @@
-//! The time, as an argument.
+//! Clocks, which servers take as an argument so that tests can set the time.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-/// Tells the time. Servers take one so that tests can move it.
+/// A source of the current time.
 pub trait Clock: Send + Sync + 'static {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -23,7 +23,7 @@ impl Clock for SystemClock {
 /// A shared clock.
 pub type SharedClock = Arc<dyn Clock>;
 
-/// Now, as metadata has it: whole seconds, in UTC.
+/// Formats a time as metadata has it: RFC 3339, whole seconds, UTC.
 pub fn rfc3339(now: Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

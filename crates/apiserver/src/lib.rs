@@ -1,9 +1,9 @@
-//! A Kubernetes API server as a tower service, over resources of your own.
+//! A framework for Kubernetes API servers.
 //!
-//! It is a framework: register resources and get discovery, content negotiation, tables, watches, patches, server-side apply
+//! A server is a tower service. Register resources and get discovery, content negotiation, tables, watches, patches, server-side apply
 //! and the exact errors of kube-apiserver. A resource is either stored ([`registry::Resource::stored`], over any
-//! [`kubewright_store::Store`]) or computed by small traits, one for each verb ([`registry::traits`]). The same service is called
-//! in process, or served over TCP and TLS with `kubewright-serve`.
+//! [`kubewright_store::Store`]) or computed by small traits, one for each verb ([`registry::Resource::computed`]). The same service
+//! is called in process, or served over TCP and TLS with `kubewright-serve`.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -11,9 +11,8 @@
 //!
 //! use http::Request;
 //! use kubewright_apiserver::{
-//!     body::Body,
-//!     registry::{RegistryBuilder, Resource, generic::Plain},
-//!     server::ApiServer,
+//!     ApiServer, Body,
+//!     registry::{RegistryBuilder, Resource, ResourceSpec},
 //! };
 //! use kubewright_machinery::gvk::GroupVersionKind;
 //! use kubewright_store::MemoryStore;
@@ -21,7 +20,7 @@
 //! let comets = GroupVersionKind::new("sky.example.com", "v1", "Comet");
 //! let store = Arc::new(MemoryStore::new());
 //! let mut registry = RegistryBuilder::default();
-//! registry.add(Resource::stored(comets, "comets", false, store, Arc::new(Plain)));
+//! registry.add(Resource::stored(ResourceSpec::new(comets, "comets"), store));
 //! let server = ApiServer::builder(registry.build()).build();
 //!
 //! let halley = Request::post("/apis/sky.example.com/v1/comets")
@@ -32,32 +31,43 @@
 //! # });
 //! ```
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`server`] | [`server::ApiServer`]: the service; what surrounds every request, and where each goes |
-//! | [`request`] | `RequestInfo`, query, options of each verb, the context of a request |
-//! | `verbs` | one file for each verb: negotiate, decode, call the handler, answer |
+//! | `server` | [`ApiServer`], the service: authentication, authorization and routing of requests |
+//! | [`request`] | `RequestInfo`, the query, the options of each verb, the context of a request |
+//! | `verbs` | one file for each verb: negotiate, decode, call the handler, respond |
 //! | [`registry`] | resources, the traits of their verbs, and the generic registry over a store |
-//! | [`managed`] | managed fields and server-side apply |
-//! | [`admission`] | the last word on writes |
-//! | [`respond`] | negotiation and every form of an answer: objects, lists, tables, watches, YAML |
-//! | [`openapi`] | the documents that tell the shape of every object |
-//! | [`discovery`], [`endpoints`] | what is served; version, health, metrics |
-//! | [`auth`] | who is asking, and may they |
-//! | [`object`], [`body`], [`clock`] | objects as bytes, bodies, the time |
+//! | `field_manager` | managed fields and server-side apply |
+//! | [`admission`] | plugins that change or reject writes |
+//! | `respond` | content negotiation and the forms of responses: objects, lists, tables, watches, YAML |
+//! | `openapi` | OpenAPI v2 and v3 documents |
+//! | `discovery`, `endpoints` | discovery; version, health, metrics |
+//! | [`auth`] | authentication and authorization |
+//! | `object`, `body`, `clock` | objects as bytes, bodies, clocks |
 
 pub mod admission;
 pub mod auth;
-pub mod body;
-pub mod clock;
-pub mod discovery;
-pub mod endpoints;
+mod body;
+mod clock;
+mod discovery;
+mod endpoints;
+mod field_manager;
 mod ids;
-pub mod managed;
-pub mod object;
-pub mod openapi;
+mod object;
+mod openapi;
 pub mod registry;
 pub mod request;
-pub mod respond;
-pub mod server;
+mod respond;
+mod server;
 mod verbs;
+
+pub use body::{Body, BoxError};
+pub use clock::{Clock, SharedClock, SystemClock, rfc3339};
+pub use endpoints::{HealthChecks, Metrics, ObjectCount, Probe, VersionInfo};
+pub use field_manager::{
+    ConvertVersion, CustomVersions, FieldManager, ReplicasPaths, ScaleOwners, TypeSchema,
+};
+pub use object::{Object, Selectable, SelectableField, Summary};
+pub use openapi::{Descriptions, Undescribed};
+pub use respond::{Accepted, status_response};
+pub use server::{ApiServer, ApiServerBuilder, WeakApiServer};

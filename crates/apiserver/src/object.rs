@@ -1,6 +1,6 @@
-//! Objects on their way through the server: bytes that are served as they are, and a summary to select by.
+//! Objects as bytes, with a summary that selectors use.
 //!
-//! Invariant: the bytes are one complete JSON object that carries its own `kind`, `apiVersion` and (if stored)
+//! Invariant: the bytes are one complete JSON object that carries `kind`, `apiVersion` and, if it is stored,
 //! `metadata.resourceVersion`. Nothing on a read path decodes them.
 
 use std::{
@@ -10,12 +10,11 @@ use std::{
 
 use bytes::Bytes;
 use kubewright_machinery::{Status, status};
-use kubewright_merge::managed::expand_text_forms;
 use kubewright_store::Entry;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What selectors and keys need of an object. Made once, when the object is written.
+/// The parts of an object that selectors and keys need. It is made once, when the object is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// `metadata.name`
@@ -24,35 +23,57 @@ pub struct Summary {
     pub namespace: Box<str>,
     /// `metadata.labels`
     pub labels: Box<[(Box<str>, Box<str>)]>,
-    /// The values of the resource's field labels, in the order of its table.
+    /// The values of the selectable fields, in the order of [`Selectable`].
     pub fields: Box<[Box<str>]>,
-    /// Which table that is: a kind that is served in two forms has two.
+    /// The hash of those selectable fields: a kind that is served in two forms has two.
     pub view: u64,
-    /// What the writer marked it with, 0 where it did not: readers of the same mark serve the bytes as they are.
+    /// The mark of the writer, or 0. Readers with the same mark serve the bytes unchanged.
     pub mark: u64,
 }
 
-/// An object: bytes and summary.
+/// An encoded object.
+///
+/// ```
+/// use kubewright_apiserver::Object;
+/// use serde_json::json;
+///
+/// let comet = json!({"kind": "Comet", "metadata": {"name": "halley", "labels": {"periodic": "yes"}}});
+/// let object = Object::from_value(&comet);
+/// assert_eq!(&*object.summary.name, "halley");
+/// assert_eq!(object.summary.label("periodic"), Some("yes"));
+/// assert_eq!(object.to_value().unwrap(), comet);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Object {
     /// The encoded object.
     pub bytes: Bytes,
-    /// What selectors need of it.
+    /// The parts that selectors need.
     pub summary: Arc<Summary>,
 }
 
-/// A field label and the paths its value is found at, as a resource declares it.
+/// A field label and the paths of its value.
 #[derive(Clone, Debug)]
 pub struct SelectableField {
-    /// `spec.nodeName`
+    /// The label, such as `spec.nodeName`.
     pub label: Box<str>,
-    /// Dotted paths; the first that holds a value wins.
+    /// Dotted paths; the first that has a value wins.
     pub paths: Box<[Box<str>]>,
-    /// The value where no path holds one.
+    /// The value if no path has one.
     pub default: Box<str>,
 }
 
-/// The fields that selectors may name, for one resource.
+/// The fields of a resource that selectors may name.
+///
+/// ```
+/// use kubewright_apiserver::{Selectable, SelectableField};
+///
+/// let selectable = Selectable::new([SelectableField {
+///     label: "spec.nodeName".into(),
+///     paths: ["spec.nodeName".into()].into(),
+///     default: "".into(),
+/// }]);
+/// assert_eq!(selectable.position("spec.nodeName"), Some(0));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Selectable {
     fields: Box<[SelectableField]>,
@@ -60,7 +81,7 @@ pub struct Selectable {
 }
 
 impl Selectable {
-    /// These fields.
+    /// Returns a list of these fields.
     pub fn new(fields: impl IntoIterator<Item = SelectableField>) -> Self {
         let fields: Box<[SelectableField]> = fields.into_iter().collect();
         let mut hasher = DefaultHasher::new();
@@ -75,19 +96,19 @@ impl Selectable {
         Self { fields, view }
     }
 
-    /// The labels, in order.
+    /// Returns the labels in order.
     pub fn labels(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(|field| &*field.label)
     }
 
-    /// Where in a summary the value of a label is.
+    /// Returns the position of a label's value in [`Summary::fields`].
     pub fn position(&self, label: &str) -> Option<usize> {
         self.fields.iter().position(|f| &*f.label == label)
     }
 }
 
 impl Summary {
-    /// Reads an object.
+    /// Extracts the summary of an object.
     pub fn of(object: &Value, selectable: &Selectable) -> Self {
         let metadata = &object["metadata"];
         let text = |key: &str| metadata[key].as_str().unwrap_or_default().into();
@@ -104,7 +125,7 @@ impl Summary {
         }
     }
 
-    /// The value of a label.
+    /// Returns the value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels
             .iter()
@@ -133,7 +154,7 @@ impl SelectableField {
     }
 }
 
-/// What stored bytes hold. Bytes that are no JSON are the store's fault: they are reported, and select nothing.
+/// Decodes stored bytes. Bytes that are not JSON are logged, and decode to null.
 pub(crate) fn stored_value(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap_or_else(|error| {
         tracing::error!(%error, "a stored object cannot be read");
@@ -142,32 +163,26 @@ pub(crate) fn stored_value(bytes: &[u8]) -> Value {
 }
 
 impl Object {
-    /// Encodes anything that serializes to a Kubernetes object.
+    /// Encodes a value that serializes to a Kubernetes object.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 500 if the value cannot be serialized.
     pub fn new(object: &impl Serialize) -> Result<Self, Status> {
         serde_json::to_value(object)
             .map(|v| Self::from_value(&v))
             .map_err(status::internal)
     }
 
-    /// Encodes a JSON object. The fields of managers may be held as text, as they are in a new object.
+    /// Encodes a JSON object.
     pub fn from_value(value: &Value) -> Self {
-        let summary = Arc::new(Summary::of(value, &Selectable::default()));
-        let managed = value["metadata"].get("managedFields").is_some();
-        let bytes = match managed {
-            false => value.to_string(),
-            true => {
-                let mut value = value.clone();
-                expand_text_forms(&mut value);
-                value.to_string()
-            }
-        };
         Self {
-            bytes: bytes.into(),
-            summary,
+            bytes: value.to_string().into(),
+            summary: Arc::new(Summary::of(value, &Selectable::default())),
         }
     }
 
-    /// A stored entry, with the summary the writer handed over, or read anew where the store forgot it.
+    /// Returns a stored entry with the summary of its writer, or with one that is decoded if the store has dropped it.
     pub fn from_entry(entry: &Entry, selectable: &Selectable) -> Self {
         Self::remembered(entry, selectable).unwrap_or_else(|| {
             let value = stored_value(&entry.bytes);
@@ -178,9 +193,9 @@ impl Object {
         })
     }
 
-    /// A stored entry with the summary the writer handed over, if the store has it still.
+    /// Returns a stored entry with the summary of its writer, if the store still has it.
     pub fn remembered(entry: &Entry, selectable: &Selectable) -> Option<Self> {
-        let summary = entry.companion.clone()?.downcast::<Summary>().ok()?;
+        let summary = entry.decoded.clone()?.downcast::<Summary>().ok()?;
         (summary.view == selectable.view).then(|| Self {
             bytes: entry.bytes.clone(),
             summary,
@@ -188,6 +203,10 @@ impl Object {
     }
 
     /// Decodes the object.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 500 if the bytes are not JSON.
     pub fn to_value(&self) -> Result<Value, Status> {
         serde_json::from_slice(&self.bytes).map_err(status::internal)
     }

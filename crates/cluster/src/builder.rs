@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use kubewright_apiserver::{auth::Authenticator, clock::SharedClock};
+use kubewright_apiserver::{SharedClock, auth::Authenticator};
 use kubewright_builtin_controllers::Controllers;
 use kubewright_kube_apiserver::{FIRST_REVISION, KubeApiServer, KubeApiServerBuilder};
 use kubewright_store::MemoryStore;

@@ -3,9 +3,9 @@
 use http::{HeaderValue, header::AUTHORIZATION};
 use kube::client::Body;
 use kubewright_apiserver::{
+    ApiServer,
     auth::{TokenFile, TokenFileError},
     request::UserInfo,
-    server::ApiServer,
 };
 use tower::ServiceExt;
 

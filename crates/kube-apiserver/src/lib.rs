@@ -6,7 +6,7 @@
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! use kubewright_apiserver::body::Body;
+//! use kubewright_apiserver::Body;
 //! use kubewright_kube_apiserver::KubeApiServer;
 //!
 //! let api = KubeApiServer::builder().build().await.unwrap();
@@ -17,27 +17,28 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`admission`] | the in-tree admission plugins |
-//! | `bootstrap` | the objects that a cluster has from the start |
-//! | [`crds`] | custom resources: CustomResourceDefinitions and the kinds that they define |
-//! | [`kinds`] | resources built from the catalog; strategies, tables, conversion |
-//! | [`openapi`] | descriptions of the built-in types |
-//! | [`subresources`] | `status`, `scale`, `binding`, `eviction`, `token` and the others |
-//! | [`reviews`] | token and access reviews |
+//! | `admission` | the in-tree admission plugins |
+//! | `bootstrap` | the objects of a new cluster |
+//! | `crds` | custom resources: CustomResourceDefinitions and the kinds that they define |
+//! | `kinds` | resources built from the catalog; strategies, tables, conversion |
+//! | `openapi` | descriptions of the built-in types |
+//! | `subresources` | `status`, `scale`, `binding`, `eviction`, `token` and the others |
+//! | `reviews` | token and access reviews |
 //! | `scaling` | the logic that every `scale` subresource shares |
 //! | `server` | [`KubeApiServer`] and its builder |
 
-pub mod admission;
+mod admission;
 mod bootstrap;
-pub mod crds;
-pub mod kinds;
-pub mod openapi;
-pub mod reviews;
+mod crds;
+mod kinds;
+mod openapi;
+mod reviews;
 mod scaling;
 mod server;
 mod service_range;
-pub mod subresources;
+mod subresources;
 
 pub use admission::{PluginName, UnknownPlugin};
+pub use crds::Conversions;
 pub use server::{FIRST_REVISION, KubeApiServer, KubeApiServerBuilder};
 pub use service_range::{ServiceRange, ServiceRangeError};

@@ -1,15 +1,14 @@
-//! What every `scale` does, of built-in and of declared kinds.
+//! The `scale` subresource of built-in and custom kinds.
 //!
-//! A scale is a view of its parent. A write through it is a write of the parent; who manages the replicas is kept on the
-//! parent and shown on the scale. Where the replicas are, and what a scale must look like, is for a [`Scalable`] to say.
+//! A scale is a view of its parent, and a write to it is a write to the parent. The owners of the replicas are kept in the
+//! managed fields of the parent and shown on the scale. A [`Scalable`] defines the paths and the validation of a kind.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
-    managed::scale::ScaleOwners,
-    object::Object,
-    registry::{Change, Get, Handlers, Update, Updated, generic::Generic},
+    Object, ScaleOwners,
+    registry::{Change, Draft, Generic, Get, Handlers, Update, Updated},
     request::{GetOptions, RequestContext, WriteOptions},
 };
 use kubewright_machinery::{Status, gvk::GroupResource, status};
@@ -17,29 +16,29 @@ use serde_json::Value;
 
 /// A kind that has a scale.
 pub(crate) trait Scalable: Send + Sync + 'static {
-    /// The parents.
+    /// Returns the registry of the parents.
     fn parents(&self) -> &Generic;
 
-    /// The parents' name in errors.
+    /// Returns the resource of the parents, for error messages.
     fn resource(&self) -> GroupResource;
 
-    /// The scale that is read.
+    /// Returns the scale for a read.
     fn shown(&self, parent: &Value) -> Result<Value, Status>;
 
-    /// The scale that a write changes.
+    /// Returns the scale that a write changes.
     fn changed(&self, parent: &Value) -> Result<Value, Status>;
 
-    /// The scale that a write answers.
+    /// Returns the scale in the response to a write.
     fn answered(&self, parent: &Value) -> Result<Value, Status>;
 
-    /// Who manages the replicas.
+    /// Returns the managers that own the replicas.
     fn owners(&self, parent: &Value) -> Result<ScaleOwners, Status>;
 
-    /// Judges a scale, and writes its number and its resourceVersion into the parent.
+    /// Validates a scale, and writes its replicas and resourceVersion into the parent.
     fn write(&self, parent: &mut Value, scale: &Value) -> Result<(), Status>;
 }
 
-/// The handlers of `scale`.
+/// Returns the handlers of `scale`.
 pub(crate) fn handlers(kind: impl Scalable) -> Handlers {
     let scale = Arc::new(Scale(kind));
     Handlers {
@@ -87,7 +86,7 @@ impl<K: Scalable> Update for Scale<K> {
     }
 }
 
-/// A change of the scale, as a change of the parent.
+/// Turns a change of the scale into a change of the parent.
 struct Scaled<'a, K> {
     change: &'a dyn Change,
     kind: &'a K,
@@ -99,12 +98,12 @@ impl<K: Scalable> Change for Scaled<'_, K> {
         self.change.expected_uid()
     }
 
-    /// A kind may keep its replicas where its schema knows of none.
+    /// The replicas may be at a path that the schema does not know.
     fn leaves_unknown(&self) -> bool {
         true
     }
 
-    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
+    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Draft, Status> {
         let kind = self.kind;
         let parent = old.ok_or_else(|| status::not_found(&kind.resource(), &cx.info.name))?;
         let owners = kind.owners(parent)?;
@@ -113,11 +112,11 @@ impl<K: Scalable> Change for Scaled<'_, K> {
         if managers.as_array().is_some_and(|list| !list.is_empty()) {
             before["metadata"]["managedFields"] = managers;
         }
-        let after = self.change.apply(cx, Some(&before)).await?;
+        let after = self.change.apply(cx, Some(&before)).await?.into_value();
         let mut parent = parent.clone();
         kind.write(&mut parent, &after)?;
         parent["metadata"]["managedFields"] =
             owners.on_parent(&after["metadata"]["managedFields"])?;
-        Ok(parent)
+        Ok(parent.into())
     }
 }

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use kubewright_apiserver::{
+    ApiServer, HealthChecks, Probe, SharedClock, SystemClock,
     admission::{AdmissionChain, NamespaceLifecycle, Plugin},
     auth::{AlwaysAllow, Anonymous, Authenticator, Authorizer},
-    clock::{SharedClock, SystemClock},
-    endpoints::{HealthChecks, Probe},
-    server::ApiServer,
 };
 use kubewright_machinery::Status;
 use kubewright_store::{MemoryStore, Revision, Store};
@@ -15,7 +13,7 @@ use kubewright_store::{MemoryStore, Revision, Store};
 use crate::{
     admission::{self, PluginName, Selection},
     bootstrap,
-    crds::{Definitions, in_process::Conversions},
+    crds::{Conversions, Crds},
     kinds::{self, Environment, namespaces},
     openapi::BuiltInDescriptions,
     service_range::ServiceRange,
@@ -32,6 +30,25 @@ pub struct KubeApiServer {
 }
 
 /// Configures and builds a [`KubeApiServer`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::sync::Arc;
+///
+/// use kubewright_apiserver::auth::TokenFile;
+/// use kubewright_kube_apiserver::{FIRST_REVISION, KubeApiServer};
+/// use kubewright_store::MemoryStore;
+///
+/// let tokens = TokenFile::parse("31ada4fd,alice,1001").unwrap();
+/// let api = KubeApiServer::builder()
+///     .store(Arc::new(MemoryStore::starting_at(FIRST_REVISION)))
+///     .authenticator(Arc::new(tokens))
+///     .build()
+///     .await
+///     .unwrap();
+/// # let _ = api;
+/// # });
+/// ```
 pub struct KubeApiServerBuilder {
     store: Option<Arc<dyn Store>>,
     clock: SharedClock,
@@ -170,16 +187,16 @@ impl KubeApiServerBuilder {
             chain.push(Arc::new(lifecycle));
         }
         chain.extend(admission::plugins(&environment, &self.selection));
-        // None of ours changes declared kinds.
+        // No in-tree plugin changes custom objects.
         let spares = self.plugins.is_empty();
         chain.extend(self.plugins);
         chain.extend(admission::quota(&environment, &self.selection));
         let chain = match spares {
-            true => AdmissionChain::new(chain).sparing_declared_kinds(),
+            true => AdmissionChain::new(chain).sparing_custom_objects(),
             false => AdmissionChain::new(chain),
         };
         let registry = kinds::registry(&environment);
-        let (registry, definitions) = Definitions::install(&environment, registry);
+        let (registry, crds) = Crds::install(&environment, registry);
         let server = ApiServer::builder(registry)
             .authenticator(self.authenticator)
             .authorizer(self.authorizer)
@@ -188,7 +205,7 @@ impl KubeApiServerBuilder {
             .health(health(&store))
             .address(self.address.as_str())
             .build();
-        definitions.start(&server).await?;
+        crds.start(&server).await?;
         namespaces::bootstrap(&server).await?;
         bootstrap::service_cidr(&server, &environment).await?;
         admission::priority::bootstrap(&server).await?;

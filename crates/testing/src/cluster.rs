@@ -7,7 +7,7 @@ use std::{
 
 use kubewright_apiserver::auth::Anonymous;
 use kubewright_cluster::{Cluster, Endpoint, Error, Storage};
-use kubewright_kube_apiserver::{FIRST_REVISION, KubeApiServer, crds::in_process::Conversions};
+use kubewright_kube_apiserver::{Conversions, FIRST_REVISION, KubeApiServer};
 use kubewright_store::{MemoryStore, Revision, Store};
 use serde_json::Value;
 
@@ -134,5 +134,5 @@ impl TestCluster {
 /// cluster while nothing happens in it.
 fn storage(store: MemoryStore) -> Storage {
     let maintained = store.clone();
-    Storage::new(Arc::new(store)).maintenance(async move { maintained.run_upkeep().await })
+    Storage::new(Arc::new(store)).maintenance(async move { maintained.run_maintenance().await })
 }

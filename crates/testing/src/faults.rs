@@ -15,10 +15,9 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::{Request, Response};
 use kubewright_apiserver::{
-    body::{Body, BoxError},
-    request::{RequestInfo, Verb, query::Query},
-    respond::{Accepted, status_response},
-    server::ApiServer,
+    Accepted, ApiServer, Body, BoxError,
+    request::{Query, RequestInfo, Verb},
+    status_response,
 };
 use kubewright_machinery::{Status, gvk::GroupResource, status};
 use parking_lot::Mutex;

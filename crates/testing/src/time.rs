@@ -7,7 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
-use kubewright_apiserver::clock::{Clock, SystemClock};
+use kubewright_apiserver::{Clock, SystemClock};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 

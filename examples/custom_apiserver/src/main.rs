@@ -20,14 +20,12 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::{Request, Response};
 use kubewright_apiserver::{
-    body::Body,
-    object::Object,
+    ApiServer, Body, Object,
     registry::{
-        Connect, Get, Handlers, Items, List, ObjectList, RegistryBuilder, Resource, Table,
-        generic::Plain,
+        Connect, Get, Handlers, Items, List, ObjectList, RegistryBuilder, Resource, ResourceSpec,
+        Table,
     },
     request::{GetOptions, ListOptions, RequestContext},
-    server::ApiServer,
 };
 use kubewright_machinery::{
     Status,
@@ -134,26 +132,25 @@ impl Connect for Orbit {
 fn server() -> ApiServer {
     let mut registry = RegistryBuilder::default();
 
-    let mut planets = Resource::new(
-        GroupVersionKind::new(GROUP, "v1", "Planet"),
-        "planets",
-        false,
-    );
     let computed = Arc::new(Planets);
-    planets.handlers = Handlers {
-        get: Some(computed.clone()),
-        list: Some(computed.clone()),
-        ..Handlers::default()
-    };
-    planets.table = computed;
-    registry.add(planets.with_stream("orbit", Arc::new(Orbit)));
+    let planets = Resource::computed(
+        ResourceSpec::new(GroupVersionKind::new(GROUP, "v1", "Planet"), "planets"),
+        Handlers {
+            get: Some(computed.clone()),
+            list: Some(computed.clone()),
+            ..Handlers::default()
+        },
+    );
+    registry.add(
+        planets
+            .with_table(computed)
+            .with_stream("orbit", Arc::new(Orbit)),
+    );
 
+    let observation = GroupVersionKind::new(GROUP, "v1", "Observation");
     registry.add(Resource::stored(
-        GroupVersionKind::new(GROUP, "v1", "Observation"),
-        "observations",
-        true,
+        ResourceSpec::new(observation, "observations").namespaced(),
         Arc::new(MemoryStore::new()),
-        Arc::new(Plain),
     ));
     ApiServer::builder(registry.build()).build()
 }

@@ -1,8 +1,8 @@
-//! Admission: the last word on a write, after it was decoded and before it is stored.
+//! Admission: a chain of [`Plugin`]s that may change or reject a write.
 //!
-//! A chain of [`Plugin`]s. First every plugin may change the object, then every plugin may refuse it.
+//! All plugins mutate the object after it was decoded and defaulted. All plugins validate it before it is stored.
 
-pub mod namespace_lifecycle;
+mod namespace_lifecycle;
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::request::RequestContext;
 
 pub use namespace_lifecycle::{NamespaceLifecycle, NamespacePhase, Namespaces};
 
-/// What is about to happen.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Operation {
@@ -24,24 +24,50 @@ pub enum Operation {
     Connect,
 }
 
-/// What a plugin judges. The resource, the namespace and the user are in the request context.
+/// The attributes of a request. Resource, namespace and user are in the request context.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
-    /// What is about to happen.
+    /// The operation.
     pub operation: Operation,
-    /// The object's name; empty where it is not known yet.
+    /// The name of the object; empty if it is not known yet.
     pub name: &'a str,
-    /// The object as it is now, for updates and deletes.
+    /// The stored object, for updates and deletes.
     pub old: Option<&'a Value>,
-    /// Nothing will be stored.
+    /// Whether nothing will be stored.
     pub dry_run: bool,
 }
 
-/// One step of admission.
+/// An admission plugin.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use kubewright_apiserver::{admission::{Attributes, Plugin}, request::RequestContext};
+/// use kubewright_machinery::{Status, status};
+/// use serde_json::Value;
+///
+/// struct RequireOwner;
+///
+/// #[async_trait]
+/// impl Plugin for RequireOwner {
+///     async fn validate(
+///         &self,
+///         cx: &RequestContext,
+///         attributes: &Attributes<'_>,
+///         object: Option<&Value>,
+///     ) -> Result<(), Status> {
+///         match object {
+///             Some(object) if object["metadata"]["labels"]["owner"].is_null() => {
+///                 let resource = cx.resource.spec().group_resource();
+///                 Err(status::forbidden(&resource, attributes.name, "the label owner is required"))
+///             }
+///             _ => Ok(()),
+///         }
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Plugin: Send + Sync {
-    /// May change the object. In a new object, `fieldsV1` of `metadata.managedFields` is held as JSON text;
-    /// [`expand_text_forms`](kubewright_merge::managed::expand_text_forms) makes objects of it.
+    /// Changes the object. A new object has no `metadata.managedFields` yet.
     async fn mutate(
         &self,
         _cx: &RequestContext,
@@ -51,7 +77,7 @@ pub trait Plugin: Send + Sync {
         Ok(())
     }
 
-    /// May refuse. `object` is `None` for deletes.
+    /// Rejects the request by returning an error. `object` is `None` for deletes and connects.
     async fn validate(
         &self,
         _cx: &RequestContext,
@@ -62,38 +88,55 @@ pub trait Plugin: Send + Sync {
     }
 }
 
-/// The plugins in their order. Clones share them.
+/// An ordered list of plugins. Clones share it.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubewright_apiserver::admission::{AdmissionChain, Plugin};
+///
+/// struct AdmitEverything;
+///
+/// impl Plugin for AdmitEverything {}
+///
+/// let chain = AdmissionChain::new([Arc::new(AdmitEverything) as _]);
+/// # let _ = chain;
+/// ```
 #[derive(Clone, Default)]
 pub struct AdmissionChain {
     plugins: Arc<[Arc<dyn Plugin>]>,
-    spares_declared_kinds: bool,
+    spares_custom_objects: bool,
 }
 
 impl AdmissionChain {
-    /// A chain of these plugins.
+    /// Returns a chain of these plugins.
     pub fn new(plugins: impl IntoIterator<Item = Arc<dyn Plugin>>) -> Self {
         Self {
             plugins: plugins.into_iter().collect(),
-            spares_declared_kinds: false,
+            spares_custom_objects: false,
         }
     }
 
-    /// Says that no plugin changes objects of kinds that are declared by definitions. Others have these objects brought
-    /// in line with their schema once more.
+    /// Asserts that no plugin changes custom objects. Without it, custom objects are pruned and defaulted again after the
+    /// plugins ran.
     #[must_use]
-    pub fn sparing_declared_kinds(self) -> Self {
+    pub fn sparing_custom_objects(self) -> Self {
         Self {
-            spares_declared_kinds: true,
+            spares_custom_objects: true,
             ..self
         }
     }
 
-    /// Whether a plugin may change objects of declared kinds.
-    pub(crate) fn changes_declared_kinds(&self) -> bool {
-        !self.spares_declared_kinds && !self.plugins.is_empty()
+    /// Returns whether a plugin may change custom objects.
+    pub(crate) fn mutates_custom_objects(&self) -> bool {
+        !self.spares_custom_objects && !self.plugins.is_empty()
     }
 
     /// Lets every plugin change the object.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the first plugin that rejects the request.
     pub async fn mutate(
         &self,
         cx: &RequestContext,
@@ -106,7 +149,11 @@ impl AdmissionChain {
         Ok(())
     }
 
-    /// Asks every plugin whether the write may go on.
+    /// Lets every plugin validate the request.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the first plugin that rejects the request.
     pub async fn validate(
         &self,
         cx: &RequestContext,

@@ -1,4 +1,4 @@
-//! `NamespaceLifecycle`: nothing is created in a namespace that is missing or going away, and some namespaces stay for ever.
+//! `NamespaceLifecycle`: rejects creates in namespaces that are missing or terminating, and deletes of some namespaces.
 
 use std::sync::Arc;
 
@@ -9,30 +9,34 @@ use serde_json::Value;
 use super::{Attributes, Operation, Plugin};
 use crate::request::RequestContext;
 
-/// Where a namespace is in its life.
+/// The phase of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamespacePhase {
     /// In use.
     Active,
-    /// Being emptied.
+    /// Terminating.
     Terminating,
 }
 
-/// Who knows the namespaces.
+/// A source of namespaces.
 #[async_trait]
 pub trait Namespaces: Send + Sync {
-    /// The phase of a namespace, `None` where there is none.
+    /// Returns the phase of a namespace, or `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Returns the failure of the store.
     async fn phase(&self, name: &str) -> Result<Option<NamespacePhase>, Status>;
 }
 
-/// The plugin.
+/// The `NamespaceLifecycle` plugin.
 pub struct NamespaceLifecycle {
     namespaces: Arc<dyn Namespaces>,
     immortal: &'static [&'static str],
 }
 
 impl NamespaceLifecycle {
-    /// A plugin that asks `namespaces`, and refuses to delete `default`, `kube-system` and `kube-public`.
+    /// Returns a plugin that reads `namespaces` and rejects deletes of `default`, `kube-system` and `kube-public`.
     pub fn new(namespaces: Arc<dyn Namespaces>) -> Self {
         Self {
             namespaces,
@@ -58,7 +62,7 @@ impl Plugin for NamespaceLifecycle {
         attributes: &Attributes<'_>,
         object: Option<&Value>,
     ) -> Result<(), Status> {
-        // Creates and updates were judged before anything else was done; deletes come here only.
+        // Creates and updates were checked in `mutate`.
         if object.is_some() {
             Ok(())
         } else {

@@ -1,4 +1,4 @@
-//! The authenticator that takes everybody.
+//! [`Anonymous`]: accepts every request.
 
 use async_trait::async_trait;
 use kubewright_machinery::Status;
@@ -6,7 +6,7 @@ use kubewright_machinery::Status;
 use super::{ANONYMOUS, Authenticator, UNAUTHENTICATED};
 use crate::request::UserInfo;
 
-/// Takes every request as one of `system:anonymous`. Put it last in a [`Union::fail_on_error`](super::Union::fail_on_error).
+/// Authenticates every request as `system:anonymous`. Put it last in a [`Union::fail_on_error`](super::Union::fail_on_error).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anonymous;
 

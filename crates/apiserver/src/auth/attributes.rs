@@ -1,25 +1,25 @@
-//! What an authorizer gets to see of a request, and how a refusal is told.
+//! The attributes of a request that authorizers see, and the 403 of a denied one.
 
 use http::Method;
 use kubewright_machinery::{Status, go, gvk::GroupResource, status};
 
 use crate::request::{RequestInfo, UserInfo, Verb, query::Query};
 
-/// A request as authorization rules speak of it.
+/// A request as authorization rules see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
-    /// Who is asking.
+    /// The user.
     pub user: &'a UserInfo,
-    /// Where the request points.
+    /// The parsed path.
     pub info: &'a RequestInfo,
-    /// The method, which is the verb of requests that are not for resources.
+    /// The method, which is the verb of non-resource requests.
     pub method: &'a Method,
-    /// The query parameters, for the selectors.
+    /// The query parameters.
     pub query: &'a Query,
 }
 
 impl<'a> Attributes<'a> {
-    /// From the parts of a request.
+    /// Returns the attributes of a request.
     pub fn new(
         user: &'a UserInfo,
         info: &'a RequestInfo,
@@ -34,7 +34,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// `list` for resources; the method in lower case for other paths.
+    /// Returns the verb: `list` for a resource, the lower-case method for other paths.
     pub fn verb(&self) -> String {
         if self.info.is_resource {
             self.info.verb.to_string()
@@ -43,37 +43,37 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Whether the path names a resource.
+    /// Returns whether the path names a resource.
     pub fn is_resource(&self) -> bool {
         self.info.is_resource
     }
 
-    /// The group, empty for the core group.
+    /// Returns the group; empty for the core group.
     pub fn group(&self) -> &'a str {
         &self.info.group
     }
 
-    /// `v1`
+    /// Returns the version, such as `v1`.
     pub fn version(&self) -> &'a str {
         &self.info.version
     }
 
-    /// The namespace, or empty.
+    /// Returns the namespace, or an empty string.
     pub fn namespace(&self) -> &'a str {
         &self.info.namespace
     }
 
-    /// `pods`
+    /// Returns the resource, such as `pods`.
     pub fn resource(&self) -> &'a str {
         &self.info.resource
     }
 
-    /// `status`, or empty.
+    /// Returns the subresource, such as `status`, or an empty string.
     pub fn subresource(&self) -> &'a str {
         &self.info.subresource
     }
 
-    /// `pods/status`, as the rules of roles name it.
+    /// Returns the resource as roles name it, such as `pods/status`.
     pub fn resource_and_subresource(&self) -> String {
         match (self.resource(), self.subresource()) {
             (resource, "") => resource.to_owned(),
@@ -81,7 +81,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// The object's name: that of the path, or the only one that a field selector lets through.
+    /// Returns the name of the object: that of the path, or the only one that a field selector allows.
     pub fn name(&self) -> &'a str {
         match self.info.name.as_str() {
             "" => &self.info.selected_name,
@@ -89,17 +89,17 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// The decoded path.
+    /// Returns the decoded path.
     pub fn path(&self) -> &'a str {
         &self.info.path
     }
 
-    /// The label selector of a list, watch or deletecollection, as it was given.
+    /// Returns the label selector of a list, watch or deletecollection as it was given.
     pub fn label_selector(&self) -> Option<&'a str> {
         self.selector("labelSelector")
     }
 
-    /// The field selector of a list, watch or deletecollection, as it was given.
+    /// Returns the field selector of a list, watch or deletecollection as it was given.
     pub fn field_selector(&self) -> Option<&'a str> {
         self.selector("fieldSelector")
     }
@@ -117,22 +117,22 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// The 403 that says what was not allowed, with the authorizer's reason where it gave one.
+/// Returns the 403 of a denied request, with the reason of the authorizer if it gave one.
 pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Status {
-    let mut cause = escape_html(&refusal(attributes));
+    let mut cause = escape_html(&denial(attributes));
     if !reason.is_empty() {
         cause = format!("{cause}: {reason}");
     }
     let resource = GroupResource::new(attributes.group(), attributes.resource());
     let mut status = status::forbidden(&resource, attributes.name(), &cause);
     if attributes.resource().is_empty() {
-        // Without a resource there is nothing to name before the sentence.
+        // Without a resource there is nothing to name before the message.
         status.message = format!("forbidden: {cause}");
     }
     status
 }
 
-fn refusal(attributes: &Attributes<'_>) -> String {
+fn denial(attributes: &Attributes<'_>) -> String {
     let (user, verb) = (go::quote(&attributes.user.name), attributes.verb());
     if !attributes.is_resource() {
         return format!(
@@ -149,7 +149,7 @@ fn refusal(attributes: &Attributes<'_>) -> String {
     }
 }
 
-/// The message repeats what the client sent; a browser must not take it for markup.
+/// Escapes what the client sent, so that a browser does not interpret it as markup.
 fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

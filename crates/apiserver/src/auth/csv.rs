@@ -5,18 +5,18 @@
 
 use thiserror::Error;
 
-/// What is wrong with the text.
+/// An error in the text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CsvError {
-    /// A quote in the middle of a field that does not begin with one.
+    /// A quote inside a field that does not start with one.
     #[error("line {0}: bare \" in a field that is not quoted")]
     BareQuote(usize),
-    /// A closing quote followed by more text, or no closing quote at all.
+    /// Text after a closing quote, or no closing quote.
     #[error("line {0}: extraneous or missing \" in a quoted field")]
     Quote(usize),
 }
 
-/// The records with the line each begins on.
+/// Returns the records, each with the number of its first line.
 pub(super) fn records(text: &str) -> Result<Vec<(usize, Vec<String>)>, CsvError> {
     let text = text.replace("\r\n", "\n");
     let mut records = Vec::new();
@@ -50,7 +50,7 @@ pub(super) fn records(text: &str) -> Result<Vec<(usize, Vec<String>)>, CsvError>
     Ok(records)
 }
 
-/// A field without quotes and what follows it: a comma, a line end or nothing.
+/// Reads an unquoted field, and what follows it: a comma, a line end or nothing.
 fn plain_field(text: &str, line: usize) -> Result<(String, &str), CsvError> {
     let end = text.find([',', '\n']).unwrap_or(text.len());
     let (field, after) = text.split_at(end);
@@ -60,7 +60,7 @@ fn plain_field(text: &str, line: usize) -> Result<(String, &str), CsvError> {
     Ok((field.to_owned(), after))
 }
 
-/// The same for a field whose opening quote has been read.
+/// Reads a field whose opening quote has been consumed.
 fn quoted_field<'a>(text: &'a str, line: &mut usize) -> Result<(String, &'a str), CsvError> {
     let mut field = String::new();
     let mut rest = text;

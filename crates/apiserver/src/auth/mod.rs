@@ -1,10 +1,10 @@
-//! Who is asking, and may they: the two traits, and the simplest of each.
+//! Authentication and authorization: the two traits and simple implementations.
 //!
-//! [`Authenticator`] reads credentials from a request: [`TokenFile`] knows static bearer tokens, [`Anonymous`] takes
-//! everybody, [`Union`] asks several. [`Authorizer`] judges [`Attributes`]; [`AlwaysAllow`] is the one that never minds.
-//! What is turned down is told with [`forbidden`].
+//! An [`Authenticator`] reads credentials from a request: [`TokenFile`] has static bearer tokens, [`Anonymous`] accepts
+//! everybody, [`Union`] combines several. An [`Authorizer`] decides about [`Attributes`]; [`AlwaysAllow`] allows everything.
+//! [`forbidden`] is the response to a denied request.
 //!
-//! Rules for roles and bindings are not here; they are one more [`Authorizer`].
+//! RBAC is not part of this crate; it would be another [`Authorizer`].
 
 mod anonymous;
 mod attributes;
@@ -23,43 +23,82 @@ use kubewright_machinery::Status;
 
 use crate::request::UserInfo;
 
-/// The group of everybody who gave valid credentials.
+/// The group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
-/// The group of everybody who gave none.
+/// The group of all anonymous users.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The name of a user who gave no credentials.
+/// The name of anonymous users.
 pub const ANONYMOUS: &str = "system:anonymous";
 
-/// Reads credentials.
+/// Authenticates requests.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use kubewright_apiserver::{auth::Authenticator, request::UserInfo};
+/// use kubewright_machinery::{Status, status};
+///
+/// struct Password;
+///
+/// #[async_trait]
+/// impl Authenticator for Password {
+///     async fn authenticate(&self, request: &http::request::Parts) -> Result<Option<UserInfo>, Status> {
+///         match request.headers.get("x-password").map(|value| value.as_bytes()) {
+///             None => Ok(None),
+///             Some(b"sesame") => Ok(Some(UserInfo { name: "ali".into(), ..UserInfo::default() })),
+///             Some(_) => Err(status::unauthorized()),
+///         }
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Authenticator: Send + Sync + 'static {
-    /// Who is asking. `None`: the request has no credentials of the kind that this one reads. An error: it has, and
-    /// they are worth nothing (401).
+    /// Returns the user, or `None` if the request has no credentials that this authenticator reads.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 401 if the request has such credentials and they are invalid.
     async fn authenticate(
         &self,
         request: &http::request::Parts,
     ) -> Result<Option<UserInfo>, Status>;
 }
 
-/// What an authorizer says. The text is for people: it ends up in the 403.
+/// The decision of an authorizer. The text is the reason that the 403 shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Yes.
+    /// The request is allowed.
     Allow,
-    /// No, whatever others say.
+    /// The request is denied, whatever other authorizers decide.
     Deny(String),
-    /// Nothing speaks for it. Unless another authorizer allows it, that is a no.
+    /// The authorizer has no rule for it. The request is denied unless another authorizer allows it.
     NoOpinion(String),
 }
 
-/// Judges requests.
+/// Authorizes requests.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use kubewright_apiserver::auth::{Attributes, Authorizer, Decision};
+///
+/// struct ReadOnly;
+///
+/// #[async_trait]
+/// impl Authorizer for ReadOnly {
+///     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+///         match attributes.verb().as_str() {
+///             "get" | "list" | "watch" => Decision::Allow,
+///             _ => Decision::NoOpinion("the server is read-only".into()),
+///         }
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Authorizer: Send + Sync + 'static {
-    /// May this user do that?
+    /// Decides whether the user may make the request.
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision;
 }
 
-/// Allows everything.
+/// Allows every request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlwaysAllow;
 

@@ -1,9 +1,9 @@
 //! Static bearer tokens, in the format of kube-apiserver's `--token-auth-file`.
 //!
-//! Each record is `token,user,uid` and optionally a quoted list of groups: `31ada4fd,alice,1001,"dev,ops"`. Reading the
-//! file is the caller's business; this is about its text.
+//! Each record is `token,user,uid` and optionally a quoted list of groups: `31ada4fd,alice,1001,"dev,ops"`. The caller reads
+//! the file.
 //!
-//! Tokens are kept and looked up as SHA-256 digests, so how long a lookup takes says nothing about them.
+//! Tokens are stored and looked up as SHA-256 digests, so that the time of a lookup reveals nothing about them.
 
 use std::collections::HashMap;
 
@@ -15,33 +15,44 @@ use thiserror::Error;
 use super::{ANONYMOUS, AUTHENTICATED, Authenticator, CsvError, UNAUTHENTICATED, csv};
 use crate::request::UserInfo;
 
-/// Knows users by their bearer tokens.
+/// Authenticates users by static bearer tokens.
+///
+/// ```
+/// use kubewright_apiserver::auth::TokenFile;
+///
+/// assert!(TokenFile::parse("31ada4fd,alice,1001,\"dev,ops\"").is_ok());
+/// assert!(TokenFile::parse("31ada4fd,alice").is_err());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct TokenFile {
     users: HashMap<[u8; 32], UserInfo>,
 }
 
-/// Why a token file is not one.
+/// An error in a token file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TokenFileError {
-    /// It is not CSV.
+    /// The file is not CSV.
     #[error(transparent)]
     Csv(#[from] CsvError),
-    /// A record is too short.
+    /// A record has too few fields.
     #[error(
         "line {line}: a token record must have at least 3 columns (token, user name, user uid), found {found}"
     )]
     Columns {
-        /// Where.
+        /// The line of the record.
         line: usize,
-        /// How many it has.
+        /// The number of fields.
         found: usize,
     },
 }
 
 impl TokenFile {
-    /// Reads the text of a token file. Records with an empty token are left out; of two records with the same token the
-    /// later one counts.
+    /// Parses the text of a token file. Records with an empty token are skipped; of two records with the same token the later
+    /// one wins.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is not CSV or a record has fewer than three fields.
     pub fn parse(text: &str) -> Result<Self, TokenFileError> {
         let mut file = Self::default();
         for (line, record) in csv::records(text)? {
@@ -75,7 +86,7 @@ impl TokenFile {
         Ok(file)
     }
 
-    /// Adds a token, and the group of the authenticated to its user. Says whether another user had it before.
+    /// Adds a token, and the group `system:authenticated` to its user. Returns whether another user had the token before.
     pub fn insert(&mut self, token: &str, mut user: UserInfo) -> bool {
         let settled = user.name == ANONYMOUS
             || user
@@ -88,7 +99,7 @@ impl TokenFile {
         self.users.insert(key(token), user).is_some()
     }
 
-    /// The user of a token.
+    /// Returns the user of a token.
     pub fn user(&self, token: &str) -> Option<&UserInfo> {
         self.users.get(&key(token))
     }
@@ -110,8 +121,8 @@ impl Authenticator for TokenFile {
     }
 }
 
-/// The token of an `Authorization: Bearer` header. The scheme's case does not matter; a second space before the token
-/// makes it count as none, as it does for kube-apiserver.
+/// Returns the token of an `Authorization: Bearer` header. The case of the scheme does not matter; with a second space before
+/// the token there is none, as in kube-apiserver.
 fn bearer_token(headers: &http::HeaderMap) -> Option<&str> {
     let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
     let mut parts = value.trim().split(' ');

@@ -1,4 +1,4 @@
-//! Several authenticators, one after the other.
+//! [`Union`]: several authenticators in order.
 
 use std::sync::Arc;
 
@@ -9,6 +9,16 @@ use super::Authenticator;
 use crate::request::UserInfo;
 
 /// Asks authenticators in order until one knows the user.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubewright_apiserver::auth::{Anonymous, TokenFile, Union};
+///
+/// let tokens = TokenFile::parse("31ada4fd,alice,1001").unwrap();
+/// let authenticator = Union::fail_on_error(vec![Arc::new(tokens), Arc::new(Anonymous)]);
+/// # let _ = authenticator;
+/// ```
 #[derive(Clone)]
 pub struct Union {
     members: Vec<Arc<dyn Authenticator>>,
@@ -16,8 +26,8 @@ pub struct Union {
 }
 
 impl Union {
-    /// Asks all: bad credentials of one kind do not matter where there are good ones of another. If nobody knows the
-    /// user, the first error counts.
+    /// Asks all authenticators: invalid credentials of one kind do not matter if there are valid ones of another. If none
+    /// knows the user, the first error is returned.
     pub fn new(members: Vec<Arc<dyn Authenticator>>) -> Self {
         Self {
             members,
@@ -25,7 +35,7 @@ impl Union {
         }
     }
 
-    /// The first error ends it: whoever gives bad credentials is not let in as somebody else.
+    /// Stops at the first error: a request with invalid credentials is not authenticated as somebody else.
     pub fn fail_on_error(members: Vec<Arc<dyn Authenticator>>) -> Self {
         Self {
             members,

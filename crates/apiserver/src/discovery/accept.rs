@@ -1,12 +1,12 @@
-//! Whether an `Accept` header asks for aggregated discovery, and in which encoding.
+//! Recognizes `Accept` headers that ask for aggregated discovery.
 //!
-//! Clauses that ask for anything else are passed over, whatever their place and weight: `application/json` beside an
-//! aggregated clause does not win. Among aggregated clauses the weight decides, then the more specific type, then the
-//! order. The order of parameters does not matter, and parameters that nobody knows are ignored.
+//! Clauses that ask for anything else are skipped, whatever their position and weight: `application/json` beside an aggregated
+//! clause does not win. Among aggregated clauses the weight decides, then the more specific type, then the order. The order of
+//! parameters does not matter, and unknown parameters are ignored.
 
 /// The encoding of an aggregated document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// JSON.
     Json,
     /// YAML.
@@ -15,7 +15,7 @@ pub enum Format {
     Protobuf,
 }
 
-/// Clauses beyond this many are not looked at; real clients send three or four.
+/// The maximum number of clauses that are read; real clients send three or four.
 const MOST_CLAUSES: usize = 32;
 
 struct Clause<'a> {
@@ -24,13 +24,8 @@ struct Clause<'a> {
     weight: f32,
 }
 
-/// Whether the header asks for the aggregated document.
-pub fn wants_aggregated(accept: &str) -> bool {
-    aggregated_format(accept).is_some()
-}
-
-/// The encoding in which the header asks for the aggregated document, or `None` where it does not.
-pub fn aggregated_format(accept: &str) -> Option<Format> {
+/// Returns the encoding in which the header asks for the aggregated document, or `None` if it does not.
+pub(crate) fn aggregated_format(accept: &str) -> Option<Format> {
     let mut clauses: Vec<Clause<'_>> = accept
         .split(',')
         .filter_map(aggregated_clause)
@@ -46,8 +41,8 @@ pub fn aggregated_format(accept: &str) -> Option<Format> {
 }
 
 impl Format {
-    /// The content type of the answer.
-    pub fn content_type(self) -> &'static str {
+    /// Returns the content type of the response.
+    pub(crate) fn content_type(self) -> &'static str {
         match self {
             Format::Json => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
             Format::Yaml => "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
@@ -69,7 +64,7 @@ impl Clause<'_> {
     }
 }
 
-/// A clause that asks for the aggregated list of the version served.
+/// Parses a clause that asks for the aggregated list in the served version.
 fn aggregated_clause(text: &str) -> Option<Clause<'_>> {
     let mut parts = text.split(';').map(|part| part.trim_matches(' '));
     let media = parts.next()?;
@@ -92,7 +87,7 @@ fn aggregated_clause(text: &str) -> Option<Clause<'_>> {
                     .filter(|q| q.is_finite())
                     .unwrap_or(0.0)
             }
-            // Another version of the server's own group, or another stream than a watch: there is none.
+            // There is no other version of the group, and no stream.
             "sv" if !value.is_empty() => return None,
             "stream" if !value.is_empty() && value != "watch" => return None,
             _ => {}

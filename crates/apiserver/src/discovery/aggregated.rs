@@ -1,6 +1,6 @@
 //! The aggregated documents (`APIGroupDiscoveryList`), with their entity tags.
 //!
-//! The tag is the hash of the document without its type, which makes it equal to the real server's tag for an equal
+//! The tag is the hash of the document without its type, which makes it equal to the tag of kube-apiserver for an equal
 //! document.
 
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use crate::registry::{Registry, Resource, Shape, Subresource, SubresourceKind};
 
 /// An aggregated document.
 #[derive(Clone, Debug)]
-pub struct Aggregated {
+pub(crate) struct Aggregated {
     /// JSON on one line.
     pub json: Bytes,
     /// The entity tag, quoted.
@@ -83,7 +83,7 @@ struct Kind<'a> {
 }
 
 impl Aggregated {
-    /// Of the core group, or of all the others.
+    /// Builds the document of the core group, or of all others.
     pub(super) fn new(registry: &Registry, core: bool) -> Self {
         let items: Vec<GroupItem<'_>> = registry
             .groups()
@@ -122,13 +122,13 @@ impl Aggregated {
         }
     }
 
-    /// Whether the client has this very document already: answer 304 without a body.
-    pub fn is_known(&self, request: &HeaderMap) -> bool {
+    /// Returns whether the client has this document already, and gets a 304 without a body.
+    pub(crate) fn is_known(&self, request: &HeaderMap) -> bool {
         request.get(header::IF_NONE_MATCH) == Some(&self.etag)
     }
 
-    /// The headers of the answer. With 304 there is no content, so give no format.
-    pub fn headers(&self, format: Option<Format>) -> HeaderMap {
+    /// Returns the headers of the response. A 304 has no content, and so no format.
+    pub(crate) fn headers(&self, format: Option<Format>) -> HeaderMap {
         let mut headers = HeaderMap::with_capacity(4);
         headers.insert(header::ETAG, self.etag.clone());
         headers.insert(header::VARY, HeaderValue::from_static("Accept"));
@@ -145,17 +145,17 @@ impl Aggregated {
 
 fn resource_item(resource: &Resource) -> ResourceItem<'_> {
     ResourceItem {
-        resource: &resource.plural,
-        response_kind: response_kind(resource, &resource.kind),
-        scope: if resource.namespaced {
+        resource: &resource.spec.plural,
+        response_kind: response_kind(resource, &resource.spec.kind),
+        scope: if resource.spec.namespaced {
             "Namespaced"
         } else {
             "Cluster"
         },
-        singular_resource: &resource.singular,
-        verbs: verbs(&resource.verbs, &resource.handlers),
-        short_names: &resource.short_names,
-        categories: &resource.categories,
+        singular_resource: &resource.spec.singular,
+        verbs: verbs(&resource.spec.verbs, &resource.handlers),
+        short_names: &resource.spec.short_names,
+        categories: &resource.spec.categories,
         subresources: resource
             .subresources
             .iter()
@@ -166,7 +166,7 @@ fn resource_item(resource: &Resource) -> ResourceItem<'_> {
 
 fn subresource_item<'a>(resource: &'a Resource, sub: &'a Subresource) -> SubresourceItem<'a> {
     let kind = match &sub.kind {
-        SubresourceKind::Parent => &resource.kind,
+        SubresourceKind::Parent => &resource.spec.kind,
         SubresourceKind::Other(kind, _) => kind,
     };
     SubresourceItem {
@@ -176,10 +176,10 @@ fn subresource_item<'a>(resource: &'a Resource, sub: &'a Subresource) -> Subreso
     }
 }
 
-/// Built-in kinds of the version at hand go without group and version; custom ones have both.
+/// Returns the kind of responses. Built-in kinds of the same version have neither group nor version; custom kinds have both.
 fn response_kind<'a>(resource: &Resource, kind: &'a GroupVersionKind) -> Kind<'a> {
-    let built_in = matches!(resource.shape, Shape::Typed(_));
-    if built_in && kind.group_version() == resource.group_version {
+    let built_in = matches!(resource.spec.shape, Shape::Typed(_));
+    if built_in && kind.group_version() == resource.spec.group_version {
         return Kind {
             group: "",
             version: "",

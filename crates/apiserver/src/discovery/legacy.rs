@@ -1,6 +1,6 @@
-//! The legacy documents, a small one for each level of the API.
+//! The legacy documents, one for each level of the API.
 //!
-//! The types exist for the order and presence of their fields, nothing else.
+//! The types define the order and the presence of fields.
 
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ pub(super) fn group(group: &Group) -> Bytes {
     encode(&api_group(group, "APIGroup", "v1"))
 }
 
-/// The core group's list leaves out its `apiVersion`, the others have it.
+/// The list of the core group has no `apiVersion`.
 pub(super) fn resources(group: &str, version: &str, resources: &[Arc<Resource>]) -> Bytes {
     let (api_version, group_version) = if group.is_empty() {
         ("", version.to_owned())
@@ -136,7 +136,7 @@ pub(super) fn resources(group: &str, version: &str, resources: &[Arc<Resource>])
     })
 }
 
-/// The verbs as declared, or those that the handlers amount to.
+/// Returns the verbs of the description, or those of the handlers if it has none.
 pub(super) fn verbs(declared: &[String], handlers: &Handlers) -> Vec<String> {
     if declared.is_empty() {
         handlers.verbs()
@@ -159,33 +159,41 @@ fn api_group<'a>(group: &'a Group, kind: &'static str, api_version: &'static str
     }
 }
 
-/// Group and version of the kind are told only where they are not those of the list.
+/// Group and version of the kind are included only if they differ from those of the list.
 fn api_resource(resource: &Resource) -> ApiResource<'_> {
-    let foreign = resource.kind.group_version() != resource.group_version;
+    let foreign = resource.spec.kind.group_version() != resource.spec.group_version;
     ApiResource {
-        name: resource.plural.clone(),
-        singular_name: &resource.singular,
-        namespaced: resource.namespaced,
-        group: if foreign { &resource.kind.group } else { "" },
-        version: if foreign { &resource.kind.version } else { "" },
-        kind: &resource.kind.kind,
-        verbs: verbs(&resource.verbs, &resource.handlers),
-        short_names: &resource.short_names,
-        categories: &resource.categories,
-        storage_version_hash: &resource.storage_version_hash,
+        name: resource.spec.plural.clone(),
+        singular_name: &resource.spec.singular,
+        namespaced: resource.spec.namespaced,
+        group: if foreign {
+            &resource.spec.kind.group
+        } else {
+            ""
+        },
+        version: if foreign {
+            &resource.spec.kind.version
+        } else {
+            ""
+        },
+        kind: &resource.spec.kind.kind,
+        verbs: verbs(&resource.spec.verbs, &resource.handlers),
+        short_names: &resource.spec.short_names,
+        categories: &resource.spec.categories,
+        storage_version_hash: &resource.spec.storage_version_hash,
     }
 }
 
 fn api_subresource<'a>(resource: &'a Resource, sub: &'a Subresource) -> ApiResource<'a> {
     let kind = match &sub.kind {
-        SubresourceKind::Parent => &resource.kind,
+        SubresourceKind::Parent => &resource.spec.kind,
         SubresourceKind::Other(kind, _) => kind,
     };
-    let foreign = kind.group_version() != resource.group_version;
+    let foreign = kind.group_version() != resource.spec.group_version;
     ApiResource {
-        name: format!("{}/{}", resource.plural, sub.name),
+        name: format!("{}/{}", resource.spec.plural, sub.name),
         singular_name: "",
-        namespaced: resource.namespaced,
+        namespaced: resource.spec.namespaced,
         group: if foreign { &kind.group } else { "" },
         version: if foreign { &kind.version } else { "" },
         kind: &kind.kind,

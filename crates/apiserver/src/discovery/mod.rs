@@ -1,12 +1,11 @@
-//! Discovery: what is served, told to clients.
+//! Discovery documents.
 //!
-//! There are two forms. The legacy one is a document for each level (`/api`, `/apis`, `/apis/apps`, `/apis/apps/v1`); the
-//! aggregated one is a single document each for `/api` and `/apis`, which clients ask for in their `Accept` header
+//! There are two forms. Legacy discovery has a document for each level (`/api`, `/apis`, `/apis/apps`, `/apis/apps/v1`).
+//! Aggregated discovery has one document for `/api` and one for `/apis`, which clients request in their `Accept` header
 //! ([`aggregated_format`]).
 //!
-//! A [`Discovery`] belongs to one [`Registry`]. It encodes a document when it is first asked for and keeps the bytes.
-//! The bytes are JSON with the fields in the order of the real server; other encodings and indentation are up to the
-//! door. Groups, versions and resources keep the order that they have in the registry.
+//! A [`Discovery`] belongs to one [`Registry`]. It encodes a document on the first request and caches the bytes, which are
+//! JSON with the field order of kube-apiserver. Groups, versions and resources are in the order of the registry.
 
 mod accept;
 mod aggregated;
@@ -16,13 +15,13 @@ use std::{collections::HashMap, sync::Arc, sync::OnceLock};
 
 use bytes::Bytes;
 
-pub use accept::{Format, aggregated_format, wants_aggregated};
-pub use aggregated::Aggregated;
+pub(crate) use accept::{Format, aggregated_format};
+pub(crate) use aggregated::Aggregated;
 
 use crate::registry::Registry;
 
 /// The discovery documents of a registry.
-pub struct Discovery {
+pub(crate) struct Discovery {
     registry: Arc<Registry>,
     groups: OnceLock<Bytes>,
     group: HashMap<String, OnceLock<Bytes>>,
@@ -31,9 +30,9 @@ pub struct Discovery {
     aggregated_groups: OnceLock<Aggregated>,
 }
 
-/// Which legacy document.
+/// The name of a legacy document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Legacy<'a> {
+pub(crate) enum Legacy<'a> {
     /// `/api`
     Versions {
         /// The host and port at which clients reach the server.
@@ -48,8 +47,8 @@ pub enum Legacy<'a> {
 }
 
 impl Discovery {
-    /// Of that registry.
-    pub fn new(registry: Arc<Registry>) -> Self {
+    /// Returns the documents of a registry.
+    pub(crate) fn new(registry: Arc<Registry>) -> Self {
         let mut group = HashMap::new();
         let mut resources = HashMap::new();
         for g in registry.groups() {
@@ -70,8 +69,8 @@ impl Discovery {
         }
     }
 
-    /// A legacy document as JSON on one line, or `None` where that group or version is not served.
-    pub fn legacy(&self, document: Legacy<'_>) -> Option<Bytes> {
+    /// Returns a legacy document as JSON on one line, or `None` if the group or version is not served.
+    pub(crate) fn legacy(&self, document: Legacy<'_>) -> Option<Bytes> {
         let registry = &*self.registry;
         match document {
             Legacy::Versions { server_address } => Some(legacy::versions(registry, server_address)),
@@ -97,14 +96,14 @@ impl Discovery {
         }
     }
 
-    /// The aggregated document of `/api`: the core group.
-    pub fn aggregated_core(&self) -> &Aggregated {
+    /// Returns the aggregated document of `/api`, the core group.
+    pub(crate) fn aggregated_core(&self) -> &Aggregated {
         self.aggregated_core
             .get_or_init(|| Aggregated::new(&self.registry, true))
     }
 
-    /// The aggregated document of `/apis`: all other groups.
-    pub fn aggregated_groups(&self) -> &Aggregated {
+    /// Returns the aggregated document of `/apis`, all other groups.
+    pub(crate) fn aggregated_groups(&self) -> &Aggregated {
         self.aggregated_groups
             .get_or_init(|| Aggregated::new(&self.registry, false))
     }

@@ -1,8 +1,8 @@
-//! `/healthz`, `/livez`, `/readyz`: checks by name, in the text format that people and probes know.
+//! `/healthz`, `/livez`, `/readyz`: named checks, in the text format of kube-apiserver.
 //!
-//! Each probe runs its checks in the order they were added. Without `?verbose` a healthy server says `ok`; a sick one
-//! always lists everything, but keeps the reasons to itself: those are told only by a check's own path
-//! (`/livez/storage`). `?exclude=name` leaves a check out.
+//! A probe runs its checks in the order in which they were added. Without `?verbose` a healthy server responds with `ok`; an
+//! unhealthy one lists all checks without reasons, which only the path of a check (`/livez/storage`) shows. `?exclude=name`
+//! skips a check.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -12,14 +12,14 @@ use kubewright_machinery::go;
 
 use crate::{body::Body, request::query::Query};
 
-/// Which of the three.
+/// A health probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// `/healthz`, the old one.
+    /// `/healthz`, deprecated.
     Healthz,
-    /// `/livez`: should it be restarted?
+    /// `/livez`: fails if the server must be restarted.
     Livez,
-    /// `/readyz`: should it get requests?
+    /// `/readyz`: fails if the server must not get requests.
     Readyz,
 }
 
@@ -32,17 +32,24 @@ struct Check {
     run: CheckFn,
 }
 
-/// The checks of a server.
+/// The health checks of a server.
+///
+/// ```
+/// use kubewright_apiserver::HealthChecks;
+///
+/// let checks = HealthChecks::new().check("storage", || Err("disk full".into()));
+/// # let _ = checks;
+/// ```
 #[derive(Clone, Default)]
 pub struct HealthChecks {
     checks: Vec<Check>,
 }
 
 impl Probe {
-    /// All three.
+    /// All probes.
     pub const ALL: [Probe; 3] = [Probe::Healthz, Probe::Livez, Probe::Readyz];
 
-    /// `livez`
+    /// Returns the name, such as `livez`.
     pub fn name(self) -> &'static str {
         match self {
             Probe::Healthz => "healthz",
@@ -51,7 +58,7 @@ impl Probe {
         }
     }
 
-    /// The probe of a path, and the check that the path names below it: `/livez/ping`.
+    /// Parses a path into a probe and the name of a check below it: `/livez/ping`.
     pub fn of_path(path: &str) -> Option<(Probe, Option<&str>)> {
         let path = path.strip_prefix('/')?;
         let (name, check) = match path.split_once('/') {
@@ -64,13 +71,12 @@ impl Probe {
 }
 
 impl HealthChecks {
-    /// None yet.
+    /// Returns an empty list of checks.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a check to all three probes. It runs on every probe, so it should only look at what is known already. The
-    /// error is the reason.
+    /// Adds a check to all probes. It runs on every request to a probe and must be fast. The error is the reason.
     #[must_use]
     pub fn check(
         self,
@@ -110,7 +116,7 @@ impl HealthChecks {
         self
     }
 
-    /// Answers `/livez` and its like.
+    /// Responds to `/livez` and the other probes.
     pub async fn answer(&self, probe: Probe, query: &Query) -> Response<Body> {
         let mut unmatched: Vec<&str> = query.all("exclude").collect();
         let excluded = unmatched.clone();
@@ -159,7 +165,7 @@ impl HealthChecks {
         plain(StatusCode::OK, text, true)
     }
 
-    /// Answers `/livez/ping` and its like, or `None` where there is no such check.
+    /// Responds to the path of a check, such as `/livez/ping`, or returns `None` if there is no such check.
     pub async fn answer_one(&self, probe: Probe, name: &str) -> Option<Response<Body>> {
         let check = self.of(probe).find(|check| check.name == name)?;
         Some(match (check.run)().await {
@@ -172,7 +178,7 @@ impl HealthChecks {
         })
     }
 
-    /// Every path that is answered, for the list at the root.
+    /// Returns every path of the checks, for the list at `/`.
     pub fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         for probe in Probe::ALL {

@@ -1,12 +1,12 @@
-//! The endpoints that are not resources: version, health, metrics, and the list of paths at the root.
+//! Endpoints that are not resources: version, health, metrics, and the list of paths at `/`.
 //!
-//! They make bytes and answers; which path leads to them is the server's business.
+//! They return bytes and responses; the server routes paths to them.
 
-pub mod health;
-pub mod metrics;
-pub mod root;
-pub mod version;
+pub(crate) mod health;
+pub(crate) mod metrics;
+pub(crate) mod root;
+pub(crate) mod version;
 
 pub use health::{HealthChecks, Probe};
-pub use metrics::Metrics;
+pub use metrics::{Metrics, ObjectCount};
 pub use version::VersionInfo;

@@ -11,8 +11,8 @@ struct RootPaths {
     paths: Vec<String>,
 }
 
-/// The document, indented whoever asks: the paths of the API, of the health checks, and `others` (`/version`), sorted.
-pub fn document<'a>(
+/// Returns the document as indented JSON: the sorted paths of the API, the health checks, and `others` such as `/version`.
+pub(crate) fn document<'a>(
     registry: &Registry,
     health: &HealthChecks,
     others: impl IntoIterator<Item = &'a str>,
@@ -46,20 +46,22 @@ mod tests {
     use kubewright_machinery::gvk::GroupVersionKind;
 
     use super::*;
-    use crate::registry::{RegistryBuilder, Resource};
+    use crate::registry::{Handlers, RegistryBuilder, Resource, ResourceSpec};
 
     #[test]
     fn paths_are_sorted_and_only_what_is_served() {
         let mut builder = RegistryBuilder::default();
-        builder.add(Resource::new(
-            GroupVersionKind::new("apps", "v1", "Deployment"),
-            "deployments",
-            true,
+        builder.add(Resource::computed(
+            ResourceSpec::new(
+                GroupVersionKind::new("apps", "v1", "Deployment"),
+                "deployments",
+            )
+            .namespaced(),
+            Handlers::default(),
         ));
-        builder.add(Resource::new(
-            GroupVersionKind::new("", "v1", "Pod"),
-            "pods",
-            true,
+        builder.add(Resource::computed(
+            ResourceSpec::new(GroupVersionKind::new("", "v1", "Pod"), "pods").namespaced(),
+            Handlers::default(),
         ));
         let health = HealthChecks::new().check("ping", || Ok(()));
         let text = document(&builder.build(), &health, ["/version", "/metrics"]);

@@ -1,40 +1,40 @@
-//! `/version`: which Kubernetes this server behaves like, and what it really is.
+//! `/version`: the Kubernetes version that this server behaves like, and its own.
 //!
-//! The keys are those of kube-apiserver. The version starts with the Kubernetes version and names this server in its
-//! build metadata, so clients that compare versions find what they expect, and people find the truth.
+//! The keys are those of kube-apiserver. The version starts with the Kubernetes version and names this server in its build
+//! metadata.
 
 use bytes::Bytes;
 use serde::Serialize;
 
-/// The answer of `/version`.
+/// The response of `/version`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionInfo {
-    /// `1`
+    /// The major version: `1`.
     pub major: String,
-    /// `36`
+    /// The minor version: `36`.
     pub minor: String,
-    /// The Kubernetes version whose behaviour is shown.
+    /// The major version whose behaviour is emulated.
     pub emulation_major: String,
-    /// The Kubernetes version whose behaviour is shown.
+    /// The minor version whose behaviour is emulated.
     pub emulation_minor: String,
-    /// The oldest version that components may run beside.
+    /// The minimum major version that components may have.
     pub min_compatibility_major: String,
-    /// The oldest version that components may run beside.
+    /// The minimum minor version that components may have.
     pub min_compatibility_minor: String,
-    /// A semantic version with `v` before it.
+    /// A semantic version, prefixed with `v`.
     pub git_version: String,
-    /// The commit this was built from.
+    /// The commit of the build.
     pub git_commit: String,
-    /// Whether that commit was changed.
+    /// Whether the working tree of the build had changes.
     pub git_tree_state: String,
-    /// When it was built.
+    /// The time of the build.
     pub build_date: String,
-    /// The language's version.
+    /// The version of the language.
     pub go_version: String,
     /// The compiler.
     pub compiler: String,
-    /// `linux/amd64`
+    /// Operating system and architecture: `linux/amd64`.
     pub platform: String,
 }
 
@@ -59,7 +59,7 @@ impl Default for VersionInfo {
 }
 
 impl VersionInfo {
-    /// The document: indented JSON, whoever asks.
+    /// Returns the document as indented JSON.
     pub fn document(&self) -> Bytes {
         serde_json::to_vec_pretty(self)
             .expect("a version is plain data")
@@ -67,7 +67,7 @@ impl VersionInfo {
     }
 }
 
-/// Operating system and architecture by the names that Kubernetes uses.
+/// Returns operating system and architecture by the names that Kubernetes uses.
 fn platform() -> String {
     let os = match std::env::consts::OS {
         "macos" => "darwin",

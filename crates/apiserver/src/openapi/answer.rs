@@ -1,7 +1,7 @@
-//! The answers under `/openapi`: negotiation, entity tags, and what may be kept by clients for how long.
+//! The responses under `/openapi`: negotiation, entity tags and cache headers.
 //!
-//! Documents are JSON, and the one of the second version protobuf too, which Go clients ask for. The third version's
-//! protobuf, which the real server has and no client is known to ask for, is refused as not acceptable.
+//! Documents are JSON; the v2 document is also available as protobuf, which Go clients request. The protobuf form of v3, which
+//! no known client requests, is answered with 406.
 
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{body::Body, request::query::Query};
 
-/// Clauses of a header beyond this many are not looked at.
+/// The maximum number of clauses of a header that are read.
 const MOST_CLAUSES: usize = 64;
 
 /// An encoding of documents.
@@ -23,8 +23,8 @@ enum Form {
 }
 
 impl OpenApi {
-    /// The answer to a request below `/openapi`, whatever its method; `None` where the path names nothing.
-    pub fn answer(
+    /// Responds to a request below `/openapi`, or returns `None` if the path names no document.
+    pub(crate) fn answer(
         &self,
         path: &str,
         headers: &HeaderMap,
@@ -55,7 +55,7 @@ impl OpenApi {
                 document(headers, Form::Json, seal, packed)
             }
             Some(Form::ProtobufV2) => {
-                // Both forms have the tag of the one.
+                // Both forms have the same tag.
                 let tagged = self.all.seal(|out| self.write_all(out));
                 let (seal, packed) = self.all_protobuf.packed(|out| self.write_protobuf(out));
                 let seal = Seal {
@@ -120,7 +120,7 @@ impl Form {
         }
     }
 
-    /// Whether a media type, perhaps with a star, means this form. There is an old spelling of the protobuf's.
+    /// Returns whether a media type, perhaps with a wildcard, means this form. Protobuf has a deprecated spelling.
     fn is_called(self, media: &str) -> bool {
         let old = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
         media == self.content_type()
@@ -180,7 +180,7 @@ fn tag(seal: &Seal) -> String {
     format!("\"{}\"", seal.hash)
 }
 
-/// Whether the client has this very document already.
+/// Returns whether the client has this document already.
 fn is_known(request: &HeaderMap, tag: &str) -> bool {
     clauses(request, header::IF_NONE_MATCH).any(|clause| {
         let clause = clause.strip_prefix("W/").unwrap_or(clause);
@@ -188,7 +188,7 @@ fn is_known(request: &HeaderMap, tag: &str) -> bool {
     })
 }
 
-/// The form that the client likes best among those offered; a client that says nothing takes the first.
+/// Returns the offered form that the client prefers; the first if it has no preference.
 fn accepted(request: &HeaderMap, offered: &[Form]) -> Option<Form> {
     let mut asked: Vec<(f32, &str)> = clauses(request, header::ACCEPT).map(weighted).collect();
     if asked.is_empty() {
@@ -201,7 +201,7 @@ fn accepted(request: &HeaderMap, offered: &[Form]) -> Option<Form> {
     })
 }
 
-/// The weight of a clause, and what it is about.
+/// Parses a clause into its weight and its media type.
 fn weighted(clause: &str) -> (f32, &str) {
     let (media, parameters) = clause.split_once(';').unwrap_or((clause, ""));
     let weight = parameters

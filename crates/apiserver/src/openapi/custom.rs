@@ -1,8 +1,8 @@
-//! The schemas of custom kinds: what a resource declares, with the fields that every object has.
+//! The schemas of custom resources: that of the resource, with the fields that every object has.
 //!
-//! A resource declares an OpenAPI v3 schema ([`Resource::openapi`](crate::registry::Resource::openapi)). What it says about
-//! `apiVersion`, `kind` and `metadata` is replaced by the truth about them. The second version of OpenAPI says less: values
-//! that may be null or hold unknown fields have no type there, and there are no alternatives.
+//! A resource has an OpenAPI v3 schema ([`ResourceSpec::openapi`](crate::registry::ResourceSpec::openapi)). Its `apiVersion`,
+//! `kind` and `metadata` are replaced by the schemas of every object. OpenAPI v2 expresses less: values that may be null or
+//! have unknown fields have no type there, and there are no alternatives.
 
 use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::registry::Resource;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
-/// Whose descriptions of `apiVersion`, `kind` and `metadata` serve for every kind.
+/// The type whose descriptions of `apiVersion`, `kind` and `metadata` are used for every kind.
 const ANY_OBJECT: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata";
 const ANY_LIST: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadataList";
 
-/// What an embedded object has, and how that is described.
+/// The fields of an embedded object, and their descriptions.
 const EMBEDDED: [(&str, &str); 2] = [
     (
         "apiVersion",
@@ -30,20 +30,20 @@ const EMBEDDED: [(&str, &str); 2] = [
     ),
 ];
 
-/// The schema of the kind.
+/// Returns the schema of the kind.
 pub(super) fn object(
     resource: &Resource,
     dialect: Dialect,
     descriptions: &dyn Descriptions,
 ) -> Value {
-    let declared = resource.openapi.as_deref().map(serde_json::from_str);
-    let mut schema = match declared {
-        Some(Ok(Value::Object(declared))) => declared,
+    let own = resource.spec.openapi.as_deref().map(serde_json::from_str);
+    let mut schema = match own {
+        Some(Ok(Value::Object(own))) => own,
         _ => declared_nothing(),
     };
     let open = schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
     match dialect {
-        // Clients would refuse what is not told of, so nothing is.
+        // Clients would reject unknown fields, so the schema has none at all.
         Dialect::V2 if open => schema.clear(),
         Dialect::V2 => schema = in_v2(schema, 0),
         Dialect::V3 => tell_int_or_string(&mut schema, 0),
@@ -58,11 +58,11 @@ pub(super) fn object(
             type_fields(properties, ANY_OBJECT, OBJECT_META, dialect, descriptions);
         }
     }
-    mark(&mut schema, resource, &resource.kind.kind);
+    mark(&mut schema, resource, &resource.spec.kind.kind);
     Value::Object(schema)
 }
 
-/// The schema of a list of them.
+/// Returns the schema of a list.
 pub(super) fn list(
     resource: &Arc<Resource>,
     dialect: Dialect,
@@ -75,14 +75,14 @@ pub(super) fn list(
         json!({
             "description": format!(
                 "List of {}. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
-                resource.plural
+                resource.spec.plural
             ),
             "type": "array",
             "items": {"$ref": dialect.reference(&item.name())},
         }),
     );
     type_fields(&mut properties, ANY_LIST, LIST_META, dialect, descriptions);
-    let name = &resource.kind.kind;
+    let name = &resource.spec.kind.kind;
     let of_list = list_kind(resource);
     let mut schema = Map::new();
     schema.insert(
@@ -96,20 +96,20 @@ pub(super) fn list(
     Value::Object(schema)
 }
 
-/// The kind of a list of them.
+/// Returns the kind of a list.
 pub(super) fn list_kind(resource: &Resource) -> String {
     match &resource.custom {
         Some(custom) => custom.list_kind().to_owned(),
-        None => format!("{}List", resource.kind.kind),
+        None => format!("{}List", resource.spec.kind.kind),
     }
 }
 
-/// What the schema of a kind refers to.
+/// Returns the definitions that the schema of a kind refers to.
 pub(super) fn mentioned() -> Option<Definition> {
     metadata(OBJECT_META)
 }
 
-/// What the schema of a list refers to, besides its items.
+/// Returns the definitions that the schema of a list refers to, except its items.
 pub(super) fn mentioned_by_list() -> Option<Definition> {
     metadata(LIST_META)
 }
@@ -118,7 +118,7 @@ fn metadata(name: &str) -> Option<Definition> {
     kubewright_catalog::struct_type(name).map(Definition::Struct)
 }
 
-/// A kind of which nothing is known.
+/// Returns the schema of a kind without one.
 fn declared_nothing() -> Map<String, Value> {
     Map::from_iter([(
         "x-kubernetes-preserve-unknown-fields".to_owned(),
@@ -126,14 +126,14 @@ fn declared_nothing() -> Map<String, Value> {
     )])
 }
 
-/// Says which kind it is, and which of its fields selectors may name.
+/// Adds the kind and the selectable fields.
 fn mark(schema: &mut Map<String, Value>, resource: &Resource, name: &str) {
-    let kind = &resource.kind;
+    let kind = &resource.spec.kind;
     schema.insert(
         "x-kubernetes-group-version-kind".into(),
         json!([{"group": kind.group, "kind": name, "version": kind.version}]),
     );
-    let labels = resource.selectable.labels();
+    let labels = resource.spec.selectable.labels();
     let fields: Vec<Value> = labels.map(|label| json!({"fieldPath": label})).collect();
     if resource.custom.is_some() && !fields.is_empty() {
         schema.insert("x-kubernetes-selectable-fields".into(), fields.into());
@@ -166,7 +166,7 @@ fn type_fields(
     properties.insert("metadata".into(), schema);
 }
 
-/// A number or a string is told as such, even where the declaration leaves it at the mark.
+/// Adds the alternatives of an int-or-string if the schema has only the extension.
 fn tell_int_or_string(schema: &mut Map<String, Value>, depth: usize) {
     if depth > DOCUMENT_DEPTH {
         return;
@@ -189,7 +189,7 @@ fn tell_int_or_string(schema: &mut Map<String, Value>, depth: usize) {
     }
 }
 
-/// An embedded object is told to have what every object has.
+/// Adds the fields of every object to an embedded object.
 fn tell_embedded(
     schema: &mut Map<String, Value>,
     dialect: Dialect,
@@ -232,7 +232,7 @@ fn tell_embedded(
     }
 }
 
-/// What is left of a schema in the second version.
+/// Removes what OpenAPI v2 cannot express.
 fn in_v2(mut schema: Map<String, Value>, depth: usize) -> Map<String, Value> {
     let is = |key: &str| schema.get(key) == Some(&Value::Bool(true));
     let nullable = is("nullable");

@@ -1,4 +1,4 @@
-//! The schemas that a document needs: those its operations name, and all that these refer to.
+//! The schemas of a document: those that its operations refer to, transitively.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -22,7 +22,7 @@ use super::{
 pub(super) struct Definitions<'a> {
     dialect: Dialect,
     descriptions: &'a dyn Descriptions,
-    /// The group and version of the document; `None` where it has them all.
+    /// The group and version of the document; `None` for all.
     home: Option<GroupVersion>,
     pending: Vec<Definition>,
     schemas: BTreeMap<String, AnySchema<'a>>,
@@ -43,7 +43,7 @@ impl<'a> Definitions<'a> {
         }
     }
 
-    /// A reference to a definition, which is then among the schemas.
+    /// Returns a reference to a definition, and adds it to the schemas.
     pub(super) fn refer(&mut self, definition: &Definition) -> String {
         let name = definition.name();
         if !self.schemas.contains_key(&*name) {
@@ -52,7 +52,7 @@ impl<'a> Definitions<'a> {
         self.dialect.reference(&name)
     }
 
-    /// Every schema that was referred to, from outside or from within.
+    /// Returns every schema that was referred to.
     pub(super) fn finish(mut self) -> BTreeMap<String, AnySchema<'a>> {
         while let Some(definition) = self.pending.pop() {
             let name = definition.name().into_owned();
@@ -65,13 +65,13 @@ impl<'a> Definitions<'a> {
                 Definition::Custom(resource) => {
                     let schema = custom::object(resource, self.dialect, self.descriptions);
                     self.pending.extend(custom::mentioned());
-                    AnySchema::Declared(schema)
+                    AnySchema::Custom(schema)
                 }
                 Definition::CustomList(resource) => {
                     let schema = custom::list(resource, self.dialect, self.descriptions);
                     self.pending.extend(custom::mentioned_by_list());
                     self.pending.push(Definition::Custom(resource.clone()));
-                    AnySchema::Declared(schema)
+                    AnySchema::Custom(schema)
                 }
             };
             self.schemas.insert(name, schema);
@@ -202,7 +202,7 @@ impl<'a> Definitions<'a> {
         }
     }
 
-    /// A value inside a list or a map: what is no pointer has its zero as the default.
+    /// Returns the schema of an item of a list or a map. A type that is not a pointer has its zero value as the default.
     fn item(&mut self, ty: &'static Type, values: &'static [&'static str]) -> Schema<'a> {
         let mut schema = self.value(ty, values);
         let zero = match ty {
@@ -249,8 +249,8 @@ impl<'a> Definitions<'a> {
         self.descriptions.describe(ty, field).unwrap_or_default()
     }
 
-    /// The kinds whose objects the struct holds. Options and events travel under every group version; a document of one
-    /// group version names that one and the core, unless the group version is not built in: then all that clients know.
+    /// Returns the kinds of a struct. Options and events are served in every group version; the document of a built-in group
+    /// version lists that one and the core, any other document all that clients know.
     fn kinds(&self, ty: &StructType) -> Vec<Kind<'a>> {
         let everywhere = ["DeleteOptions", "WatchEvent"]
             .into_iter()
@@ -277,7 +277,7 @@ impl<'a> Definitions<'a> {
     }
 }
 
-/// Groups that clients in Go have no types for: upstream describes custom resources with the clients' scheme.
+/// The groups without Go client types: kube-apiserver describes custom resources with the scheme of the client.
 const NOT_FOR_CLIENTS: [&str; 4] = [
     "admission.k8s.io",
     "apiextensions.k8s.io",
@@ -285,7 +285,7 @@ const NOT_FOR_CLIENTS: [&str; 4] = [
     "imagepolicy.k8s.io",
 ];
 
-/// The kinds of each struct.
+/// Returns the kinds of each struct.
 static KINDS_OF: LazyLock<HashMap<&'static str, Vec<Kind<'static>>>> = LazyLock::new(|| {
     let mut kinds: HashMap<_, Vec<_>> = HashMap::new();
     for (group, version, kind, ty) in KINDS {

@@ -1,15 +1,14 @@
-//! What schemas say to people.
+//! Descriptions in schemas.
 
-/// A source of descriptions: of types, and of their fields.
+/// A source of descriptions of types and their fields.
 ///
-/// Types are named as OpenAPI documents name them (`io.k8s.api.core.v1.PodSpec`). A server publishes schemas with or
-/// without them; `kubectl explain` shows them.
+/// Types have the names of OpenAPI documents (`io.k8s.api.core.v1.PodSpec`). `kubectl explain` shows the descriptions.
 pub trait Descriptions: Send + Sync {
-    /// The description of a field, or with an empty field that of the type itself.
+    /// Returns the description of a field, or of the type itself if the field is empty.
     fn describe(&self, ty: &str, field: &str) -> Option<&str>;
 }
 
-/// No descriptions: schemas tell names and types only.
+/// No descriptions.
 pub struct Undescribed;
 
 impl Descriptions for Undescribed {

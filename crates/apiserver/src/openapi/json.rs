@@ -1,13 +1,13 @@
-//! JSON as the real server writes documents: on one line, with `<`, `>` and `&` escaped.
+//! JSON as kube-apiserver writes documents: on one line, with `<`, `>` and `&` escaped.
 //!
-//! Equal documents then have equal bytes, and so equal hashes.
+//! So equal documents have equal bytes and equal hashes.
 
 use std::io;
 
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-/// Writes a document. What fails is the writer: a document is plain data.
+/// Writes a document. Only the writer can fail.
 pub(super) fn write(document: &impl Serialize, out: &mut dyn io::Write) {
     let mut serializer = serde_json::Serializer::with_formatter(out, Escaping);
     if let Err(error) = document.serialize(&mut serializer) {
@@ -15,7 +15,7 @@ pub(super) fn write(document: &impl Serialize, out: &mut dyn io::Write) {
     }
 }
 
-/// The bytes of a document.
+/// Returns the bytes of a document.
 pub(super) fn encode(document: &impl Serialize) -> Vec<u8> {
     let mut out = Vec::new();
     write(document, &mut out);

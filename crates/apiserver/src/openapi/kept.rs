@@ -1,7 +1,7 @@
-//! A document as it is kept: its hash, and its bytes compressed.
+//! A cached document: its hash and its compressed bytes.
 //!
-//! Both are made when they are first asked for. The hash alone costs no compression: an index needs the hashes of all
-//! documents, a client then reads a few.
+//! Both are computed on the first request. The hash alone needs no compression: the index has the hashes of all documents, of
+//! which a client then reads a few.
 
 use std::{
     io::{BufWriter, Read, Write},
@@ -15,27 +15,27 @@ use ring::digest::{Context, SHA512, digest};
 
 use crate::body::{Body, BoxError};
 
-/// How much is decompressed at a time.
+/// The number of bytes that are decompressed at a time.
 const CHUNK: usize = 64 * 1024;
 
-/// A document.
+/// A cached document.
 #[derive(Default)]
 pub(super) struct Kept {
     seal: OnceLock<Seal>,
     packed: OnceLock<Bytes>,
 }
 
-/// What tells a document from others.
+/// The identity of a document.
 #[derive(Clone)]
 pub(super) struct Seal {
-    /// The hash of the bytes, in large hexadecimal digits.
+    /// The hash of the bytes in upper-case hexadecimal.
     pub(super) hash: String,
-    /// How many bytes there are.
+    /// The number of bytes.
     pub(super) length: usize,
 }
 
 impl Kept {
-    /// The seal of the document that `write` writes.
+    /// Returns the seal of the document that `write` writes.
     pub(super) fn seal(&self, write: impl FnOnce(&mut dyn Write)) -> &Seal {
         self.seal.get_or_init(|| {
             let mut sealing = BufWriter::with_capacity(CHUNK, Sealing::new(None));
@@ -44,7 +44,7 @@ impl Kept {
         })
     }
 
-    /// The seal and the compressed bytes.
+    /// Returns the seal and the compressed bytes.
     pub(super) fn packed(&self, write: impl FnOnce(&mut dyn Write)) -> (&Seal, Bytes) {
         let mut sealed = None;
         let packed = self.packed.get_or_init(|| {
@@ -62,7 +62,7 @@ impl Kept {
     }
 }
 
-/// Hashes, counts and perhaps compresses what is written to it; a document is never whole in memory.
+/// Hashes, counts and optionally compresses what is written, so that a document is never in memory as a whole.
 struct Sealing {
     hash: Context,
     length: usize,
@@ -78,14 +78,14 @@ impl Sealing {
         }
     }
 
-    /// Writing to a hash and to a vector does not fail.
+    /// Writing to a hash or a vector cannot fail.
     fn done(buffered: BufWriter<Self>) -> (Seal, Bytes) {
         let Ok(sealing) = buffered.into_inner() else {
             return (Seal::of(&[]), Bytes::new());
         };
         let seal = Seal::new(sealing.hash.finish().as_ref(), sealing.length);
         let packed = sealing.packed.and_then(|encoder| encoder.finish().ok());
-        // What is kept for good has no room to grow.
+        // Cached bytes need no spare capacity.
         let packed = packed.unwrap_or_default().into_boxed_slice();
         (seal, packed.into())
     }
@@ -120,7 +120,7 @@ impl Seal {
     }
 }
 
-/// The bytes decompressed as they are sent.
+/// Decompresses the bytes while they are sent.
 pub(super) fn unpacked(packed: Bytes) -> Body {
     let mut decoder = GzDecoder::new(std::io::Cursor::new(packed));
     let chunks = std::iter::from_fn(move || {

@@ -1,15 +1,14 @@
-//! OpenAPI: what is served and the shape of every object, told to clients.
+//! OpenAPI documents.
 //!
 //! `/openapi/v3` lists documents, one for each group version and a few small ones; `/openapi/v2` is one document with
-//! everything. `kubectl explain`, `diff`, `edit`, and the checks and patches of `create` and `apply` live on them.
+//! everything. `kubectl explain`, `diff`, `edit`, `create` and `apply` use them.
 //!
-//! An [`OpenApi`] belongs to one [`Registry`]. Nothing is made before it is asked for; then a document is written, kept
-//! compressed ([`kept`](self)), and sent as kept. Paths and operations follow from the resources and their handlers
-//! ([`paths`](self)). Schemas come from two sources: the catalog, for kinds with a type, and what resources declare, for the
-//! others ([`Resource::openapi`](crate::registry::Resource::openapi)); both may meet in one document. What schemas say to people
-//! comes from a source of its own ([`Descriptions`]).
+//! An [`OpenApi`] belongs to one [`Registry`]. A document is built on the first request, cached in compressed form, and sent
+//! from the cache. Paths and operations are derived from the resources and their handlers. Schemas come from the catalog for
+//! typed kinds, and from the resource for others ([`ResourceSpec::openapi`](crate::registry::ResourceSpec::openapi)); one
+//! document may have both. Descriptions come from a separate source ([`Descriptions`]).
 //!
-//! The fields stand in the order of the real server, so equal documents are equal to the byte and have its hashes.
+//! Fields have the order of kube-apiserver, so that equal documents have equal bytes and its hashes.
 
 mod answer;
 mod custom;
@@ -43,7 +42,7 @@ use kept::Kept;
 use model::Path;
 
 /// The OpenAPI documents of a registry.
-pub struct OpenApi {
+pub(crate) struct OpenApi {
     registry: Arc<Registry>,
     descriptions: Arc<dyn Descriptions>,
     version: String,
@@ -53,7 +52,7 @@ pub struct OpenApi {
     all_protobuf: Kept,
 }
 
-/// What a document of the third version is about.
+/// The subject of a v3 document.
 enum Part {
     /// `/api/`
     Core,
@@ -79,14 +78,14 @@ struct IndexEntry {
     server_relative_url: String,
 }
 
-/// What a document calls itself.
+/// The info object of a document.
 #[derive(Serialize)]
 struct Info<'a> {
     title: &'static str,
     version: &'a str,
 }
 
-/// How clients say who they are.
+/// The security scheme.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum SecurityScheme {
@@ -105,8 +104,8 @@ enum SecurityScheme {
 }
 
 impl OpenApi {
-    /// Of that registry. The version is Kubernetes' own: `1.36`.
-    pub fn new(
+    /// Returns the documents of a registry. The version is that of Kubernetes: `1.36`.
+    pub(crate) fn new(
         registry: Arc<Registry>,
         descriptions: Arc<dyn Descriptions>,
         version: impl Into<String>,
@@ -150,8 +149,8 @@ impl OpenApi {
         }
     }
 
-    /// The list of documents, each under an address that changes with its content.
-    pub fn index(&self) -> Bytes {
+    /// Returns the list of documents, each with a URL that changes with its content.
+    pub(crate) fn index(&self) -> Bytes {
         let make = || {
             let paths = self.documents.iter().map(|(name, (part, kept))| {
                 let hash = &kept.seal(|out| self.write(part, out)).hash;
@@ -169,23 +168,24 @@ impl OpenApi {
         self.index.get_or_init(make).clone()
     }
 
-    /// The bytes of a document by its name in the index (`apis/apps/v1`).
-    pub fn document(&self, name: &str) -> Option<Vec<u8>> {
+    /// Returns a document by its name in the index (`apis/apps/v1`).
+    #[cfg(test)]
+    pub(crate) fn document(&self, name: &str) -> Option<Vec<u8>> {
         let (part, _) = self.documents.get(name)?;
         let mut out = Vec::new();
         self.write(part, &mut out);
         Some(out)
     }
 
-    /// The bytes of the document of the second version.
-    pub fn all(&self) -> Vec<u8> {
+    /// Returns the v2 document.
+    pub(crate) fn all(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.write_all(&mut out);
         out
     }
 
-    /// The document of the second version as protobuf.
-    pub fn all_protobuf(&self) -> Vec<u8> {
+    /// Returns the v2 document as protobuf.
+    pub(crate) fn all_protobuf(&self) -> Vec<u8> {
         protobuf::encode(&self.all()).unwrap_or_default()
     }
 
@@ -287,12 +287,12 @@ impl SecurityScheme {
     }
 }
 
-/// Where a document is found.
+/// Returns the URL of a document.
 fn address(name: &str, hash: &str) -> String {
     format!("/openapi/v3/{name}?hash={hash}")
 }
 
-/// How documents call a status code.
+/// Returns the text of a status code.
 fn reason(code: u16) -> &'static str {
     match code {
         201 => "Created",

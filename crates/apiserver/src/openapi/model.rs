@@ -1,4 +1,4 @@
-//! What a document tells, before it is written in one version of OpenAPI or another.
+//! The model of a document, which is written as OpenAPI v2 or v3.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -8,11 +8,11 @@ use kubewright_machinery::gvk::GroupVersionKind;
 use super::{custom, names};
 use crate::registry::Resource;
 
-/// A path and what can be done there.
+/// A path and its operations.
 pub(super) struct Path<'a> {
-    /// `/api/v1/namespaces/{namespace}/pods`
+    /// The path template: `/api/v1/namespaces/{namespace}/pods`.
     pub(super) template: String,
-    /// At most one for each method.
+    /// The operations, at most one for each method.
     pub(super) operations: Vec<(Method, Operation<'a>)>,
 }
 
@@ -28,23 +28,23 @@ pub(super) enum Method {
     Patch,
 }
 
-/// What a method does.
+/// An operation.
 pub(super) struct Operation<'a> {
     pub(super) tag: String,
     pub(super) description: String,
     pub(super) id: String,
-    /// Sorted by name.
+    /// The parameters, sorted by name.
     pub(super) parameters: Vec<Parameter<'a>>,
     pub(super) body: Option<RequestBody>,
     pub(super) responses: Vec<(u16, Content)>,
-    /// Media types in the order of the second version.
+    /// The media types in the order of v2.
     pub(super) consumes: &'static [&'static str],
     pub(super) produces: &'static [&'static str],
     pub(super) action: Option<&'static str>,
     pub(super) kind: Option<GroupVersionKind>,
 }
 
-/// Where a parameter stands.
+/// The location of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Location {
     Path,
@@ -60,13 +60,13 @@ pub(super) struct Parameter<'a> {
     pub(super) ty: &'static str,
 }
 
-/// What is sent.
+/// A request body.
 pub(super) struct RequestBody {
     pub(super) content: Definition,
     pub(super) required: bool,
 }
 
-/// What comes back.
+/// A response.
 #[derive(Clone)]
 pub(super) enum Content {
     Object(Definition),
@@ -74,20 +74,20 @@ pub(super) enum Content {
     Nothing,
 }
 
-/// Something with a schema of its own.
+/// A definition.
 #[derive(Clone)]
 pub(super) enum Definition {
     /// A struct of the catalog.
     Struct(&'static StructType),
-    /// A type that is more than its structure.
+    /// A type with a special schema.
     Special(Special),
     /// The kind of a custom resource.
     Custom(Arc<Resource>),
-    /// The list of it.
+    /// The list of a custom resource.
     CustomList(Arc<Resource>),
 }
 
-/// Types that are written in a way of their own.
+/// Types with special schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Special {
     Duration,
@@ -105,7 +105,7 @@ pub(super) enum Special {
 }
 
 impl<'a> Path<'a> {
-    /// Puts methods in their order and separates the parameters that all of them take from their own.
+    /// Sorts the methods, and separates the parameters that all of them share.
     pub(super) fn hoist(&mut self) -> Vec<Parameter<'a>> {
         self.operations.sort_by_key(|(method, _)| *method);
         let Some((_, first)) = self.operations.first() else {
@@ -148,7 +148,7 @@ impl Operation<'_> {
 }
 
 impl Method {
-    /// Of that HTTP method; `None` for those that documents do not name.
+    /// Returns the method, or `None` for those that documents do not have.
     pub(super) fn of(method: &http::Method) -> Option<Self> {
         Some(match *method {
             http::Method::GET => Self::Get,
@@ -162,7 +162,7 @@ impl Method {
         })
     }
 
-    /// `get`
+    /// Returns the name, such as `get`.
     pub(super) fn key(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -177,7 +177,7 @@ impl Method {
 }
 
 impl Location {
-    /// `path` or `query`
+    /// Returns the name: `path` or `query`.
     pub(super) fn key(self) -> &'static str {
         match self {
             Self::Path => "path",
@@ -187,12 +187,12 @@ impl Location {
 }
 
 impl Definition {
-    /// The name that references use.
+    /// Returns the name that references use.
     pub(super) fn name(&self) -> Cow<'static, str> {
         match self {
             Self::Struct(ty) => ty.openapi.into(),
             Self::Special(special) => special.name().into(),
-            Self::Custom(resource) => custom_name(resource, &resource.kind.kind).into(),
+            Self::Custom(resource) => custom_name(resource, &resource.spec.kind.kind).into(),
             Self::CustomList(resource) => {
                 custom_name(resource, &custom::list_kind(resource)).into()
             }
@@ -201,7 +201,7 @@ impl Definition {
 }
 
 impl Special {
-    /// The name that references use.
+    /// Returns the name that references use.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Duration => "io.k8s.apimachinery.pkg.apis.meta.v1.Duration",
@@ -227,6 +227,6 @@ impl Special {
 }
 
 fn custom_name(resource: &Resource, name: &str) -> String {
-    let kind = &resource.kind;
+    let kind = &resource.spec.kind;
     format!("{}.{}.{name}", names::reversed(&kind.group), kind.version)
 }

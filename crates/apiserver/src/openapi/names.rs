@@ -1,6 +1,6 @@
-//! How operations are named: identifiers, tags, and the article before a kind.
+//! Names of operations: identifiers, tags, and the article before a kind.
 
-/// `core`, `apps`, `rbacAuthorization`, `skyExampleCom`: a group as tags name it.
+/// Returns a group as tags name it: `core`, `apps`, `rbacAuthorization`, `skyExampleCom`.
 pub(super) fn friendly_group(group: &str) -> String {
     if group.is_empty() {
         return "core".into();
@@ -17,17 +17,17 @@ pub(super) fn friendly_group(group: &str) -> String {
     out
 }
 
-/// `core_v1`
+/// Returns a group version as tags name it: `core_v1`.
 pub(super) fn tag(group: &str, version: &str) -> String {
     format!("{}_{version}", friendly_group(group))
 }
 
-/// `CoreV1`
+/// Returns a group version as identifiers name it: `CoreV1`.
 pub(super) fn scope(group: &str, version: &str) -> String {
     title(&friendly_group(group)) + &title(version)
 }
 
-/// The word with its first letter large.
+/// Capitalizes a word.
 pub(super) fn title(word: &str) -> String {
     let mut letters = word.chars();
     match letters.next() {
@@ -36,7 +36,7 @@ pub(super) fn title(word: &str) -> String {
     }
 }
 
-/// ` a `, ` an `, or just a space before a plural.
+/// Returns the article before a kind: ` a `, ` an `, or a space before a plural.
 pub(super) fn article(noun: &str) -> &'static str {
     if noun.ends_with('s') && !noun.ends_with("ss") {
         return " ";
@@ -47,7 +47,7 @@ pub(super) fn article(noun: &str) -> &'static str {
     }
 }
 
-/// `com.example.sky`: a group as the schemas of its kinds are named.
+/// Returns a group as the names of schemas have it: `com.example.sky`.
 pub(super) fn reversed(group: &str) -> String {
     let mut labels: Vec<&str> = group.split('.').filter(|label| !label.is_empty()).collect();
     labels.reverse();

@@ -1,4 +1,4 @@
-//! The parameters of requests: those of the path, and the fields of the options that a verb takes.
+//! The parameters of requests: those of the path, and the options of a verb.
 
 use std::borrow::Cow;
 
@@ -11,19 +11,19 @@ use super::{
 
 const STRING: &str = "string";
 
-/// Makes parameters, described by a source.
+/// Builds parameters with descriptions.
 #[derive(Clone, Copy)]
 pub(super) struct Parameters<'a> {
     pub(super) descriptions: &'a dyn Descriptions,
 }
 
 impl<'a> Parameters<'a> {
-    /// `{name}`
+    /// Returns `{name}`.
     pub(super) fn name(self, kind: &str) -> Parameter<'a> {
         in_path("name", Cow::Owned(format!("name of the {kind}")))
     }
 
-    /// `{namespace}`
+    /// Returns `{namespace}`.
     pub(super) fn namespace(self) -> Parameter<'a> {
         in_path(
             "namespace",
@@ -31,12 +31,12 @@ impl<'a> Parameters<'a> {
         )
     }
 
-    /// `{path}`
+    /// Returns `{path}`.
     pub(super) fn rest_of_path(self) -> Parameter<'a> {
         in_path("path", "path to the resource".into())
     }
 
-    /// `pretty`
+    /// Returns `pretty`.
     pub(super) fn pretty(self) -> Parameter<'a> {
         Parameter {
             name: "pretty",
@@ -48,7 +48,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// The options of package meta by their name: `ListOptions`.
+    /// Returns the options of meta/v1 by their name: `ListOptions`.
     pub(super) fn meta_options(self, name: &str) -> Vec<Parameter<'a>> {
         let ty = kubewright_catalog::struct_type(&format!(
             "io.k8s.apimachinery.pkg.apis.meta.v1.{name}"
@@ -56,7 +56,7 @@ impl<'a> Parameters<'a> {
         ty.map(|ty| self.options(ty)).unwrap_or_default()
     }
 
-    /// A parameter for each field that a query can hold.
+    /// Returns a parameter for each field that a query can have.
     pub(super) fn options(self, ty: &'static StructType) -> Vec<Parameter<'a>> {
         let fields = ty
             .fields
@@ -79,7 +79,7 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// Puts parameters in the order of documents; the first of a name stays.
+/// Sorts parameters; of those with the same name the first is kept.
 pub(super) fn sorted<'a>(
     parameters: impl IntoIterator<Item = Parameter<'a>>,
 ) -> Vec<Parameter<'a>> {
@@ -98,7 +98,7 @@ fn in_path<'a>(name: &'static str, description: Cow<'a, str>) -> Parameter<'a> {
     }
 }
 
-/// The type of a value in a query; `None` where it has no place there.
+/// Returns the type of a value in a query, or `None` if it cannot be in one.
 fn query_type(ty: &Type) -> Option<&'static str> {
     match ty {
         Type::Bool => Some("boolean"),

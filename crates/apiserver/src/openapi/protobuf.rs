@@ -1,7 +1,7 @@
-//! The second version's document as protobuf: the form that Go clients ask for.
+//! The v2 document as protobuf, which Go clients request.
 //!
-//! The messages are those of gnostic's `openapi.v2`. Only the parts that documents here have are written; what a message
-//! has no field for (extensions, listed values) travels as YAML text, as the format wants it.
+//! The messages are those of gnostic's `openapi.v2`. Only the parts that these documents have are written; what a message has
+//! no field for (extensions, listed values) is YAML text.
 
 use kubewright_machinery::{json::Read, limits::DOCUMENT_DEPTH};
 use std::{borrow::Cow, collections::BTreeMap};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, value::RawValue};
 
 use kubewright_schema::yaml::to_yaml;
 
-/// A document whose long parts are not parsed yet, so that it is never whole in memory as values.
+/// A document whose long parts are not parsed yet, so that it is never in memory as a whole.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Unparsed<'a> {
@@ -26,7 +26,7 @@ struct Unparsed<'a> {
     security_definitions: Value,
 }
 
-/// The document, given as JSON.
+/// Encodes the document, which is given as JSON.
 pub(super) fn encode(json: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
     let document: Unparsed<'_> = serde_json::from_slice(json)?;
     let mut out = Message::default();
@@ -69,7 +69,7 @@ pub(super) fn encode(json: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
     Ok(out.0)
 }
 
-/// A message as it is written.
+/// A message that is being written.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -98,7 +98,7 @@ impl Message {
         self.bytes(field, &message.0);
     }
 
-    /// A pair of a name and a message.
+    /// Writes a pair of a name and a message.
     fn named(&mut self, field: u32, name: &str, message: &Message) {
         let mut pair = Message::default();
         pair.bytes(1, name.as_bytes());
@@ -106,7 +106,7 @@ impl Message {
         self.message(field, &pair);
     }
 
-    /// A string, unless it is empty or there is none.
+    /// Writes a string unless it is missing or empty.
     fn text(&mut self, field: u32, value: &Value) {
         if let Some(text) = value.as_str().filter(|text| !text.is_empty()) {
             self.bytes(field, text.as_bytes());
@@ -140,7 +140,7 @@ impl Message {
         }
     }
 
-    /// Every extension of an object.
+    /// Writes every extension of an object.
     fn extensions(&mut self, field: u32, object: &Value) {
         for (name, value) in entries(object) {
             if name.starts_with("x-") {
@@ -182,11 +182,11 @@ fn operation(operation: &Value) -> Message {
         out.message(8, &parameter_or_reference(listed));
     }
     let mut responses = Message::default();
-    for (code, told) in entries(&operation["responses"]) {
+    for (code, source) in entries(&operation["responses"]) {
         let mut response = Message::default();
-        response.text(1, &told["description"]);
-        if told.get("schema").is_some() {
-            response.message(2, &Message::around(1, &schema(&told["schema"], 0)));
+        response.text(1, &source["description"]);
+        if source.get("schema").is_some() {
+            response.message(2, &Message::around(1, &schema(&source["schema"], 0)));
         }
         responses.named(1, code, &Message::around(1, &response));
     }
@@ -205,64 +205,64 @@ fn parameter_or_reference(listed: &Value) -> Message {
     Message::around(2, &reference)
 }
 
-fn parameter(told: &Value) -> Message {
+fn parameter(source: &Value) -> Message {
     let mut out = Message::default();
-    match told["in"].as_str() {
+    match source["in"].as_str() {
         Some("body") => {
-            out.text(1, &told["description"]);
-            out.text(2, &told["name"]);
-            out.text(3, &told["in"]);
-            out.flag(4, &told["required"]);
-            out.message(5, &schema(&told["schema"], 0));
+            out.text(1, &source["description"]);
+            out.text(2, &source["name"]);
+            out.text(3, &source["in"]);
+            out.flag(4, &source["required"]);
+            out.message(5, &schema(&source["schema"], 0));
             Message::around(1, &out)
         }
         location => {
-            out.flag(1, &told["required"]);
-            out.text(2, &told["in"]);
-            out.text(3, &told["description"]);
-            out.text(4, &told["name"]);
-            // A query may leave a value empty, a path may not: their numbers differ from here on.
+            out.flag(1, &source["required"]);
+            out.text(2, &source["in"]);
+            out.text(3, &source["description"]);
+            out.text(4, &source["name"]);
+            // A query may have an empty value, a path may not: their field numbers differ from here on.
             let (variant, shift) = match location {
                 Some("path") => (4, 0),
                 _ => (3, 1),
             };
-            out.text(5 + shift, &told["type"]);
-            out.flag(19 + shift, &told["uniqueItems"]);
+            out.text(5 + shift, &source["type"]);
+            out.flag(19 + shift, &source["uniqueItems"]);
             Message::around(2, &Message::around(variant, &out))
         }
     }
 }
 
-fn schema(told: &Value, depth: usize) -> Message {
+fn schema(source: &Value, depth: usize) -> Message {
     let mut out = Message::default();
     if depth > DOCUMENT_DEPTH {
         return out;
     }
-    out.text(1, &told["$ref"]);
-    out.text(2, &told["format"]);
-    out.text(3, &told["title"]);
-    out.text(4, &told["description"]);
-    if let Some(default) = told.get("default") {
+    out.text(1, &source["$ref"]);
+    out.text(2, &source["format"]);
+    out.text(3, &source["title"]);
+    out.text(4, &source["description"]);
+    if let Some(default) = source.get("default") {
         out.message(5, &any(default));
     }
-    out.double(6, &told["multipleOf"]);
-    out.double(7, &told["maximum"]);
-    out.flag(8, &told["exclusiveMaximum"]);
-    out.double(9, &told["minimum"]);
-    out.flag(10, &told["exclusiveMinimum"]);
-    out.integer(11, &told["maxLength"]);
-    out.integer(12, &told["minLength"]);
-    out.text(13, &told["pattern"]);
-    out.integer(14, &told["maxItems"]);
-    out.integer(15, &told["minItems"]);
-    out.flag(16, &told["uniqueItems"]);
-    out.integer(17, &told["maxProperties"]);
-    out.integer(18, &told["minProperties"]);
-    out.texts(19, &told["required"]);
-    for value in told["enum"].items() {
+    out.double(6, &source["multipleOf"]);
+    out.double(7, &source["maximum"]);
+    out.flag(8, &source["exclusiveMaximum"]);
+    out.double(9, &source["minimum"]);
+    out.flag(10, &source["exclusiveMinimum"]);
+    out.integer(11, &source["maxLength"]);
+    out.integer(12, &source["minLength"]);
+    out.text(13, &source["pattern"]);
+    out.integer(14, &source["maxItems"]);
+    out.integer(15, &source["minItems"]);
+    out.flag(16, &source["uniqueItems"]);
+    out.integer(17, &source["maxProperties"]);
+    out.integer(18, &source["minProperties"]);
+    out.texts(19, &source["required"]);
+    for value in source["enum"].items() {
         out.message(20, &any(value));
     }
-    match &told["additionalProperties"] {
+    match &source["additionalProperties"] {
         Value::Null => {}
         Value::Bool(allowed) => {
             let mut either = Message::default();
@@ -272,27 +272,27 @@ fn schema(told: &Value, depth: usize) -> Message {
         }
         inner => out.message(21, &Message::around(1, &schema(inner, depth + 1))),
     }
-    if told["type"].is_string() {
+    if source["type"].is_string() {
         let mut types = Message::default();
-        types.text(1, &told["type"]);
+        types.text(1, &source["type"]);
         out.message(22, &types);
     }
-    if told.get("items").is_some() {
-        let inner = schema(&told["items"], depth + 1);
+    if source.get("items").is_some() {
+        let inner = schema(&source["items"], depth + 1);
         out.message(23, &Message::around(1, &inner));
     }
-    if told.get("properties").is_some() {
+    if source.get("properties").is_some() {
         let mut properties = Message::default();
-        for (name, property) in entries(&told["properties"]) {
+        for (name, property) in entries(&source["properties"]) {
             properties.named(1, name, &schema(property, depth + 1));
         }
         out.message(25, &properties);
     }
-    out.extensions(31, told);
+    out.extensions(31, source);
     out
 }
 
-/// A value that has no message: as YAML text.
+/// Writes a value that has no message as YAML text.
 fn any(value: &Value) -> Message {
     let mut out = Message::default();
     let yaml = to_yaml(value).unwrap_or_else(|_| value.to_string());

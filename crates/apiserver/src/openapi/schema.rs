@@ -1,7 +1,7 @@
-//! Schemas: the shape of a value as documents write it.
+//! Schemas as documents write them.
 //!
-//! The fields stand in the order of the real server's documents. Both versions of OpenAPI share the type; they differ in
-//! where references point, and in that the second knows no defaults and puts descriptions beside references.
+//! Fields have the order of kube-apiserver. Both versions of OpenAPI share the type; they differ in the form of references,
+//! and v2 has no defaults and puts descriptions beside references.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, value::RawValue};
@@ -80,19 +80,19 @@ pub(super) struct Schema<'a> {
     pub(super) unions: Option<&'static RawValue>,
 }
 
-/// A schema of the catalog, or one that a resource declared.
+/// A schema of the catalog, or the schema of a resource.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum AnySchema<'a> {
     Known(Box<Schema<'a>>),
-    Declared(Value),
+    Custom(Value),
 }
 
-/// Fields and their schemas, by name.
+/// Schemas by field name.
 #[derive(Default)]
 pub(super) struct Properties<'a>(Vec<(&'static str, Schema<'a>)>);
 
-/// A reference and nothing else.
+/// A reference.
 #[derive(Serialize)]
 pub(super) struct Reference {
     #[serde(rename = "$ref")]
@@ -106,7 +106,7 @@ pub(super) struct Alternative {
     pub(super) ty: &'static str,
 }
 
-/// A kind, its keys in the order of the alphabet.
+/// A kind, with its keys sorted.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Kind<'a> {
     pub(super) group: &'a str,
@@ -115,7 +115,7 @@ pub(super) struct Kind<'a> {
 }
 
 impl Dialect {
-    /// What a reference to a definition looks like.
+    /// Returns a reference to a definition.
     pub(super) fn reference(self, name: &str) -> String {
         match self {
             Self::V2 => format!("#/definitions/{name}"),
@@ -125,7 +125,7 @@ impl Dialect {
 }
 
 impl<'a> Properties<'a> {
-    /// In the order of their names.
+    /// Serialized by name.
     pub(super) fn sorted(mut all: Vec<(&'static str, Schema<'a>)>) -> Self {
         all.sort_by_key(|(name, _)| *name);
         Self(all)
@@ -143,7 +143,7 @@ impl Serialize for Properties<'_> {
 }
 
 impl Schema<'_> {
-    /// In the third version a reference stands alone: what is beside it moves around it.
+    /// In v3 a reference stands alone: what is beside it moves around it.
     pub(super) fn around_reference(mut self, dialect: Dialect) -> Self {
         let alone = self.description.is_empty()
             && self.default.is_none()

@@ -6,14 +6,11 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     body::Body,
-    registry::{RegistryBuilder, Shape, Subresource, SubresourceKind, generic::Plain},
+    registry::{RegistryBuilder, ResourceSpec, Shape, Subresource, SubresourceKind},
     request::query::Query,
 };
 
 fn comets() -> Resource {
-    let kind = GroupVersionKind::new("sky.example.com", "v1", "Comet");
-    let store = Arc::new(MemoryStore::new());
-    let mut resource = Resource::stored(kind, "comets", true, store, Arc::new(Plain));
     let schema = json!({
         "type": "object",
         "description": "A comet.",
@@ -26,19 +23,28 @@ fn comets() -> Resource {
             "metadata": {"type": "string"},
         },
     });
-    resource.openapi = Some(schema.to_string().into());
-    resource.subresources.push(Subresource {
-        name: "scale".into(),
-        kind: SubresourceKind::Other(
-            GroupVersionKind::new("autoscaling", "v1", "Scale"),
-            Shape::Untyped,
-        ),
-        verbs: ["get", "patch", "update"].map(str::to_owned).to_vec(),
-        handlers: Default::default(),
-        managed: None,
-        table: None,
-    });
-    resource
+    comets_of(Some(schema.to_string().into()))
+}
+
+fn comets_of(openapi: Option<Arc<str>>) -> Resource {
+    let kind = GroupVersionKind::new("sky.example.com", "v1", "Comet");
+    let spec = ResourceSpec {
+        openapi,
+        ..ResourceSpec::new(kind, "comets").namespaced()
+    };
+    Resource::stored(spec, Arc::new(MemoryStore::new()))
+        .into_resource()
+        .with_subresource(Subresource {
+            name: "scale".into(),
+            kind: SubresourceKind::Other(
+                GroupVersionKind::new("autoscaling", "v1", "Scale"),
+                Shape::Untyped,
+            ),
+            verbs: ["get", "patch", "update"].map(str::to_owned).to_vec(),
+            handlers: Default::default(),
+            field_manager: None,
+            table: None,
+        })
 }
 
 fn openapi(resources: Vec<Resource>) -> OpenApi {
@@ -185,9 +191,7 @@ fn references(value: &Value) -> Vec<&str> {
 
 #[test]
 fn a_kind_that_declares_nothing_has_any_fields() {
-    let mut resource = comets();
-    resource.openapi = None;
-    let openapi = openapi(vec![resource]);
+    let openapi = openapi(vec![comets_of(None)]);
     let document = parsed(&openapi.document("apis/sky.example.com/v1").unwrap());
     let comet = &document["components"]["schemas"]["com.example.sky.v1.Comet"];
     assert_eq!(comet["x-kubernetes-preserve-unknown-fields"], true);
@@ -217,8 +221,7 @@ fn the_hash_changes_with_the_content_and_with_nothing_else() {
     let name = "apis/sky.example.com/v1";
     let (one, same) = (openapi(vec![comets()]), openapi(vec![comets()]));
     assert_eq!(hash(&one, name), hash(&same, name));
-    let mut changed = comets();
-    changed.openapi = Some(json!({"type": "object"}).to_string().into());
+    let changed = comets_of(Some(json!({"type": "object"}).to_string().into()));
     let other = openapi(vec![changed]);
     assert_ne!(hash(&one, name), hash(&other, name));
     assert_eq!(hash(&one, "version"), hash(&other, "version"));

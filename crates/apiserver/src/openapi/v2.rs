@@ -1,6 +1,6 @@
-//! Swagger 2.0: one document for everything.
+//! OpenAPI v2: one document for everything.
 //!
-//! Parameters that many operations take stand once, under a name made of theirs and a hash of what they say.
+//! Parameters that several operations share are defined once, under a name that contains a hash of their content.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ struct Operation<'a> {
     kind: Option<Kind>,
 }
 
-/// A parameter, or where it stands.
+/// A parameter, or a reference to one.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum SharedOr<'a> {
@@ -117,14 +117,14 @@ struct Kind {
     version: String,
 }
 
-/// What the paths share.
+/// The parameters that paths share.
 struct Parts<'a> {
     definitions: Definitions<'a>,
     parameters: BTreeMap<String, Parameter<'a>>,
 }
 
 impl<'a> Document<'a> {
-    /// Of these paths.
+    /// Collects the shared parameters of paths.
     pub(super) fn new(
         info: Info<'a>,
         paths: Vec<Path<'a>>,
@@ -142,7 +142,7 @@ impl<'a> Document<'a> {
                     operations: path
                         .operations
                         .into_iter()
-                        .map(|(method, told)| (method, parts.operation(told)))
+                        .map(|(method, source)| (method, parts.operation(source)))
                         .collect(),
                     parameters: common.into_iter().map(|p| parts.parameter(p)).collect(),
                 };
@@ -164,8 +164,8 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn operation(&mut self, told: model::Operation<'a>) -> Operation<'a> {
-        let body = told.body.map(|body| {
+    fn operation(&mut self, source: model::Operation<'a>) -> Operation<'a> {
+        let body = source.body.map(|body| {
             let schema = Some(ContentSchema::Object {
                 reference: self.definitions.refer(&body.content),
             });
@@ -185,7 +185,7 @@ impl<'a> Parts<'a> {
                 SharedOr::Own(parameter)
             }
         });
-        let responses = told.responses.iter().map(|(code, content)| {
+        let responses = source.responses.iter().map(|(code, content)| {
             let schema = match content {
                 Content::Object(definition) => Some(ContentSchema::Object {
                     reference: self.definitions.refer(definition),
@@ -203,23 +203,23 @@ impl<'a> Parts<'a> {
             )
         });
         let responses = responses.collect();
-        // By name, as the body is one of them.
+        // Sorted by name, as the body is one of them.
         let (before, after): (Vec<_>, Vec<_>) =
-            told.parameters.into_iter().partition(|p| p.name < "body");
+            source.parameters.into_iter().partition(|p| p.name < "body");
         let mut parameters: Vec<_> = before.into_iter().map(|p| self.parameter(p)).collect();
         parameters.extend(body);
         parameters.extend(after.into_iter().map(|p| self.parameter(p)));
         Operation {
-            description: told.description,
-            consumes: told.consumes,
-            produces: told.produces,
+            description: source.description,
+            consumes: source.consumes,
+            produces: source.produces,
             schemes: ["https"],
-            tags: [told.tag],
-            operation_id: told.id,
+            tags: [source.tag],
+            operation_id: source.id,
             parameters,
             responses,
-            action: told.action,
-            kind: told.kind.map(|kind| Kind {
+            action: source.action,
+            kind: source.kind.map(|kind| Kind {
                 group: kind.group,
                 kind: kind.kind,
                 version: kind.version,
@@ -227,15 +227,15 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn parameter(&mut self, told: model::Parameter<'a>) -> SharedOr<'a> {
-        let own = matches!(told.name, "name" | "fieldValidation" | "dryRun");
+    fn parameter(&mut self, source: model::Parameter<'a>) -> SharedOr<'a> {
+        let own = matches!(source.name, "name" | "fieldValidation" | "dryRun");
         let parameter = Parameter {
             unique_items: true,
-            ty: told.ty,
-            description: told.description,
-            name: told.name,
-            r#in: told.location.key(),
-            required: told.location == Location::Path,
+            ty: source.ty,
+            description: source.description,
+            name: source.name,
+            r#in: source.location.key(),
+            required: source.location == Location::Path,
             schema: None,
         };
         if own {
@@ -272,7 +272,7 @@ impl Serialize for PathItem<'_> {
     }
 }
 
-/// The hash that names of shared parameters are made of.
+/// Returns the hash in the name of a shared parameter.
 fn fnv1(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         hash.wrapping_mul(0x0000_0100_0000_01b3) ^ u64::from(*byte)

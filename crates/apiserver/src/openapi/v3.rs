@@ -1,4 +1,4 @@
-//! OpenAPI 3.0: a document for each group version.
+//! OpenAPI v3: one document for each group version.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ struct SecuritySchemes {
     bearer_token: SecurityScheme,
 }
 
-/// Operations by method, then the parameters that all of them take.
+/// Operations by method, then the parameters that all of them share.
 struct PathItem<'a> {
     operations: Vec<(Method, Operation<'a>)>,
     parameters: Vec<Parameter<'a>>,
@@ -121,7 +121,7 @@ struct Kind {
 }
 
 impl<'a> Document<'a> {
-    /// Of these paths. The home is the group version that the document is about.
+    /// Builds the document of these paths. The home is the group version of the document.
     pub(super) fn new(
         info: Info<'a>,
         secured: bool,
@@ -138,7 +138,7 @@ impl<'a> Document<'a> {
                     operations: path
                         .operations
                         .into_iter()
-                        .map(|(method, told)| (method, operation(told, &mut definitions)))
+                        .map(|(method, source)| (method, operation(source, &mut definitions)))
                         .collect(),
                     parameters: common.into_iter().map(parameter).collect(),
                 };
@@ -172,17 +172,17 @@ impl Serialize for PathItem<'_> {
     }
 }
 
-fn operation<'a>(told: model::Operation<'a>, definitions: &mut Definitions<'a>) -> Operation<'a> {
-    let request_body = told.body.map(|body| {
+fn operation<'a>(source: model::Operation<'a>, definitions: &mut Definitions<'a>) -> Operation<'a> {
+    let request_body = source.body.map(|body| {
         let schema = MediaSchema::Object {
             reference: definitions.refer(&body.content),
         };
         RequestBody {
-            content: media(told.consumes, &schema),
+            content: media(source.consumes, &schema),
             required: body.required,
         }
     });
-    let responses = told.responses.iter().map(|(code, content)| {
+    let responses = source.responses.iter().map(|(code, content)| {
         let schema = match content {
             Content::Object(definition) => Some(MediaSchema::Object {
                 reference: definitions.refer(definition),
@@ -192,19 +192,19 @@ fn operation<'a>(told: model::Operation<'a>, definitions: &mut Definitions<'a>) 
         };
         let response = Response {
             description: reason(*code),
-            content: schema.map_or_else(BTreeMap::new, |schema| media(told.produces, &schema)),
+            content: schema.map_or_else(BTreeMap::new, |schema| media(source.produces, &schema)),
         };
         (*code, response)
     });
     Operation {
         responses: responses.collect(),
-        tags: [told.tag],
-        description: told.description,
-        operation_id: told.id,
-        parameters: told.parameters.into_iter().map(parameter).collect(),
+        tags: [source.tag],
+        description: source.description,
+        operation_id: source.id,
+        parameters: source.parameters.into_iter().map(parameter).collect(),
         request_body,
-        action: told.action,
-        kind: told.kind.map(
+        action: source.action,
+        kind: source.kind.map(
             |GroupVersionKind {
                  group,
                  version,
@@ -226,14 +226,14 @@ fn media(types: &[&'static str], schema: &MediaSchema) -> BTreeMap<&'static str,
     types.iter().map(entry).collect()
 }
 
-fn parameter(told: model::Parameter<'_>) -> Parameter<'_> {
+fn parameter(source: model::Parameter<'_>) -> Parameter<'_> {
     Parameter {
-        name: told.name,
-        r#in: told.location.key(),
-        description: told.description,
-        required: told.location == model::Location::Path,
+        name: source.name,
+        r#in: source.location.key(),
+        description: source.description,
+        required: source.location == model::Location::Path,
         schema: ParameterSchema {
-            r#type: told.ty,
+            r#type: source.ty,
             unique_items: true,
         },
     }

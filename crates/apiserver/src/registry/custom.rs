@@ -1,13 +1,17 @@
-//! What is different about kinds that are declared while the server runs.
+//! [`Custom`]: the part of a custom resource that its schema decides.
 
 use serde_json::Value;
 
-/// A kind that a definition declares: its objects are plain JSON, and a schema says what is in them.
+/// The schema of a custom resource. Its objects are plain JSON.
 pub trait Custom: Send + Sync {
-    /// The kind of a list of its objects.
+    /// Returns the kind of a list of objects.
     fn list_kind(&self) -> &str;
 
-    /// Gives an object that was just read the shape of the kind; of an object of another kind, its metadata. Answers with the paths of fields that nobody knows,
-    /// where `track` asks for them; the error is the text of a refusal.
-    fn conform(&self, object: &mut Value, track: bool) -> Result<Vec<String>, String>;
+    /// Decodes the metadata of an object that was just parsed or patched, and removes unknown fields; of an object of another
+    /// kind it decodes the metadata only. Returns the paths of unknown fields if `track` is set.
+    ///
+    /// # Errors
+    ///
+    /// Returns the message for the client if the metadata does not fit its type.
+    fn prune(&self, object: &mut Value, track: bool) -> Result<Vec<String>, String>;
 }

@@ -1,7 +1,7 @@
-//! The registry: which group, version and resource is served by what.
+//! [`Registry`]: the resources that a server serves, by group and version.
 //!
-//! It is immutable; a change (a custom resource definition, say) swaps in a new one, so a request sees one consistent
-//! registry from beginning to end.
+//! It is immutable. A change, such as a new CustomResourceDefinition, swaps in another registry, so that a request sees one
+//! consistent registry from start to finish.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,17 +10,17 @@ use super::resource::Resource;
 /// An API group: versions in the order of preference, each with its resources.
 #[derive(Clone, Default)]
 pub struct Group {
-    /// Empty for the core group.
+    /// The name; empty for the core group.
     pub name: String,
-    /// Version and resources, preferred first.
+    /// The versions and their resources, preferred version first.
     pub versions: Vec<(String, Vec<Arc<Resource>>)>,
 }
 
-/// Everything that is served.
+/// The resources that a server serves.
 #[derive(Clone, Default)]
 pub struct Registry {
     groups: Vec<Group>,
-    /// Group, version, plural: nested, so that a look-up allocates nothing.
+    /// Resources by group, version and plural. The maps are nested so that a lookup does not allocate.
     index: HashMap<String, HashMap<String, HashMap<String, Arc<Resource>>>>,
 }
 
@@ -31,34 +31,34 @@ pub struct RegistryBuilder {
 }
 
 impl Registry {
-    /// The groups in the order of discovery.
+    /// Returns the groups in the order of discovery.
     pub fn groups(&self) -> &[Group] {
         &self.groups
     }
 
-    /// Whether the group is served in any version.
+    /// Returns whether the group is served in any version.
     pub fn has_group(&self, group: &str) -> bool {
         self.index.contains_key(group)
     }
 
-    /// Whether the group is served in that version.
+    /// Returns whether the group is served in that version.
     pub fn has_version(&self, group: &str, version: &str) -> bool {
         self.index
             .get(group)
             .is_some_and(|versions| versions.contains_key(version))
     }
 
-    /// Whether all of the group was declared by definitions.
+    /// Returns whether all resources of the group are custom.
     pub fn is_custom_group(&self, group: &str) -> bool {
-        let declared = |resources: &HashMap<_, Arc<Resource>>| {
+        let custom = |resources: &HashMap<_, Arc<Resource>>| {
             resources.values().all(|resource| resource.custom.is_some())
         };
         self.index
             .get(group)
-            .is_some_and(|versions| versions.values().all(declared))
+            .is_some_and(|versions| versions.values().all(custom))
     }
 
-    /// The resource of that name.
+    /// Returns the resource of that name.
     pub fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.index.get(group)?.get(version)?.get(plural)
     }
@@ -66,13 +66,13 @@ impl Registry {
 
 impl RegistryBuilder {
     /// Adds a resource. Groups and versions keep the order in which they first appear.
-    pub fn add(&mut self, resource: Resource) -> &mut Self {
-        self.add_shared(Arc::new(resource))
+    pub fn add(&mut self, resource: impl Into<Resource>) -> &mut Self {
+        self.add_shared(Arc::new(resource.into()))
     }
 
-    /// Adds a resource that is served elsewhere too, or was before.
+    /// Adds a resource that other registries hold too.
     pub fn add_shared(&mut self, resource: Arc<Resource>) -> &mut Self {
-        let group_version = resource.group_version.clone();
+        let group_version = resource.spec.group_version.clone();
         let group = match self
             .groups
             .iter_mut()
@@ -98,7 +98,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Done.
+    /// Builds the registry.
     pub fn build(self) -> Registry {
         let mut index: HashMap<String, HashMap<String, HashMap<_, _>>> = HashMap::new();
         for group in &self.groups {
@@ -106,7 +106,7 @@ impl RegistryBuilder {
             for (version, resources) in &group.versions {
                 let by_name = versions.entry(version.clone()).or_default();
                 for resource in resources {
-                    by_name.insert(resource.plural.clone(), resource.clone());
+                    by_name.insert(resource.spec.plural.clone(), resource.clone());
                 }
             }
         }

@@ -1,13 +1,30 @@
-//! Resources: what they are ([`resource`]), what they can do ([`traits`]), the generic one that keeps its objects in a
-//! store ([`generic`]), and what sets kinds apart that are declared at run time ([`custom`]).
+//! Resources: their description ([`ResourceSpec`]), the traits of their verbs, the generic registry that keeps objects in a
+//! store ([`Generic`]), and the [`Registry`] of everything that a server serves.
 
-pub mod custom;
-pub mod generic;
-pub mod groups;
-pub mod resource;
-pub mod traits;
+mod custom;
+mod draft;
+pub(crate) mod generic;
+mod groups;
+mod handlers;
+mod resource;
+mod spec;
+mod traits;
 
 pub use custom::Custom;
+pub use draft::Draft;
+pub use generic::{
+    Converter, Generic, Plain, Reservation, Strategy, StrategyOptions, payload, validate_metadata,
+    validate_metadata_update,
+};
 pub use groups::{Group, Registry, RegistryBuilder};
-pub use resource::{Handlers, Resource, Shape, Subresource, SubresourceKind};
-pub use traits::*;
+pub use handlers::Handlers;
+pub(crate) use resource::PatchTypes;
+pub use resource::{
+    Defaulter, DeleteWarning, FieldLabelCheck, Resource, Subresource, SubresourceKind,
+};
+pub(crate) use spec::type_prefix;
+pub use spec::{ResourceSpec, Shape};
+pub use traits::{
+    Change, Connect, Create, Delete, DeleteCollection, Deleted, Get, Items, List, ObjectList,
+    Table, Update, Updated, Watch, WatchEvent, WatchStream,
+};

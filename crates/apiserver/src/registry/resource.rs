@@ -1,119 +1,94 @@
-//! A resource: its names, its shape, and the handlers of its verbs.
+//! [`Resource`]: a [`ResourceSpec`] with the handlers of its verbs.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use kubewright_catalog::types::StructType;
-use kubewright_machinery::gvk::{GroupResource, GroupVersion, GroupVersionKind};
+use kubewright_machinery::gvk::GroupVersionKind;
 use kubewright_store::Store;
 use serde_json::{Value, json};
 
-use super::custom::Custom;
-use super::generic::{Generic, GenericOptions, Strategy};
-use super::traits::{Connect, Create, Delete, DeleteCollection, Get, List, Table, Update, Watch};
+use super::{
+    custom::Custom,
+    generic::Generic,
+    handlers::Handlers,
+    spec::{ResourceSpec, Shape},
+    traits::{Connect, Table},
+};
 use crate::{
     clock::{SharedClock, SystemClock},
-    managed::FieldManager,
-    object::Selectable,
+    field_manager::FieldManager,
+    request::DeleteOptions,
 };
-
-/// What is known about the fields of an object.
-#[derive(Clone, Copy, Debug)]
-pub enum Shape {
-    /// The fields of a built-in type: others are dropped, types are enforced.
-    Typed(&'static StructType),
-    /// Any fields.
-    Untyped,
-}
-
-/// The handlers of a resource or a subresource. What is `None` answers 405.
-#[derive(Clone, Default)]
-pub struct Handlers {
-    /// `get`
-    pub get: Option<Arc<dyn Get>>,
-    /// `list`
-    pub list: Option<Arc<dyn List>>,
-    /// `watch`
-    pub watch: Option<Arc<dyn Watch>>,
-    /// `create`
-    pub create: Option<Arc<dyn Create>>,
-    /// `update` and `patch`
-    pub update: Option<Arc<dyn Update>>,
-    /// `delete`
-    pub delete: Option<Arc<dyn Delete>>,
-    /// `deletecollection`
-    pub delete_collection: Option<Arc<dyn DeleteCollection>>,
-    /// The conversation of a streaming subresource.
-    pub connect: Option<Arc<dyn Connect>>,
-}
-
-/// A kind under its plural name, and what can be done with it.
-#[derive(Clone)]
-pub struct Resource {
-    /// The group and version it is served under.
-    pub group_version: GroupVersion,
-    /// The kind of its objects, in the version served.
-    pub kind: GroupVersionKind,
-    /// `pods`
-    pub plural: String,
-    /// `pod`
-    pub singular: String,
-    /// Whether its objects live in namespaces.
-    pub namespaced: bool,
-    /// `po`
-    pub short_names: Vec<String>,
-    /// `all`
-    pub categories: Vec<String>,
-    /// What discovery says about the stored version.
-    pub storage_version_hash: String,
-    /// What is known about the fields.
-    pub shape: Shape,
-    /// The fields that selectors may name.
-    pub selectable: Arc<Selectable>,
-    /// List items leave out `kind` and `apiVersion`, as those of built-in types do.
-    pub bare_items: bool,
-    /// The verbs in the order of discovery. Empty: derived from the handlers.
-    pub verbs: Vec<String>,
-    /// The handlers.
-    pub handlers: Handlers,
-    /// The subresources, in the order of discovery.
-    pub subresources: Vec<Subresource>,
-    /// Columns for `kubectl get`.
-    pub table: Arc<dyn Table>,
-    /// Called on every object after it was decoded or patched.
-    pub default: Option<Defaulter>,
-    /// Strategic merge and apply patches are understood (built-in types), and which fields are managed.
-    pub patches: PatchTypes,
-    /// Keeps track of who manages which field; `None`: nobody does.
-    pub managed: Option<Arc<FieldManager>>,
-    /// The time.
-    pub clock: SharedClock,
-    /// What a delete with these options is warned of.
-    pub warn_on_delete: Option<DeleteWarning>,
-    /// Judges a field label that is not in `selectable`: fine, or the text of the refusal.
-    pub field_label: Option<FieldLabelCheck>,
-    /// What reading the body into the type may say (deprecations of the version).
-    pub deprecation: Option<String>,
-    /// The kind was declared by a definition; what that changes.
-    pub custom: Option<Arc<dyn Custom>>,
-    /// The schema of the objects, as OpenAPI v3 in JSON, where `shape` does not tell it. `None`: any fields. It is kept as
-    /// text: there may be many, and few are asked for.
-    pub openapi: Option<Arc<str>>,
-}
 
 /// Fills in the defaults of a kind.
 pub type Defaulter = Arc<dyn Fn(&mut Value) + Send + Sync>;
 
-/// What a delete is warned of, given its options.
-pub type DeleteWarning =
-    Arc<dyn Fn(&crate::request::DeleteOptions) -> Option<String> + Send + Sync>;
+/// Returns the warning for a delete with these options, if there is one.
+pub type DeleteWarning = Arc<dyn Fn(&DeleteOptions) -> Option<String> + Send + Sync>;
 
-/// Judges a field label.
+/// Checks a field label that is not selectable; the error is the message for the client.
 pub type FieldLabelCheck = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 
-/// Which patch content types a resource takes.
+/// A resource that a server serves.
+///
+/// Its objects are kept in a store ([`Resource::stored`]) or computed by handlers ([`Resource::computed`]).
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubewright_apiserver::registry::{Plain, RegistryBuilder, Resource, ResourceSpec};
+/// use kubewright_machinery::gvk::GroupVersionKind;
+/// use kubewright_store::MemoryStore;
+///
+/// let kind = GroupVersionKind::new("sky.example.com", "v1", "Comet");
+/// let spec = ResourceSpec::new(kind, "comets").namespaced();
+/// let store = Arc::new(MemoryStore::new());
+/// let mut registry = RegistryBuilder::default();
+/// registry.add(Resource::stored(spec, store).with_strategy(Arc::new(Plain)));
+/// assert!(registry.build().resource("sky.example.com", "v1", "comets").is_some());
+/// ```
+#[derive(Clone)]
+pub struct Resource {
+    pub(crate) spec: Arc<ResourceSpec>,
+    pub(crate) handlers: Handlers,
+    pub(crate) subresources: Vec<Subresource>,
+    pub(crate) table: Arc<dyn Table>,
+    pub(crate) default: Option<Defaulter>,
+    pub(crate) field_manager: Option<Arc<FieldManager>>,
+    pub(crate) clock: SharedClock,
+    pub(crate) warn_on_delete: Option<DeleteWarning>,
+    pub(crate) field_label: Option<FieldLabelCheck>,
+    pub(crate) custom: Option<Arc<dyn Custom>>,
+}
+
+/// A subresource: `status`, `scale`, `log`.
+#[derive(Clone)]
+pub struct Subresource {
+    /// The name, as in paths.
+    pub name: String,
+    /// The kind of its objects.
+    pub kind: SubresourceKind,
+    /// The verbs in the order of discovery. Empty: derived from the handlers.
+    pub verbs: Vec<String>,
+    /// The handlers of its verbs.
+    pub handlers: Handlers,
+    /// Tracks the owners of the fields that are written through it.
+    pub field_manager: Option<Arc<FieldManager>>,
+    /// The columns of its objects; `None` if they cannot be shown as a table.
+    pub table: Option<Arc<dyn Table>>,
+}
+
+/// The kind of a subresource's objects.
+#[derive(Clone)]
+pub enum SubresourceKind {
+    /// The kind of the parent.
+    Parent,
+    /// Another kind.
+    Other(GroupVersionKind, Shape),
+}
+
+/// The patch content types that a resource accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PatchTypes {
+pub(crate) enum PatchTypes {
     /// JSON patch and merge patch.
     Basic,
     /// Those and apply.
@@ -122,99 +97,47 @@ pub enum PatchTypes {
     All,
 }
 
-/// Something below an object: `status`, `scale`, `log`.
-#[derive(Clone)]
-pub struct Subresource {
-    /// `status`
-    pub name: String,
-    /// The kind it speaks.
-    pub kind: SubresourceKind,
-    /// The verbs in the order of discovery. Empty: derived from the handlers.
-    pub verbs: Vec<String>,
-    /// The handlers.
-    pub handlers: Handlers,
-    /// Keeps track of who manages which field through it.
-    pub managed: Option<Arc<FieldManager>>,
-    /// The columns of its objects; `None` where they cannot be shown as tables.
-    pub table: Option<Arc<dyn Table>>,
-}
-
-/// The kind of a subresource's objects.
-#[derive(Clone)]
-pub enum SubresourceKind {
-    /// The parent's own.
-    Parent,
-    /// Another one.
-    Other(GroupVersionKind, Shape),
-}
-
 impl Resource {
-    /// A resource without handlers yet; fill in what it can do.
-    pub fn new(kind: GroupVersionKind, plural: impl Into<String>, namespaced: bool) -> Self {
+    /// Describes a resource whose objects live in a store, with every verb. Its strategy is
+    /// [`Plain`](super::Plain) unless [`Generic::with_strategy`] sets another.
+    pub fn stored(spec: impl Into<Arc<ResourceSpec>>, store: Arc<dyn Store>) -> Generic {
+        Generic::new(spec, store)
+    }
+
+    /// Returns a resource whose handlers compute the answers.
+    pub fn computed(spec: impl Into<Arc<ResourceSpec>>, handlers: Handlers) -> Self {
         Self {
-            group_version: kind.group_version(),
-            singular: kind.kind.to_lowercase(),
-            kind,
-            plural: plural.into(),
-            namespaced,
-            short_names: Vec::new(),
-            categories: Vec::new(),
-            storage_version_hash: String::new(),
-            shape: Shape::Untyped,
-            selectable: Arc::default(),
-            bare_items: false,
-            verbs: Vec::new(),
-            handlers: Handlers::default(),
+            spec: spec.into(),
+            handlers,
             subresources: Vec::new(),
             table: Arc::new(NameAndAge),
             default: None,
-            patches: PatchTypes::Basic,
-            managed: None,
+            field_manager: None,
             clock: Arc::new(SystemClock),
             warn_on_delete: None,
             field_label: None,
-            deprecation: None,
             custom: None,
-            openapi: None,
         }
     }
 
-    /// A resource whose objects live in a store, with every verb and any fields.
-    pub fn stored(
-        kind: GroupVersionKind,
-        plural: impl Into<String>,
-        namespaced: bool,
-        store: Arc<dyn Store>,
-        strategy: Arc<dyn Strategy>,
-    ) -> Self {
-        let mut resource = Self::new(kind, plural, namespaced);
-        let generic = Generic::new(GenericOptions {
-            store,
-            collection: format!("{}/{}", resource.kind.group, resource.plural).into(),
-            resource: resource.group_resource(),
-            kind: resource.kind.clone(),
-            namespaced,
-            shape: Shape::Untyped,
-            selectable: resource.selectable.clone(),
-            strategy,
-            converter: None,
-            clock: resource.clock.clone(),
-        });
-        resource.handlers = generic.handlers();
-        resource.managed = Some(Arc::new(FieldManager::new(
-            &resource.kind,
-            Shape::Untyped,
-            "",
-            &[],
-        )));
-        resource.patches = PatchTypes::WithApply;
-        resource
+    /// Sets the handlers of all verbs.
+    #[must_use]
+    pub fn with_handlers(mut self, handlers: Handlers) -> Self {
+        self.handlers = handlers;
+        self
     }
 
-    /// With a subresource that is a conversation: a stream, or an upgraded connection.
+    /// Adds a subresource. Discovery lists them in the order in which they are added.
     #[must_use]
-    pub fn with_stream(mut self, name: impl Into<String>, handler: Arc<dyn Connect>) -> Self {
-        self.subresources.push(Subresource {
+    pub fn with_subresource(mut self, subresource: Subresource) -> Self {
+        self.subresources.push(subresource);
+        self
+    }
+
+    /// Adds a streaming subresource.
+    #[must_use]
+    pub fn with_stream(self, name: impl Into<String>, handler: Arc<dyn Connect>) -> Self {
+        self.with_subresource(Subresource {
             name: name.into(),
             kind: SubresourceKind::Parent,
             verbs: Vec::new(),
@@ -222,69 +145,112 @@ impl Resource {
                 connect: Some(handler),
                 ..Handlers::default()
             },
-            managed: None,
+            field_manager: None,
             table: None,
-        });
+        })
+    }
+
+    /// Sets the columns of `kubectl get` (default: name and creation time).
+    #[must_use]
+    pub fn with_table(mut self, table: Arc<dyn Table>) -> Self {
+        self.table = table;
         self
     }
 
-    /// The resource as error messages name it.
-    pub fn group_resource(&self) -> GroupResource {
-        GroupResource::new(&self.group_version.group, &self.plural)
+    /// Sets a function that fills in defaults. It runs on every object that was decoded or patched.
+    #[must_use]
+    pub fn with_defaults(mut self, default: Defaulter) -> Self {
+        self.default = Some(default);
+        self
     }
 
-    /// The subresource of that name.
+    /// Sets the tracker of managed fields. A resource without one accepts no server-side apply.
+    #[must_use]
+    pub fn with_field_manager(mut self, manager: FieldManager) -> Self {
+        self.field_manager = Some(Arc::new(manager));
+        self
+    }
+
+    /// Sets the clock that managed fields are stamped with (default: the system clock, or that of the store).
+    #[must_use]
+    pub fn with_clock(mut self, clock: SharedClock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Sets a function that warns about deletes.
+    #[must_use]
+    pub fn with_delete_warning(mut self, warning: DeleteWarning) -> Self {
+        self.warn_on_delete = Some(warning);
+        self
+    }
+
+    /// Sets the check for field labels that [`ResourceSpec::selectable`] does not list.
+    #[must_use]
+    pub fn with_field_label_check(mut self, check: FieldLabelCheck) -> Self {
+        self.field_label = Some(check);
+        self
+    }
+
+    /// Marks the resource as custom: defined by a CustomResourceDefinition.
+    #[must_use]
+    pub fn with_custom(mut self, custom: Arc<dyn Custom>) -> Self {
+        self.custom = Some(custom);
+        self
+    }
+
+    /// Returns the description of the resource.
+    pub fn spec(&self) -> &ResourceSpec {
+        &self.spec
+    }
+
+    /// Returns the handlers of its verbs.
+    pub fn handlers(&self) -> &Handlers {
+        &self.handlers
+    }
+
+    /// Returns the subresources in the order of discovery.
+    pub fn subresources(&self) -> &[Subresource] {
+        &self.subresources
+    }
+
+    /// Returns the resource with each subresource replaced.
+    #[must_use]
+    pub fn map_subresources(mut self, map: impl FnMut(Subresource) -> Subresource) -> Self {
+        self.subresources = self.subresources.into_iter().map(map).collect();
+        self
+    }
+
+    /// Returns the subresource of that name.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|s| s.name == name)
     }
 
-    /// The columns of the objects at an endpoint: those of the subresource, if it has some of its own.
-    pub fn table_at(&self, subresource: &str) -> &dyn Table {
+    /// Returns the columns of its objects.
+    pub fn table(&self) -> &Arc<dyn Table> {
+        &self.table
+    }
+
+    /// Returns the columns of a subresource's objects, or of the resource itself if the name is empty.
+    pub fn table_of(&self, subresource: &str) -> &dyn Table {
         let own = self
             .subresource(subresource)
             .and_then(|s| s.table.as_deref());
         own.unwrap_or(&*self.table)
     }
 
-    /// How the bytes of its stored objects begin: up to and with the comma after `apiVersion`.
-    pub fn type_prefix(&self) -> Bytes {
-        type_prefix(&self.kind)
+    /// Returns the accepted patch content types. Strategic merge needs a type, and apply a field manager.
+    pub(crate) fn patch_types(&self) -> PatchTypes {
+        match (self.spec.shape, &self.field_manager) {
+            (_, None) => PatchTypes::Basic,
+            (Shape::Untyped, Some(_)) => PatchTypes::WithApply,
+            (Shape::Typed(_), Some(_)) => PatchTypes::All,
+        }
     }
 }
 
-/// How the bytes of a stored object of that kind begin.
-pub fn type_prefix(kind: &GroupVersionKind) -> Bytes {
-    format!(
-        "{{\"kind\":{},\"apiVersion\":{},",
-        Value::from(kind.kind.as_str()),
-        Value::from(kind.api_version())
-    )
-    .into()
-}
-
-impl Handlers {
-    /// The verbs they amount to, in the order of discovery.
-    pub fn verbs(&self) -> Vec<String> {
-        let update = self.update.is_some();
-        let all = [
-            ("create", self.create.is_some()),
-            ("delete", self.delete.is_some()),
-            ("deletecollection", self.delete_collection.is_some()),
-            ("get", self.get.is_some() || self.connect.is_some()),
-            ("list", self.list.is_some()),
-            ("patch", update),
-            ("update", update),
-            ("watch", self.watch.is_some()),
-        ];
-        all.iter()
-            .filter(|(_, there)| *there)
-            .map(|(verb, _)| (*verb).to_owned())
-            .collect()
-    }
-}
-
-/// The columns of a kind that declares none: its name and when it was created.
-pub struct NameAndAge;
+/// The columns of a kind that has none: name and creation time.
+struct NameAndAge;
 
 impl Table for NameAndAge {
     fn columns(&self) -> Value {

@@ -1,7 +1,7 @@
-//! What a resource can do: one small trait for each verb.
+//! One small trait for each verb.
 //!
-//! A resource implements those it supports; discovery and the 405s follow from that. The generic registry
-//! ([`super::generic`]) implements them all over a store; data of your own needs only the ones you want.
+//! A resource implements those that it supports; discovery and 405 answers follow from that. The generic registry
+//! ([`super::generic`]) implements all of them over a store.
 
 use std::pin::Pin;
 
@@ -14,89 +14,90 @@ use serde_json::Value;
 use crate::{
     body::Body,
     object::Object,
+    registry::Draft,
     request::{DeleteOptions, GetOptions, ListOptions, RequestContext, WriteOptions},
 };
 
-/// A list of objects and where it stands.
+/// A list of objects, or a chunk of one.
 pub struct ObjectList {
-    /// The revision that the list shows.
+    /// The resourceVersion of the list.
     pub resource_version: String,
     /// The token for the next chunk, or empty.
     pub continue_token: String,
-    /// How many more there are, where that is known.
+    /// The number of remaining objects, if it is known.
     pub remaining: Option<u64>,
     /// The objects.
     pub items: Items,
 }
 
-/// The objects of a list: at hand, or page by page as they are written out.
+/// The objects of a list: all in memory, or page by page as they are written out.
 pub enum Items {
-    /// All at hand.
+    /// All objects.
     All(Vec<Object>),
-    /// Pages, read while they are sent. An error breaks the connection off.
+    /// Pages that are read while they are sent. An error closes the connection.
     Pages(Pin<Box<dyn Stream<Item = Result<Vec<Object>, Status>> + Send>>),
 }
 
-/// What a watcher sees.
+/// An event of a watch.
 #[derive(Clone, Debug)]
 pub enum WatchEvent {
-    /// The object is new (to this watcher).
+    /// The object is new to this watcher.
     Added(Object),
     /// The object changed.
     Modified(Object),
-    /// The object is gone (for this watcher).
+    /// The object was deleted, or is no longer selected.
     Deleted(Object),
-    /// Nothing happened, up to this revision. The second part says that the initial events end here.
+    /// The watcher has seen every change up to this resourceVersion. The flag marks the end of the initial events.
     Bookmark(String, bool),
-    /// The watch is over, and why.
+    /// The watch ends with this error.
     Error(Box<Status>),
 }
 
-/// Events in batches, as they come.
+/// A stream of events, in batches.
 pub type WatchStream = Pin<Box<dyn Stream<Item = Vec<WatchEvent>> + Send>>;
 
 /// The answer to an update.
 pub struct Updated {
-    /// The object as it now is.
+    /// The object after the update.
     pub object: Object,
-    /// It did not exist before.
+    /// Whether the update created the object.
     pub created: bool,
 }
 
 /// The answer to a delete.
 pub struct Deleted {
-    /// The object as it was last, or as it is while it waits for its finalizers.
+    /// The last state of the object, or its current state while it waits for its finalizers.
     pub object: Object,
-    /// It is gone; otherwise it is on its way.
+    /// Whether the object was removed; otherwise it is marked for deletion.
     pub gone: bool,
 }
 
-/// How an update changes an object. Called again on the newer object when another writer was faster.
+/// A change of an object. After a conflict it is applied again, to the newer object.
 #[async_trait]
 pub trait Change: Send + Sync {
-    /// The uid that the object must have, if the caller said.
+    /// Returns the uid that the object must have.
     fn expected_uid(&self) -> Option<&str> {
         None
     }
 
-    /// A missing object may be made by this change, whatever the kind says (server-side apply).
+    /// Returns whether the change may create a missing object, whatever the strategy says, as server-side apply does.
     fn may_create(&self) -> bool {
         false
     }
 
-    /// The object may have fields that its kind does not know. They are judged with it and go before it is stored.
+    /// Returns whether the changed object may have unknown fields. They are validated with it and pruned before it is stored.
     fn leaves_unknown(&self) -> bool {
         false
     }
 
-    /// The object after the change. `None`: it does not exist yet.
-    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status>;
+    /// Returns the changed object. `old` is `None` if the object does not exist yet.
+    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Draft, Status>;
 }
 
 /// `get`
 #[async_trait]
 pub trait Get: Send + Sync {
-    /// One object by name.
+    /// Returns an object by name.
     async fn get(
         &self,
         cx: &RequestContext,
@@ -108,14 +109,14 @@ pub trait Get: Send + Sync {
 /// `list`
 #[async_trait]
 pub trait List: Send + Sync {
-    /// The objects of the request's namespace, or all.
+    /// Returns the objects of the request's namespace, or of all namespaces.
     async fn list(&self, cx: &RequestContext, options: &ListOptions) -> Result<ObjectList, Status>;
 }
 
 /// `watch`
 #[async_trait]
 pub trait Watch: Send + Sync {
-    /// Changes as they happen. The server ends the stream at the deadline of the options.
+    /// Returns a stream of changes. The server ends it at the timeout of the options.
     async fn watch(
         &self,
         cx: &RequestContext,
@@ -126,12 +127,12 @@ pub trait Watch: Send + Sync {
 /// `create`
 #[async_trait]
 pub trait Create: Send + Sync {
-    /// Makes an object. For subresources `name` is the parent's; otherwise it is empty.
+    /// Creates an object. For subresources `name` is the name of the parent; otherwise it is empty.
     async fn create(
         &self,
         cx: &RequestContext,
         name: &str,
-        object: Value,
+        draft: Draft,
         options: &WriteOptions,
     ) -> Result<Object, Status>;
 }
@@ -160,7 +161,7 @@ pub trait Delete: Send + Sync {
         options: &DeleteOptions,
     ) -> Result<Deleted, Status>;
 
-    /// The answer is the object itself rather than a `Status`.
+    /// Returns whether the answer is the object instead of a `Status`.
     fn returns_deleted_object(&self) -> bool {
         false
     }
@@ -169,7 +170,7 @@ pub trait Delete: Send + Sync {
 /// `deletecollection`
 #[async_trait]
 pub trait DeleteCollection: Send + Sync {
-    /// Deletes what the options select; answers with what was selected.
+    /// Deletes the selected objects and returns them.
     async fn delete_collection(
         &self,
         cx: &RequestContext,
@@ -178,20 +179,41 @@ pub trait DeleteCollection: Send + Sync {
     ) -> Result<ObjectList, Status>;
 }
 
-/// A subresource that is a conversation rather than an object: `log`, `exec`, `proxy`, or one of your own.
+/// A streaming subresource, such as `log`, `exec` or `proxy`.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use http::{Request, Response};
+/// use kubewright_apiserver::{Body, registry::Connect, request::RequestContext};
+/// use kubewright_machinery::Status;
+///
+/// struct Log;
+///
+/// #[async_trait]
+/// impl Connect for Log {
+///     async fn connect(
+///         &self,
+///         _cx: &RequestContext,
+///         name: &str,
+///         _request: Request<Body>,
+///     ) -> Result<Response<Body>, Status> {
+///         Ok(Response::new(Body::from(format!("log of {name}\n"))))
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Connect: Send + Sync {
-    /// The methods it answers.
+    /// Returns the methods that it handles.
     fn methods(&self) -> &[Method] {
         &[Method::GET]
     }
 
-    /// Reports whether the path may go on below it: `/proxy/some/page`.
+    /// Returns whether the path may continue below it: `/proxy/some/page`.
     fn takes_path(&self) -> bool {
         true
     }
 
-    /// Answers the request as it likes: with a stream, or with `101 Switching Protocols` after taking
+    /// Handles the request with any response: a stream, or `101 Switching Protocols` after
     /// `hyper::upgrade::on(&mut request)`.
     async fn connect(
         &self,
@@ -201,20 +223,39 @@ pub trait Connect: Send + Sync {
     ) -> Result<Response<Body>, Status>;
 }
 
-/// Columns and cells of `kubectl get`.
+/// The columns of `kubectl get`.
+///
+/// ```
+/// use kubewright_apiserver::registry::Table;
+/// use serde_json::{Value, json};
+///
+/// struct Comets;
+///
+/// impl Table for Comets {
+///     fn columns(&self) -> Value {
+///         json!([{"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}])
+///     }
+///
+///     fn cells(&self, comet: &Value) -> Vec<Value> {
+///         vec![comet["metadata"]["name"].clone()]
+///     }
+/// }
+///
+/// assert_eq!(Comets.cells(&json!({"metadata": {"name": "halley"}})), ["halley"]);
+/// ```
 pub trait Table: Send + Sync {
-    /// The column definitions, as the API has them.
+    /// Returns the column definitions in the form of the API.
     fn columns(&self) -> Value;
 
-    /// The cells of one object, in column order.
+    /// Returns the cells of an object, in the order of the columns.
     fn cells(&self, object: &Value) -> Vec<Value>;
 
-    /// The conditions of the row, which clients use to grey it out.
+    /// Returns the conditions of the row, which clients use to grey it out.
     fn conditions(&self, _object: &Value) -> Option<Value> {
         None
     }
 
-    /// The order of rows, where it is not that of the list.
+    /// Compares two rows, if their order differs from that of the list.
     fn order(&self, _a: &Value, _b: &Value) -> std::cmp::Ordering {
         std::cmp::Ordering::Equal
     }

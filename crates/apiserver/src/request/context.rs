@@ -1,4 +1,4 @@
-//! On whose behalf, and what there is to say besides the answer.
+//! The context of a request: user, query, warnings.
 
 use std::sync::Arc;
 
@@ -7,44 +7,44 @@ use parking_lot::Mutex;
 use super::{info::RequestInfo, query::Query};
 use crate::{admission::AdmissionChain, registry::Resource};
 
-/// Who is asking.
+/// An authenticated user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserInfo {
-    /// `system:serviceaccount:ns:name`, `alice`
+    /// The name: `system:serviceaccount:ns:name`, `alice`.
     pub name: String,
-    /// The uid the authenticator knows, or empty.
+    /// The uid, or empty.
     pub uid: String,
-    /// Groups, `system:authenticated` among them.
+    /// The groups, such as `system:authenticated`.
     pub groups: Vec<String>,
-    /// Anything else the authenticator knows.
+    /// Extra attributes from the authenticator.
     pub extra: Vec<(String, Vec<String>)>,
 }
 
-/// Texts for the `Warning` header, collected while a request is handled. Clones share one list.
+/// The warnings of a response, collected while the request is handled. Clones share one list.
 #[derive(Clone, Debug, Default)]
 pub struct Warnings(Arc<Mutex<Vec<String>>>);
 
-/// Everything a handler may want to know about its request.
+/// The context of a request, which every handler gets.
 #[derive(Clone)]
 pub struct RequestContext {
-    /// Where the request points.
+    /// The parsed path.
     pub info: Arc<RequestInfo>,
     /// The query parameters.
     pub query: Arc<Query>,
-    /// Who is asking.
+    /// The authenticated user.
     pub user: Arc<UserInfo>,
     /// The `User-Agent` header.
     pub user_agent: Arc<str>,
-    /// Where to put warnings.
+    /// Collects warnings for the response.
     pub warnings: Warnings,
-    /// The resource that the request is about.
+    /// The resource of the request.
     pub resource: Arc<Resource>,
-    /// Who has the last word on writes.
+    /// The admission chain.
     pub admission: AdmissionChain,
 }
 
 impl Warnings {
-    /// Adds a warning unless it is there already.
+    /// Adds a warning unless it is a duplicate.
     pub fn add(&self, text: impl Into<String>) {
         let text = text.into();
         let mut list = self.0.lock();
@@ -53,19 +53,24 @@ impl Warnings {
         }
     }
 
-    /// The warnings so far.
+    /// Adds several warnings.
+    pub fn extend(&self, texts: impl IntoIterator<Item = String>) {
+        texts.into_iter().for_each(|text| self.add(text));
+    }
+
+    /// Removes and returns all warnings.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock())
     }
 }
 
 impl RequestContext {
-    /// The namespace of the request, or empty.
+    /// Returns the namespace of the request, or an empty string.
     pub fn namespace(&self) -> &str {
         &self.info.namespace
     }
 
-    /// The name under which fields are managed: the option, or what stands before `/` in the user agent.
+    /// Returns the name of the field manager: the option, or the user agent up to the first `/`.
     pub fn field_manager(&self, option: &str) -> String {
         const LONGEST: usize = 128;
         if !option.is_empty() {

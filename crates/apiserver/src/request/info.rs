@@ -1,7 +1,7 @@
-//! `RequestInfo`: what the path and the method say, before anything is looked up.
+//! [`RequestInfo`]: the meaning of a method and a path, before anything is looked up.
 //!
-//! It knows the shape of Kubernetes paths and no resource. `/api/v1/namespaces/x/pods/y/status` becomes verb `get`, group ``,
-//! version `v1`, namespace `x`, resource `pods`, name `y`, subresource `status`.
+//! It knows the form of Kubernetes paths, but no resources. `GET /api/v1/namespaces/x/pods/y/status` has the verb `get`, an
+//! empty group, the version `v1`, the namespace `x`, the resource `pods`, the name `y` and the subresource `status`.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use super::query::Query;
 use kubewright_machinery::fields::FieldSelector;
 
-/// What is asked of a resource, as authorization names it.
+/// The verb of a request, as authorization names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Verb {
@@ -23,34 +23,45 @@ pub enum Verb {
     Patch,
     Delete,
     DeleteCollection,
-    /// A non-resource request, or a method without a verb of its own.
+    /// A non-resource request, or a method without a verb.
     Other,
 }
 
-/// Where a request points.
+/// The parsed method and path of a request.
+///
+/// ```
+/// use http::Method;
+/// use kubewright_apiserver::request::{Query, RequestInfo, Verb};
+///
+/// let path = "/api/v1/namespaces/x/pods/y/status";
+/// let info = RequestInfo::new(&Method::GET, path, &Query::parse(None));
+/// assert_eq!(info.verb, Verb::Get);
+/// assert_eq!((info.namespace.as_str(), info.name.as_str()), ("x", "y"));
+/// assert_eq!(info.subresource, "status");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestInfo {
     /// The decoded path.
     pub path: String,
-    /// Whether the path names a resource (`/api/v1/pods`) or something else (`/healthz`, `/apis`).
+    /// Whether the path names a resource (`/api/v1/pods`), not something else (`/healthz`, `/apis`).
     pub is_resource: bool,
-    /// What is asked.
+    /// The verb.
     pub verb: Verb,
-    /// Empty for the core group.
+    /// The group; empty for the core group.
     pub group: String,
-    /// `v1`
+    /// The version, such as `v1`.
     pub version: String,
-    /// The namespace the path names, or empty.
+    /// The namespace, or empty.
     pub namespace: String,
-    /// `pods`
+    /// The resource, such as `pods`.
     pub resource: String,
-    /// The object's name as the path has it, or empty.
+    /// The name of the object, or empty.
     pub name: String,
-    /// The one name that a field selector on `metadata.name` asks for, or empty.
+    /// The name that a field selector on `metadata.name` requires, or empty.
     pub selected_name: String,
-    /// `status`, or empty.
+    /// The subresource, such as `status`, or empty.
     pub subresource: String,
-    /// What follows the subresource, as `proxy` paths have it.
+    /// The path segments after the subresource, as `proxy` has them.
     pub rest: Vec<String>,
 }
 
@@ -71,14 +82,14 @@ impl fmt::Display for Verb {
 }
 
 impl Verb {
-    /// Changes something.
+    /// Returns whether the verb changes something.
     pub fn is_write(self) -> bool {
         !matches!(self, Verb::Get | Verb::List | Verb::Watch | Verb::Other)
     }
 }
 
 impl RequestInfo {
-    /// Reads method, path and query.
+    /// Parses method, path and query.
     pub fn new(method: &Method, raw_path: &str, query: &Query) -> Self {
         let path = percent_decode_str(raw_path)
             .decode_utf8_lossy()
@@ -131,7 +142,7 @@ impl RequestInfo {
             Method::DELETE => Verb::Delete,
             _ => Verb::Other,
         };
-        // The deprecated way to watch: /api/v1/watch/…
+        // The deprecated way to watch: `/api/v1/watch/...`.
         if parts.peek() == Some(&"watch") && self.verb == Verb::Get {
             parts.next();
             self.verb = Verb::Watch;
@@ -152,7 +163,7 @@ impl RequestInfo {
         self.refine(query);
     }
 
-    /// A get without a name is a list or a watch; a delete without one is of the collection.
+    /// Refines the verb: a get without a name is a list or a watch, a delete without a name is a deletecollection.
     fn refine(&mut self, query: &Query) {
         if self.name.is_empty() {
             match self.verb {

@@ -1,10 +1,13 @@
-//! What a request asks: where it points ([`info`]), with which options ([`options`]), on whose behalf ([`context`]).
+//! Requests: the parsed path , the options of each verb  and the context .
 
-pub mod context;
-pub mod info;
-pub mod options;
-pub mod query;
+mod context;
+mod info;
+pub(crate) mod options;
+pub(crate) mod query;
 
 pub use context::{RequestContext, UserInfo, Warnings};
 pub use info::{RequestInfo, Verb};
-pub use options::{DeleteOptions, GetOptions, ListOptions, Propagation, WriteOptions};
+pub use options::{
+    DeleteOptions, FieldValidation, GetOptions, ListOptions, Match, WriteKind, WriteOptions,
+};
+pub use query::Query;

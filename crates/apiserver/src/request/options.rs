@@ -1,7 +1,7 @@
-//! The options of each verb: parsed from the query (for deletes also from the body) and validated with the real texts.
+//! The options of each verb, parsed from the query or a body, and validated with the messages of kube-apiserver.
 
 use kubewright_machinery::{
-    Status,
+    PropagationPolicy, Status,
     field::{self, ErrorList, Path},
     fields::FieldSelector,
     gvk::GroupKind,
@@ -13,102 +13,91 @@ use serde_json::Value;
 use super::query::Query;
 use crate::object::Object;
 
-/// Options of a get.
+/// The options of a get.
 #[derive(Clone, Debug, Default)]
 pub struct GetOptions {
-    /// As given: unset is the newest, `0` is any, a number is not older than that.
+    /// The resourceVersion as given: unset is the newest, `0` is any, a number is a minimum.
     pub resource_version: String,
 }
 
-/// How `resourceVersion` is meant.
+/// The meaning of `resourceVersion` in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match {
-    /// That very revision.
+    /// Exactly that revision.
     Exact,
     /// That revision or any later one.
     NotOlderThan,
 }
 
-/// Options of a list or a watch.
+/// The options of a list or a watch.
 #[derive(Clone, Debug, Default)]
 pub struct ListOptions {
-    /// Labels to select by.
+    /// The label selector.
     pub labels: LabelSelector,
-    /// Fields to select by.
+    /// The field selector.
     pub fields: FieldSelector,
-    /// As given.
+    /// The resourceVersion as given.
     pub resource_version: String,
-    /// How `resource_version` is meant, where said.
+    /// The meaning of `resource_version`, if it is given.
     pub resource_version_match: Option<Match>,
-    /// At most this many items; 0 is no limit.
+    /// The maximum number of items; 0 is no limit.
     pub limit: usize,
-    /// Where the last chunk ended.
+    /// The continue token of the previous chunk.
     pub continue_token: String,
-    /// A watch, not a list.
+    /// Whether it is a watch, not a list.
     pub watch: bool,
-    /// The watcher understands bookmarks.
+    /// Whether the watcher understands bookmarks.
     pub allow_bookmarks: bool,
-    /// A watch that starts with the present state.
+    /// Whether a watch starts with the current state.
     pub send_initial_events: Option<bool>,
-    /// When to end a watch.
+    /// The timeout of a watch.
     pub timeout_seconds: Option<u64>,
 }
 
-/// What to do about unknown and duplicate fields.
+/// The treatment of unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FieldValidation {
-    /// Drop them.
+    /// Ignore them.
     Ignore,
-    /// Drop them and warn.
+    /// Ignore them, with a warning.
     #[default]
     Warn,
-    /// Refuse the object.
+    /// Reject the object.
     Strict,
 }
 
-/// Options of create, update and patch.
+/// The options of a create, an update or a patch.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
-    /// Do everything but store.
+    /// Whether to skip only the write to the store.
     pub dry_run: bool,
-    /// The name fields are managed under, or empty.
+    /// The field manager, or empty.
     pub field_manager: String,
-    /// What to do about unknown and duplicate fields.
+    /// The treatment of unknown and duplicate fields.
     pub field_validation: FieldValidation,
-    /// Apply only: take over fields that others manage.
+    /// Whether an apply takes over fields that others own.
     pub force: bool,
 }
 
-/// What becomes of the dependents of a deleted object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Propagation {
-    /// They go first, and the object waits for them.
-    Foreground,
-    /// They go afterwards.
-    Background,
-    /// They stay.
-    Orphan,
-}
-
-/// Options of a delete.
+/// The options of a delete.
 #[derive(Clone, Debug, Default)]
 pub struct DeleteOptions {
-    /// How long the object may take to go.
+    /// The grace period.
     pub grace_period_seconds: Option<i64>,
-    /// What becomes of the dependents.
-    pub propagation: Option<Propagation>,
-    /// The old way to say so.
+    /// The propagation policy.
+    pub propagation: Option<PropagationPolicy>,
+    /// The deprecated form of the propagation policy.
     pub orphan_dependents: Option<bool>,
-    /// The object must have this uid.
+    /// The uid that the object must have.
     pub uid: Option<String>,
-    /// The object must be at this resourceVersion.
+    /// The resourceVersion that the object must have.
     pub resource_version: Option<String>,
-    /// Do everything but delete.
+    /// Whether to skip only the delete itself.
     pub dry_run: bool,
 }
 
 impl GetOptions {
-    /// From the query.
+    /// Parses the query.
     pub fn parse(query: &Query) -> Self {
         Self {
             resource_version: query
@@ -120,7 +109,11 @@ impl GetOptions {
 }
 
 impl ListOptions {
-    /// From the query. `watch` says whether the path or the query asks for a watch.
+    /// Parses the query of a list, or of a watch if `watch` is set.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 400 or 422 if an option is invalid.
     pub fn parse(query: &Query, watch: bool) -> Result<Self, Status> {
         let text = |key: &str| query.first(key).unwrap_or_default().to_owned();
         let selector = text("labelSelector");
@@ -155,7 +148,7 @@ impl ListOptions {
         let forbidden = |text: &str| field::forbidden(&path, text);
         let mut errors = ErrorList::new();
         let legacy = self.resource_version.is_empty() || self.resource_version == "0";
-        // A watch from nowhere has always started with the present state.
+        // A watch without a resourceVersion starts with the current state.
         let from_nowhere =
             self.watch && self.send_initial_events.is_none() && wanted.is_empty() && legacy;
         let wanted = if from_nowhere { "NotOlderThan" } else { wanted };
@@ -224,7 +217,7 @@ impl ListOptions {
         errors
     }
 
-    /// Whether an object passes the selectors, as far as they name labels and metadata.
+    /// Returns whether an object matches the selectors, as far as they name labels and metadata.
     pub fn selects(&self, object: &Object) -> bool {
         let summary = &object.summary;
         self.labels.matches(|key| summary.label(key))
@@ -235,7 +228,7 @@ impl ListOptions {
             })
     }
 
-    /// Whether a watch starts with the present state.
+    /// Returns whether a watch starts with the current state.
     pub fn starts_with_state(&self) -> bool {
         match self.send_initial_events {
             Some(wanted) => wanted,
@@ -244,7 +237,7 @@ impl ListOptions {
     }
 }
 
-/// Which kind of options object a write has.
+/// The options object of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteKind {
     /// A create.
@@ -258,7 +251,11 @@ pub enum WriteKind {
 }
 
 impl WriteOptions {
-    /// From the query.
+    /// Parses the query.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 400 or 422 if an option is invalid.
     pub fn parse(query: &Query, kind: WriteKind) -> Result<Self, Status> {
         let manager = query.first("fieldManager").unwrap_or_default();
         let validation = query.first("fieldValidation").unwrap_or_default();
@@ -314,7 +311,11 @@ impl WriteOptions {
 }
 
 impl DeleteOptions {
-    /// From the query, for deletes without a body.
+    /// Parses the query of a delete without a body.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 400 or 422 if an option is invalid.
     pub fn parse(query: &Query) -> Result<Self, Status> {
         let policy = query.first("propagationPolicy");
         let dry_run: Vec<&str> = query.all("dryRun").collect();
@@ -326,7 +327,11 @@ impl DeleteOptions {
         .checked(policy, &dry_run)
     }
 
-    /// From a decoded `DeleteOptions` body.
+    /// Reads a decoded `DeleteOptions` body.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 422 if an option is invalid.
     pub fn from_value(value: &Value) -> Result<Self, Status> {
         let text = |v: &Value| v.as_str().map(str::to_owned);
         let preconditions = &value["preconditions"];
@@ -353,17 +358,11 @@ impl DeleteOptions {
             let text = "orphanDependents and deletionPropagation cannot be both set";
             errors.push(field::invalid_str(&path, policy, text));
         }
-        self.propagation = match policy {
-            None => None,
-            Some("Foreground") => Some(Propagation::Foreground),
-            Some("Background") => Some(Propagation::Background),
-            Some("Orphan") => Some(Propagation::Orphan),
-            Some(other) => {
-                let supported = ["Foreground", "Background", "Orphan", "nil"];
-                errors.push(field::not_supported(&path, other, &supported));
-                None
-            }
-        };
+        self.propagation = policy.and_then(PropagationPolicy::parse);
+        if let (Some(other), None) = (policy, self.propagation) {
+            let supported = ["Foreground", "Background", "Orphan", "nil"];
+            errors.push(field::not_supported(&path, other, &supported));
+        }
         validate_dry_run(dry_run, &mut errors);
         self.dry_run = !dry_run.is_empty();
         if errors.is_empty() {

@@ -1,4 +1,4 @@
-//! The query string, decoded, in order.
+//! The decoded query string.
 
 use std::{
     borrow::Cow,
@@ -8,7 +8,15 @@ use std::{
 use kubewright_machinery::{Status, go, status};
 use percent_encoding::percent_decode_str;
 
-/// Decoded query parameters. A key may come more than once.
+/// The decoded query parameters, in order. A key may occur more than once.
+///
+/// ```
+/// use kubewright_apiserver::request::Query;
+///
+/// let query = Query::parse(Some("limit=5&watch=true"));
+/// assert_eq!(query.first("limit"), Some("5"));
+/// assert_eq!(query.flag("watch"), Some(true));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Query(Vec<(String, String)>);
 
@@ -28,7 +36,7 @@ impl Query {
         Self(pairs.collect())
     }
 
-    /// The first value of a key.
+    /// Returns the first value of a key.
     pub fn first(&self, key: &str) -> Option<&str> {
         self.0
             .iter()
@@ -36,7 +44,7 @@ impl Query {
             .map(|(_, v)| v.as_str())
     }
 
-    /// Every value of a key.
+    /// Returns every value of a key.
     pub fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
         self.0
             .iter()
@@ -44,17 +52,17 @@ impl Query {
             .map(|(_, v)| v.as_str())
     }
 
-    /// A boolean parameter, as the API server reads one: there, and neither `false` nor `0`.
+    /// Returns a boolean parameter as kube-apiserver reads it: true if it is present and neither `false` nor `0`.
     pub fn flag(&self, key: &str) -> Option<bool> {
         self.first(key)
             .map(|v| !v.eq_ignore_ascii_case("false") && v != "0")
     }
 
-    /// Returns a parameter that is a whole number.
+    /// Returns an integer parameter.
     ///
     /// # Errors
     ///
-    /// A value that is not a number is a bad request, in the words of Go; so is an empty one.
+    /// Fails with 400 if the value is empty or not a number.
     pub fn integer(&self, key: &str) -> Result<Option<i64>, Status> {
         let Some(text) = self.first(key) else {
             return Ok(None);
@@ -69,7 +77,7 @@ impl Query {
         })
     }
 
-    /// Whether there are no parameters at all.
+    /// Returns whether there are no parameters.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Values in the encoding that the client asked for.
+//! Encodes values as the client requested.
 
 use bytes::Bytes;
 use http::{Response, StatusCode, header};
@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::negotiate::{Accepted, Media};
 use crate::body::Body;
 
-/// A response with a body of that media type.
-pub fn response(code: u16, media: &'static str, body: impl Into<Body>) -> Response<Body> {
+/// Returns a response with a body of that media type.
+pub(crate) fn response(code: u16, media: &'static str, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() =
         StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -21,16 +21,16 @@ pub fn response(code: u16, media: &'static str, body: impl Into<Body>) -> Respon
     response
 }
 
-/// A decoded value, encoded as asked.
-pub fn value_response(code: u16, accepted: &Accepted, value: &Value) -> Response<Body> {
+/// Encodes a value.
+pub(crate) fn value_response(code: u16, accepted: &Accepted, value: &Value) -> Response<Body> {
     match encode_value(accepted, value) {
         Ok(bytes) => response(code, accepted.media.name(), bytes),
         Err(error) => status_response(&Accepted::JSON, &error),
     }
 }
 
-/// JSON bytes, encoded as asked: as they are where that is JSON.
-pub fn bytes_response(code: u16, accepted: &Accepted, json: Bytes) -> Response<Body> {
+/// Encodes JSON bytes, which are unchanged if JSON was requested.
+pub(crate) fn bytes_response(code: u16, accepted: &Accepted, json: Bytes) -> Response<Body> {
     if accepted.media == Media::Json && !accepted.pretty {
         return response(code, Media::Json.name(), json);
     }
@@ -40,7 +40,7 @@ pub fn bytes_response(code: u16, accepted: &Accepted, json: Bytes) -> Response<B
     }
 }
 
-/// A `Status`, under its own code.
+/// Returns a `Status` with its code.
 pub fn status_response(accepted: &Accepted, status: &Status) -> Response<Body> {
     let code = if status.code == 0 { 200 } else { status.code };
     let mut response = if accepted.media == Media::Json {

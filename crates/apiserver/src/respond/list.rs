@@ -1,4 +1,4 @@
-//! A list as an answer: spliced from stored bytes and sent while it is read.
+//! List responses: spliced from stored bytes, and sent while they are read.
 
 use std::pin::Pin;
 
@@ -21,8 +21,8 @@ use crate::{
     request::RequestContext,
 };
 
-/// Answers with a list in the form asked for.
-pub async fn list_response(
+/// Returns a list in the requested form.
+pub(crate) async fn list_response(
     cx: &RequestContext,
     accepted: &Accepted,
     resource: &Resource,
@@ -56,8 +56,8 @@ async fn list_body(
             let list = match resource.custom {
                 Some(_) => "unstructured.UnstructuredList".to_owned(),
                 None => {
-                    let package = go_package(&resource.group_version.group);
-                    format!("{package}.{}List", resource.kind.kind)
+                    let package = go_package(&resource.spec.group_version.group);
+                    format!("{package}.{}List", resource.spec.kind.kind)
                 }
             };
             return Err(not_acceptable(format!(
@@ -74,7 +74,7 @@ async fn list_body(
             json_body(writer, head, list.items),
         ));
     }
-    // Other encodings are made from the whole.
+    // Other encodings need the whole list.
     let objects = list.items.collect().await?;
     let mut json = head;
     writer.items(&mut json, &objects, true);
@@ -95,7 +95,7 @@ fn json_body(writer: ItemWriter, mut head: BytesMut, items: Items) -> Body {
             let head = stream::iter([Ok::<Bytes, BoxError>(head.freeze())]);
             let chunks = Chunks {
                 writer,
-                // A stream of pages says that it has ended once.
+                // The stream of pages ends once.
                 pages: Box::pin(pages.fuse()),
                 page: Vec::new().into_iter(),
                 first: true,
@@ -114,19 +114,19 @@ fn json_body(writer: ItemWriter, mut head: BytesMut, items: Items) -> Body {
     }
 }
 
-/// How much of a list is copied together.
+/// The number of bytes that are copied together.
 const CHUNK: usize = 64 * 1024;
 
-/// How much is handed to the connection at once: what a list costs in memory, however long it is.
+/// The number of bytes that the connection gets at once, which bounds the memory of a list.
 const UNSENT: usize = 6 * CHUNK;
 
-/// The items of a list, page by page, cut into chunks.
+/// Streams the items of a list in chunks.
 struct Chunks {
     writer: ItemWriter,
     pages: Pin<Box<dyn Stream<Item = Result<Vec<Object>, Status>> + Send>>,
     page: std::vec::IntoIter<Object>,
     first: bool,
-    /// How much the connection was given since it last had to send.
+    /// The number of bytes since the connection last had to send.
     unsent: usize,
 }
 
@@ -134,7 +134,7 @@ impl Chunks {
     async fn next(&mut self) -> Option<Result<Bytes, BoxError>> {
         self.unsent += CHUNK;
         if self.unsent > UNSENT {
-            // The connection sends what it has before it is given more, and other requests get their turn.
+            // Yield, so that the connection sends what it has and other requests get their turn.
             tokio::task::yield_now().await;
             self.unsent = CHUNK;
         }
@@ -171,23 +171,23 @@ struct ItemWriter {
     form: Form,
     list_kind: String,
     api_version: String,
-    /// How the bytes of an item begin, where that beginning is left out.
+    /// The prefix of an item that is left out.
     bare: Option<Bytes>,
-    /// The list has no type of its own.
+    /// Whether the list has no type.
     plain: bool,
 }
 
 impl ItemWriter {
     fn new(resource: &Resource, form: Form) -> Self {
         let (list_kind, api_version) = match form {
-            Form::Objects => (list_kind(resource), resource.kind.api_version()),
+            Form::Objects => (list_kind(resource), resource.spec.kind.api_version()),
             Form::Partial(version) => (
                 "PartialObjectMetadataList".to_owned(),
                 format!("meta.k8s.io/{version}"),
             ),
         };
-        let bare =
-            (resource.bare_items && matches!(form, Form::Objects)).then(|| resource.type_prefix());
+        let bare = (resource.spec.bare_items && matches!(form, Form::Objects))
+            .then(|| resource.spec.type_prefix());
         Self {
             form,
             list_kind,
@@ -197,12 +197,12 @@ impl ItemWriter {
         }
     }
 
-    /// Everything up to the first item.
+    /// Returns the list up to the first item.
     fn head(&self, list: &ObjectList) -> BytesMut {
         let (kind, api_version) = (&self.list_kind, &self.api_version);
         let mut metadata = list_metadata(list);
         if self.plain && list.continue_token.is_empty() {
-            // Lists without a type always say where they go on, even if nowhere.
+            // Lists without a type always have a continue token, even an empty one.
             metadata["continue"] = json!("");
         }
         format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{metadata},\"items\":[")
@@ -230,11 +230,11 @@ impl ItemWriter {
     }
 }
 
-/// The kind of a list of these.
+/// Returns the kind of the list.
 fn list_kind(resource: &Resource) -> String {
     match &resource.custom {
         Some(custom) => custom.list_kind().to_owned(),
-        None => format!("{}List", resource.kind.kind),
+        None => format!("{}List", resource.spec.kind.kind),
     }
 }
 

@@ -1,12 +1,13 @@
-//! Answers: which form the client wants ([`negotiate`]), and each form.
+//! Responses: content negotiation and the forms of an object.
 
 pub(crate) mod compress;
-pub mod encode;
-pub mod list;
-pub mod negotiate;
-pub mod object;
-pub mod table;
-pub mod watch;
+pub(crate) mod encode;
+pub(crate) mod list;
+pub(crate) mod negotiate;
+pub(crate) mod object;
+pub(crate) mod table;
+pub(crate) mod watch;
 
-pub use encode::{status_response, value_response};
-pub use negotiate::{Accepted, Media, Transform};
+pub use encode::status_response;
+pub use negotiate::Accepted;
+pub(crate) use negotiate::Media;

@@ -1,4 +1,4 @@
-//! Content negotiation: the `Accept` header against what an endpoint offers.
+//! Content negotiation.
 
 use http::HeaderMap;
 use kubewright_machinery::{Status, status};
@@ -16,55 +16,55 @@ pub enum Media {
     Protobuf,
 }
 
-/// Another form of the same objects.
+/// A form of the requested objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transform {
     /// The objects themselves.
     None,
-    /// Rows and columns; the version of `meta.k8s.io`.
+    /// A table; the version of `meta.k8s.io`.
     Table(&'static str),
-    /// Only metadata, of one object.
+    /// The metadata of an object.
     Partial(&'static str),
-    /// Only metadata, of a list.
+    /// The metadata of a list.
     PartialList(&'static str),
 }
 
-/// What the client wants and the endpoint can.
+/// The result of negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted {
     /// The encoding.
     pub media: Media,
     /// The form.
     pub transform: Transform,
-    /// Indented.
+    /// Whether the response is indented.
     pub pretty: bool,
 }
 
-/// What an endpoint offers.
+/// The forms that an endpoint offers.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
     /// The encodings, preferred first.
     pub media: &'static [Media],
-    /// The objects themselves have a protobuf form; otherwise only what stands for them has.
+    /// Whether the objects have a protobuf form, not only tables and metadata of them.
     pub plain_protobuf: bool,
-    /// Tables and metadata can be had.
+    /// Whether tables and metadata are available.
     pub transforms: bool,
-    /// Objects have a form as rows of a table.
-    pub tables: bool,
-    /// The answer may be a stream of events.
+    /// Whether objects can be shown as rows of a table.
+    pub(crate) tables: bool,
+    /// Whether the response may be a stream of events.
     pub streams: bool,
     /// The header must name an encoding in full (or `*/*`) for the request to get anywhere. So it is for built-in kinds,
     /// whose paths are known to kube-apiserver's router with their encodings; custom resources only negotiate.
     pub routed: bool,
 }
 
-/// Built-in types: every encoding.
-pub const BUILT_IN: &[Media] = &[Media::Json, Media::Yaml, Media::Protobuf];
-/// Types without a protobuf form.
-pub const NO_PROTOBUF: &[Media] = &[Media::Json, Media::Yaml];
+/// The encodings of built-in types.
+pub(crate) const BUILT_IN: &[Media] = &[Media::Json, Media::Yaml, Media::Protobuf];
+/// The encodings of types without a protobuf form.
+pub(crate) const NO_PROTOBUF: &[Media] = &[Media::Json, Media::Yaml];
 
 impl Media {
-    /// The media type.
+    /// Returns the media type.
     pub fn name(self) -> &'static str {
         match self {
             Media::Json => "application/json",
@@ -73,7 +73,7 @@ impl Media {
         }
     }
 
-    /// From a `Content-Type` without parameters.
+    /// Parses a `Content-Type` without parameters.
     pub fn from_name(name: &str) -> Option<Self> {
         [Media::Json, Media::Yaml, Media::Protobuf]
             .into_iter()
@@ -89,7 +89,11 @@ impl Accepted {
         pretty: false,
     };
 
-    /// Negotiates. The error is the real server's 406.
+    /// Negotiates the form of the response.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 406 if the endpoint offers nothing that the client accepts.
     pub fn negotiate(headers: &HeaderMap, query: &Query, offer: &Offer) -> Result<Self, Status> {
         let accept = headers
             .get(http::header::ACCEPT)
@@ -121,7 +125,7 @@ impl Accepted {
         Err(status::not_acceptable(&names(offer.media)))
     }
 
-    /// The form for errors: the same encoding, untransformed; JSON where nothing fits.
+    /// Returns the form of errors: the same encoding, not transformed; JSON if nothing fits.
     pub fn for_status(headers: &HeaderMap, query: &Query) -> Self {
         let offer = Offer {
             media: BUILT_IN,
@@ -143,8 +147,15 @@ impl Accepted {
     }
 }
 
-/// The encoding of a request body, from its `Content-Type`.
-pub fn body_media(headers: &HeaderMap, supported: &'static [Media]) -> Result<Media, Status> {
+/// Returns the encoding of a request body.
+///
+/// # Errors
+///
+/// Fails with 415 if the endpoint does not read the encoding.
+pub(crate) fn body_media(
+    headers: &HeaderMap,
+    supported: &'static [Media],
+) -> Result<Media, Status> {
     let content_type = headers
         .get(http::header::CONTENT_TYPE)
         .and_then(|v| v.to_str().ok());
@@ -168,7 +179,11 @@ pub fn body_media(headers: &HeaderMap, supported: &'static [Media]) -> Result<Me
 /// # Errors
 ///
 /// The error is the 406 of kube-apiserver's router.
-pub fn check_route(headers: &HeaderMap, media: &[Media], streams: bool) -> Result<(), Status> {
+pub(crate) fn check_route(
+    headers: &HeaderMap,
+    media: &[Media],
+    streams: bool,
+) -> Result<(), Status> {
     let accept = headers
         .get(http::header::ACCEPT)
         .and_then(|v| v.to_str().ok())
@@ -198,7 +213,7 @@ fn names(media: &[Media]) -> Vec<&'static str> {
     media.iter().map(|media| media.name()).collect()
 }
 
-/// Asked for, or a person's browser or curl.
+/// Returns whether to indent: on request, and for browsers and curl.
 fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
     if let Some(pretty) = query.first("pretty").filter(|p| !p.is_empty()) {
         return matches!(pretty, "1" | "t" | "T" | "true" | "TRUE" | "True");
@@ -233,7 +248,7 @@ impl Clause<'_> {
             .map(|(_, v)| *v)
     }
 
-    /// The form that the clause asks for; `None` where the endpoint does not have it.
+    /// Returns the form that the clause requests, or `None` if the endpoint does not offer it.
     fn transform(&self, offer: &Offer, media: Media) -> Option<Transform> {
         if self.parameter("stream").is_some_and(|s| s != "watch") || self.parameter("sv").is_some()
         {
@@ -267,7 +282,7 @@ impl Clause<'_> {
     }
 }
 
-/// The clauses, best first.
+/// Returns the clauses, best first.
 fn parse_accept(accept: &str) -> Vec<Clause<'_>> {
     let mut clauses: Vec<Clause<'_>> = accept
         .split(',')

@@ -1,4 +1,4 @@
-//! One object as an answer.
+//! Object responses.
 
 use http::Response;
 use kubewright_machinery::Status;
@@ -17,8 +17,8 @@ use crate::{
     request::RequestContext,
 };
 
-/// Answers with an object in the form asked for.
-pub fn object_response(
+/// Returns an object in the requested form.
+pub(crate) fn object_response(
     cx: &RequestContext,
     accepted: &Accepted,
     code: u16,
@@ -43,7 +43,7 @@ pub fn object_response(
     }
 }
 
-/// The failure of a client that wants a list of one object.
+/// Returns the error for a client that requests one object as a list.
 fn not_a_list(cx: &RequestContext, resource: &Resource) -> Status {
     let other =
         resource
@@ -57,8 +57,8 @@ fn not_a_list(cx: &RequestContext, resource: &Resource) -> Status {
         (Some(other), Some(_)) => (other.version.as_str(), &other.kind),
         (Some(other), None) => (go_package(&other.group), &other.kind),
         (None, None) => (
-            go_package(&resource.group_version.group),
-            &resource.kind.kind,
+            go_package(&resource.spec.group_version.group),
+            &resource.spec.kind.kind,
         ),
     };
     not_acceptable(format!(
@@ -66,12 +66,12 @@ fn not_a_list(cx: &RequestContext, resource: &Resource) -> Status {
     ))
 }
 
-/// 406 with a reason of its own.
+/// Returns a 406 with this message.
 pub(super) fn not_acceptable(text: String) -> Status {
     Status::failure(406, "NotAcceptable", text)
 }
 
-/// How the real server's types are called in such messages.
+/// Returns the package of a Go type, which such messages contain.
 pub(super) fn go_package(group: &str) -> &str {
     match group.split('.').next() {
         None | Some("") => "core",
@@ -85,12 +85,12 @@ struct Metadata<'a> {
     metadata: &'a RawValue,
 }
 
-/// The encoded `metadata` of an encoded object.
+/// Returns the encoded `metadata` of an encoded object.
 pub(super) fn raw_metadata(object: &Object) -> &str {
     serde_json::from_slice::<Metadata<'_>>(&object.bytes).map_or("{}", |m| m.metadata.get())
 }
 
-/// `PartialObjectMetadata` as JSON text.
+/// Returns `PartialObjectMetadata` as JSON text.
 pub(super) fn partial_json(object: &Object, version: &str) -> String {
     let metadata = raw_metadata(object);
     format!(

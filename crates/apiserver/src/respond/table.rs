@@ -1,4 +1,4 @@
-//! Objects as rows of a table: what `kubectl get` prints.
+//! Tables: the rows that `kubectl get` prints.
 
 use kubewright_machinery::{
     Status,
@@ -13,7 +13,7 @@ use crate::{
     request::RequestContext,
 };
 
-/// How much of the object goes with its row.
+/// The part of an object that its row includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Include {
     None,
@@ -38,7 +38,7 @@ impl Include {
     }
 }
 
-/// A table of one object.
+/// Returns a table of one object.
 pub(super) fn of_object(
     cx: &RequestContext,
     resource: &Resource,
@@ -53,7 +53,7 @@ pub(super) fn of_object(
     } else {
         json!({"resourceVersion": revision})
     };
-    let table = resource.table_at(&cx.info.subresource);
+    let table = resource.table_of(&cx.info.subresource);
     Ok(json!({
         "kind": "Table",
         "apiVersion": format!("meta.k8s.io/{version}"),
@@ -63,7 +63,7 @@ pub(super) fn of_object(
     }))
 }
 
-/// The row of an object.
+/// Returns the row of an object.
 pub(super) fn row(table: &dyn Table, value: Value, include: Include, version: &str) -> Value {
     let cells = table.cells(&value);
     let conditions = table.conditions(&value);

@@ -1,4 +1,4 @@
-//! A watch as an answer: events, one JSON document a line, until the deadline.
+//! Watch responses: events, one JSON document a line, until the timeout.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,8 +23,8 @@ use crate::{
     request::RequestContext,
 };
 
-/// Answers with a stream of events that ends after `timeout`.
-pub fn watch_response(
+/// Returns a stream of events that ends after `timeout`.
+pub(crate) fn watch_response(
     cx: &RequestContext,
     accepted: &Accepted,
     resource: &Arc<Resource>,
@@ -60,7 +60,7 @@ pub fn watch_response(
         }
         Ok(out.freeze())
     });
-    // The headers go out at once, so that a client knows its watch has begun.
+    // Send the headers at once, so that the client knows that the watch has started.
     let begin = stream::iter([Ok(Bytes::new())]);
     let mut response = response(200, content_type, Body::stream(begin.chain(frames)));
     // A server that shuts down ends the watch between two events.
@@ -72,7 +72,7 @@ struct EventWriter {
     resource: Arc<Resource>,
     transform: Transform,
     include: Include,
-    /// Only the first table says what its columns are.
+    /// Only the first table has column definitions.
     first: bool,
     protobuf: bool,
 }
@@ -133,13 +133,13 @@ impl EventWriter {
         table
     }
 
-    /// An object with nothing but a resourceVersion, and the mark that ends the initial events.
+    /// Returns an object with a resourceVersion only, and the annotation that ends the initial events.
     fn bookmark(&mut self, revision: &str, last: bool) -> Value {
         let mut metadata = json!({"resourceVersion": revision});
         if last {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        let kind = &self.resource.kind;
+        let kind = &self.resource.spec.kind;
         match self.transform {
             Transform::None => {
                 let object = json!({
@@ -147,7 +147,7 @@ impl EventWriter {
                     "apiVersion": kind.api_version(),
                     "metadata": metadata,
                 });
-                match self.resource.shape {
+                match self.resource.spec.shape {
                     Shape::Typed(ty) => normalize_typed(object.clone(), ty).unwrap_or(object),
                     Shape::Untyped => object,
                 }

@@ -64,7 +64,10 @@ mod tests {
     use super::*;
     use crate::{
         body::Body,
-        registry::{Connect, Handlers, RegistryBuilder, Resource, Subresource, SubresourceKind},
+        registry::{
+            Connect, Handlers, RegistryBuilder, Resource, ResourceSpec, Subresource,
+            SubresourceKind,
+        },
         request::RequestContext,
     };
 
@@ -85,15 +88,17 @@ mod tests {
     fn limit(uri: &str) -> Result<Option<Duration>, Status> {
         let mut builder = RegistryBuilder::default();
         let kind = GroupVersionKind::new("", "v1", "Pod");
-        let mut pods = Resource::new(kind, "pods", true).with_stream("log", Arc::new(Stream));
-        pods.subresources.push(Subresource {
-            name: "status".into(),
-            kind: SubresourceKind::Parent,
-            verbs: Vec::new(),
-            handlers: Handlers::default(),
-            managed: None,
-            table: None,
-        });
+        let spec = ResourceSpec::new(kind, "pods").namespaced();
+        let pods = Resource::computed(spec, Handlers::default())
+            .with_stream("log", Arc::new(Stream))
+            .with_subresource(Subresource {
+                name: "status".into(),
+                kind: SubresourceKind::Parent,
+                verbs: Vec::new(),
+                handlers: Handlers::default(),
+                field_manager: None,
+                table: None,
+            });
         builder.add(pods);
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
         let query = Query::parse(Some(query));

@@ -1,4 +1,4 @@
-//! Where a request goes: discovery, health, metrics, or a verb of a resource.
+//! Routes a request to discovery, health, metrics, or a verb of a resource.
 
 use std::sync::Arc;
 
@@ -55,10 +55,13 @@ pub(super) async fn run(
         None if resource.custom.is_none() => return Err(status::resource_not_found()),
         None if info.subresource.is_empty() => return Ok(page_not_found()),
         None => {
-            if let Some(text) = &resource.deprecation {
+            if let Some(text) = &resource.spec.deprecation {
                 warnings.add(text.clone());
             }
-            return Err(status::not_found(&resource.group_resource(), &info.name));
+            return Err(status::not_found(
+                &resource.spec.group_resource(),
+                &info.name,
+            ));
         }
     };
     let user_agent = request
@@ -74,7 +77,7 @@ pub(super) async fn run(
         resource: resource.clone(),
         admission: server.shared.admission.clone(),
     };
-    if let Some(text) = &resource.deprecation {
+    if let Some(text) = &resource.spec.deprecation {
         cx.warnings.add(text.clone());
     }
     verbs::run(Call {
@@ -155,14 +158,14 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
     }
 }
 
-/// A failure, in the encoding that the client asked for.
+/// Returns a failure in the encoding that the client requested.
 fn failure(incoming: &Incoming, error: &Status) -> Response<Body> {
     let accepted = Accepted::for_status(incoming.request.headers(), &incoming.query);
     crate::respond::status_response(&accepted, error)
 }
 
-/// Reports whether a path takes only GET. The paths besides take any method: `/`, `/metrics`, the lists of groups and of a
-/// group's versions, and everything about the groups of custom resources.
+/// Returns whether a path accepts only GET. Other paths accept any method: `/`, `/metrics`, the lists of groups and of a group's
+/// versions, and everything about the groups of custom resources.
 fn reads_only(registry: &Registry, path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     match parts.next() {
@@ -175,7 +178,7 @@ fn reads_only(registry: &Registry, path: &str) -> bool {
     }
 }
 
-/// A discovery document, or `None` where the path names none.
+/// Returns a discovery document, or `None` if the path names none.
 fn discovery(
     shared: &super::Shared,
     serving: &Serving,
@@ -239,7 +242,7 @@ fn discovery(
     )
 }
 
-/// A version that a known group does not have is a missing resource; an unknown group is a missing page.
+/// Answers for a version that is not served: a known group has a missing resource, an unknown group a missing page.
 fn unknown_version(
     serving: &Serving,
     headers: &HeaderMap,
@@ -260,37 +263,22 @@ fn unknown_version(
 }
 
 fn aggregated(headers: &HeaderMap, document: &Aggregated, format: Format) -> Response<Body> {
-    let same = headers
-        .get(header::IF_NONE_MATCH)
-        .is_some_and(|tag| *tag == document.etag);
-    let mut answer = if same {
+    if document.is_known(headers) {
         let mut answer = Response::new(Body::empty());
         *answer.status_mut() = StatusCode::NOT_MODIFIED;
-        answer
-    } else {
-        let media = match format {
+        answer.headers_mut().extend(document.headers(None));
+        return answer;
+    }
+    let accepted = Accepted {
+        media: match format {
             Format::Json => Media::Json,
             Format::Yaml => Media::Yaml,
             Format::Protobuf => Media::Protobuf,
-        };
-        let accepted = Accepted {
-            media,
-            ..Accepted::JSON
-        };
-        let mut answer = bytes_response(200, &accepted, document.json.clone());
-        if answer.status() == StatusCode::OK {
-            let content_type = HeaderValue::from_static(format.content_type());
-            answer
-                .headers_mut()
-                .insert(header::CONTENT_TYPE, content_type);
-        }
-        answer
+        },
+        ..Accepted::JSON
     };
-    answer
-        .headers_mut()
-        .insert(header::ETAG, document.etag.clone());
-    answer
-        .headers_mut()
-        .insert(header::VARY, HeaderValue::from_static("Accept"));
+    let mut answer = bytes_response(200, &accepted, document.json.clone());
+    let format = (answer.status() == StatusCode::OK).then_some(format);
+    answer.headers_mut().extend(document.headers(format));
     answer
 }

@@ -1,8 +1,7 @@
-//! The server: a `tower::Service` over a registry of resources.
+//! [`ApiServer`]: a `tower::Service` over a registry of resources.
 //!
-//! The way of a request: panic guard, `RequestInfo`, authentication, authorization, then discovery, a health check or a verb;
-//! headers and warnings on the way out. [`ApiServer`] is cheap to clone and has no socket of its own: hand it to
-//! [`crate::serve::serve`], or to an in-process client.
+//! A request passes the panic guard, authentication and authorization, and goes to discovery, a health check or a verb.
+//! [`ApiServer`] is cheap to clone and has no socket: pass it to [`crate::serve::serve`] or to an in-process client.
 
 mod deadline;
 mod dispatch;
@@ -21,7 +20,18 @@ use crate::{
     registry::Registry,
 };
 
-/// An API server. Clones share everything.
+/// An API server. Clones share its state.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use http::Request;
+/// use kubewright_apiserver::{ApiServer, Body, registry::RegistryBuilder};
+///
+/// let server = ApiServer::builder(RegistryBuilder::default().build()).build();
+/// let request = Request::get("/version").body(Body::empty()).unwrap();
+/// assert_eq!(server.handle(request).await.status(), 200);
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct ApiServer {
     shared: Arc<Shared>,
@@ -39,18 +49,18 @@ struct Shared {
     address: String,
 }
 
-/// A server that may be gone: for what the server itself holds.
+/// A weak reference to an [`ApiServer`], for state that the server itself owns.
 #[derive(Clone)]
 pub struct WeakApiServer(Weak<Shared>);
 
-/// A registry and the documents that belong to it: a request sees one or the other, never a mixture.
+/// A registry and its documents. A request uses one consistent set of them.
 struct Serving {
     registry: Arc<Registry>,
     discovery: Discovery,
     openapi: OpenApi,
 }
 
-/// Puts an [`ApiServer`] together.
+/// Configures and builds an [`ApiServer`].
 pub struct ApiServerBuilder {
     registry: Registry,
     authenticator: Arc<dyn Authenticator>,
@@ -64,7 +74,7 @@ pub struct ApiServerBuilder {
 }
 
 impl ApiServer {
-    /// A server of these resources, open to everybody until said otherwise.
+    /// Returns a builder for a server of these resources. By default everybody is anonymous and everything is allowed.
     pub fn builder(registry: Registry) -> ApiServerBuilder {
         ApiServerBuilder {
             registry,
@@ -79,31 +89,31 @@ impl ApiServer {
         }
     }
 
-    /// Serves other resources from now on. Requests under way finish with the old ones.
+    /// Replaces the registry. Requests in progress finish with the old one.
     pub fn set_registry(&self, registry: Registry) {
         let shared = &self.shared;
         let serving = Serving::new(registry, &shared.descriptions, &shared.version);
         shared.serving.store(Arc::new(serving));
     }
 
-    /// A handle that does not keep it alive.
+    /// Returns a weak reference.
     pub fn downgrade(&self) -> WeakApiServer {
         WeakApiServer(Arc::downgrade(&self.shared))
     }
 
-    /// What is served now.
+    /// Returns the current registry.
     pub fn registry(&self) -> Arc<Registry> {
         self.shared.serving.load().registry.clone()
     }
 
-    /// The metrics it keeps.
+    /// Returns the request metrics.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.shared.metrics
     }
 }
 
 impl WeakApiServer {
-    /// The server, if it is there still.
+    /// Returns the server if it still exists.
     pub fn upgrade(&self) -> Option<ApiServer> {
         self.0.upgrade().map(|shared| ApiServer { shared })
     }
@@ -126,63 +136,63 @@ impl Serving {
 }
 
 impl ApiServerBuilder {
-    /// Who is who.
+    /// Sets the authenticator (default: everybody is anonymous).
     #[must_use]
     pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
         self.authenticator = authenticator;
         self
     }
 
-    /// Who may what.
+    /// Sets the authorizer (default: allow everything).
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.authorizer = authorizer;
         self
     }
 
-    /// Who has the last word on writes.
+    /// Sets the admission chain (default: no plugins).
     #[must_use]
     pub fn admission(mut self, admission: AdmissionChain) -> Self {
         self.admission = admission;
         self
     }
 
-    /// What `/livez` and `/readyz` check.
+    /// Sets the checks of `/livez` and `/readyz`.
     #[must_use]
     pub fn health(mut self, health: HealthChecks) -> Self {
         self.health = health;
         self
     }
 
-    /// Where requests are counted.
+    /// Sets the registry of request metrics.
     #[must_use]
     pub fn metrics(mut self, metrics: Arc<Metrics>) -> Self {
         self.metrics = metrics;
         self
     }
 
-    /// What `/version` says.
+    /// Sets the answer of `/version`.
     #[must_use]
     pub fn version(mut self, version: VersionInfo) -> Self {
         self.version = version;
         self
     }
 
-    /// What schemas say to people; nothing unless given.
+    /// Sets the descriptions in OpenAPI schemas (default: none).
     #[must_use]
     pub fn descriptions(mut self, descriptions: Arc<dyn Descriptions>) -> Self {
         self.descriptions = descriptions;
         self
     }
 
-    /// The host and port by which clients know the server.
+    /// Sets the host and port by which clients reach the server; discovery reports it.
     #[must_use]
     pub fn address(mut self, address: impl Into<String>) -> Self {
         self.address = address.into();
         self
     }
 
-    /// Done.
+    /// Builds the server.
     pub fn build(self) -> ApiServer {
         let serving = Serving::new(self.registry, &self.descriptions, &self.version);
         let shared = Shared {

@@ -1,4 +1,4 @@
-//! The `tower::Service`: around every request, whatever it asks.
+//! The `tower::Service`: the steps around every request.
 
 use std::{
     convert::Infallible,
@@ -25,7 +25,7 @@ use crate::{
     respond::{Accepted, compress, encode::response, status_response},
 };
 
-/// The longest list of warnings, in characters; beyond it each is cut.
+/// The maximum total length of warnings, in characters; beyond it each is truncated.
 const WARNINGS_LIMIT: usize = 4 * 1024;
 const WARNING_CUT: usize = 256;
 
@@ -49,7 +49,7 @@ where
     }
 }
 
-/// A request with what was read off it.
+/// A request with its parsed parts.
 pub(super) struct Incoming {
     pub(super) request: Request<Body>,
     pub(super) info: Arc<RequestInfo>,
@@ -58,12 +58,12 @@ pub(super) struct Incoming {
 }
 
 impl ApiServer {
-    /// Answers a request. Never fails: every failure is an answer.
+    /// Handles a request. Failures are responses.
     pub async fn handle(&self, request: Request<Body>) -> Response<Body> {
         self.answer(request, None).await
     }
 
-    /// Answers a request of somebody who is known already and may do everything: the server's own.
+    /// Handles a request of the server itself: the user is authenticated and authorized.
     pub async fn handle_as(&self, user: Arc<UserInfo>, request: Request<Body>) -> Response<Body> {
         self.answer(request, Some(user)).await
     }
@@ -177,7 +177,7 @@ impl ApiServer {
     }
 }
 
-/// What decides the form of an error, kept until there is one.
+/// The headers that decide the encoding of an error.
 struct StatusForm {
     accept: Option<HeaderValue>,
     user_agent: Option<HeaderValue>,
@@ -201,14 +201,14 @@ impl StatusForm {
     }
 }
 
-/// Reports whether a patch with these headers is a server-side apply.
+/// Returns whether a patch with these headers is a server-side apply.
 fn is_apply(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_TYPE)
         .is_some_and(|media| media == "application/apply-patch+yaml")
 }
 
-/// The client's own id for the request, or a new one.
+/// Returns the audit id that the client sent, or a new one.
 fn audit_id(headers: &HeaderMap) -> HeaderValue {
     const LONGEST: usize = 64;
     let given = headers
@@ -243,7 +243,7 @@ fn finish(headers: &mut HeaderMap, audit_id: HeaderValue, warnings: &Warnings) {
     }
 }
 
-/// `299 - "text"`, quoted as HTTP wants it.
+/// Formats a `Warning` header: `299 - "text"`.
 fn warning_header(text: &str) -> String {
     let mut out = String::from("299 - \"");
     for c in text.chars() {

@@ -9,10 +9,10 @@ use kubewright_machinery::{Status, status};
 use kubewright_schema::{Node, Problem, decode_untyped, normalize_typed, yaml::parse_yaml};
 use serde_json::Value;
 
-use super::{Target, managed, update, write};
+use super::{Target, update, write};
 use crate::{
     body::Body,
-    registry::{Change, Shape, Update},
+    registry::{Change, Draft, Shape, Update},
     request::{
         RequestContext, WriteOptions,
         options::{FieldValidation, WriteKind},
@@ -48,7 +48,7 @@ pub(super) async fn run(
     ))
 }
 
-/// The configuration, as it was sent: only what it names is managed. Repeated keys are told apart.
+/// Parses the configuration, and returns the problem if it has duplicate keys.
 fn parse(body: &Bytes) -> Result<(Value, Option<Problem>), Status> {
     let bad = |e: &dyn std::fmt::Display| status::bad_request(format!("error decoding YAML: {e}"));
     let yaml = parse_yaml(body).map_err(|e| bad(&format!("error converting YAML to JSON: {e}")))?;
@@ -62,7 +62,7 @@ fn parse(body: &Bytes) -> Result<(Value, Option<Problem>), Status> {
     Ok((value, yaml.problem))
 }
 
-/// The stored object with a configuration applied.
+/// Applies a configuration to the stored object.
 struct Applied<'a> {
     patch: Value,
     problem: Option<Problem>,
@@ -80,29 +80,31 @@ impl Change for Applied<'_> {
         self.target.custom().is_some()
     }
 
-    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
-        let manager = managed::manager(self.target)
+    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Draft, Status> {
+        let manager = self
+            .target
+            .field_manager()
             .ok_or_else(|| status::internal("the kind keeps no managed fields"))?;
         let now = self.target.resource.clock.now().as_second();
         let options = self.options;
         let merged = manager.apply(old, &self.patch, &options.field_manager, options.force, now)?;
-        self.judge(cx)?;
-        let mut object = self.complete(merged)?;
+        self.check_duplicates(cx)?;
+        let mut object = self.normalize(merged)?;
         if old.is_none() {
             self.check_new(cx, &object)?;
-            write::wipe_system_fields(&mut object);
+            write::clear_system_fields(&mut object);
         }
         write::default(self.target, &mut object);
         write::check_namespace(cx, self.target, &mut object)?;
         write::check_name(&object, &cx.info.name)?;
-        update::admit(cx, self.target, old, &mut object, options).await?;
-        Ok(object)
+        update::mutate(cx, self.target, old, &mut object, options).await?;
+        Ok(object.into())
     }
 }
 
 impl Applied<'_> {
-    /// Keys given twice; fields nobody knows were refused by the merge already.
-    fn judge(&self, cx: &RequestContext) -> Result<(), Status> {
+    /// Warns about duplicate keys or rejects them. Unknown fields were rejected by the merge.
+    fn check_duplicates(&self, cx: &RequestContext) -> Result<(), Status> {
         let Some(problem) = &self.problem else {
             return Ok(());
         };
@@ -122,19 +124,19 @@ impl Applied<'_> {
         Ok(())
     }
 
-    fn complete(&self, merged: Value) -> Result<Value, Status> {
+    fn normalize(&self, merged: Value) -> Result<Value, Status> {
         match self.target.body_type().1 {
             Shape::Typed(ty) => {
                 let named = named(&self.patch);
                 normalize_typed(merged, ty)
-                    .map_err(|e| self.not_of_the_kind(&named, &e.to_string()))
+                    .map_err(|e| self.conversion_failure(&named, &e.to_string()))
             }
             Shape::Untyped => Ok(merged),
         }
     }
 
-    /// The merged object has a value that its type cannot hold.
-    fn not_of_the_kind(&self, named: &str, problem: &str) -> Status {
+    /// Returns the error for a merged object that does not fit its type.
+    fn conversion_failure(&self, named: &str, problem: &str) -> Status {
         let kind = self.target.body_type().0;
         let problem = match problem.starts_with("illegal base64") {
             true => format!("error decoding from json: {problem}"),
@@ -146,7 +148,7 @@ impl Applied<'_> {
         status::unknown(text)
     }
 
-    /// A configuration that names a uid cannot make the object that has it.
+    /// Rejects a configuration that names a uid if the object does not exist.
     fn check_new(&self, cx: &RequestContext, object: &Value) -> Result<(), Status> {
         match object["metadata"]["uid"]
             .as_str()
@@ -154,7 +156,7 @@ impl Applied<'_> {
         {
             None => Ok(()),
             Some(uid) => Err(status::conflict(
-                &self.target.resource.group_resource(),
+                &self.target.resource.spec.group_resource(),
                 &cx.info.name,
                 format!(
                     "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
@@ -164,7 +166,7 @@ impl Applied<'_> {
     }
 }
 
-/// The namespace and the name that an object gives itself.
+/// Returns namespace and name of an object.
 fn named(object: &Value) -> String {
     let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
     format!("{}/{}", text("namespace"), text("name"))

@@ -1,12 +1,13 @@
-//! `create`
+//! `create`: decode, default, track managed fields, mutate, and hand over to the registry.
 
 use http::Response;
 use kubewright_machinery::Status;
 
-use super::{Call, decode, managed, not_allowed, write};
+use super::{Call, decode, write};
 use crate::{
     admission::{Attributes, Operation},
     body::Body,
+    registry::Draft,
     request::{WriteOptions, options::WriteKind},
     respond::{Accepted, object::object_response},
 };
@@ -17,7 +18,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         .handlers()
         .create
         .clone()
-        .ok_or_else(not_allowed)?;
+        .ok_or_else(|| call.target.not_allowed(&call.cx))?;
     let Call {
         cx,
         target,
@@ -35,14 +36,17 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         options.field_validation,
     )?;
     write::default(&target, &mut object);
-    if target.speaks_parent() {
-        write::wipe_system_fields(&mut object);
+    if target.takes_parent() {
+        write::clear_system_fields(&mut object);
     }
     write::check_namespace(&cx, &target, &mut object)?;
     write::dedup_owner_references(&cx, &mut object);
-    managed::track(&cx, &target, None, &mut object, &options);
+    let mut draft = Draft::from(object);
+    if let Some(manager) = target.field_manager() {
+        manager.track(&cx, None, &mut draft, &options);
+    }
     let name = match cx.info.name.as_str() {
-        "" => object["metadata"]["name"]
+        "" => draft.value["metadata"]["name"]
             .as_str()
             .unwrap_or_default()
             .to_owned(),
@@ -54,9 +58,10 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         old: None,
         dry_run: options.dry_run,
     };
-    cx.admission.mutate(&cx, &attributes, &mut object).await?;
-    write::reshape(&cx, &target, &mut object)?;
-    let created = handler.create(&cx, &cx.info.name, object, &options).await?;
+    let object = &mut draft.value;
+    cx.admission.mutate(&cx, &attributes, object).await?;
+    write::prune_mutated(&cx, &target, object)?;
+    let created = handler.create(&cx, &cx.info.name, draft, &options).await?;
     Ok(object_response(
         &cx,
         &accepted,

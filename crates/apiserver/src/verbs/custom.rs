@@ -1,5 +1,5 @@
-//! Bodies and patched objects of kinds that are declared by definitions. They are plain JSON: the kind is judged with the
-//! object, later; fields are judged by the schema.
+//! Decodes bodies and patched objects of custom resources. They are plain JSON whose fields are checked by the schema; the kind
+//! is validated later, with the object.
 
 use kubewright_machinery::{
     Status,
@@ -11,27 +11,27 @@ use kubewright_schema::{
 };
 use serde_json::Value;
 
-use super::decode::{judge, unhandled, unrecognized};
+use super::decode::{check_problems, unhandled, unrecognized};
 use crate::{
     registry::Custom,
     request::{RequestContext, options::FieldValidation},
 };
 
-/// A document on its way to become an object.
+/// The body of a write.
 pub(super) struct Document<'a> {
-    /// The kind that the endpoint takes.
+    /// The kind that the endpoint accepts.
     pub(super) kind: &'a GroupVersionKind,
-    /// What is known about the kind.
+    /// The schema of the kind.
     pub(super) custom: &'a dyn Custom,
-    /// The document as it was sent.
+    /// The body as it was sent.
     pub(super) body: &'a [u8],
-    /// What becomes of unknown fields.
+    /// The treatment of unknown fields.
     pub(super) validation: FieldValidation,
 }
 
 impl Document<'_> {
-    /// Reads the document. Its kind may be another one, its version may not.
-    pub(super) fn read(
+    /// Decodes the body. It may have another kind, but not another version.
+    pub(super) fn decode(
         &self,
         cx: &RequestContext,
         node: Node<'_>,
@@ -57,16 +57,16 @@ impl Document<'_> {
             ));
         }
         let given = version.with_kind(&given);
-        let refuse = |text: &str| unhandled(&given, kind, text);
+        let reject = |text: &str| unhandled(&given, kind, text);
         let (mut object, mut problems) =
-            decode_untyped(node).map_err(|e| refuse(&e.to_string()))?;
+            decode_untyped(node).map_err(|e| reject(&e.to_string()))?;
         if let Some(problem) = first {
             problems.push_first(problem);
         }
         let track = self.validation != FieldValidation::Ignore;
-        let unknown = self.custom.conform(&mut object, track);
-        add_unknown(&mut problems, unknown.map_err(|e| refuse(&e))?);
-        judge(cx, kind, &problems, self.validation)?;
+        let unknown = self.custom.prune(&mut object, track);
+        add_unknown(&mut problems, unknown.map_err(|e| reject(&e))?);
+        check_problems(cx, kind, &problems, self.validation)?;
         if given.group_version() != kind.group_version() {
             return Err(status::bad_request(format!(
                 "the API version in the data ({}) does not match the expected API version ({})",
@@ -78,8 +78,8 @@ impl Document<'_> {
     }
 }
 
-/// Brings a patched object back into shape. The error is the text of a refusal.
-pub(super) fn conform_patched(
+/// Decodes a patched object. The error is the message for the client.
+pub(super) fn decode_patched(
     custom: &dyn Custom,
     object: &mut Value,
     problems: &mut Problems,
@@ -88,7 +88,7 @@ pub(super) fn conform_patched(
         return Err(kind_missing(&object.to_string()));
     }
     retype_numbers(object);
-    add_unknown(problems, custom.conform(object, true)?);
+    add_unknown(problems, custom.prune(object, true)?);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Bodies into objects: the encoding, the kind, the fields, each with the real server's complaint.
+//! Decodes request bodies into objects, with the error messages of kube-apiserver.
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -21,10 +21,10 @@ use crate::{
     respond::negotiate::{Media, body_media},
 };
 
-/// The largest body the server reads.
+/// The largest body that the server reads.
 pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
-/// The whole body, or 413.
+/// Reads the whole body. Fails with 413 if it is too large.
 pub(super) async fn read_body(body: Body) -> Result<Bytes, Status> {
     match body.collect_up_to(BODY_LIMIT).await {
         Ok(Some(bytes)) => Ok(bytes),
@@ -56,11 +56,11 @@ pub(super) fn object(
         };
         return match media {
             Media::Protobuf => Err(unsupported_protobuf()),
-            Media::Json => document.read(cx, json(kind, body)?, None),
+            Media::Json => document.decode(cx, json(kind, body)?, None),
             Media::Yaml => {
                 let yaml =
                     parse_yaml(body).map_err(|e| unrecognized(kind, &e.to_string(), body))?;
-                document.read(cx, yaml.node, yaml.problem)
+                document.decode(cx, yaml.node, yaml.problem)
             }
         };
     }
@@ -76,7 +76,7 @@ pub(super) fn object(
             (value, problems)
         }
     };
-    judge(cx, kind, &problems, validation)?;
+    check_problems(cx, kind, &problems, validation)?;
     value["kind"] = json!(kind.kind);
     value["apiVersion"] = json!(kind.api_version());
     Ok(value)
@@ -89,7 +89,7 @@ fn json<'a>(kind: &GroupVersionKind, body: &'a [u8]) -> Result<Node<'a>, Status>
     })
 }
 
-/// Kinds that are declared have no protobuf form.
+/// Returns the error for protobuf: custom resources have no protobuf form.
 fn unsupported_protobuf() -> Status {
     let names = [Media::Json.name(), Media::Yaml.name()];
     status::unsupported_media_type(&names)
@@ -127,7 +127,8 @@ fn typed(
     }
 }
 
-/// An empty list of managers forgets them all; an absent one keeps them. The type does not tell the two apart.
+/// Returns whether `managedFields` is an empty list, which resets it; if it is absent, it is kept. The decoded type does not
+/// distinguish the two.
 pub(super) fn resets_managers(node: &Node<'_>) -> bool {
     let managers = node
         .get("metadata")
@@ -155,7 +156,7 @@ fn protobuf(kind: &GroupVersionKind, shape: Shape, body: &[u8]) -> Result<Value,
     }
 }
 
-/// The body is of the kind that the endpoint takes. Unset is as good as right.
+/// Checks that the body is of the kind that the endpoint accepts. An unset kind is accepted.
 fn check_kind(expected: &GroupVersionKind, api_version: &str, kind: &str) -> Result<(), Status> {
     let version = match api_version {
         "" => expected.group_version(),
@@ -202,8 +203,8 @@ fn check_kind(expected: &GroupVersionKind, api_version: &str, kind: &str) -> Res
     Err(unhandled(&given, expected, &text))
 }
 
-/// Unknown and duplicate fields: dropped, warned of, or refused.
-pub(super) fn judge(
+/// Ignores, warns about or rejects unknown and duplicate fields.
+pub(super) fn check_problems(
     cx: &RequestContext,
     kind: &GroupVersionKind,
     problems: &Problems,
@@ -245,7 +246,7 @@ pub(super) fn unrecognized(kind: &GroupVersionKind, text: &str, body: &[u8]) -> 
     ))
 }
 
-/// The beginning of a body: as text where it looks like JSON, else in hexadecimal.
+/// Returns the beginning of a body: as text if it looks like JSON, otherwise in hexadecimal.
 fn summarize(body: &[u8]) -> String {
     const SHOWN: usize = 30;
     let head = &body[..body.len().min(SHOWN)];

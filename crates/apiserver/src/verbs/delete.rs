@@ -12,7 +12,7 @@ use kubewright_schema::{
 };
 use serde_json::Value;
 
-use super::{Call, decode, list, not_allowed};
+use super::{Call, decode, list};
 use crate::{
     body::Body,
     object::Object,
@@ -33,7 +33,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         .handlers()
         .delete
         .clone()
-        .ok_or_else(not_allowed)?;
+        .ok_or_else(|| call.target.not_allowed(&call.cx))?;
     let Call {
         cx,
         target,
@@ -72,7 +72,7 @@ pub(super) async fn run_collection(call: Call) -> Result<Response<Body>, Status>
         .handlers()
         .delete_collection
         .clone()
-        .ok_or_else(not_allowed)?;
+        .ok_or_else(|| call.target.not_allowed(&call.cx))?;
     let Call {
         cx,
         target,
@@ -129,8 +129,8 @@ fn success(accepted: &Accepted, resource: &Resource, object: &Object) -> Respons
     let value: Value = object.to_value().unwrap_or_default();
     let details = Details {
         name: object.summary.name.to_string(),
-        group: resource.group_version.group.clone(),
-        kind: resource.plural.clone(),
+        group: resource.spec.group_version.group.clone(),
+        kind: resource.spec.plural.clone(),
         uid: value["metadata"]["uid"]
             .as_str()
             .unwrap_or_default()

@@ -3,7 +3,7 @@
 use http::Response;
 use kubewright_machinery::{Status, status};
 
-use super::{Call, not_allowed};
+use super::Call;
 use crate::{
     body::Body,
     request::GetOptions,
@@ -11,7 +11,12 @@ use crate::{
 };
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let handler = call.target.handlers().get.clone().ok_or_else(not_allowed)?;
+    let handler = call
+        .target
+        .handlers()
+        .get
+        .clone()
+        .ok_or_else(|| call.target.not_allowed(&call.cx))?;
     let Call {
         cx,
         target,

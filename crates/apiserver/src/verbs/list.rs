@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::Response;
 use kubewright_machinery::{Status, fields::FieldSelector, status};
 
-use super::{Call, Target, not_allowed};
+use super::{Call, Target};
 use crate::{
     body::Body,
     registry::Resource,
@@ -22,7 +22,11 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         target,
         request,
     } = call;
-    let handler = target.handlers().list.clone().ok_or_else(not_allowed)?;
+    let handler = target
+        .handlers()
+        .list
+        .clone()
+        .ok_or_else(|| target.not_allowed(&cx))?;
     let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(true))?;
     let mut options = options(&cx, &target.resource, cx.info.verb == Verb::Watch)?;
     if options.watch {
@@ -38,10 +42,9 @@ async fn watch(
     accepted: &Accepted,
     options: &mut ListOptions,
 ) -> Result<Response<Body>, Status> {
-    let handler =
-        target.handlers().watch.clone().ok_or_else(|| {
-            status::method_not_allowed(&target.resource.group_resource(), "watch")
-        })?;
+    let handler = target.handlers().watch.clone().ok_or_else(|| {
+        status::method_not_allowed(&target.resource.spec.group_resource(), "watch")
+    })?;
     let timeout = match options.timeout_seconds.filter(|seconds| *seconds > 0) {
         Some(seconds) => Duration::from_secs(seconds),
         // Spread, so that watches that began together do not end together.
@@ -78,7 +81,7 @@ pub(super) fn options(
 }
 
 fn check_field(resource: &Resource, field: &str) -> Result<(), Status> {
-    if field == "metadata.name" || resource.selectable.position(field).is_some() {
+    if field == "metadata.name" || resource.spec.selectable.position(field).is_some() {
         return Ok(());
     }
     match &resource.field_label {

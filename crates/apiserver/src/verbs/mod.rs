@@ -1,4 +1,4 @@
-//! The verbs: one file each, same shape. A verb negotiates, decodes, calls the resource's handler and answers.
+//! The verbs, one file each. A verb negotiates, decodes, calls the handler of the resource and responds.
 
 mod apply;
 mod connect;
@@ -8,7 +8,6 @@ mod decode;
 mod delete;
 mod get;
 mod list;
-mod managed;
 mod patch;
 mod patched_kind;
 mod update;
@@ -21,19 +20,20 @@ use kubewright_machinery::{Status, status};
 
 use crate::{
     body::Body,
+    field_manager::FieldManager,
     registry::{Connect, Handlers, Resource, Shape, Subresource, SubresourceKind},
     request::{RequestContext, Verb},
     respond::negotiate::{self, Media, Offer},
 };
 
-/// What a request is aimed at: a resource, or one of its subresources.
+/// The target of a request: a resource, or one of its subresources.
 pub(crate) struct Target {
     pub(crate) resource: Arc<Resource>,
-    /// The position of the subresource, where there is one.
+    /// The position of the subresource, if there is one.
     subresource: Option<usize>,
 }
 
-/// The request as a verb sees it.
+/// A request with its target and context.
 pub(crate) struct Call {
     pub(crate) cx: RequestContext,
     pub(crate) target: Target,
@@ -41,7 +41,7 @@ pub(crate) struct Call {
 }
 
 impl Target {
-    /// Finds what the path names. `None`: there is no such thing.
+    /// Returns the target that the path names, or `None` if there is no such resource.
     pub(crate) fn find(
         resource: &Arc<Resource>,
         info: &crate::request::RequestInfo,
@@ -53,7 +53,7 @@ impl Target {
             Some(_) => matches!(info.verb, Verb::List | Verb::Watch),
             None => resource.handlers.list.is_some(),
         };
-        let scope_fits = if resource.namespaced {
+        let scope_fits = if resource.spec.namespaced {
             in_namespace || (info.name.is_empty() && reaches_all)
         } else {
             !in_namespace
@@ -75,7 +75,7 @@ impl Target {
         if !info.rest.is_empty() && !target.handlers().connect.as_ref().is_some_and(takes_path) {
             return None;
         }
-        // Reviews are made, and never found again.
+        // Reviews can be created, but have no items.
         let handlers = target.handlers();
         let has_items =
             handlers.get.is_some() || handlers.update.is_some() || handlers.delete.is_some();
@@ -94,28 +94,47 @@ impl Target {
             .map_or(&self.resource.handlers, |s| &s.handlers)
     }
 
-    /// The kind and shape of the bodies it takes.
+    /// Returns the kind and the shape of request bodies.
     fn body_type(&self) -> (&kubewright_machinery::gvk::GroupVersionKind, Shape) {
         match self.subresource().map(|s| &s.kind) {
             Some(SubresourceKind::Other(kind, shape)) => (kind, *shape),
-            _ => (&self.resource.kind, self.resource.shape),
+            _ => (&self.resource.spec.kind, self.resource.spec.shape),
         }
     }
 
-    /// What is known about the bodies, where the kind was declared by a definition.
+    /// Returns the schema of request bodies if they are custom objects.
     fn custom(&self) -> Option<&dyn crate::registry::Custom> {
         self.resource
             .custom
             .as_deref()
-            .filter(|_| self.speaks_parent())
+            .filter(|_| self.takes_parent())
     }
 
-    /// The bodies it takes are those of the resource itself.
-    fn speaks_parent(&self) -> bool {
+    /// Returns whether request bodies are objects of the resource itself.
+    fn takes_parent(&self) -> bool {
         !matches!(
             self.subresource().map(|s| &s.kind),
             Some(SubresourceKind::Other(..))
         )
+    }
+
+    /// Returns the field manager of the endpoint, if the kind has one.
+    fn field_manager(&self) -> Option<&FieldManager> {
+        match self.subresource() {
+            None => self.resource.field_manager.as_deref(),
+            Some(subresource) => subresource.field_manager.as_deref(),
+        }
+    }
+
+    /// Returns the 405 of a verb that the target does not support.
+    fn not_allowed(&self, cx: &RequestContext) -> Status {
+        match self.resource.custom {
+            Some(_) => {
+                let verb = cx.info.verb.to_string();
+                status::method_not_allowed(&self.resource.spec.group_resource(), &verb)
+            }
+            None => not_allowed(),
+        }
     }
 
     fn media(&self) -> &'static [Media] {
@@ -157,7 +176,7 @@ impl Target {
     }
 }
 
-/// The verb does not exist here.
+/// Returns the 405 of built-in resources and of discovery.
 pub(crate) fn not_allowed() -> Status {
     Status::failure(
         405,
@@ -174,17 +193,6 @@ pub(crate) fn not_allowed() -> Status {
 
 /// Runs the verb of a request.
 pub(crate) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let custom = call.target.resource.custom.is_some();
-    let (resource, info) = (call.target.resource.clone(), call.cx.info.clone());
-    dispatch(call).await.map_err(|error| match error.code {
-        405 if custom => {
-            status::method_not_allowed(&resource.group_resource(), &info.verb.to_string())
-        }
-        _ => error,
-    })
-}
-
-async fn dispatch(call: Call) -> Result<Response<Body>, Status> {
     let info = call.cx.info.clone();
     let method = match call.request.method() {
         // Custom resources go by the verb, which is the same for both.
@@ -197,11 +205,11 @@ async fn dispatch(call: Call) -> Result<Response<Body>, Status> {
         return connect::run(call, connect).await;
     }
     let collection = info.name.is_empty();
-    // Objects of a namespaced kind can be listed everywhere at once, and nothing else.
-    let whole_cluster = call.target.resource.namespaced && info.namespace.is_empty();
+    // Across all namespaces, objects can only be listed and watched.
+    let whole_cluster = call.target.resource.spec.namespaced && info.namespace.is_empty();
     match method {
         Method::GET if collection || info.verb == Verb::Watch => list::run(call).await,
-        _ if whole_cluster => Err(not_allowed()),
+        _ if whole_cluster => Err(call.target.not_allowed(&call.cx)),
         Method::GET => get::run(call).await,
         Method::POST
             if collection
@@ -221,6 +229,6 @@ async fn dispatch(call: Call) -> Result<Response<Body>, Status> {
             }
             Err(status::bad_request("name must be provided"))
         }
-        _ => Err(not_allowed()),
+        _ => Err(call.target.not_allowed(&call.cx)),
     }
 }

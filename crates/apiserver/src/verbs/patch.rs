@@ -1,5 +1,4 @@
-//! `patch`: JSON patch, merge patch and strategic merge patch, applied to the stored object, again if it changed meanwhile.
-//! Server-side apply is next door.
+//! `patch`: JSON patch, merge patch and strategic merge patch. Server-side apply is in `apply.rs`.
 
 use async_trait::async_trait;
 use http::{HeaderMap, Response, header};
@@ -16,13 +15,11 @@ use kubewright_schema::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    Call, Target, apply, custom, decode, managed, not_allowed, patched_kind, update, write,
-};
+use super::{Call, Target, apply, custom, decode, patched_kind, update, write};
 use crate::{
     body::Body,
-    managed::TypeSchema,
-    registry::{Change, Custom, Shape, resource::PatchTypes},
+    field_manager::TypeSchema,
+    registry::{Change, Custom, Draft, PatchTypes, Shape},
     request::{
         RequestContext, WriteOptions,
         options::{FieldValidation, WriteKind},
@@ -36,7 +33,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         .handlers()
         .update
         .clone()
-        .ok_or_else(not_allowed)?;
+        .ok_or_else(|| call.target.not_allowed(&call.cx))?;
     let kind = check_kind(&call)?;
     let Call {
         cx,
@@ -49,7 +46,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         return apply::run(cx, target, &accepted, &body, handler).await;
     }
     let options = WriteOptions::parse(&cx.query, WriteKind::Patch)?;
-    // A patch of nothing is not looked at.
+    // An error in the patch counts only if the object exists.
     let patch = Patch::parse(kind, &body, options.field_validation);
     let change = Patched {
         patch,
@@ -69,7 +66,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     ))
 }
 
-/// What kind of patch the body is, if the target takes it.
+/// Returns the type of the patch, if the target accepts it.
 pub(super) fn check_kind(call: &Call) -> Result<PatchKind, Status> {
     let target = &call.target;
     PatchKind::read(call.request.headers())
@@ -77,7 +74,7 @@ pub(super) fn check_kind(call: &Call) -> Result<PatchKind, Status> {
         .ok_or_else(|| unsupported(target))
 }
 
-/// What the content type says about a patch.
+/// The type of a patch, from its content type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PatchKind {
     Json,
@@ -98,20 +95,20 @@ impl PatchKind {
         }
     }
 
-    /// Strategic merge needs to know the type, apply who manages the fields.
+    /// Returns whether the target accepts the patch. Strategic merge needs a type, apply a field manager.
     fn taken_by(self, target: &Target) -> bool {
         match self {
             Self::Json | Self::Merge => true,
             Self::Strategic => {
-                target.resource.patches == PatchTypes::All
+                target.resource.patch_types() == PatchTypes::All
                     && matches!(target.body_type().1, Shape::Typed(_))
             }
-            Self::Apply => managed::manager(target).is_some(),
+            Self::Apply => target.field_manager().is_some(),
         }
     }
 }
 
-/// A parsed patch, and what a strict decoder thinks of it.
+/// A parsed patch and the problems that a strict decoder reports.
 enum Patch {
     Json(json_patch::Patch, Problems),
     Merge(Value, Problems),
@@ -163,7 +160,7 @@ impl Patch {
         }
         let (mut value, problems) = decode_untyped(node).map_err(|e| bad(e.to_string()))?;
         Ok(match kind {
-            // From maps to types, a float without a fraction is as good as an integer.
+            // A float without a fraction decodes into an integer field.
             PatchKind::Strategic => {
                 normalize_untyped(&mut value);
                 Self::Strategic(value, problems)
@@ -181,7 +178,7 @@ impl Patch {
                     strategic::Error::Unprocessable(_) => rejected(),
                     e => status::unknown(e.to_string()),
                 })?;
-                // The patch is of the type, which is none of its business.
+                // A strategic patch cannot change the type.
                 for key in ["kind", "apiVersion"] {
                     object[key] = old[key].clone();
                 }
@@ -193,7 +190,7 @@ impl Patch {
                     .map_err(|e| status::bad_request(e.to_string()))?;
                 Ok(object)
             }
-            // The real server keeps what went wrong to itself.
+            // kube-apiserver does not report the cause.
             Self::Json(patch, _) => json_patch::apply(old.clone(), patch).map_err(|_| rejected()),
         }
     }
@@ -207,7 +204,7 @@ impl Patch {
     }
 }
 
-/// The stored object, patched.
+/// Patches the stored object.
 struct Patched<'a> {
     patch: Result<Patch, Status>,
     target: &'a Target,
@@ -216,10 +213,10 @@ struct Patched<'a> {
 
 #[async_trait]
 impl Change for Patched<'_> {
-    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
+    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Draft, Status> {
         let Some(old) = old else {
             return Err(status::not_found(
-                &self.target.resource.group_resource(),
+                &self.target.resource.spec.group_resource(),
                 &cx.info.name,
             ));
         };
@@ -229,14 +226,17 @@ impl Change for Patched<'_> {
         write::default(self.target, &mut object);
         write::check_namespace(cx, self.target, &mut object)?;
         write::check_name(&object, &cx.info.name)?;
-        managed::track(cx, self.target, Some(old), &mut object, self.options);
-        update::admit(cx, self.target, Some(old), &mut object, self.options).await?;
-        Ok(object)
+        let mut draft = Draft::from(object);
+        if let Some(manager) = self.target.field_manager() {
+            manager.track(cx, Some(old), &mut draft, self.options);
+        }
+        update::mutate(cx, self.target, Some(old), &mut draft.value, self.options).await?;
+        Ok(draft)
     }
 }
 
 impl Patched<'_> {
-    /// The patched object must still be one of its kind.
+    /// Decodes the patched object, which must still be of its kind.
     fn decode(
         &self,
         cx: &RequestContext,
@@ -255,7 +255,7 @@ impl Patched<'_> {
         patched["apiVersion"] = json!(kind.api_version());
         patched["kind"] = json!(kind.kind);
         let Shape::Typed(ty) = shape else {
-            self.judge(cx, &Value::String(shown), patch.problems())?;
+            self.check_problems(cx, &Value::String(shown), patch.problems())?;
             return Ok(patched);
         };
         let node =
@@ -272,14 +272,14 @@ impl Patched<'_> {
         for problem in typed.problems.iter() {
             problems.push(problem.clone());
         }
-        self.judge(cx, &Value::String(shown), &problems)?;
+        self.check_problems(cx, &Value::String(shown), &problems)?;
         if reset {
             typed.value["metadata"]["managedFields"] = json!([]);
         }
         Ok(typed.value)
     }
 
-    /// Of a kind that is declared: the schema says what is an object of it.
+    /// Decodes a patched custom object by its schema.
     fn decode_custom(
         &self,
         cx: &RequestContext,
@@ -289,13 +289,13 @@ impl Patched<'_> {
     ) -> Result<Value, Status> {
         let text = patched.to_string();
         let mut problems = patch.problems().clone();
-        custom::conform_patched(custom, &mut patched, &mut problems)
+        custom::decode_patched(custom, &mut patched, &mut problems)
             .map_err(|e| invalid_patch_text(&text, &e))?;
-        self.judge(cx, &Value::String(text), &problems)?;
+        self.check_problems(cx, &Value::String(text), &problems)?;
         Ok(patched)
     }
 
-    fn judge(
+    fn check_problems(
         &self,
         cx: &RequestContext,
         patched: &Value,
@@ -317,7 +317,7 @@ impl Patched<'_> {
     }
 }
 
-/// A number that is too large to be one.
+/// Returns the first number that is out of range.
 fn overflowing<'a>(node: &'a Node<'_>) -> Option<&'a str> {
     match node {
         Node::Number(text) => {
@@ -342,8 +342,8 @@ fn invalid_patch_text(patched: &str, text: &str) -> Status {
     status::invalid(&GroupKind::default(), "", &[error])
 }
 
-/// What a strategic patch says of a value that does not fit. It goes from maps to types without JSON in between, so it
-/// has words of its own.
+/// Rewrites the message for a value that does not fit its type. kube-apiserver converts a strategic patch from maps to types
+/// without JSON in between, with messages that differ.
 fn not_restored(problem: &str) -> String {
     let parts = problem
         .strip_prefix("json: cannot unmarshal ")

@@ -1,10 +1,10 @@
-//! Whether an object is still of its kind after a patch. Unset is as good as right.
+//! Checks that a patched object is still of its kind.
 
 use kubewright_machinery::gvk::{GroupVersion, GroupVersionKind};
 use kubewright_schema::{Node, TYPE_META_CONTEXT, decode_typed, read_type_meta};
 use serde_json::Value;
 
-/// Checks what a patched object says it is; the error is what the real server says.
+/// Checks `kind` and `apiVersion` of a patched object, which may be unset. The error is the message of kube-apiserver.
 pub(super) fn check(patched: &Value, expected: &GroupVersionKind) -> Result<(), String> {
     let mut types = Vec::new();
     for key in ["kind", "apiVersion"] {
@@ -35,7 +35,7 @@ pub(super) fn check(patched: &Value, expected: &GroupVersionKind) -> Result<(), 
             given.group_version()
         ));
     };
-    // It is read as what it says it is, and turned into what it should be afterwards.
+    // kube-apiserver decodes it as the kind that it claims, and converts it afterwards.
     let read = Node::from_value(patched.clone()).and_then(|node| decode_typed(node, ty));
     read.map_err(|e| e.to_string())?;
     let package = match expected.group.split('.').next() {

@@ -1,15 +1,15 @@
-//! `update`
+//! `update`: decode and default; then, as a [`Change`] of the stored object, track managed fields and mutate.
 
 use async_trait::async_trait;
 use http::Response;
 use kubewright_machinery::Status;
 use serde_json::Value;
 
-use super::{Call, Target, decode, managed, not_allowed, write};
+use super::{Call, Target, decode, write};
 use crate::{
     admission::{Attributes, Operation},
     body::Body,
-    registry::Change,
+    registry::{Change, Draft},
     request::{RequestContext, WriteOptions, options::WriteKind},
     respond::{Accepted, object::object_response},
 };
@@ -20,7 +20,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         .handlers()
         .update
         .clone()
-        .ok_or_else(not_allowed)?;
+        .ok_or_else(|| call.target.not_allowed(&call.cx))?;
     let Call {
         cx,
         target,
@@ -64,7 +64,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     ))
 }
 
-/// The whole object, replaced.
+/// Replaces the whole object.
 struct Replace<'a> {
     object: Value,
     uid: Option<String>,
@@ -78,16 +78,18 @@ impl Change for Replace<'_> {
         self.uid.as_deref()
     }
 
-    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Value, Status> {
-        let mut object = self.object.clone();
-        managed::track(cx, self.target, old, &mut object, self.options);
-        admit(cx, self.target, old, &mut object, self.options).await?;
-        Ok(object)
+    async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Draft, Status> {
+        let mut draft = Draft::from(self.object.clone());
+        if let Some(manager) = self.target.field_manager() {
+            manager.track(cx, old, &mut draft, self.options);
+        }
+        mutate(cx, self.target, old, &mut draft.value, self.options).await?;
+        Ok(draft)
     }
 }
 
-/// Lets admission change an object on its way to the store.
-pub(super) async fn admit(
+/// Runs mutating admission on a changed object.
+pub(super) async fn mutate(
     cx: &RequestContext,
     target: &Target,
     old: Option<&Value>,
@@ -106,7 +108,7 @@ pub(super) async fn admit(
         dry_run: options.dry_run,
     };
     cx.admission.mutate(cx, &attributes, object).await?;
-    write::reshape(cx, target, object)?;
+    write::prune_mutated(cx, target, object)?;
     write::dedup_owner_references(cx, object);
     Ok(())
 }

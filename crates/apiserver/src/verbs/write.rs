@@ -1,4 +1,4 @@
-//! What the writing verbs share.
+//! Steps that the writing verbs share.
 
 use kubewright_machinery::{Status, status};
 use serde_json::Value;
@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::Target;
 use crate::request::RequestContext;
 
-/// Removes what only the server sets.
-pub(super) fn wipe_system_fields(object: &mut Value) {
+/// Removes the fields that only the server sets.
+pub(super) fn clear_system_fields(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         for key in [
             "creationTimestamp",
@@ -21,7 +21,7 @@ pub(super) fn wipe_system_fields(object: &mut Value) {
     }
 }
 
-/// Drops owner references that are there twice, and says so.
+/// Removes duplicate owner references, with a warning.
 pub(super) fn dedup_owner_references(cx: &RequestContext, object: &mut Value) {
     let Some(owners) = object
         .get_mut("metadata")
@@ -51,7 +51,7 @@ pub(super) fn dedup_owner_references(cx: &RequestContext, object: &mut Value) {
     }
 }
 
-/// The name in the body is the name in the path.
+/// Checks that the name in the body is the name in the path.
 pub(super) fn check_name(object: &Value, name: &str) -> Result<(), Status> {
     match object["metadata"]["name"].as_str().unwrap_or_default() {
         "" => Err(status::bad_request(format!(
@@ -64,13 +64,13 @@ pub(super) fn check_name(object: &Value, name: &str) -> Result<(), Status> {
     }
 }
 
-/// The namespace of the body is that of the request.
+/// Checks that the namespace of the body is that of the request, and sets it if it is missing.
 pub(super) fn check_namespace(
     cx: &RequestContext,
     target: &Target,
     object: &mut Value,
 ) -> Result<(), Status> {
-    let namespace = if target.resource.namespaced {
+    let namespace = if target.resource.spec.namespaced {
         cx.namespace()
     } else {
         ""
@@ -78,29 +78,29 @@ pub(super) fn check_namespace(
     crate::registry::generic::ensure_namespace(object, namespace)
 }
 
-/// Brings an object of a declared kind in line with its schema after admission may have changed it.
-pub(super) fn reshape(
+/// Prunes and defaults a custom object again if admission may have changed it.
+pub(super) fn prune_mutated(
     cx: &RequestContext,
     target: &Target,
     object: &mut Value,
 ) -> Result<(), Status> {
     if let Some(custom) = target
         .custom()
-        .filter(|_| cx.admission.changes_declared_kinds())
+        .filter(|_| cx.admission.mutates_custom_objects())
     {
-        custom.conform(object, false).map_err(status::internal)?;
+        custom.prune(object, false).map_err(status::internal)?;
         default(target, object);
     }
     Ok(())
 }
 
-/// Defaults of the kind.
+/// Fills in the defaults of the kind.
 pub(super) fn default(target: &Target, object: &mut Value) {
     if let Some(default) = target
         .resource
         .default
         .as_ref()
-        .filter(|_| target.speaks_parent())
+        .filter(|_| target.takes_parent())
     {
         default(object);
     }

@@ -1,4 +1,4 @@
-//! The default among classes: the newest of those that an annotation marks; of equally new ones the first by name.
+//! The default among classes: the newest that an annotation marks; of equally new ones the first by name.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::stored::Stored;
 
-/// The name of the default class of a collection, marked by one of these annotations.
+/// Returns the name of the default class of a collection, which one of these annotations marks.
 pub(super) async fn find(
     store: &Stored,
     collection: &str,

@@ -1,4 +1,4 @@
-//! `DefaultIngressClass`: an ingress that names no class gets the default one, if there is one.
+//! `DefaultIngressClass`: sets the default class of an ingress that names none.
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
@@ -8,19 +8,19 @@ use kubewright_apiserver::{
 use kubewright_machinery::Status;
 use serde_json::{Value, json};
 
-use super::{default_class, fields::object_mut, refusal::is_for, stored::Stored};
+use super::{default_class, fields::object_mut, forbidden::is_for, stored::Stored};
 
 const INGRESS_CLASSES: &str = "networking.k8s.io/ingressclasses";
 const MARK: &str = "ingressclass.kubernetes.io/is-default-class";
-/// How an ingress named its class before there was a field for it.
+/// The deprecated annotation that names the class of an ingress.
 const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 
-/// The plugin.
-pub struct DefaultIngressClass(Stored);
+/// The `DefaultIngressClass` plugin.
+pub(crate) struct DefaultIngressClass(Stored);
 
 impl DefaultIngressClass {
-    /// A plugin that reads the classes of a store.
-    pub fn new(store: Stored) -> Self {
+    /// Returns a plugin that reads the classes of a store.
+    pub(crate) fn new(store: Stored) -> Self {
         Self(store)
     }
 }

@@ -1,4 +1,4 @@
-//! `DefaultStorageClass`: a claim that names no class gets the default one, if there is one.
+//! `DefaultStorageClass`: sets the default class of a claim that names none.
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
@@ -8,23 +8,23 @@ use kubewright_apiserver::{
 use kubewright_machinery::Status;
 use serde_json::{Value, json};
 
-use super::{default_class, fields::object_mut, refusal::is_for, stored::Stored};
+use super::{default_class, fields::object_mut, forbidden::is_for, stored::Stored};
 
-/// Where storage classes live.
+/// The collection of storage classes.
 pub(super) const STORAGE_CLASSES: &str = "storage.k8s.io/storageclasses";
 const MARKS: [&str; 2] = [
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
 ];
-/// How claims named their class before there was a field for it.
+/// The deprecated annotation that names the class of a claim.
 pub(super) const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// The plugin.
-pub struct DefaultStorageClass(Stored);
+/// The `DefaultStorageClass` plugin.
+pub(crate) struct DefaultStorageClass(Stored);
 
 impl DefaultStorageClass {
-    /// A plugin that reads the classes of a store.
-    pub fn new(store: Stored) -> Self {
+    /// Returns a plugin that reads the classes of a store.
+    pub(crate) fn new(store: Stored) -> Self {
         Self(store)
     }
 }
@@ -52,7 +52,7 @@ impl Plugin for DefaultStorageClass {
     }
 }
 
-/// The class that a claim names, in either way; empty where it names none.
+/// Returns the class that a claim names by field or annotation, or an empty string.
 pub(super) fn class_of(claim: &Value) -> &str {
     let annotated = claim["metadata"]["annotations"][CLASS_ANNOTATION].as_str();
     annotated
@@ -60,7 +60,7 @@ pub(super) fn class_of(claim: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// An empty name is a name, too: it asks for a volume without a class.
+/// Returns whether a claim names a class. An empty name requests a volume without a class.
 fn has_class(claim: &Value) -> bool {
     claim["metadata"]["annotations"]
         .get(CLASS_ANNOTATION)

@@ -1,4 +1,4 @@
-//! `DefaultTolerationSeconds`: a pod stays for five minutes on a node that is not ready or out of reach.
+//! `DefaultTolerationSeconds`: adds five-minute tolerations for nodes that are not ready or unreachable.
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
@@ -8,7 +8,7 @@ use kubewright_apiserver::{
 use kubewright_machinery::{Status, json::Read};
 use serde_json::{Value, json};
 
-use super::{fields::push, refusal::is_for};
+use super::{fields::push, forbidden::is_for};
 
 const TAINTS: [&str; 2] = [
     "node.kubernetes.io/not-ready",
@@ -16,9 +16,9 @@ const TAINTS: [&str; 2] = [
 ];
 const SECONDS: i64 = 300;
 
-/// The plugin.
+/// The `DefaultTolerationSeconds` plugin.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct DefaultTolerationSeconds;
+pub(crate) struct DefaultTolerationSeconds;
 
 #[async_trait]
 impl Plugin for DefaultTolerationSeconds {

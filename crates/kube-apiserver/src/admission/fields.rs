@@ -1,10 +1,10 @@
-//! Fields of a decoded object, to read and to set.
+//! Access to the fields of a decoded object.
 //!
-//! What stands where an object or a list belongs is left alone: the kind's validation has a better word for it.
+//! Values of the wrong type are left alone; validation reports them.
 
 use serde_json::{Map, Value};
 
-/// The object at a path, made where there is nothing.
+/// Returns the object at a path, and adds it if it is missing.
 pub(super) fn object_mut<'a>(
     value: &'a mut Value,
     path: &[&str],
@@ -16,7 +16,7 @@ pub(super) fn object_mut<'a>(
     make_object(at)
 }
 
-/// Adds to the list at a path, which is made where there is nothing.
+/// Appends to the list at a path, and adds it if it is missing.
 pub(super) fn push(value: &mut Value, path: &[&str], item: Value) {
     let Some((last, parents)) = path.split_last() else {
         return;

@@ -1,46 +1,45 @@
-//! Admission of the built-in kinds: the plugins that a real API server runs unless told otherwise.
+//! The in-tree admission plugins that kube-apiserver enables by default.
 //!
-//! Each plugin is one module, and reads what it needs to know of other objects from the store at the moment it is asked. The
-//! order is that of the real server: every plugin may first change the object, then refuse it; [`ResourceQuota`] comes last,
-//! when nobody else can turn the write down any more.
+//! Each plugin is a module, and reads other objects from the store when it runs. The order is that of kube-apiserver;
+//! [`ResourceQuota`] is last, when no other plugin can reject the write.
 //!
-//! | module | what it does |
+//! | module | plugin |
 //! |---|---|
-//! | [`limit_ranger`] | default requests and limits, and their bounds, from the namespace's `LimitRange`s |
-//! | [`taint_nodes_by_condition`] | new nodes are not ready |
-//! | [`priority`] | the priority of a pod, from its `PriorityClass` |
-//! | [`default_toleration_seconds`] | pods stay on an unreachable node for five minutes |
-//! | [`default_storage_class`] | a claim that names no class gets the default one |
-//! | [`storage_in_use`] | volumes, claims and attribute classes are held by a finalizer; off unless enabled |
-//! | [`pvc_resize`] | claims grow where their class allows it |
-//! | [`runtime_class`] | overhead and scheduling, from the pod's `RuntimeClass` |
-//! | [`default_ingress_class`] | an ingress that names no class gets the default one |
-//! | [`pod_topology_labels`] | a pod is labelled with the zone and the region of its node |
-//! | [`pod_resize`] | a pod does not outgrow its node |
-//! | [`resource_quota`] | the namespace's `ResourceQuota`s are spent, and not overspent |
+//! | [`limit_ranger`] | applies defaults and bounds of the `LimitRange`s of the namespace |
+//! | [`taint_nodes_by_condition`] | taints new nodes as not ready |
+//! | [`priority`] | sets the priority of a pod from its `PriorityClass` |
+//! | [`default_toleration_seconds`] | lets pods stay on an unreachable node for five minutes |
+//! | [`default_storage_class`] | sets the default class of a claim that names none |
+//! | [`storage_in_use`] | adds finalizers to volumes, claims and attribute classes; off by default |
+//! | [`pvc_resize`] | allows claims to grow if their class does |
+//! | [`runtime_class`] | sets overhead and scheduling from the `RuntimeClass` of a pod |
+//! | [`default_ingress_class`] | sets the default class of an ingress that names none |
+//! | [`pod_topology_labels`] | labels a pod with the zone and the region of its node |
+//! | [`pod_resize`] | rejects resizes that do not fit on the node |
+//! | [`resource_quota`] | enforces the `ResourceQuota`s of the namespace |
 //!
-//! Not here: `NamespaceLifecycle` (it is in the server), `ServiceAccount`, `PodSecurity`, `NodeDeclaredFeatureValidator`, the
-//! plugins for certificates, and webhooks and policies.
+//! Not implemented: `ServiceAccount`, `PodSecurity`, `NodeDeclaredFeatureValidator`, the plugins for certificates, webhooks
+//! and policies. `NamespaceLifecycle` is in `kubewright-apiserver`.
 
 mod default_class;
-pub mod default_ingress_class;
-pub mod default_storage_class;
-pub mod default_toleration_seconds;
+pub(crate) mod default_ingress_class;
+pub(crate) mod default_storage_class;
+pub(crate) mod default_toleration_seconds;
 mod fields;
-pub mod limit_ranger;
-pub mod pod_resize;
+mod forbidden;
+pub(crate) mod limit_ranger;
+pub(crate) mod pod_resize;
 mod pod_resources;
-pub mod pod_topology_labels;
-pub mod priority;
-pub mod pvc_resize;
-mod refusal;
+pub(crate) mod pod_topology_labels;
+pub(crate) mod priority;
+pub(crate) mod pvc_resize;
 mod resource_list;
-pub mod resource_quota;
-pub mod runtime_class;
+pub(crate) mod resource_quota;
+pub(crate) mod runtime_class;
 mod selection;
-pub mod storage_in_use;
+pub(crate) mod storage_in_use;
 mod stored;
-pub mod taint_nodes_by_condition;
+pub(crate) mod taint_nodes_by_condition;
 #[cfg(test)]
 mod testing;
 mod tolerations;
@@ -52,22 +51,22 @@ use kubewright_apiserver::admission::Plugin;
 use crate::kinds::Environment;
 use stored::Stored;
 
-pub use default_ingress_class::DefaultIngressClass;
-pub use default_storage_class::DefaultStorageClass;
-pub use default_toleration_seconds::DefaultTolerationSeconds;
-pub use limit_ranger::LimitRanger;
-pub use pod_resize::PodResizeValidator;
-pub use pod_topology_labels::PodTopologyLabels;
-pub use priority::Priority;
-pub use pvc_resize::PersistentVolumeClaimResize;
-pub use resource_quota::ResourceQuota;
-pub use runtime_class::RuntimeClass;
+pub(crate) use default_ingress_class::DefaultIngressClass;
+pub(crate) use default_storage_class::DefaultStorageClass;
+pub(crate) use default_toleration_seconds::DefaultTolerationSeconds;
+pub(crate) use limit_ranger::LimitRanger;
+pub(crate) use pod_resize::PodResizeValidator;
+pub(crate) use pod_topology_labels::PodTopologyLabels;
+pub(crate) use priority::Priority;
+pub(crate) use pvc_resize::PersistentVolumeClaimResize;
+pub(crate) use resource_quota::ResourceQuota;
+pub(crate) use runtime_class::RuntimeClass;
 pub(crate) use selection::Selection;
 pub use selection::{PluginName, UnknownPlugin};
-pub use storage_in_use::StorageObjectInUseProtection;
-pub use taint_nodes_by_condition::TaintNodesByCondition;
+pub(crate) use storage_in_use::StorageObjectInUseProtection;
+pub(crate) use taint_nodes_by_condition::TaintNodesByCondition;
 
-/// Returns the selected plugins that come after `NamespaceLifecycle` and before webhooks and quota, in order.
+/// Returns the selected plugins between `NamespaceLifecycle` and webhooks, in order.
 pub(crate) fn plugins(environment: &Environment, selection: &Selection) -> Vec<Arc<dyn Plugin>> {
     let store = Stored(environment.store.clone());
     let all: [(&'static str, Arc<dyn Plugin>); 11] = [
@@ -110,7 +109,7 @@ pub(crate) fn plugins(environment: &Environment, selection: &Selection) -> Vec<A
         .collect()
 }
 
-/// Returns `ResourceQuota`, which has to be the last of the chain, if it is selected.
+/// Returns `ResourceQuota`, which must be the last plugin, if it is selected.
 pub(crate) fn quota(environment: &Environment, selection: &Selection) -> Option<Arc<dyn Plugin>> {
     selection.has("ResourceQuota").then(|| {
         Arc::new(ResourceQuota::new(

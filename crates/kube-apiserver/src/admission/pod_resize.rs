@@ -1,4 +1,4 @@
-//! `PodResizeValidator`: a pod that is resized in place must still fit on its node.
+//! `PodResizeValidator`: rejects an in-place resize that does not fit on the node.
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
@@ -9,18 +9,18 @@ use kubewright_machinery::{Status, go, json::Read};
 use serde_json::Value;
 
 use super::{
+    forbidden::{forbidden, is_for_subresource},
     pod_resources::{self, Counting},
-    refusal::{forbidden, is_for_subresource},
     resource_list,
     stored::Stored,
 };
 
-/// The plugin.
-pub struct PodResizeValidator(Stored);
+/// The `PodResizeValidator` plugin.
+pub(crate) struct PodResizeValidator(Stored);
 
 impl PodResizeValidator {
-    /// A plugin that reads the nodes of a store.
-    pub fn new(store: Stored) -> Self {
+    /// Returns a plugin that reads the nodes of a store.
+    pub(crate) fn new(store: Stored) -> Self {
         Self(store)
     }
 }
@@ -57,21 +57,21 @@ impl Plugin for PodResizeValidator {
                 go::quote(name),
                 go::quote(system)
             );
-            let refusal = forbidden(cx, attributes, pod, cause);
-            return Err(refusal.with_cause("UnsupportedPlatform", "", ""));
+            let error = forbidden(cx, attributes, pod, cause);
+            return Err(error.with_cause("UnsupportedPlatform", "", ""));
         }
         match excess(pod, &node) {
             None => Ok(()),
             Some(excess) => {
                 let cause = format!("node didn't have enough allocatable resources: {excess}");
-                let refusal = forbidden(cx, attributes, pod, cause);
-                Err(refusal.with_cause("NodeCapacity", "", ""))
+                let error = forbidden(cx, attributes, pod, cause);
+                Err(error.with_cause("NodeCapacity", "", ""))
             }
         }
     }
 }
 
-/// What the pod asks for and the node does not have.
+/// Returns the resources that the pod requests and the node does not have.
 fn excess(pod: &Value, node: &Value) -> Option<String> {
     let counting = Counting {
         status: false,
@@ -98,7 +98,7 @@ fn excess(pod: &Value, node: &Value) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// The resources that a pod can ask for as a whole.
+/// The resources that a pod can request as a whole.
 pub(super) fn pod_level_resource(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }

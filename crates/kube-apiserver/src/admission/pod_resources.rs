@@ -1,23 +1,23 @@
-//! What a pod asks for in all: its containers together, or its init containers if one of them needs more, and what the pod
-//! itself says where it does.
+//! The total requests and limits of a pod: those of its containers, or of an init container that needs more, and those of the
+//! pod itself.
 
 use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 use super::resource_list::{ResourceList, add, raise, read};
 
-/// What counts.
+/// The parts that count.
 #[derive(Clone, Copy)]
 pub(super) struct Counting {
-    /// What running containers have, as long as it is more than what they ask for.
+    /// The resources of running containers, if they exceed the requests.
     pub(super) status: bool,
-    /// The overhead of the pod's runtime.
+    /// The overhead of the runtime class.
     pub(super) overhead: bool,
-    /// The resources that the pod can ask for as a whole.
+    /// The resources that the pod requests as a whole.
     pub(super) pod_level: fn(&str) -> bool,
 }
 
-/// The requests of a pod.
+/// Returns the requests of a pod.
 pub(super) fn requests(pod: &Value, counting: Counting) -> ResourceList {
     let mut sum = of_containers(pod, "requests", counting);
     if counting.overhead {
@@ -26,7 +26,7 @@ pub(super) fn requests(pod: &Value, counting: Counting) -> ResourceList {
     sum
 }
 
-/// The limits of a pod. Overhead does not make a limit where there is none.
+/// Returns the limits of a pod. Overhead adds to a limit, but does not create one.
 pub(super) fn limits(pod: &Value, counting: Counting) -> ResourceList {
     let mut sum = of_containers(pod, "limits", counting);
     if counting.overhead {
@@ -48,7 +48,7 @@ fn of_containers(pod: &Value, which: &str, counting: Counting) -> ResourceList {
             &of_container(pod, "containerStatuses", container, which, counting),
         );
     }
-    // Sidecars run beside the containers, and beside the init containers that come after them.
+    // Sidecars run beside the containers, and beside the init containers that follow them.
     let mut sidecars = ResourceList::new();
     let mut most = ResourceList::new();
     for container in spec["initContainers"].items() {

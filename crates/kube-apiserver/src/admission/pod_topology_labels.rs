@@ -1,6 +1,6 @@
-//! `PodTopologyLabels`: a pod is labelled with the zone and the region of the node that it is put on.
+//! `PodTopologyLabels`: labels a pod with the zone and the region of its node.
 //!
-//! Where the node is chosen by a binding, the labels go on the binding, and from there to the pod.
+//! If a binding chooses the node, the labels go on the binding, and from there to the pod.
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{
     fields::object_mut,
-    refusal::{is_for, is_for_subresource},
+    forbidden::{is_for, is_for_subresource},
     stored::Stored,
 };
 
@@ -21,12 +21,12 @@ const LABELS: [&str; 2] = [
     "topology.kubernetes.io/region",
 ];
 
-/// The plugin.
-pub struct PodTopologyLabels(Stored);
+/// The `PodTopologyLabels` plugin.
+pub(crate) struct PodTopologyLabels(Stored);
 
 impl PodTopologyLabels {
-    /// A plugin that reads the nodes of a store.
-    pub fn new(store: Stored) -> Self {
+    /// Returns a plugin that reads the nodes of a store.
+    pub(crate) fn new(store: Stored) -> Self {
         Self(store)
     }
 

@@ -1,10 +1,10 @@
-//! `Priority`: the priority of a pod is that of its class, and there is one default class at most.
+//! `Priority`: sets the priority of a pod from its class, and allows one default class.
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
+    ApiServer,
     admission::{Attributes, Operation, Plugin},
     request::RequestContext,
-    server::ApiServer,
 };
 use kubewright_machinery::{Status, json::Read};
 use kubewright_store::Revision;
@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 
 use super::{
     fields::object_mut,
-    refusal::{forbidden, is_for},
+    forbidden::{forbidden, is_for},
     stored::{Stored, decode},
 };
 
 const GROUP: &str = "scheduling.k8s.io";
 const PRIORITY_CLASSES: &str = "scheduling.k8s.io/priorityclasses";
 
-/// The classes that every cluster begins with: name, value and description.
+/// The classes of a new cluster: name, value and description.
 const SYSTEM: [(&str, i64, &str); 2] = [
     (
         "system-node-critical",
@@ -35,14 +35,14 @@ const SYSTEM: [(&str, i64, &str); 2] = [
     ),
 ];
 
-/// The plugin.
-pub struct Priority {
+/// The `Priority` plugin.
+pub(crate) struct Priority {
     store: Stored,
-    /// The default class among classes of these revisions, which say all there is to say about them.
+    /// The cached default class, and the revisions of the classes it was computed from.
     default: Mutex<(Vec<Revision>, Option<Class>)>,
 }
 
-/// What a pod takes from its class.
+/// The fields that a pod takes from its class.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Class {
@@ -61,13 +61,13 @@ struct Metadata {
 }
 
 impl Priority {
-    /// A plugin that reads the classes of a store.
-    pub fn new(store: Stored) -> Self {
+    /// Returns a plugin that reads the classes of a store.
+    pub(crate) fn new(store: Stored) -> Self {
         let default = Mutex::default();
         Self { store, default }
     }
 
-    /// The default class; the lowest, should there be several.
+    /// Returns the default class; the one with the lowest value if there are several.
     async fn default_class(&self) -> Result<Option<Class>, Status> {
         let entries = self.store.entries(PRIORITY_CLASSES, String::new()).await?;
         let revisions = entries.iter().map(|entry| entry.revision);
@@ -88,7 +88,7 @@ impl Priority {
         Ok(lowest)
     }
 
-    /// The class of a new pod, whatever it calls it.
+    /// Returns the class of a new pod.
     async fn class(
         &self,
         cx: &RequestContext,
@@ -201,7 +201,7 @@ impl Plugin for Priority {
     }
 }
 
-/// An update that leaves out what the plugin set keeps it.
+/// Restores the fields that the plugin has set if an update leaves them out.
 fn keep(pod: &mut Value, old: &Value) {
     for key in ["priority", "preemptionPolicy"] {
         let kept = &old["spec"][key];
@@ -214,7 +214,7 @@ fn keep(pod: &mut Value, old: &Value) {
     }
 }
 
-/// Makes the classes of the system where they are missing.
+/// Creates the system classes that are missing.
 pub(crate) async fn bootstrap(server: &ApiServer) -> Result<(), Status> {
     for (name, value, description) in SYSTEM {
         let class = json!({

@@ -1,4 +1,4 @@
-//! `PersistentVolumeClaimResize`: a bound claim may grow if its class allows it, and no other.
+//! `PersistentVolumeClaimResize`: allows a bound claim to grow only if its class does.
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     default_storage_class::{STORAGE_CLASSES, class_of},
-    refusal::{forbidden, is_for},
+    forbidden::{forbidden, is_for},
     resource_list,
     stored::Stored,
 };
@@ -18,12 +18,12 @@ use super::{
 const UNBOUND: &str = "Only bound persistent volume claims can be expanded";
 const STATIC: &str = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize";
 
-/// The plugin.
-pub struct PersistentVolumeClaimResize(Stored);
+/// The `PersistentVolumeClaimResize` plugin.
+pub(crate) struct PersistentVolumeClaimResize(Stored);
 
 impl PersistentVolumeClaimResize {
-    /// A plugin that reads the classes of a store.
-    pub fn new(store: Stored) -> Self {
+    /// Returns a plugin that reads the classes of a store.
+    pub(crate) fn new(store: Stored) -> Self {
         Self(store)
     }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use kubewright_machinery::quantity::Quantity;
 use serde_json::{Map, Value};
 
-/// Quantities by resource name. What is missing is not asked for, which is not the same as zero.
+/// Quantities by resource name. A missing quantity is not the same as zero.
 pub(super) type ResourceList = BTreeMap<String, Quantity>;
 
-/// Reads a list; what is not a quantity is left out.
+/// Reads a list, and skips invalid quantities.
 pub(super) fn read(value: &Value) -> ResourceList {
     let fields = value.as_object().into_iter().flatten();
     fields
@@ -16,7 +16,7 @@ pub(super) fn read(value: &Value) -> ResourceList {
         .collect()
 }
 
-/// Reads one quantity.
+/// Reads a quantity.
 pub(super) fn quantity(value: &Value) -> Option<Quantity> {
     match value {
         Value::String(text) => Quantity::parse(text).ok(),
@@ -25,7 +25,7 @@ pub(super) fn quantity(value: &Value) -> Option<Quantity> {
     }
 }
 
-/// The list as an object holds it.
+/// Encodes a list.
 pub(super) fn write(list: &ResourceList) -> Value {
     let fields: Map<String, Value> = list
         .iter()
@@ -46,7 +46,7 @@ pub(super) fn add(list: &mut ResourceList, more: &ResourceList) {
     }
 }
 
-/// Makes every quantity at least that of `floor`.
+/// Raises every quantity to at least that of `floor`.
 pub(super) fn raise(list: &mut ResourceList, floor: &ResourceList) {
     for (name, quantity) in floor {
         if list.get(name).is_none_or(|current| quantity > current) {
@@ -55,7 +55,7 @@ pub(super) fn raise(list: &mut ResourceList, floor: &ResourceList) {
     }
 }
 
-/// `list` less `other`, with zero where nothing would be left.
+/// Returns `list` minus `other`, at least zero.
 pub(super) fn less(list: &ResourceList, other: &ResourceList) -> ResourceList {
     let mut out: ResourceList = other
         .keys()
@@ -78,14 +78,14 @@ pub(super) fn less(list: &ResourceList, other: &ResourceList) -> ResourceList {
     out
 }
 
-/// Only what has a name that `keep` likes.
+/// Returns the quantities whose names `keep` accepts.
 pub(super) fn only(list: &ResourceList, keep: impl Fn(&str) -> bool) -> ResourceList {
     let kept = list.iter().filter(|(name, _)| keep(name));
     kept.map(|(name, quantity)| (name.clone(), quantity.clone()))
         .collect()
 }
 
-/// `cpu=1,memory=1Gi`
+/// Formats a list: `cpu=1,memory=1Gi`.
 pub(super) fn print(list: &ResourceList) -> String {
     let parts: Vec<String> = list
         .iter()

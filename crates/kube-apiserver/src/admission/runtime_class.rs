@@ -1,4 +1,4 @@
-//! `RuntimeClass`: a pod takes overhead, node selector and tolerations from its runtime class, and overhead from nowhere else.
+//! `RuntimeClass`: sets overhead, node selector and tolerations of a pod from its runtime class.
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     fields::object_mut,
-    refusal::{forbidden, is_for},
+    forbidden::{forbidden, is_for},
     resource_list,
     stored::Stored,
     tolerations,
@@ -21,16 +21,16 @@ const DIFFERS: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's
 const UNFOUNDED: &str =
     "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
 
-/// The plugin.
-pub struct RuntimeClass(Stored);
+/// The `RuntimeClass` plugin.
+pub(crate) struct RuntimeClass(Stored);
 
 impl RuntimeClass {
-    /// A plugin that reads the classes of a store.
-    pub fn new(store: Stored) -> Self {
+    /// Returns a plugin that reads the classes of a store.
+    pub(crate) fn new(store: Stored) -> Self {
         Self(store)
     }
 
-    /// The class of a pod; `Null` where it names none.
+    /// Returns the class of a pod, or null if it names none.
     async fn class(
         &self,
         cx: &RequestContext,

@@ -1,5 +1,5 @@
-//! `StorageObjectInUseProtection`: volumes, claims and volume attribute classes carry a finalizer from the beginning, which a
-//! controller takes off when nobody uses them any more.
+//! `StorageObjectInUseProtection`: adds a finalizer to volumes, claims and volume attribute classes, which a controller
+//! removes once they are not in use.
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
@@ -9,7 +9,7 @@ use kubewright_apiserver::{
 use kubewright_machinery::{Status, json::Read};
 use serde_json::{Value, json};
 
-use super::{fields::push, refusal::is_for};
+use super::{fields::push, forbidden::is_for};
 
 /// The finalizer of each protected resource.
 const PROTECTED: [(&str, &str, &str); 3] = [
@@ -22,9 +22,9 @@ const PROTECTED: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// The plugin.
+/// The `StorageObjectInUseProtection` plugin.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct StorageObjectInUseProtection;
+pub(crate) struct StorageObjectInUseProtection;
 
 #[async_trait]
 impl Plugin for StorageObjectInUseProtection {

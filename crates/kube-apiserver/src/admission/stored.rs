@@ -1,4 +1,4 @@
-//! Other objects, as admission reads them: straight from the store, so that a plugin never judges by an old state.
+//! Other objects for admission, read from the store so that a plugin never decides by an old state.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 
 /// A store of objects. Clones share it.
 #[derive(Clone)]
-pub struct Stored(pub(crate) Arc<dyn Store>);
+pub(crate) struct Stored(pub(crate) Arc<dyn Store>);
 
 impl Stored {
-    /// One object, or what `T` keeps of it.
+    /// Returns an object, decoded into `T`.
     pub(super) async fn get<T: DeserializeOwned>(
         &self,
         collection: &str,
@@ -25,7 +25,7 @@ impl Stored {
         entry.as_ref().map(decode).transpose()
     }
 
-    /// The entries whose path begins so; all with an empty `prefix`.
+    /// Returns the entries whose path has this prefix; all entries if it is empty.
     pub(super) async fn entries(
         &self,
         collection: &str,
@@ -43,7 +43,7 @@ impl Stored {
             .entries)
     }
 
-    /// The objects whose path begins so, or what `T` keeps of them.
+    /// Returns the objects whose path has this prefix, decoded into `T`.
     pub(super) async fn list<T: DeserializeOwned>(
         &self,
         collection: &str,
@@ -57,7 +57,7 @@ impl Stored {
     }
 }
 
-/// A stored object, or what `T` keeps of it.
+/// Decodes a stored object into `T`.
 pub(super) fn decode<T: DeserializeOwned>(entry: &Entry) -> Result<T, Status> {
     serde_json::from_slice(&entry.bytes).map_err(status::internal)
 }

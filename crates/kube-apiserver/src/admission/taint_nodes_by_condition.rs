@@ -1,4 +1,4 @@
-//! `TaintNodesByCondition`: a new node takes no pods until somebody says that it is ready.
+//! `TaintNodesByCondition`: taints a new node as not ready.
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
@@ -8,14 +8,14 @@ use kubewright_apiserver::{
 use kubewright_machinery::{Status, json::Read};
 use serde_json::{Value, json};
 
-use super::{fields::push, refusal::is_for};
+use super::{fields::push, forbidden::is_for};
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 const NO_SCHEDULE: &str = "NoSchedule";
 
-/// The plugin.
+/// The `TaintNodesByCondition` plugin.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct TaintNodesByCondition;
+pub(crate) struct TaintNodesByCondition;
 
 #[async_trait]
 impl Plugin for TaintNodesByCondition {

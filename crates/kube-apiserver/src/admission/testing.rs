@@ -1,12 +1,12 @@
-//! What the tests of plugins have in common: a store, a request, and the smallest objects that make sense.
+//! Support for the tests of plugins: a store, a request, and minimal objects.
 
 use std::sync::Arc;
 
 use http::Method;
 use kubewright_apiserver::{
     admission::{AdmissionChain, Attributes, Operation, Plugin},
-    registry::Resource,
-    request::{RequestContext, RequestInfo, UserInfo, query::Query},
+    registry::{Handlers, Resource, ResourceSpec},
+    request::{Query, RequestContext, RequestInfo, UserInfo},
 };
 use kubewright_machinery::{Status, gvk::GroupVersionKind};
 use kubewright_store::{Key, MemoryStore, Store};
@@ -26,7 +26,7 @@ impl Scene {
         Self::at(group, resource, "")
     }
 
-    /// For a subresource.
+    /// Returns a scene for a subresource.
     pub(super) fn at(group: &str, resource: &str, subresource: &str) -> Self {
         let query = Query::default();
         let mut info = RequestInfo::new(&Method::POST, "/api/v1/namespaces/ns/x", &query);
@@ -40,7 +40,10 @@ impl Scene {
             user: Arc::new(UserInfo::default()),
             user_agent: "test".into(),
             warnings: Default::default(),
-            resource: Arc::new(Resource::new(kind, resource, true)),
+            resource: Arc::new(Resource::computed(
+                ResourceSpec::new(kind, resource).namespaced(),
+                Handlers::default(),
+            )),
             admission: AdmissionChain::default(),
         };
         Self {
@@ -54,10 +57,10 @@ impl Scene {
         Stored(self.store.clone())
     }
 
-    /// Stores an object, in the place of the one that was there.
+    /// Stores an object, and replaces the previous one.
     pub(super) async fn put(&self, collection: &str, path: &str, object: Value) {
         let key = Key::new(collection, path);
-        let payload = kubewright_apiserver::registry::generic::payload(&object);
+        let payload = kubewright_apiserver::registry::payload(&object);
         match self.store.get(&key).await.unwrap() {
             Some(entry) => drop(
                 self.store
@@ -77,7 +80,7 @@ impl Scene {
             .unwrap_or_default()
     }
 
-    /// The object as a create would leave it.
+    /// Returns the object after mutation by a create.
     pub(super) async fn mutate(
         &self,
         plugin: &dyn Plugin,
@@ -93,14 +96,14 @@ impl Scene {
             .await
     }
 
-    /// Whether the object may be created.
+    /// Validates a create.
     pub(super) async fn create(&self, plugin: &dyn Plugin, object: &Value) -> Result<(), Status> {
         let name = name(object);
         let attributes = self.attributes(Operation::Create, &name, None);
         plugin.validate(&self.cx, &attributes, Some(object)).await
     }
 
-    /// Whether the object may be changed so.
+    /// Validates an update.
     pub(super) async fn update(
         &self,
         plugin: &dyn Plugin,
@@ -127,7 +130,7 @@ impl Scene {
     }
 }
 
-/// A pod `p` of one container `c` that asks for nothing.
+/// Returns a pod `p` with one container `c` and no requests.
 pub(super) fn pod() -> Value {
     json!({
         "metadata": {"name": "p", "namespace": "ns"},
@@ -135,7 +138,7 @@ pub(super) fn pod() -> Value {
     })
 }
 
-/// A claim `c` for so much storage.
+/// Returns a claim `c` for this much storage.
 pub(super) fn claim(size: &str) -> Value {
     json!({
         "metadata": {"name": "c", "namespace": "ns", "resourceVersion": "1"},

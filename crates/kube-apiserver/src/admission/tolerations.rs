@@ -1,9 +1,9 @@
-//! Tolerations, and which of them includes which.
+//! Merging of tolerations.
 
 use kubewright_machinery::json::Read;
 use serde_json::Value;
 
-/// Both lists in one; what another toleration of the two includes is left out.
+/// Merges two lists, and leaves out tolerations that another one includes.
 pub(super) fn merge(first: &[Value], second: &[Value]) -> Vec<Value> {
     let all: Vec<(&Value, Toleration<'_>)> = first
         .iter()
@@ -14,7 +14,7 @@ pub(super) fn merge(first: &[Value], second: &[Value]) -> Vec<Value> {
     for (i, (value, toleration)) in all.iter().enumerate() {
         let included = merged.iter().any(|(_, other)| other.includes(toleration));
         let later = &all[i + 1..];
-        // Of equal ones the first stays.
+        // Of equal tolerations the first is kept.
         let included_later = || {
             later
                 .iter()
@@ -47,7 +47,7 @@ impl<'a> Toleration<'a> {
         }
     }
 
-    /// Whatever `other` tolerates, this one does too.
+    /// Returns whether this toleration tolerates everything that `other` does.
     fn includes(&self, other: &Self) -> bool {
         if self == other {
             return true;

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use http::Method;
-use kubewright_apiserver::{clock::rfc3339, registry::generic::payload, server::ApiServer};
+use kubewright_apiserver::{ApiServer, registry::payload, rfc3339};
 use kubewright_machinery::{Status, status};
 use kubewright_store::{Key, Store, WriteError};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ mod kubernetes_service;
 use std::sync::Arc;
 
 use http::{Method, Request, StatusCode, header};
-use kubewright_apiserver::{body::Body, request::UserInfo, server::ApiServer};
+use kubewright_apiserver::{ApiServer, Body, request::UserInfo};
 use kubewright_machinery::{Status, status};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
-//! A definition that is being deleted: its objects go, then it goes.
+//! Deletion of a CRD: its objects are deleted first.
 //!
-//! A round says on the definition that it began, deletes the objects namespace by namespace, and waits until nobody holds
-//! one any more. What goes wrong is said on the definition, and the next round tries again.
+//! A round sets the condition that deletion has started, deletes the objects namespace by namespace, and waits until none is
+//! left. Errors are reported in a condition, and the next round retries.
 
 use std::{
     collections::BTreeSet,
@@ -9,19 +9,19 @@ use std::{
     time::Duration,
 };
 
-use kubewright_apiserver::clock::rfc3339;
+use kubewright_apiserver::rfc3339;
 use kubewright_machinery::{Status, status};
 use kubewright_store::{Key, WriteError};
 use serde_json::{Value, json};
 use tokio::{task::JoinHandle, time::Instant};
 
-use super::{Definitions, GROUP, PLURAL, conditions, instances::Instances};
+use super::{Crds, GROUP, PLURAL, conditions, instances::Instances};
 use crate::kinds::collection;
 
-/// How often objects that somebody holds are looked for: soon at first, then ever less often.
+/// The delays between checks for remaining objects, with a backoff.
 const POLL: Duration = Duration::from_millis(100);
 const LONGEST_POLL: Duration = Duration::from_secs(5);
-/// How long to wait before saying that objects are still there.
+/// The time after which a condition reports remaining objects.
 const CHECK: Duration = Duration::from_secs(60);
 
 const COMPLETED: conditions::Condition<'_> = (
@@ -37,13 +37,13 @@ const NEVER_ESTABLISHED: conditions::Condition<'_> = (
     "resource was never established",
 );
 
-/// Why a round did not get to its end.
+/// The result of a round that did not finish.
 enum Trouble {
-    /// The reason and the message of the condition that says so.
-    Told(&'static str, String),
-    /// The status itself could not be read or written.
+    /// The reason and the message of the condition.
+    Report(&'static str, String),
+    /// The status cannot be read or written.
     Untold(Status),
-    /// Nothing is left to do: the server or the definition is gone.
+    /// The server or the CRD no longer exists.
     Over,
 }
 
@@ -53,26 +53,24 @@ impl From<Status> for Trouble {
     }
 }
 
-/// Whether a definition waits for its objects to go.
+/// Returns whether a CRD waits for the deletion of its objects.
 pub(super) fn is_due(crd: &Value) -> bool {
     let finalizers = crd["metadata"]["finalizers"].as_array();
     !crd["metadata"]["deletionTimestamp"].is_null()
         && finalizers.is_some_and(|all| all.iter().any(|f| f == conditions::CLEANUP))
 }
 
-/// Lets the objects of a definition go, and then the definition, in the background.
-pub(super) fn spawn(definitions: &Arc<Definitions>, name: String) -> JoinHandle<()> {
-    let definitions = Arc::downgrade(definitions);
+/// Deletes the objects of a CRD, and then the CRD, in the background.
+pub(super) fn spawn(crds: &Arc<Crds>, name: String) -> JoinHandle<()> {
+    let crds = Arc::downgrade(crds);
     tokio::spawn(async move {
         let mut pause = POLL;
         loop {
-            match round(&definitions, &name).await {
+            match round(&crds, &name).await {
                 Ok(()) | Err(Trouble::Over) => return,
-                Err(Trouble::Told(reason, why)) => {
-                    complain(&definitions, &name, reason, &why).await
-                }
+                Err(Trouble::Report(reason, why)) => report(&crds, &name, reason, &why).await,
                 Err(Trouble::Untold(e)) => {
-                    tracing::warn!(%name, "a definition is not cleaned up: {}", e.message);
+                    tracing::warn!(%name, error = e.message, "cannot clean up a CRD");
                 }
             }
             tokio::time::sleep(pause).await;
@@ -81,21 +79,21 @@ pub(super) fn spawn(definitions: &Arc<Definitions>, name: String) -> JoinHandle<
     })
 }
 
-/// One round.
-async fn round(weak: &Weak<Definitions>, name: &str) -> Result<(), Trouble> {
+/// Runs one round.
+async fn round(weak: &Weak<Crds>, name: &str) -> Result<(), Trouble> {
     let (crd, instances) = {
-        let definitions = weak.upgrade().ok_or(Trouble::Over)?;
-        let crd = definitions.read(name).await?.filter(is_due);
+        let crds = weak.upgrade().ok_or(Trouble::Over)?;
+        let crd = crds.read(name).await?.filter(is_due);
         let crd = crd.ok_or(Trouble::Over)?;
-        let now = rfc3339(definitions.environment.clock.now());
+        let now = rfc3339(crds.environment.clock.now());
         let started = |crd: &mut Value| {
             let before = crd["status"].clone();
             conditions::set(crd, conditions::DELETION_IN_PROGRESS, &now);
             crd["status"] != before
         };
-        let crd = definitions.amend(name, crd, &started).await?;
+        let crd = crds.update_status(name, crd, &started).await?;
         let instances = match conditions::is_true(&crd, "Established") {
-            true => definitions.instances(&crd),
+            true => crds.instances(&crd),
             false => None,
         };
         (crd, instances)
@@ -108,17 +106,17 @@ async fn round(weak: &Weak<Definitions>, name: &str) -> Result<(), Trouble> {
         }
         None => NEVER_ESTABLISHED,
     };
-    let definitions = weak.upgrade().ok_or(Trouble::Over)?;
-    finish(&definitions, &crd, condition).await?;
-    definitions.sync(name).await?;
+    let crds = weak.upgrade().ok_or(Trouble::Over)?;
+    finish(&crds, &crd, condition).await?;
+    crds.sync(name).await?;
     Ok(())
 }
 
-/// Deletes the objects. What somebody holds is marked and stays.
+/// Deletes the objects. Those with finalizers are marked and stay.
 async fn delete(instances: &Instances) -> Result<(), Trouble> {
     const FAILED: &str = "InstanceDeletionFailed";
     let unlisted =
-        |e: Status| Trouble::Told(FAILED, format!("could not list instances: {}", e.message));
+        |e: Status| Trouble::Report(FAILED, format!("could not list instances: {}", e.message));
     let mut errors = BTreeSet::new();
     for namespace in instances.namespaces().await.map_err(unlisted)? {
         if let Err(e) = instances.delete_in(&namespace).await {
@@ -132,14 +130,14 @@ async fn delete(instances: &Instances) -> Result<(), Trouble> {
         many => format!("[{}]", many.join(", ")),
     };
     let why = format!("could not issue all deletes: {text}");
-    Err(Trouble::Told(FAILED, why))
+    Err(Trouble::Report(FAILED, why))
 }
 
-/// Waits until there are no objects, but not for ever.
-async fn wait(weak: &Weak<Definitions>, instances: &Instances) -> Result<(), Trouble> {
+/// Waits until there are no objects, for a limited time.
+async fn wait(weak: &Weak<Crds>, instances: &Instances) -> Result<(), Trouble> {
     let unconfirmed = |e: &str| {
         let why = format!("could not confirm zero CustomResources remaining: {e}");
-        Trouble::Told("InstanceDeletionCheck", why)
+        Trouble::Report("InstanceDeletionCheck", why)
     };
     let (end, mut pause) = (Instant::now() + CHECK, POLL);
     while !instances
@@ -152,7 +150,7 @@ async fn wait(weak: &Weak<Definitions>, instances: &Instances) -> Result<(), Tro
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_POLL);
-        // Nothing is left to do for a server that is gone.
+        // The server no longer exists.
         if weak.strong_count() == 0 {
             return Err(Trouble::Over);
         }
@@ -160,20 +158,20 @@ async fn wait(weak: &Weak<Definitions>, instances: &Instances) -> Result<(), Tro
     Ok(())
 }
 
-/// Says on the definition why its objects are still there. The next round says that it goes on.
-async fn complain(weak: &Weak<Definitions>, name: &str, reason: &'static str, why: &str) {
-    tracing::warn!(%name, "the objects of a definition are not deleted: {why}");
-    let Some(definitions) = weak.upgrade() else {
+/// Sets the condition that reports why objects remain.
+async fn report(weak: &Weak<Crds>, name: &str, reason: &'static str, why: &str) {
+    tracing::warn!(%name, reason = why, "cannot delete the objects of a CRD");
+    let Some(crds) = weak.upgrade() else {
         return;
     };
-    let now = rfc3339(definitions.environment.clock.now());
+    let now = rfc3339(crds.environment.clock.now());
     let change = |crd: &mut Value| {
         let before = crd["status"].clone();
         conditions::set(crd, ("Terminating", "True", reason, why), &now);
         crd["status"] != before
     };
-    let written = match definitions.read(name).await {
-        Ok(Some(crd)) if is_due(&crd) => definitions.amend(name, crd, &change).await.map(drop),
+    let written = match crds.read(name).await {
+        Ok(Some(crd)) if is_due(&crd) => crds.update_status(name, crd, &change).await.map(drop),
         Ok(_) => Ok(()),
         Err(e) => Err(e),
     };
@@ -182,15 +180,15 @@ async fn complain(weak: &Weak<Definitions>, name: &str, reason: &'static str, wh
     }
 }
 
-/// Takes the finalizer away; without another, the definition goes. One that was made anew meanwhile stays as it is.
+/// Removes the finalizer, and thereby the CRD if it has no other. A CRD that was created anew meanwhile is left alone.
 async fn finish(
-    definitions: &Definitions,
+    crds: &Crds,
     cleaned: &Value,
     condition: conditions::Condition<'_>,
 ) -> Result<(), Status> {
     let name = cleaned["metadata"]["name"].as_str().unwrap_or_default();
-    let store = &definitions.environment.store;
-    let now = rfc3339(definitions.environment.clock.now());
+    let store = &crds.environment.store;
+    let now = rfc3339(crds.environment.clock.now());
     let key = Key {
         collection: collection(GROUP, PLURAL),
         path: name.into(),
@@ -222,7 +220,7 @@ async fn finish(
             conditions::set(crd, condition, &now);
             true
         };
-        definitions.amend(name, crd, &change).await?;
+        crds.update_status(name, crd, &change).await?;
         return Ok(());
     }
 }

@@ -1,16 +1,16 @@
-//! What is said about a definition: whether its names are free, whether it is served, whether it may be what it is.
+//! The conditions of a CRD: names accepted, established, API approved, terminating.
 
 use kubewright_machinery::go;
 use serde_json::{Value, json};
 
-use super::definition::Names;
+use super::crd::Names;
 
-/// The finalizer that holds a definition until its objects are gone.
+/// The finalizer that holds a CRD until its objects are deleted.
 pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 const APPROVED: &str = "api-approved.kubernetes.io";
 
-/// Whether a condition is true.
+/// Returns whether a condition is true.
 pub(super) fn is_true(crd: &Value, ty: &str) -> bool {
     find(crd, ty).is_some_and(|c| c["status"] == "True")
 }
@@ -25,7 +25,7 @@ fn find<'a>(crd: &'a Value, ty: &str) -> Option<&'a Value> {
 /// A condition: type, status, reason, message.
 pub(super) type Condition<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-/// Sets a condition; the time of transition changes with the status alone.
+/// Sets a condition. Its transition time changes only with its status.
 pub(super) fn set(crd: &mut Value, condition: Condition<'_>, now: &str) {
     let (ty, status, reason, message) = condition;
     let fresh = json!({
@@ -51,7 +51,7 @@ pub(super) fn set(crd: &mut Value, condition: Condition<'_>, now: &str) {
     }
 }
 
-/// The names that other definitions of a group have.
+/// The names that other CRDs of a group have.
 #[derive(Default)]
 pub(super) struct Taken {
     pub(super) resources: Vec<String>,
@@ -68,7 +68,7 @@ impl Taken {
     }
 }
 
-/// Decides which of the requested names a definition gets. Says whether anything changed.
+/// Accepts the requested names that are free. Returns whether anything changed.
 pub(super) fn accept_names(crd: &mut Value, taken: &Taken, now: &str) -> bool {
     let requested = crd["spec"]["names"].clone();
     let accepted = crd["status"]["acceptedNames"].clone();
@@ -128,7 +128,7 @@ pub(super) fn accept_names(crd: &mut Value, taken: &Taken, now: &str) -> bool {
             "Installing",
             "the initial names have been accepted",
         );
-        let refused = (
+        let rejected = (
             "Established",
             "False",
             "NotAccepted",
@@ -137,7 +137,7 @@ pub(super) fn accept_names(crd: &mut Value, taken: &Taken, now: &str) -> bool {
         if conflict.is_none() {
             set(crd, waiting, now);
         } else if find(crd, "Established").is_none() {
-            set(crd, refused, now);
+            set(crd, rejected, now);
         }
     }
     crd["status"] != before
@@ -162,7 +162,7 @@ fn short_names_are_free(requested: &Value, own: &Value, taken: &[String]) -> Res
     }
 }
 
-/// A definition whose names were accepted is served. Says whether anything changed.
+/// Establishes a CRD whose names are accepted. Returns whether anything changed.
 pub(super) fn establish(crd: &mut Value, ca_bundle_is_sound: bool, now: &str) -> bool {
     if !is_true(crd, "NamesAccepted") || is_true(crd, "Established") {
         return false;
@@ -187,7 +187,7 @@ pub(super) fn establish(crd: &mut Value, ca_bundle_is_sound: bool, now: &str) ->
     crd["status"] != before
 }
 
-/// Says of a definition in a protected group whether it was approved. Says whether anything changed.
+/// Sets the condition of a CRD in a protected group that reports its approval. Returns whether anything changed.
 pub(super) fn approve(crd: &mut Value, now: &str) -> bool {
     let group = crd["spec"]["group"].as_str().unwrap_or_default();
     if !kubewright_builtins::apiextensions::is_protected_group(group) {
@@ -211,7 +211,7 @@ pub(super) fn approve(crd: &mut Value, now: &str) -> bool {
     crd["status"] != before
 }
 
-/// The objects of a definition are about to go.
+/// Sets the condition that deletion of the objects has been requested.
 pub(super) const DELETION_PENDING: Condition<'static> = (
     "Terminating",
     "True",
@@ -219,7 +219,7 @@ pub(super) const DELETION_PENDING: Condition<'static> = (
     "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
 );
 
-/// The objects of a definition are going.
+/// Sets the condition that deletion of the objects is in progress.
 pub(super) const DELETION_IN_PROGRESS: Condition<'static> = (
     "Terminating",
     "True",

@@ -1,25 +1,29 @@
-//! Between the versions of a kind, and between how an object was stored and how it is served.
+//! Conversion between the versions of a custom kind, and between stored and served objects.
 //!
-//! What is read gets the shape and the defaults of the version it was stored in, then becomes the version asked for. How
-//! objects change from version to version is a [`Conversion`].
+//! A stored object is pruned and defaulted by the schema of its version, and then converted to the requested version by a
+//! [`Conversion`].
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kubewright_apiserver::registry::generic::Converter;
+use kubewright_apiserver::registry::Converter;
 use kubewright_machinery::{Status, status};
 use kubewright_schema::structural::{ConformOptions, Structural, conform, refresh};
 use serde_json::{Value, json};
 
-/// How objects of a declared kind change from version to version.
+/// Converts custom objects between versions.
 #[async_trait]
-pub trait Conversion: Send + Sync {
-    /// The objects in another version, in order. None of them is in that version yet.
+pub(crate) trait Conversion: Send + Sync {
+    /// Converts objects to another version, in order. None of them is in that version yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails if any of the objects cannot be converted.
     async fn convert(&self, objects: Vec<Value>, api_version: &str) -> Result<Vec<Value>, Status>;
 }
 
-/// The versions differ in name alone.
-pub struct Renamed;
+/// The conversion strategy `None`: versions differ in `apiVersion` only.
+pub(crate) struct Renamed;
 
 #[async_trait]
 impl Conversion for Renamed {
@@ -38,13 +42,13 @@ impl Conversion for Renamed {
 /// The schemas of all versions, by `apiVersion`.
 pub(super) type Schemas = Arc<[(String, Arc<Structural>)]>;
 
-/// Objects as one version serves them.
+/// Converts stored objects to one served version.
 pub(super) struct Versioned {
     pub(super) schemas: Schemas,
     pub(super) served: String,
     pub(super) stored: String,
     pub(super) conversion: Arc<dyn Conversion>,
-    /// Of objects that this version writes as it serves them; 0 where it does not.
+    /// The mark of objects that are stored as this version serves them, or 0.
     pub(super) mark: u64,
 }
 
@@ -57,7 +61,7 @@ impl Versioned {
         found.map(|(_, schema)| &**schema)
     }
 
-    /// Objects in another version; those that are in it already stay as they are.
+    /// Converts objects to another version; those that are in it already are unchanged.
     async fn convert(&self, objects: Vec<Value>, to: &str) -> Result<Vec<Value>, Status> {
         let needs = |object: &Value| object["apiVersion"] != to;
         if !objects.iter().any(needs) {

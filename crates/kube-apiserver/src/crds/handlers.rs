@@ -1,64 +1,61 @@
-//! Create, update and delete of definitions: as of any kind, and then what is served follows.
+//! The handlers of CRDs: generic writes, after which the served resources are updated.
 
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
+    Object,
     admission::{Attributes, Operation},
-    clock::rfc3339,
-    object::Object,
     registry::{
-        Change, Create, Delete, DeleteCollection, Deleted, Items, List, ObjectList, Resource,
-        Update, Updated,
+        Change, Create, Delete, DeleteCollection, Deleted, Draft, Handlers, Items, List,
+        ObjectList, Resource, Update, Updated,
     },
     request::{DeleteOptions, ListOptions, RequestContext, WriteOptions},
+    rfc3339,
 };
 use kubewright_machinery::{Status, gvk::GroupResource, status};
 use serde_json::{Value, json};
 
-use super::{Definitions, GROUP, PLURAL, cleanup, conditions};
+use super::{Crds, GROUP, PLURAL, cleanup, conditions};
 
-/// How long a delete waits for the objects to go. It goes on without it.
+/// The time that a delete waits for the deletion of the objects, which continues without it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The resource with these handlers in front of its own.
-pub(super) fn wrap(definitions: &Arc<Definitions>, resource: &Resource) -> Resource {
-    let mut wrapped = resource.clone();
-    let handlers = &mut wrapped.handlers;
+/// Returns the resource with its handlers wrapped.
+pub(super) fn wrap(crds: &Arc<Crds>, resource: &Resource) -> Resource {
+    let mut handlers = resource.handlers().clone();
     handlers.create = handlers.create.take().map(|inner| {
-        let definitions = definitions.clone();
-        Arc::new(Created { definitions, inner }) as _
+        let crds = crds.clone();
+        Arc::new(Created { crds, inner }) as _
     });
     if let (Some(delete), Some(list)) = (handlers.delete.take(), handlers.list.clone()) {
         let removed = Arc::new(Removed {
-            definitions: definitions.clone(),
+            crds: crds.clone(),
             inner: delete,
             list,
         });
         handlers.delete = Some(removed.clone());
         handlers.delete_collection = Some(removed);
     }
-    handlers.update = handlers
-        .update
-        .take()
-        .map(|inner| changed(definitions, inner));
-    for subresource in &mut wrapped.subresources {
-        let handlers = &mut subresource.handlers;
-        handlers.update = handlers
-            .update
-            .take()
-            .map(|inner| changed(definitions, inner));
-    }
-    wrapped
+    let wrap_update = |handlers: &mut Handlers| {
+        let update = handlers.update.take();
+        handlers.update = update.map(|inner| changed(crds, inner));
+    };
+    wrap_update(&mut handlers);
+    let resource = resource.clone().with_handlers(handlers);
+    resource.map_subresources(|mut subresource| {
+        wrap_update(&mut subresource.handlers);
+        subresource
+    })
 }
 
-fn changed(definitions: &Arc<Definitions>, inner: Arc<dyn Update>) -> Arc<dyn Update> {
-    let definitions = definitions.clone();
-    Arc::new(Replaced { definitions, inner })
+fn changed(crds: &Arc<Crds>, inner: Arc<dyn Update>) -> Arc<dyn Update> {
+    let crds = crds.clone();
+    Arc::new(Replaced { crds, inner })
 }
 
 struct Created {
-    definitions: Arc<Definitions>,
+    crds: Arc<Crds>,
     inner: Arc<dyn Create>,
 }
 
@@ -68,19 +65,19 @@ impl Create for Created {
         &self,
         cx: &RequestContext,
         name: &str,
-        object: Value,
+        draft: Draft,
         options: &WriteOptions,
     ) -> Result<Object, Status> {
-        let created = self.inner.create(cx, name, object, options).await?;
+        let created = self.inner.create(cx, name, draft, options).await?;
         if !options.dry_run {
-            self.definitions.sync(&created.summary.name).await?;
+            self.crds.sync(&created.summary.name).await?;
         }
         Ok(created)
     }
 }
 
 struct Replaced {
-    definitions: Arc<Definitions>,
+    crds: Arc<Crds>,
     inner: Arc<dyn Update>,
 }
 
@@ -95,29 +92,29 @@ impl Update for Replaced {
     ) -> Result<Updated, Status> {
         let updated = self.inner.update(cx, name, change, options).await?;
         if !options.dry_run {
-            self.definitions.sync(name).await?;
+            self.crds.sync(name).await?;
         }
         Ok(updated)
     }
 }
 
 struct Removed {
-    definitions: Arc<Definitions>,
+    crds: Arc<Crds>,
     inner: Arc<dyn Delete>,
     list: Arc<dyn List>,
 }
 
 #[async_trait]
 impl Delete for Removed {
-    /// The first delete marks the definition; it goes when its objects have gone.
+    /// The first delete marks the CRD; it is removed when its objects are deleted.
     async fn delete(
         &self,
         cx: &RequestContext,
         name: &str,
         options: &DeleteOptions,
     ) -> Result<Deleted, Status> {
-        let definitions = &self.definitions;
-        let crd = definitions.stored.read_in("", name).await?;
+        let crds = &self.crds;
+        let crd = crds.stored.read_in("", name).await?;
         check_preconditions(name, options, &crd)?;
         if !crd["metadata"]["deletionTimestamp"].is_null() {
             return self.inner.delete(cx, name, options).await;
@@ -129,19 +126,19 @@ impl Delete for Removed {
             dry_run: options.dry_run,
         };
         cx.admission.validate(cx, &attributes, None).await?;
-        let now = rfc3339(definitions.environment.clock.now());
+        let now = rfc3339(crds.environment.clock.now());
         let marking = |crd: &mut Value| {
             check_preconditions(name, options, crd)?;
             mark(crd, &now);
             Ok(())
         };
-        let stored = &definitions.stored;
+        let stored = &crds.stored;
         let object = stored
             .rewrite_in("", name, options.dry_run, &marking)
             .await?;
         if !options.dry_run {
-            definitions.sync(name).await?;
-            let going = cleanup::spawn(definitions, name.to_owned());
+            crds.sync(name).await?;
+            let going = cleanup::spawn(crds, name.to_owned());
             let _ = tokio::time::timeout(PATIENCE, going).await;
         }
         Ok(Deleted {

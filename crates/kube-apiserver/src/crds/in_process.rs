@@ -1,6 +1,7 @@
-//! [`Conversions`]: functions of this process that convert, in place of what definitions say.
+//! [`Conversions`]: in-process conversion of custom resources.
 //!
-//! A test has the conversions of its operator at hand: no endpoint, no certificate, and the same rules for what may change.
+//! Tests use the conversion functions of their operator without an endpoint and certificates. The replies are checked as those
+//! of a webhook are.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,52 +12,60 @@ use serde_json::Value;
 
 use super::{convert::Conversion, webhook};
 
-/// Converts an object to an `apiVersion`. The error says why not.
+/// Converts an object to an `apiVersion`. The error is the reason why it cannot.
 type Convert = dyn Fn(&Value, &str) -> Result<Value, String> + Send + Sync;
 
-/// Functions that convert, by the names of definitions. Clones share them.
+/// Conversion functions by the names of CRDs. Clones share them.
+///
+/// ```
+/// use kubewright_kube_apiserver::Conversions;
+/// use serde_json::json;
+///
+/// let conversions = Conversions::default();
+/// conversions.set("captains.crew.example.com", |captain, api_version| {
+///     let mut captain = captain.clone();
+///     captain["apiVersion"] = json!(api_version);
+///     Ok(captain)
+/// });
+/// ```
 #[derive(Clone, Default)]
 pub struct Conversions(Arc<RwLock<BTreeMap<String, Arc<Convert>>>>);
 
 impl Conversions {
-    /// From now on, objects of a definition (`captains.crew.example.com`) are converted by this function.
+    /// Sets the function that converts the objects of a CRD, such as `captains.crew.example.com`.
     pub fn set(
         &self,
-        definition: impl Into<String>,
+        crd: impl Into<String>,
         convert: impl Fn(&Value, &str) -> Result<Value, String> + Send + Sync + 'static,
     ) {
-        self.0.write().insert(definition.into(), Arc::new(convert));
+        self.0.write().insert(crd.into(), Arc::new(convert));
     }
 
-    fn get(&self, definition: &str) -> Option<Arc<Convert>> {
-        self.0.read().get(definition).cloned()
+    fn get(&self, crd: &str) -> Option<Arc<Convert>> {
+        self.0.read().get(crd).cloned()
     }
 
-    /// The function of a definition while there is one, and otherwise what the definition says.
-    pub(super) fn or(
-        &self,
-        definition: &str,
-        declared: Arc<dyn Conversion>,
-    ) -> Arc<dyn Conversion> {
+    /// Returns the function of a CRD if there is one, otherwise its own conversion.
+    pub(super) fn or(&self, crd: &str, own: Arc<dyn Conversion>) -> Arc<dyn Conversion> {
         Arc::new(Chosen {
-            definition: definition.to_owned(),
+            crd: crd.to_owned(),
             conversions: self.clone(),
-            declared,
+            own,
         })
     }
 }
 
 struct Chosen {
-    definition: String,
+    crd: String,
     conversions: Conversions,
-    declared: Arc<dyn Conversion>,
+    own: Arc<dyn Conversion>,
 }
 
 #[async_trait]
 impl Conversion for Chosen {
     async fn convert(&self, objects: Vec<Value>, api_version: &str) -> Result<Vec<Value>, Status> {
-        let Some(convert) = self.conversions.get(&self.definition) else {
-            return self.declared.convert(objects, api_version).await;
+        let Some(convert) = self.conversions.get(&self.crd) else {
+            return self.own.convert(objects, api_version).await;
         };
         let converted = objects.iter().map(|object| convert(object, api_version));
         let checked = converted

@@ -1,29 +1,25 @@
-//! The objects of a definition, as the server itself deals with them: in the version they are stored in, whether or not
-//! that is served, and past admission, which judges the requests of clients.
+//! The objects of a CRD as the server itself reads and deletes them: in the stored version, whether or not it is served, and
+//! without admission.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use kubewright_apiserver::{
     admission::AdmissionChain,
-    registry::{
-        Resource,
-        generic::Generic,
-        traits::{DeleteCollection, Items, List},
-    },
+    registry::{DeleteCollection, Generic, Items, List, Resource},
     request::{DeleteOptions, ListOptions, RequestContext, RequestInfo, UserInfo, Verb, Warnings},
 };
 use kubewright_machinery::Status;
 
 use super::MANAGER;
 
-/// The objects of a definition.
+/// The objects of a CRD.
 pub(super) struct Instances {
     pub(super) objects: Generic,
     pub(super) resource: Arc<Resource>,
 }
 
 impl Instances {
-    /// The namespaces that have objects; the empty one, where objects are in none.
+    /// Returns the namespaces that have objects; the empty one for cluster-scoped objects.
     pub(super) async fn namespaces(&self) -> Result<BTreeSet<String>, Status> {
         let cx = self.context("");
         let list = self.objects.list(&cx, &ListOptions::default()).await?;
@@ -36,15 +32,15 @@ impl Instances {
         Ok(found)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no objects.
     pub(super) async fn are_gone(&self) -> Result<bool, Status> {
         let cx = self.context("");
         let list = self.objects.list(&cx, &ListOptions::default()).await?;
-        // The first page is at hand, and a page has something.
+        // The first page is in memory, and a page has at least one object.
         Ok(matches!(list.items, Items::All(objects) if objects.is_empty()))
     }
 
-    /// Deletes the objects of a namespace: at once, or when the last of their finalizers is gone.
+    /// Deletes the objects of a namespace, or marks those with finalizers.
     pub(super) async fn delete_in(&self, namespace: &str) -> Result<(), Status> {
         let cx = self.context(namespace);
         let (options, all) = (DeleteOptions::default(), ListOptions::default());
@@ -58,10 +54,10 @@ impl Instances {
             path: String::new(),
             is_resource: true,
             verb: Verb::DeleteCollection,
-            group: resource.group_version.group.clone(),
-            version: resource.group_version.version.clone(),
+            group: resource.spec().group_version.group.clone(),
+            version: resource.spec().group_version.version.clone(),
             namespace: namespace.to_owned(),
-            resource: resource.plural.clone(),
+            resource: resource.spec().plural.clone(),
             name: String::new(),
             selected_name: String::new(),
             subresource: String::new(),

@@ -1,7 +1,7 @@
-//! The paths of printer columns: the part of kubectl's JSONPath that picks a value out of an object.
+//! The JSONPath of printer columns.
 //!
-//! Names, `['quoted names']`, indices (from the end too), `[*]`, slices, `..` and filters such as
-//! `[?(@.type=="Ready")]`. A path that is not understood finds nothing.
+//! It supports names, `['quoted names']`, indices (also from the end), `[*]`, slices, `..` and filters such as
+//! `[?(@.type=="Ready")]`. A path that cannot be parsed finds nothing.
 
 use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use serde_json::Value;
@@ -38,14 +38,14 @@ enum Literal {
 }
 
 impl JsonPath {
-    /// From its text; `None` where it is not understood.
+    /// Parses a path. Returns `None` if it is not supported.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parser = Parser { rest: text };
         let steps = parser.steps()?;
         parser.rest.is_empty().then_some(Self(steps))
     }
 
-    /// The first value that it finds.
+    /// Returns the first value that the path finds.
     pub(super) fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         find(object, &self.0).into_iter().next()
     }
@@ -109,7 +109,7 @@ impl Parser<'_> {
             return Some(filter);
         }
         let inner = &self.rest[1..];
-        // Names are in single quotes; values in filters may be in either.
+        // Names are in single quotes; values in filters are in single or double quotes.
         if inner.starts_with('\'') {
             self.rest = inner;
             let mut names = vec![self.quoted()?];

@@ -1,35 +1,34 @@
-//! Custom resource definitions: kinds that are declared while the server runs.
+//! Custom resources: CustomResourceDefinitions (CRDs) and the kinds that they define.
 //!
-//! A definition is an object like any other; `Definitions` stands behind the handlers of its kind. When one is written, its
-//! names are accepted or not, it is established, and its resources are served before the writer has its answer. When one is
-//! deleted, its objects go first.
+//! `Crds` wraps the handlers of CRDs. When a CRD is written, its names are accepted or not, it is established, and its
+//! resources are served before the writer gets its response. When a CRD is deleted, its objects are deleted first.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `definition` | a definition, read |
-//! | `conditions` | what its status says |
-//! | `handlers` | create, update and delete of definitions |
-//! | `cleanup`, `instances` | the objects of a definition that is being deleted |
-//! | `resource` | from a definition to resources |
-//! | `strategy`, `scale`, `table`, `jsonpath` | what these resources do |
-//! | [`convert`], [`webhook`], [`in_process`] | between versions |
+//! | `crd` | a CRD, decoded |
+//! | `conditions` | the conditions of its status |
+//! | `handlers` | create, update and delete of CRDs |
+//! | `cleanup`, `instances` | deletion of the objects of a CRD |
+//! | `resource` | resources built from a CRD |
+//! | `strategy`, `scale`, `table`, `jsonpath` | the parts of these resources |
+//! | `convert`, `webhook`, `in_process` | conversion between versions |
 //!
-//! Invariants: one definition is dealt with at a time; a registry is swapped in as a whole; what the store holds when the
-//! server starts is served from its first request on.
+//! Invariants: CRDs are processed one at a time; a registry is swapped in as a whole; the CRDs of the store are served from
+//! the first request of the server.
 
 mod cleanup;
 mod conditions;
-pub mod convert;
-mod definition;
+mod convert;
+mod crd;
 mod handlers;
-pub mod in_process;
+mod in_process;
 mod instances;
 mod jsonpath;
 mod resource;
 mod scale;
 mod strategy;
 mod table;
-pub mod webhook;
+mod webhook;
 
 use std::{
     collections::BTreeMap,
@@ -37,55 +36,49 @@ use std::{
 };
 
 use kubewright_apiserver::{
-    clock::rfc3339,
-    managed::FieldManager,
-    registry::{
-        Registry, RegistryBuilder, Resource, Shape,
-        generic::{Generic, GenericOptions, Plain},
-    },
-    server::{ApiServer, WeakApiServer},
+    ApiServer, FieldManager, WeakApiServer,
+    registry::{Generic, Registry, RegistryBuilder, Resource, ResourceSpec, Shape},
+    rfc3339,
 };
 use kubewright_catalog::generated::apiextensions_v1::CUSTOM_RESOURCE_DEFINITION;
-use kubewright_machinery::{
-    Status,
-    gvk::{GroupResource, GroupVersionKind},
-    version::compare_kube_versions,
-};
+use kubewright_machinery::{Status, gvk::GroupVersionKind, version::compare_kube_versions};
 use kubewright_store::{Range, Store};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
 
 use crate::kinds::{Environment, collection, selectable_of};
+pub use in_process::Conversions;
+
 use conditions::Taken;
 use convert::{Conversion, Renamed};
-use definition::{Definition, Names};
+use crd::{Crd, Names};
 use instances::Instances;
 
 const GROUP: &str = "apiextensions.k8s.io";
 const PLURAL: &str = "customresourcedefinitions";
-/// Who writes the status of definitions.
+/// The field manager that writes the status of CRDs.
 const MANAGER: &str = "kube-apiserver";
 
-/// The definitions of a server.
-pub(crate) struct Definitions {
+/// The CRDs of a server.
+pub(crate) struct Crds {
     environment: Environment,
-    /// The definitions themselves, outside the rules that bind clients.
+    /// The registry of CRDs, without the rules for clients.
     stored: Generic,
     status_manager: FieldManager,
-    /// The resources that are always there.
+    /// The built-in resources.
     built_in: OnceLock<Vec<Arc<Resource>>>,
     server: OnceLock<WeakApiServer>,
     installed: Mutex<BTreeMap<String, Installed>>,
 }
 
-/// A definition whose names are known.
+/// A CRD whose names are known.
 struct Installed {
     group: String,
     accepted: Names,
-    /// What its resources were made from.
+    /// The parts of the CRD that its resources depend on.
     source: Source,
     resources: Vec<Arc<Resource>>,
-    /// Watches go on as long as this is there: until the definition says something else, or is gone.
+    /// Keeps watches open. It is dropped when the CRD changes in a way that concerns them, or is deleted.
     watched: watch::Sender<()>,
 }
 
@@ -99,7 +92,7 @@ struct Source {
 }
 
 impl Source {
-    /// Whether watches may go on. Whether new objects are taken makes no difference to them.
+    /// Returns whether watches may continue. They do not depend on whether objects may be created.
     fn serves_the_same(&self, other: &Source) -> bool {
         *self
             == Source {
@@ -109,24 +102,19 @@ impl Source {
     }
 }
 
-impl Definitions {
-    /// Puts itself behind the handlers of the kind in a registry.
+impl Crds {
+    /// Wraps the handlers of CRDs in a registry.
     pub(crate) fn install(environment: &Environment, registry: Registry) -> (Registry, Arc<Self>) {
         let kind = GroupVersionKind::new(GROUP, "v1", "CustomResourceDefinition");
         let shape = Shape::Typed(&CUSTOM_RESOURCE_DEFINITION);
+        let spec = ResourceSpec {
+            shape,
+            selectable: selectable_of(GROUP, "v1", PLURAL),
+            ..ResourceSpec::new(kind.clone(), PLURAL)
+        };
         let this = Arc::new(Self {
-            stored: Generic::new(GenericOptions {
-                store: environment.store.clone(),
-                collection: collection(GROUP, PLURAL),
-                resource: GroupResource::new(GROUP, PLURAL),
-                kind: kind.clone(),
-                namespaced: false,
-                shape,
-                selectable: Arc::new(selectable_of(GROUP, "v1", PLURAL)),
-                strategy: Arc::new(Plain),
-                converter: None,
-                clock: environment.clock.clone(),
-            }),
+            stored: Generic::new(spec, environment.store.clone())
+                .with_clock(environment.clock.clone()),
             status_manager: FieldManager::new(&kind, shape, "status", &["spec"]),
             environment: environment.clone(),
             built_in: OnceLock::new(),
@@ -137,7 +125,7 @@ impl Definitions {
         for group in registry.groups() {
             for (_, resources) in &group.versions {
                 for resource in resources {
-                    let own = group.name == GROUP && resource.plural == PLURAL;
+                    let own = group.name == GROUP && resource.spec().plural == PLURAL;
                     all.push(if own {
                         Arc::new(handlers::wrap(&this, resource))
                     } else {
@@ -151,7 +139,7 @@ impl Definitions {
         (registry, this)
     }
 
-    /// Serves what is in the store, from now on at this server.
+    /// Serves the CRDs of the store.
     pub(crate) async fn start(self: &Arc<Self>, server: &ApiServer) -> Result<(), Status> {
         let _ = self.server.set(server.downgrade());
         let mut going = Vec::new();
@@ -164,7 +152,7 @@ impl Definitions {
             if cleanup::is_due(&crd) {
                 going.push(name.clone());
             }
-            self.settle(&mut installed, &name, Some(crd)).await?;
+            self.process(&mut installed, &name, Some(crd)).await?;
         }
         if !installed.is_empty() {
             self.publish(&installed);
@@ -176,12 +164,12 @@ impl Definitions {
         Ok(())
     }
 
-    /// A definition was written or is gone: its status and what is served follow.
+    /// Updates the status of a CRD and the served resources after it was written or deleted.
     async fn sync(self: &Arc<Self>, name: &str) -> Result<(), Status> {
         let mut installed = self.installed.lock().await;
         let crd = self.read(name).await?;
-        let mut changed = self.settle(&mut installed, name, crd).await?;
-        // A name that became free may be what another definition is waiting for.
+        let mut changed = self.process(&mut installed, name, crd).await?;
+        // Another CRD may be waiting for names that are free now.
         let waiting: Vec<String> = installed
             .iter()
             .filter(|(other, entry)| *other != name && !entry.source.served)
@@ -189,7 +177,7 @@ impl Definitions {
             .collect();
         for other in waiting {
             let crd = self.read(&other).await?;
-            changed |= self.settle(&mut installed, &other, crd).await?;
+            changed |= self.process(&mut installed, &other, crd).await?;
         }
         if changed {
             self.publish(&installed);
@@ -197,8 +185,8 @@ impl Definitions {
         Ok(())
     }
 
-    /// Brings one definition up to date. Says whether what is served changed.
-    async fn settle(
+    /// Processes one CRD. Returns whether the served resources changed.
+    async fn process(
         &self,
         installed: &mut BTreeMap<String, Installed>,
         name: &str,
@@ -212,9 +200,9 @@ impl Definitions {
         let group = crd["spec"]["group"].as_str().unwrap_or_default().to_owned();
         let mut taken = Taken::default();
         let own = Names::read(&crd["status"]["acceptedNames"]);
-        // Whoever has the names it wants is not in anybody's way.
+        // The names that a CRD holds itself do not conflict with it.
         if own != Names::read(&crd["spec"]["names"]) {
-            // A short name may not be what the definition is called by already.
+            // A short name must differ from the plural, the singular and the other names of the CRD.
             taken.add(&own);
             for (_, entry) in installed
                 .iter()
@@ -225,12 +213,12 @@ impl Definitions {
         }
         let sound = webhook::ca_bundle_is_sound(&crd["spec"]["conversion"]);
         let now = rfc3339(self.environment.clock.now());
-        let judge = |crd: &mut Value| {
+        let conditions_of = |crd: &mut Value| {
             let accepted = conditions::accept_names(crd, &taken, &now);
             let established = conditions::establish(crd, sound, &now);
             conditions::approve(crd, &now) || established || accepted
         };
-        crd = self.amend(name, crd, &judge).await?;
+        crd = self.update_status(name, crd, &conditions_of).await?;
         let accepted = Names::read(&crd["status"]["acceptedNames"]);
         let source = Source {
             uid: crd["metadata"]["uid"]
@@ -272,30 +260,30 @@ impl Definitions {
 
     fn resources(&self, crd: &Value, watched: &watch::Sender<()>) -> Vec<Arc<Resource>> {
         match self.known(crd) {
-            Some((definition, conversion)) => {
-                resource::resources(&self.environment, &definition, &conversion, watched)
+            Some((decoded, conversion)) => {
+                resource::resources(&self.environment, &decoded, &conversion, watched)
             }
             None => Vec::new(),
         }
     }
 
-    /// A definition, and what converts its objects.
-    fn known(&self, crd: &Value) -> Option<(Definition, Arc<dyn Conversion>)> {
-        let (definition, declared) = read(crd)?;
+    /// Returns a CRD and its conversion.
+    fn known(&self, crd: &Value) -> Option<(Crd, Arc<dyn Conversion>)> {
+        let (decoded, own_conversion) = read(crd)?;
         let name = crd["metadata"]["name"].as_str().unwrap_or_default();
-        let conversion = self.environment.conversions.or(name, declared);
-        Some((definition, conversion))
+        let conversion = self.environment.conversions.or(name, own_conversion);
+        Some((decoded, conversion))
     }
 
-    /// The objects of a definition, past the rules that bind clients.
+    /// Returns the objects of a CRD, without the rules for clients.
     fn instances(&self, crd: &Value) -> Option<Instances> {
-        let (definition, conversion) = self.known(crd)?;
+        let (decoded, conversion) = self.known(crd)?;
         let watched = watch::Sender::default();
-        resource::instances(&self.environment, &definition, &conversion, &watched)
+        resource::instances(&self.environment, &decoded, &conversion, &watched)
     }
 
-    /// Changes the status of a definition, where there is something to change, as the server's own manager.
-    async fn amend(
+    /// Updates the status of a CRD if it changes, with the field manager of the server.
+    async fn update_status(
         &self,
         name: &str,
         crd: Value,
@@ -308,7 +296,7 @@ impl Definitions {
         let as_manager = |crd: &mut Value| {
             let before = crd.clone();
             change(crd);
-            self.status_manager.update(Some(&before), crd, MANAGER, now);
+            self.status_manager.update(&before, crd, MANAGER, now);
             Ok(())
         };
         let written = self.stored.rewrite_in("", name, false, &as_manager).await?;
@@ -351,25 +339,25 @@ impl Definitions {
     }
 }
 
-/// A definition, read, and how its objects get from version to version.
-fn read(crd: &Value) -> Option<(Definition, Arc<dyn Conversion>)> {
-    let definition = match Definition::read(crd) {
-        Ok(definition) => definition,
+/// Decodes a CRD, and returns its conversion.
+fn read(crd: &Value) -> Option<(Crd, Arc<dyn Conversion>)> {
+    let decoded = match Crd::read(crd) {
+        Ok(decoded) => decoded,
         Err(e) => {
-            // Validation keeps such definitions out; one that got in is not served.
+            // Validation rejects such CRDs; one that is stored nevertheless is not served.
             let name = &crd["metadata"]["name"];
-            tracing::error!(%name, "a definition cannot be served: {e}");
+            tracing::error!(%name, error = %e, "cannot serve a CRD");
             return None;
         }
     };
-    let conversion: Arc<dyn Conversion> = match definition.conversion["strategy"].as_str() {
-        Some("Webhook") => Arc::new(webhook::Webhook::new(&definition.conversion["webhook"])),
+    let conversion: Arc<dyn Conversion> = match decoded.conversion["strategy"].as_str() {
+        Some("Webhook") => Arc::new(webhook::Webhook::new(&decoded.conversion["webhook"])),
         _ => Arc::new(Renamed),
     };
-    Some((definition, conversion))
+    Some((decoded, conversion))
 }
 
-/// A definition as far as its status depends on it. Schemas are large, and copies of them slow.
+/// Returns the parts of a CRD that its status depends on, without the schemas, which are large.
 fn without_schemas(crd: &Value) -> Value {
     let spec = &crd["spec"];
     json!({
@@ -382,24 +370,25 @@ fn without_schemas(crd: &Value) -> Value {
     })
 }
 
-/// The resources that are always there, then the declared ones: groups by name, versions by their age.
+/// Returns a registry of the built-in and custom resources: groups by name, versions by priority.
 fn assemble(built_in: &[Arc<Resource>], installed: &BTreeMap<String, Installed>) -> Registry {
     let mut builder = RegistryBuilder::default();
     for resource in built_in {
         builder.add_shared(resource.clone());
     }
-    let mut declared: Vec<&Arc<Resource>> = installed.values().flat_map(|i| &i.resources).collect();
-    declared.sort_by(|a, b| {
-        let (x, y) = (&a.group_version, &b.group_version);
+    let mut own_conversion: Vec<&Arc<Resource>> =
+        installed.values().flat_map(|i| &i.resources).collect();
+    own_conversion.sort_by(|a, b| {
+        let (x, y) = (&a.spec().group_version, &b.spec().group_version);
         x.group
             .cmp(&y.group)
             .then_with(|| match x.version == y.version {
                 true => std::cmp::Ordering::Equal,
                 false => compare_kube_versions(&y.version, &x.version),
             })
-            .then_with(|| a.plural.cmp(&b.plural))
+            .then_with(|| a.spec().plural.cmp(&b.spec().plural))
     });
-    for resource in declared {
+    for resource in own_conversion {
         builder.add_shared(resource.clone());
     }
     builder.build()

@@ -1,15 +1,12 @@
-//! From a definition to the resources that are served.
+//! Resources built from a CRD.
 
 use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kubewright_apiserver::{
-    managed::{FieldManager, scale::ReplicasPaths},
-    object::{Selectable, SelectableField},
+    FieldManager, ReplicasPaths, Selectable, SelectableField,
     registry::{
-        Custom, Resource, Shape, Subresource, SubresourceKind,
-        generic::{Generic, GenericOptions},
-        resource::PatchTypes,
+        Custom, Defaulter, Generic, Resource, ResourceSpec, Shape, Subresource, SubresourceKind,
     },
 };
 use kubewright_catalog::generated::autoscaling_v1::SCALE;
@@ -23,73 +20,84 @@ use tokio::sync::watch;
 
 use super::{
     convert::{Conversion, Schemas, Versioned},
-    definition::{Definition, Version},
+    crd::{Crd, Version},
     instances::Instances,
     scale::Scale,
     strategy::{Main, Rules, StatusOnly},
     table::Columns,
 };
 use crate::{
-    kinds::{Environment, collection, scale_table},
+    kinds::{Environment, scale_table},
     scaling,
 };
 
-/// The resources of a definition: one for each version that is served.
+/// The verbs of a custom resource, in the order of discovery.
+const VERBS: [&str; 8] = [
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
+
+/// Returns the resources of a CRD: one for each version that is served.
 pub(super) fn resources(
     environment: &Environment,
-    definition: &Definition,
+    crd: &Crd,
     conversion: &Arc<dyn Conversion>,
     watched: &watch::Sender<()>,
 ) -> Vec<Arc<Resource>> {
-    let parts = Parts::new(environment, definition, conversion, watched);
-    let served = definition.versions.iter().filter(|version| version.served);
+    let parts = Parts::new(environment, crd, conversion, watched);
+    let served = crd.versions.iter().filter(|version| version.served);
     served
-        .map(|version| Arc::new(parts.resource(version)))
+        .map(|version| Arc::new(parts.resource(version, &parts.generic(version))))
         .collect()
 }
 
-/// The objects of a definition in the version they are stored in, which need not be served.
+/// Returns the objects of a CRD in the stored version, which need not be served.
 pub(super) fn instances(
     environment: &Environment,
-    definition: &Definition,
+    crd: &Crd,
     conversion: &Arc<dyn Conversion>,
     watched: &watch::Sender<()>,
 ) -> Option<Instances> {
-    let is_storage = |version: &&Version| version.name == definition.storage;
-    let version = definition.versions.iter().find(is_storage)?;
-    let parts = Parts::new(environment, definition, conversion, watched);
-    let resource = parts.resource(version);
-    let kind = GroupVersionKind::new(&definition.group, &version.name, &definition.names.kind);
+    let is_storage = |version: &&Version| version.name == crd.storage;
+    let version = crd.versions.iter().find(is_storage)?;
+    let parts = Parts::new(environment, crd, conversion, watched);
+    let objects = parts.generic(version);
     Some(Instances {
-        objects: parts.generic(&kind, version, &resource),
-        resource: Arc::new(resource),
+        resource: Arc::new(parts.resource(version, &objects)),
+        objects,
     })
 }
 
-/// What the versions of a definition share.
+/// The parts that the versions of a CRD share.
 struct Parts<'a> {
     environment: &'a Environment,
-    definition: &'a Definition,
+    crd: &'a Crd,
     schemas: Schemas,
     replicas: ReplicasPaths,
     conversion: &'a Arc<dyn Conversion>,
     watched: &'a watch::Sender<()>,
 }
 
-/// What is known about a declared kind.
-struct Declared {
+/// The schema of a custom resource in one version.
+struct Schema {
     group: String,
     kind: String,
     list_kind: String,
     schema: Arc<Structural>,
 }
 
-impl Custom for Declared {
+impl Custom for Schema {
     fn list_kind(&self) -> &str {
         &self.list_kind
     }
 
-    fn conform(&self, object: &mut Value, track: bool) -> Result<Vec<String>, String> {
+    fn prune(&self, object: &mut Value, track: bool) -> Result<Vec<String>, String> {
         let options = ConformOptions {
             track,
             drop_invalid: false,
@@ -106,18 +114,18 @@ impl Custom for Declared {
 impl<'a> Parts<'a> {
     fn new(
         environment: &'a Environment,
-        definition: &'a Definition,
+        crd: &'a Crd,
         conversion: &'a Arc<dyn Conversion>,
         watched: &'a watch::Sender<()>,
     ) -> Self {
-        let api_version = |version: &Version| format!("{}/{}", definition.group, version.name);
-        let schemas: Vec<(String, Arc<Structural>)> = definition
+        let api_version = |version: &Version| format!("{}/{}", crd.group, version.name);
+        let schemas: Vec<(String, Arc<Structural>)> = crd
             .versions
             .iter()
             .map(|version| (api_version(version), version.schema.clone()))
             .collect();
         let mut replicas = ReplicasPaths::default();
-        for version in &definition.versions {
+        for version in &crd.versions {
             let path = version
                 .scale
                 .as_ref()
@@ -126,7 +134,7 @@ impl<'a> Parts<'a> {
         }
         Self {
             environment,
-            definition,
+            crd,
             schemas: schemas.into(),
             replicas,
             conversion,
@@ -134,121 +142,104 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn resource(&self, version: &Version) -> Resource {
-        let definition = self.definition;
-        let (names, clock) = (&definition.names, &self.environment.clock);
-        let kind = GroupVersionKind::new(&definition.group, &version.name, &names.kind);
-        let mut resource = Resource::new(kind.clone(), &names.plural, definition.namespaced);
-        resource.singular = names.singular.clone();
-        resource.short_names = names.short_names.clone();
-        resource.categories = names.categories.clone();
-        resource.storage_version_hash = self.storage_version_hash();
-        resource.verbs = owned(&[
-            "delete",
-            "deletecollection",
-            "get",
-            "list",
-            "patch",
-            "create",
-            "update",
-            "watch",
-        ]);
-        resource.selectable = Arc::new(selectable(version));
-        resource.table = Arc::new(Columns::new(&version.columns, clock.clone()));
-        resource.patches = PatchTypes::WithApply;
-        resource.clock = clock.clone();
-        resource.deprecation = version.deprecation.clone();
-        resource.openapi = Some(version.document.clone());
-        resource.custom = Some(Arc::new(Declared {
-            group: definition.group.clone(),
-            kind: names.kind.clone(),
-            list_kind: names.list_kind.clone(),
-            schema: version.schema.clone(),
-        }));
-        resource.default = Some(self.defaults(version));
-        resource.managed = Some(Arc::new(self.field_manager(
-            &kind,
-            "",
-            if version.has_status { &["status"] } else { &[] },
-        )));
-        let namespaced = definition.namespaced;
-        resource.field_label = Some(Arc::new(move |label| match label {
-            "metadata.namespace" if namespaced => Ok(()),
-            label => Err(format!("field label not supported: {label}")),
-        }));
-        let generic = self.generic(&kind, version, &resource);
-        resource.handlers = generic.clone().handlers();
-        self.add_subresources(&mut resource, &kind, version, &generic);
-        resource
+    fn spec(&self, version: &Version) -> ResourceSpec {
+        let (crd, names) = (self.crd, &self.crd.names);
+        let kind = GroupVersionKind::new(&crd.group, &version.name, &names.kind);
+        ResourceSpec {
+            singular: names.singular.clone(),
+            namespaced: crd.namespaced,
+            short_names: names.short_names.clone(),
+            categories: names.categories.clone(),
+            storage_version_hash: self.storage_version_hash(),
+            verbs: VERBS.map(str::to_owned).to_vec(),
+            selectable: selectable(version),
+            deprecation: version.deprecation.clone(),
+            openapi: Some(version.document.clone()),
+            ..ResourceSpec::new(kind, &names.plural)
+        }
     }
 
-    fn generic(&self, kind: &GroupVersionKind, version: &Version, resource: &Resource) -> Generic {
-        let definition = self.definition;
-        let stored = format!("{}/{}", definition.group, definition.storage);
+    fn resource(&self, version: &Version, generic: &Generic) -> Resource {
+        let (crd, clock) = (self.crd, &self.environment.clock);
+        let kind = &generic.spec().kind;
+        let reset: &[&str] = if version.has_status { &["status"] } else { &[] };
+        let namespaced = crd.namespaced;
+        let resource = generic
+            .clone()
+            .into_resource()
+            .with_table(Arc::new(Columns::new(&version.columns, clock.clone())))
+            .with_custom(Arc::new(Schema {
+                group: crd.group.clone(),
+                kind: crd.names.kind.clone(),
+                list_kind: crd.names.list_kind.clone(),
+                schema: version.schema.clone(),
+            }))
+            .with_defaults(self.defaults(version))
+            .with_field_manager(self.field_manager(kind, "", reset))
+            .with_field_label_check(Arc::new(move |label| match label {
+                "metadata.namespace" if namespaced => Ok(()),
+                label => Err(format!("field label not supported: {label}")),
+            }));
+        self.add_subresources(resource, version, generic)
+    }
+
+    fn generic(&self, version: &Version) -> Generic {
+        let crd = self.crd;
+        let spec = self.spec(version);
         let converter = Versioned {
             schemas: self.schemas.clone(),
-            served: kind.api_version(),
-            mark: if version.name == definition.storage {
+            served: spec.kind.api_version(),
+            mark: if version.name == crd.storage {
                 version.mark
             } else {
                 0
             },
-            stored,
+            stored: format!("{}/{}", crd.group, crd.storage),
             conversion: self.conversion.clone(),
         };
-        Generic::new(GenericOptions {
-            store: self.environment.store.clone(),
-            collection: collection(&definition.group, &definition.names.plural),
-            resource: GroupResource::new(&definition.group, &definition.names.plural),
-            kind: kind.clone(),
-            namespaced: definition.namespaced,
-            shape: Shape::Untyped,
-            selectable: resource.selectable.clone(),
-            strategy: Arc::new(Main(Arc::new(self.rules(kind, version)))),
-            converter: Some(Arc::new(converter)),
-            clock: self.environment.clock.clone(),
-        })
-        .until(self.watched.subscribe())
+        let strategy = Main(Arc::new(self.rules(&spec.kind, version)));
+        Generic::new(spec, self.environment.store.clone())
+            .with_strategy(Arc::new(strategy))
+            .with_converter(Arc::new(converter))
+            .with_clock(self.environment.clock.clone())
+            .with_watches_until(self.watched.subscribe())
     }
 
     fn rules(&self, kind: &GroupVersionKind, version: &Version) -> Rules {
-        let definition = self.definition;
+        let crd = self.crd;
         Rules {
             kind: kind.clone(),
-            resource: GroupResource::new(&definition.group, &definition.names.plural),
-            namespaced: definition.namespaced,
+            resource: GroupResource::new(&crd.group, &crd.names.plural),
+            namespaced: crd.namespaced,
             schema: version.schema.clone(),
             cel: version.rules.clone(),
             has_status: version.has_status,
-            stored: version.name == definition.storage,
+            stored: version.name == crd.storage,
             scale: version.scale.clone(),
-            terminating: definition.terminating,
+            terminating: crd.terminating,
         }
     }
 
     fn add_subresources(
         &self,
-        resource: &mut Resource,
-        kind: &GroupVersionKind,
+        mut resource: Resource,
         version: &Version,
         generic: &Generic,
-    ) {
-        let verbs = owned(&["get", "patch", "update"]);
+    ) -> Resource {
+        let kind = &generic.spec().kind;
+        let verbs = ["get", "patch", "update"].map(str::to_owned).to_vec();
         if version.has_status {
             let strategy = StatusOnly(Arc::new(self.rules(kind, version)));
-            resource.subresources.push(Subresource {
+            let handlers = generic.clone().with_strategy(Arc::new(strategy));
+            let manager = self.field_manager(kind, "status", &["metadata", "spec"]);
+            let table = resource.table().clone();
+            resource = resource.with_subresource(Subresource {
                 name: "status".into(),
                 kind: SubresourceKind::Parent,
                 verbs: verbs.clone(),
-                handlers: generic
-                    .with_strategy(Arc::new(strategy))
-                    .subresource_handlers(),
-                managed: Some(Arc::new(self.field_manager(
-                    kind,
-                    "status",
-                    &["metadata", "spec"],
-                ))),
-                table: Some(resource.table.clone()),
+                handlers: handlers.subresource_handlers(),
+                field_manager: Some(Arc::new(manager)),
+                table: Some(table),
             });
         }
         if let Some(paths) = &version.scale {
@@ -256,7 +247,7 @@ impl<'a> Parts<'a> {
             let handlers = Scale {
                 parents: generic.clone(),
                 api_version: kind.api_version(),
-                resource: resource.group_resource(),
+                resource: generic.spec().group_resource(),
                 paths: paths.clone(),
                 replicas: self.replicas.clone(),
             };
@@ -264,15 +255,16 @@ impl<'a> Parts<'a> {
                 .with_failing_apply(
                     "request to convert CR to an invalid group/version: autoscaling/v1",
                 );
-            resource.subresources.push(Subresource {
+            resource = resource.with_subresource(Subresource {
                 name: "scale".into(),
                 kind: SubresourceKind::Other(scale, Shape::Typed(&SCALE)),
                 verbs,
                 handlers: scaling::handlers(handlers),
-                managed: Some(Arc::new(manager)),
+                field_manager: Some(Arc::new(manager)),
                 table: Some(scale_table(generic.clock())),
             });
         }
+        resource
     }
 
     fn field_manager(
@@ -282,12 +274,12 @@ impl<'a> Parts<'a> {
         reset: &[&str],
     ) -> FieldManager {
         FieldManager::new(kind, Shape::Untyped, subresource, reset)
-            .with_declared(self.schemas.clone())
+            .with_custom_versions(self.schemas.clone())
     }
 
-    /// Fills in defaults, of objects of the kind and no others.
-    fn defaults(&self, version: &Version) -> kubewright_apiserver::registry::resource::Defaulter {
-        let (schema, kind) = (version.schema.clone(), self.definition.names.kind.clone());
+    /// Returns the function that fills in defaults. It skips objects of another kind.
+    fn defaults(&self, version: &Version) -> Defaulter {
+        let (schema, kind) = (version.schema.clone(), self.crd.names.kind.clone());
         Arc::new(move |object| {
             if object["kind"] == kind {
                 apply_defaults(object, &schema);
@@ -296,11 +288,8 @@ impl<'a> Parts<'a> {
     }
 
     fn storage_version_hash(&self) -> String {
-        let definition = self.definition;
-        let text = format!(
-            "{}/{}/{}",
-            definition.group, definition.storage, definition.names.kind
-        );
+        let crd = self.crd;
+        let text = format!("{}/{}/{}", crd.group, crd.storage, crd.names.kind);
         STANDARD.encode(&digest(&SHA256, text.as_bytes()).as_ref()[..8])
     }
 }
@@ -311,8 +300,4 @@ fn selectable(version: &Version) -> Selectable {
         paths: [path.as_str().into()].into(),
         default: "".into(),
     }))
-}
-
-fn owned(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
 }

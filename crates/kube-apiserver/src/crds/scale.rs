@@ -1,9 +1,6 @@
-//! `scale` of a declared kind: the number of replicas, wherever the definition says it is.
+//! The `scale` of a custom kind, at the paths of its CRD.
 
-use kubewright_apiserver::{
-    managed::scale::{ReplicasPaths, ScaleOwners},
-    registry::generic::Generic,
-};
+use kubewright_apiserver::{ReplicasPaths, ScaleOwners, registry::Generic};
 use kubewright_catalog::generated::autoscaling_v1::SCALE;
 use kubewright_machinery::{Status, gvk::GroupResource, status};
 use kubewright_schema::{
@@ -12,10 +9,10 @@ use kubewright_schema::{
 };
 use serde_json::{Value, json};
 
-use super::definition::Scale as Paths;
+use super::crd::Scale as Paths;
 use crate::scaling::Scalable;
 
-/// Stands for replicas that are not there while a scale is changed.
+/// Represents unset replicas while a scale is changed.
 const UNSET: i64 = i32::MIN as i64;
 
 pub(super) struct Scale {
@@ -23,12 +20,12 @@ pub(super) struct Scale {
     pub(super) api_version: String,
     pub(super) resource: GroupResource,
     pub(super) paths: Paths,
-    /// Where the replicas are in every version.
+    /// The path of the replicas in every version.
     pub(super) replicas: ReplicasPaths,
 }
 
 impl Scale {
-    /// The scale of an object, and whether the object says how many replicas it wants.
+    /// Returns the scale of an object, and whether the object sets its replicas.
     fn of(&self, parent: &Value) -> Result<(Value, bool), String> {
         let replicas = nested_i64(parent, &self.paths.spec_replicas)?;
         let current = nested_i64(parent, &self.paths.status_replicas)?;
@@ -48,7 +45,7 @@ impl Scale {
                 metadata[key] = value.clone();
             }
         }
-        // The real server keeps 32 bits of these.
+        // kube-apiserver truncates these to 32 bits.
         let cut = |n: Option<i64>| n.unwrap_or_default() as i32;
         let scale = json!({
             "kind": "Scale",
@@ -121,7 +118,7 @@ impl Scalable for Scale {
     }
 }
 
-/// Sets a number at a dotted path, making the objects on the way.
+/// Sets a number at a dotted path, and adds the objects on the way.
 fn set(object: &mut Value, path: &str, n: i64) {
     let mut value = object;
     for part in path.strip_prefix('.').unwrap_or(path).split('.') {

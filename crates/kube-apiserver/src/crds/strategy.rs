@@ -1,14 +1,14 @@
-//! The rules of a declared kind: its schema, and what every object is held to.
+//! The strategies of custom resources: validation by schema, `status` on its own endpoint.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
-    registry::generic::{Reservation, Strategy},
+    registry::{Reservation, Strategy, StrategyOptions, validate_metadata_update},
     request::RequestContext,
 };
 use kubewright_machinery::{
-    Status,
+    PropagationPolicy, Status,
     field::ErrorList,
     go,
     gvk::{GroupResource, GroupVersionKind},
@@ -20,9 +20,9 @@ use kubewright_schema::structural::{
 };
 use serde_json::Value;
 
-use super::definition::{LazyRules, Scale};
+use super::crd::{LazyRules, Scale};
 
-/// Finalizers that need no domain.
+/// The finalizers that need no domain.
 const STANDARD_FINALIZERS: [&str; 3] = ["orphan", "foregroundDeletion", "kubernetes"];
 
 /// The rules of one version.
@@ -34,63 +34,34 @@ pub(super) struct Rules {
     /// `x-kubernetes-validations`
     pub(super) cel: Arc<LazyRules>,
     pub(super) has_status: bool,
-    /// Objects are stored in this version. Defaults of another are not seen when they are read.
+    /// Whether objects are stored in this version. Readers do not see the defaults of another one.
     pub(super) stored: bool,
     pub(super) scale: Option<Scale>,
     pub(super) terminating: bool,
 }
 
-/// The object itself.
+/// The strategy of the object itself.
 pub(super) struct Main(pub(super) Arc<Rules>);
 
-/// Its status.
+/// The strategy of `status`.
 pub(super) struct StatusOnly(pub(super) Arc<Rules>);
+
+/// Custom objects must be updated with their resourceVersion.
+const OPTIONS: StrategyOptions = StrategyOptions {
+    allow_create_on_update: false,
+    allow_unconditional_update: false,
+    default_propagation: Some(PropagationPolicy::Background),
+    returns_deleted_object: false,
+    time_to_live: None,
+};
 
 #[async_trait]
 impl Strategy for Main {
-    fn prepare_for_create(&self, _cx: &RequestContext, object: &mut Value) {
-        structural::prepare_for_create(object, self.0.has_status);
+    fn options(&self) -> StrategyOptions {
+        OPTIONS
     }
 
-    fn complete_new(&self, object: &mut Value) {
-        if self.0.stored {
-            structural::default_status(object, &self.0.schema);
-        }
-    }
-
-    fn conform(&self, object: &mut Value) {
-        self.0.conform(object);
-    }
-
-    fn prepare_for_update(&self, object: &mut Value, old: &Value) {
-        structural::prepare_for_update(object, old, self.0.has_status);
-    }
-
-    fn validate(&self, object: &Value) -> ErrorList {
-        self.0.rules().validate_create(object)
-    }
-
-    fn checks_new_metadata(&self) -> bool {
-        true
-    }
-
-    fn judge_update(&self, cx: &RequestContext, object: &Value, old: &Value) -> ErrorList {
-        errors_of(cx, self.0.rules().validate_update(object, old))
-    }
-
-    fn warnings_on_create(&self, object: &Value) -> Vec<String> {
-        finalizer_warnings(object, &Value::Null)
-    }
-
-    fn warnings_on_update(&self, object: &Value, old: &Value) -> Vec<String> {
-        finalizer_warnings(object, old)
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
-    async fn begin_write(
+    async fn reserve(
         &self,
         _cx: &RequestContext,
         object: &mut Value,
@@ -104,36 +75,75 @@ impl Strategy for Main {
         }
         Ok(None)
     }
+
+    fn prepare_for_create(&self, _cx: &RequestContext, object: &mut Value) {
+        structural::prepare_for_create(object, self.0.has_status);
+    }
+
+    fn validate_create(&self, _cx: &RequestContext, object: &Value) -> ErrorList {
+        self.0.rules().validate_create(object)
+    }
+
+    fn warnings_on_create(&self, object: &Value) -> Vec<String> {
+        finalizer_warnings(object, &Value::Null)
+    }
+
+    fn prepare_for_update(&self, object: &mut Value, old: &Value) {
+        structural::prepare_for_update(object, old, self.0.has_status);
+    }
+
+    fn validate_update(&self, cx: &RequestContext, object: &Value, old: &Value) -> ErrorList {
+        let mut errors = validate_metadata_update(cx, object, old);
+        errors.extend(errors_of(cx, self.0.rules().validate_update(object, old)));
+        errors
+    }
+
+    fn warnings_on_update(&self, object: &Value, old: &Value) -> Vec<String> {
+        finalizer_warnings(object, old)
+    }
+
+    fn prune(&self, object: &mut Value) {
+        self.0.prune(object);
+    }
+
+    fn default_on_create(&self, object: &mut Value) {
+        if self.0.stored {
+            structural::default_status(object, &self.0.schema);
+        }
+    }
 }
 
 impl Strategy for StatusOnly {
-    fn conform(&self, object: &mut Value) {
-        self.0.conform(object);
+    fn options(&self) -> StrategyOptions {
+        OPTIONS
     }
 
     fn prepare_for_update(&self, object: &mut Value, old: &Value) {
         structural::prepare_for_status_update(object, old);
     }
 
-    fn judge_update(&self, cx: &RequestContext, object: &Value, old: &Value) -> ErrorList {
-        errors_of(cx, self.0.rules().validate_status_update(object, old))
+    fn validate_update(&self, cx: &RequestContext, object: &Value, old: &Value) -> ErrorList {
+        let mut errors = validate_metadata_update(cx, object, old);
+        let result = self.0.rules().validate_status_update(object, old);
+        errors.extend(errors_of(cx, result));
+        errors
     }
 
-    fn allow_unconditional_update(&self) -> bool {
-        false
+    fn prune(&self, object: &mut Value) {
+        self.0.prune(object);
     }
 }
 
 impl Rules {
-    /// What nobody knows goes, and so does what cannot be read.
-    fn conform(&self, object: &mut Value) {
+    /// Removes unknown fields, and metadata that does not fit its type.
+    fn prune(&self, object: &mut Value) {
         let options = ConformOptions {
             track: false,
             drop_invalid: true,
         };
         if let Err(e) = structural::conform(object, &self.schema, options) {
-            // Nothing is refused where what is wrong is dropped.
-            tracing::error!(kind = %self.kind, "an object was not brought into shape: {e}");
+            // Invalid metadata is dropped, so this does not happen.
+            tracing::error!(kind = %self.kind, error = %e, "cannot prune an object");
         }
     }
 
@@ -152,7 +162,7 @@ impl Rules {
     }
 }
 
-/// What is wrong; what is forgiven goes to the caller as warnings.
+/// Returns the errors, and adds the warnings about errors that the stored object had already.
 fn errors_of(cx: &RequestContext, result: ValidationResult) -> ErrorList {
     result
         .warnings

@@ -1,12 +1,12 @@
-//! The columns that a definition declares.
+//! The printer columns of a CRD.
 
-use kubewright_apiserver::{clock::SharedClock, registry::Table};
+use kubewright_apiserver::{SharedClock, registry::Table};
 use kubewright_catalog::printers;
 use kubewright_machinery::{go, time::human_duration};
 use kubewright_schema::normalize_untyped;
 use serde_json::{Value, json};
 
-use super::{definition::Column, jsonpath::JsonPath};
+use super::{crd::Column, jsonpath::JsonPath};
 
 /// The columns of one version.
 pub(super) struct Columns {
@@ -15,8 +15,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Those that are declared, or the age. One that is not understood ends them.
-    pub(super) fn new(declared: &[Column], clock: SharedClock) -> Self {
+    /// Returns the columns of a version, or the age if it has none. A column that cannot be parsed ends the list.
+    pub(super) fn new(printed: &[Column], clock: SharedClock) -> Self {
         let age = Column {
             name: "Age".into(),
             ty: "date".into(),
@@ -25,12 +25,12 @@ impl Columns {
             priority: 0,
             json_path: ".metadata.creationTimestamp".into(),
         };
-        let declared = if declared.is_empty() {
+        let printed = if printed.is_empty() {
             std::slice::from_ref(&age)
         } else {
-            declared
+            printed
         };
-        let columns = declared
+        let columns = printed
             .iter()
             .map_while(|column| Some((column.clone(), JsonPath::parse(&column.json_path)?)));
         Self {
@@ -47,7 +47,7 @@ impl Columns {
             }
             ("number", Value::Number(n)) => {
                 let mut float = json!(n.as_f64().unwrap_or_default());
-                // As it is printed: without a fraction where there is none.
+                // An integral number is printed without a fraction.
                 normalize_untyped(&mut float);
                 float
             }
@@ -98,7 +98,7 @@ impl Table for Columns {
     }
 }
 
-/// As Go prints it in a template.
+/// Formats a value as a Go template does.
 fn print(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -110,7 +110,7 @@ fn print(value: &Value) -> String {
     }
 }
 
-/// What is said about a column that every kind has: its name, or when it was made.
+/// Returns the description of a column that every kind has: the name, or the age.
 fn description(i: usize) -> String {
     let column = printers::DEFAULT.columns.get(i);
     column

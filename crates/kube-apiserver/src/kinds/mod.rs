@@ -1,7 +1,7 @@
-//! From the catalog to resources: every built-in kind over the generic registry.
+//! The built-in kinds: resources built from the catalog over the generic registry.
 
 mod converter;
-pub mod namespaces;
+pub(crate) mod namespaces;
 mod services;
 pub(crate) mod strategy;
 mod table;
@@ -9,46 +9,43 @@ mod table;
 use std::sync::Arc;
 
 use kubewright_apiserver::{
+    ConvertVersion, FieldManager, Selectable, SelectableField, SharedClock,
     auth::{Authenticator, Authorizer},
-    clock::SharedClock,
-    managed::{FieldManager, SeeAs},
-    object::{Selectable, SelectableField},
     registry::{
-        Registry, RegistryBuilder, Resource, Shape, Subresource, SubresourceKind, Table,
-        generic::{Generic, GenericOptions},
-        resource::PatchTypes,
+        Generic, Registry, RegistryBuilder, Resource, ResourceSpec, Shape, Subresource,
+        SubresourceKind, Table,
     },
 };
 use kubewright_builtins::{KindRules, convert, rules};
 use kubewright_catalog::resource::{ResourceInfo, SubresourceInfo};
-use kubewright_machinery::gvk::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
+use kubewright_machinery::gvk::{GroupKind, GroupVersion, GroupVersionKind};
 use kubewright_store::Store;
 
-use crate::{crds::in_process::Conversions, reviews, service_range::ServiceRange, subresources};
+use crate::{crds::Conversions, reviews, service_range::ServiceRange, subresources};
 use strategy::{BuiltIn, Endpoint};
 
-/// What the built-in kinds need of their surroundings.
+/// The dependencies of the built-in kinds.
 #[derive(Clone)]
-pub struct Environment {
-    /// Where objects live.
+pub(crate) struct Environment {
+    /// The store that holds the objects.
     pub store: Arc<dyn Store>,
-    /// The time.
+    /// The clock.
     pub clock: SharedClock,
-    /// Who is who, for token reviews.
+    /// The authenticator that token reviews ask.
     pub authenticator: Arc<dyn Authenticator>,
-    /// Who may what, for access reviews.
+    /// The authorizer that access reviews ask.
     pub authorizer: Arc<dyn Authorizer>,
-    /// Where cluster IPs come from.
-    pub service_range: ServiceRange,
-    /// What converts in this process.
-    pub conversions: Conversions,
+    /// The range of cluster IPs.
+    pub(crate) service_range: ServiceRange,
+    /// In-process conversions of custom resources.
+    pub(crate) conversions: Conversions,
 }
 
 /// The resources whose `status` cannot be shown as a table.
 const STATUS_WITHOUT_TABLE: [&str; 3] =
     ["apiservices", "customresourcedefinitions", "resourceclaims"];
 
-/// A built-in kind as it is being put together.
+/// A built-in kind while its resource is built.
 pub(crate) struct BuiltInKind<'a> {
     pub(crate) environment: &'a Environment,
     pub(crate) kind: GroupVersionKind,
@@ -57,8 +54,8 @@ pub(crate) struct BuiltInKind<'a> {
     pub(crate) generic: Generic,
 }
 
-/// Every kind of the catalog.
-pub fn registry(environment: &Environment) -> Registry {
+/// Returns a registry of every kind of the catalog.
+pub(crate) fn registry(environment: &Environment) -> Registry {
     let mut builder = RegistryBuilder::default();
     for group in kubewright_catalog::groups() {
         for version in group.versions {
@@ -70,13 +67,34 @@ pub fn registry(environment: &Environment) -> Registry {
     builder.build()
 }
 
-/// Where the objects of a resource live.
+/// Returns the collection of the store that holds the objects of a built-in resource.
 pub(crate) fn collection(group: &str, plural: &str) -> Arc<str> {
-    match (group, plural) {
-        ("", plural) => plural.into(),
-        // One object, seen two ways.
-        ("events.k8s.io", "events") => "events".into(),
-        (group, plural) => format!("{group}/{plural}").into(),
+    match group {
+        "" => plural.into(),
+        group => format!("{group}/{plural}").into(),
+    }
+}
+
+/// Describes a built-in resource.
+pub(crate) fn spec(group: &str, version: &str, info: &ResourceInfo) -> ResourceSpec {
+    let kind = GroupVersionKind::new(
+        info.kind_group.unwrap_or(group),
+        info.kind_version.unwrap_or(version),
+        info.kind,
+    );
+    ResourceSpec {
+        group_version: GroupVersion::new(group, version),
+        singular: info.singular.to_owned(),
+        namespaced: info.namespaced,
+        short_names: owned(info.short_names),
+        categories: owned(info.categories),
+        storage_version_hash: info.storage_version_hash.to_owned(),
+        verbs: owned(info.verbs),
+        shape: Shape::Typed(info.ty),
+        selectable: selectable(info),
+        bare_items: true,
+        deprecation: rules(group, info.kind).deprecation.map(str::to_owned),
+        ..ResourceSpec::new(kind, info.plural)
     }
 }
 
@@ -86,90 +104,72 @@ fn resource(
     version: &'static str,
     info: &'static ResourceInfo,
 ) -> Resource {
-    let kind = GroupVersionKind::new(
-        info.kind_group.unwrap_or(group),
-        info.kind_version.unwrap_or(version),
-        info.kind,
-    );
+    let spec = Arc::new(spec(group, version, info));
     let rules = rules(group, info.kind);
-    let mut resource = Resource::new(kind.clone(), info.plural, info.namespaced);
-    resource.group_version = GroupVersion::new(group, version);
-    resource.singular = info.singular.to_owned();
-    resource.short_names = owned(info.short_names);
-    resource.categories = owned(info.categories);
-    resource.storage_version_hash = info.storage_version_hash.to_owned();
-    resource.verbs = owned(info.verbs);
-    resource.shape = Shape::Typed(info.ty);
-    resource.bare_items = true;
-    resource.patches = PatchTypes::All;
-    resource.selectable = Arc::new(selectable(info));
-    resource.table = Arc::new(table::Printed::new(
-        group,
-        info.kind,
-        environment.clock.clone(),
-    ));
-    resource.default = Some(Arc::new(rules.default));
-    resource.deprecation = deprecation(group, info.kind).map(str::to_owned);
-    resource.clock = environment.clock.clone();
-    resource.managed = Some(Arc::new(
-        FieldManager::new(&kind, resource.shape, "", rules.reset_fields)
-            .with_versions(versions(group, info.kind)),
-    ));
-    resource.field_label = Some(Arc::new(move |label| {
-        kubewright_catalog::field_labels::find(group, version, info, label).map(|_| ())
-    }));
-    if let Some(handlers) = reviews::handlers(environment, group, info) {
-        resource.handlers = handlers;
-        return resource;
-    }
-    let is_service = group.is_empty() && info.plural == "services";
-    let services = is_service.then(|| services::Services::new(environment));
-    let stored = convert::storage_version(group, info.kind);
-    let converter = stored
-        .filter(|stored| *stored != (group, version))
-        .map(|stored| {
-            Arc::new(converter::Between {
-                served: (group, version),
-                stored,
-                kind: info.kind,
-            }) as _
-        });
-    let generic = Generic::new(GenericOptions {
-        store: environment.store.clone(),
-        collection: collection(group, info.plural),
-        resource: GroupResource::new(group, info.plural),
-        kind: kind.clone(),
-        namespaced: info.namespaced,
-        shape: resource.shape,
-        selectable: resource.selectable.clone(),
-        strategy: Arc::new(
-            BuiltIn::new(group, info.kind, rules, Endpoint::main(rules))
-                .with_services(services)
-                .with_clock(info.kind, &environment.clock),
-        ),
-        converter,
-        clock: environment.clock.clone(),
-    });
-    // Both groups of events are one kind to the real server.
-    let generic = match (group, info.kind) {
-        ("events.k8s.io", "Event") => generic.named_in_errors(GroupKind::new("", "Event")),
-        _ => generic,
+    let (kind, shape) = (spec.kind.clone(), spec.shape);
+    let resource = match reviews::handlers(environment, group, info) {
+        Some(handlers) => Resource::computed(spec, handlers),
+        None => {
+            let built_in = BuiltInKind {
+                environment,
+                kind: kind.clone(),
+                info,
+                rules,
+                generic: generic(environment, spec, info, rules),
+            };
+            let resource = built_in.generic.clone().into_resource();
+            let resource = subresources::special_handlers(&built_in, resource);
+            let subresources = info.subresources.iter();
+            subresources
+                .filter_map(|s| subresource(&built_in, s))
+                .fold(resource, Resource::with_subresource)
+        }
     };
-    let built_in = BuiltInKind {
-        environment,
-        kind,
-        info,
-        rules,
-        generic,
-    };
-    resource.handlers = built_in.generic.clone().handlers();
-    subresources::special_handlers(&built_in, &mut resource);
-    resource.subresources = info
-        .subresources
-        .iter()
-        .filter_map(|s| subresource(&built_in, s))
-        .collect();
     resource
+        .with_table(Arc::new(table::Printed::new(
+            group,
+            info.kind,
+            environment.clock.clone(),
+        )))
+        .with_defaults(Arc::new(rules.default))
+        .with_clock(environment.clock.clone())
+        .with_field_manager(
+            FieldManager::new(&kind, shape, "", rules.reset_fields)
+                .with_versions(versions(group, info.kind)),
+        )
+        .with_field_label_check(Arc::new(move |label| {
+            kubewright_catalog::field_labels::find(group, version, info, label).map(|_| ())
+        }))
+}
+
+/// Returns the generic registry of a built-in kind.
+fn generic(
+    environment: &Environment,
+    spec: Arc<ResourceSpec>,
+    info: &'static ResourceInfo,
+    rules: &'static KindRules,
+) -> Generic {
+    let strategy =
+        BuiltIn::new(rules, Endpoint::main(rules), &environment.clock).with_services(environment);
+    let served = spec.group_version.clone();
+    let generic = Generic::new(spec, environment.store.clone())
+        .with_strategy(Arc::new(strategy))
+        .with_clock(environment.clock.clone());
+    // A kind that is served in two groups or versions is stored in one, and errors name that one.
+    let Some(stored) = convert::storage_version(&served.group, info.kind) else {
+        return generic;
+    };
+    let generic = generic
+        .with_collection(collection(stored.0, info.plural))
+        .with_kind_in_errors(GroupKind::new(stored.0, info.kind));
+    if (served.group.as_str(), served.version.as_str()) == stored {
+        return generic;
+    }
+    generic.with_converter(Arc::new(converter::Between {
+        served,
+        stored,
+        kind: info.kind,
+    }))
 }
 
 fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subresource> {
@@ -191,7 +191,7 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
         _ if own => kind.rules.reset_fields,
         _ => &[],
     };
-    let managed = match &speaks {
+    let field_manager = match &speaks {
         SubresourceKind::Parent => {
             let shape = Shape::Typed(kind.info.ty);
             let manager = FieldManager::new(&kind.kind, shape, info.name, reset);
@@ -216,7 +216,7 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
         _ => None,
     };
     Some(Subresource {
-        managed,
+        field_manager,
         table,
         name: info.name.to_owned(),
         kind: speaks,
@@ -225,33 +225,21 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
     })
 }
 
-/// The columns of every `scale`.
+/// Returns the columns of every `scale`.
 pub(crate) fn scale_table(clock: &SharedClock) -> Arc<dyn Table> {
     Arc::new(table::Printed::new("autoscaling", "Scale", clock.clone()))
 }
 
 impl BuiltInKind<'_> {
-    /// The same objects under the rules of another endpoint.
+    /// Returns the registry with the rules of another endpoint.
     pub(crate) fn at(&self, endpoint: Endpoint) -> Generic {
-        let strategy = BuiltIn::new(&self.kind.group, &self.kind.kind, self.rules, endpoint)
-            .with_clock(&self.kind.kind, &self.environment.clock);
-        self.generic.with_strategy(Arc::new(strategy))
+        let strategy = BuiltIn::new(self.rules, endpoint, &self.environment.clock);
+        self.generic.clone().with_strategy(Arc::new(strategy))
     }
 }
 
-/// What every request of a deprecated kind is warned of.
-fn deprecation(group: &str, kind: &str) -> Option<&'static str> {
-    match (group, kind) {
-        ("", "Endpoints") => {
-            Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
-        }
-        ("", "ComponentStatus") => Some("v1 ComponentStatus is deprecated in v1.19+"),
-        _ => None,
-    }
-}
-
-/// The other versions of a kind that is served in several.
-fn versions(group: &str, kind: &'static str) -> Option<SeeAs> {
+/// Returns the conversion between the versions of a kind that is served in several.
+fn versions(group: &str, kind: &'static str) -> Option<ConvertVersion> {
     convert::storage_version(group, kind)?;
     Some(Arc::new(move |object, api_version| {
         let given = GroupVersion::parse(object["apiVersion"].as_str()?)?;
@@ -273,7 +261,7 @@ fn selectable(info: &ResourceInfo) -> Selectable {
     }))
 }
 
-/// The selectable fields of a built-in resource.
+/// Returns the selectable fields of a built-in resource.
 pub(crate) fn selectable_of(group: &str, version: &str, plural: &str) -> Selectable {
     kubewright_catalog::resource(group, version, plural)
         .map(selectable)

@@ -1,25 +1,24 @@
-//! Namespaces: deleted in steps, and some there from the beginning.
+//! Namespaces: deletion in steps, and the namespaces of a new cluster.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
+    ApiServer, Object, Selectable,
     admission::{Attributes, NamespacePhase, Namespaces, Operation},
-    clock::rfc3339,
-    object::{Object, Selectable},
-    registry::{Delete, Deleted, generic::Generic},
-    request::{DeleteOptions, Propagation, RequestContext},
-    server::ApiServer,
+    registry::{Delete, Deleted, Generic},
+    request::{DeleteOptions, RequestContext},
+    rfc3339,
 };
 use kubewright_builtins::core::namespace;
-use kubewright_machinery::{Status, gvk::GroupResource, status};
+use kubewright_machinery::{PropagationPolicy, Status, gvk::GroupResource, status};
 use kubewright_store::{Key, Store};
 use serde_json::{Value, json};
 
-/// The namespaces that every cluster begins with.
+/// The namespaces that every cluster has.
 const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// Makes the initial namespaces where they are missing.
+/// Creates the initial namespaces that are missing.
 pub(crate) async fn bootstrap(server: &ApiServer) -> Result<(), Status> {
     for name in INITIAL {
         let namespace =
@@ -29,7 +28,7 @@ pub(crate) async fn bootstrap(server: &ApiServer) -> Result<(), Status> {
     Ok(())
 }
 
-/// The namespaces of a store, as admission asks for them.
+/// The namespaces of a store, for admission.
 pub(crate) struct Stored {
     store: Arc<dyn Store>,
     selectable: Selectable,
@@ -53,7 +52,7 @@ impl Namespaces for Stored {
         let key = Key::new("namespaces", name);
         let entry = self.store.get(&key).await.map_err(status::internal)?;
         let Some(entry) = entry else { return Ok(None) };
-        // The phase is a field that selectors may name, so the summary has it and nothing is decoded.
+        // The phase is selectable, so the summary has it and nothing is decoded.
         let summary = Object::from_entry(&entry, &self.selectable).summary;
         let phase = self.phase.and_then(|at| summary.fields.get(at));
         Ok(Some(match phase.map(|phase| &**phase) {
@@ -63,7 +62,7 @@ impl Namespaces for Stored {
     }
 }
 
-/// `delete` of namespaces: first they terminate, and only an emptied one goes.
+/// The `delete` of namespaces: a namespace terminates first, and is removed once it is empty.
 pub(crate) struct TerminateFirst(pub(crate) Generic);
 
 #[async_trait]
@@ -142,11 +141,11 @@ fn check_preconditions(name: &str, options: &DeleteOptions, current: &Value) -> 
     Ok(())
 }
 
-/// What the garbage collector is to do with dependents, as recorded on the namespace.
+/// Sets the finalizers that tell the garbage collector what to do with dependents.
 fn set_finalizers(object: &mut Value, options: &DeleteOptions) {
     let wanted = match (options.orphan_dependents, options.propagation) {
-        (Some(true), _) | (None, Some(Propagation::Orphan)) => Some("orphan"),
-        (None, Some(Propagation::Foreground)) => Some("foregroundDeletion"),
+        (Some(true), _) | (None, Some(PropagationPolicy::Orphan)) => Some("orphan"),
+        (None, Some(PropagationPolicy::Foreground)) => Some("foregroundDeletion"),
         (None, None) => return,
         _ => None,
     };

@@ -1,11 +1,11 @@
-//! Services: cluster IPs and node ports are given out and taken back.
+//! Services: allocation of cluster IPs and node ports.
 //!
-//! The allocator lives in memory. It learns what is taken from the store when the first service is written, so a cluster without
-//! services pays nothing, and a fork begins with what its services hold.
+//! The allocator is in memory. It reads the allocated addresses from the store when the first service is written, so that a
+//! cluster without services pays nothing.
 
 use std::{collections::HashSet, net::Ipv4Addr, sync::Arc};
 
-use kubewright_apiserver::registry::generic::Reservation;
+use kubewright_apiserver::registry::Reservation;
 use kubewright_builtins::core::service::allocation;
 use kubewright_machinery::{
     Status,
@@ -21,9 +21,9 @@ use tokio::sync::OnceCell;
 use super::Environment;
 use crate::service_range::ServiceRange;
 
-/// Where node ports come from.
+/// The range of node ports.
 const PORTS: std::ops::RangeInclusive<i64> = 30000..=32767;
-/// How often a random candidate is tried before looking through all.
+/// Maximum random attempts before a linear search.
 const RANDOM_TRIES: usize = 32;
 
 /// The allocator of a cluster. Clones share it.
@@ -73,7 +73,7 @@ impl Services {
             .await
     }
 
-    /// Gives a service what it needs. What it got is free again unless the reservation is kept.
+    /// Allocates the addresses and ports of a service. They are freed again unless the reservation is kept.
     pub(crate) async fn allocate(
         &self,
         service: &mut Value,
@@ -86,7 +86,7 @@ impl Services {
         allocation::normalize_cluster_ips(service, old);
         let errors = allocation::default_ip_families(service, old, &["IPv4"]);
         if !errors.is_empty() {
-            return Err(refusal(service, &errors));
+            return Err(invalid(service, &errors));
         }
         let taken = self.taken().await?.clone();
         let mut reserved = Reserved {
@@ -98,13 +98,13 @@ impl Services {
         for wanted in allocation::wanted_cluster_ips(service, old) {
             let address = wanted.address.as_deref();
             let ip = take_ip(&self.range, &mut taken.lock(), address)
-                .map_err(|text| refusal(service, &[ip_error(service, address, &text)]))?;
+                .map_err(|text| invalid(service, &[ip_error(service, address, &text)]))?;
             reserved.ips.push(ip.clone());
             allocation::put_cluster_ip(service, wanted.index, &ip);
         }
         for wanted in allocation::wanted_node_ports(service, old) {
             let port = take_port(&mut taken.lock(), wanted.port).map_err(|text| {
-                refusal(service, &[port_error(wanted.index, wanted.port, &text)])
+                invalid(service, &[port_error(wanted.index, wanted.port, &text)])
             })?;
             reserved.ports.push(port);
             allocation::put_node_port(service, wanted.index, port, old.is_none());
@@ -120,7 +120,7 @@ impl Services {
         Ok(Some(Box::new(reserved)))
     }
 
-    /// What a deleted service held is free again.
+    /// Frees the addresses and ports of a deleted service.
     pub(crate) fn release(&self, service: &Value) {
         if let Some(taken) = self.taken.get() {
             let mut taken = taken.lock();
@@ -134,12 +134,12 @@ impl Services {
     }
 }
 
-/// What a service got, until it is stored.
+/// The addresses and ports of a service that is not stored yet.
 struct Reserved {
     taken: Arc<Mutex<Taken>>,
     ips: Vec<String>,
     ports: Vec<i64>,
-    /// What the service gives back once the change is stored.
+    /// The addresses and ports that the change frees once it is stored.
     released: Option<(Vec<String>, Vec<i64>)>,
 }
 
@@ -234,7 +234,7 @@ fn port_error(index: Option<usize>, wanted: Option<i64>, text: &str) -> FieldErr
     field::invalid(&path, &json!(wanted.unwrap_or(0)), text)
 }
 
-fn refusal(service: &Value, errors: &[FieldError]) -> Status {
+fn invalid(service: &Value, errors: &[FieldError]) -> Status {
     let name = service["metadata"]["name"].as_str().unwrap_or_default();
     status::invalid(&GroupKind::new("", "Service"), name, errors)
 }

@@ -1,10 +1,10 @@
 //! The columns of the built-in kinds.
 
-use kubewright_apiserver::{clock::SharedClock, registry::Table};
+use kubewright_apiserver::{SharedClock, registry::Table};
 use kubewright_catalog::printers::{self, PrintOptions, Printer};
 use serde_json::{Value, json};
 
-/// A kind's printer.
+/// The printer of a kind.
 pub(super) struct Printed {
     printer: &'static Printer,
     clock: SharedClock,

@@ -1,13 +1,12 @@
-//! What the schemas of the built-in kinds say to people.
+//! Descriptions of the built-in types for OpenAPI documents.
 //!
-//! The tables of `kubewright-catalog` hold facts; the prose comes compressed beside them
-//! ([`DESCRIPTIONS`]), in step with them because one run of the generator writes both.
-//! It is decompressed once in a process, when the first document is asked for, and looked up without copying.
+//! The tables of `kubewright-catalog` have no descriptions; they are compressed beside them ([`DESCRIPTIONS`]), written by the
+//! same run of the generator. They are decompressed once, for the first document, and looked up without copying.
 
 use std::{collections::HashMap, io::Read, sync::LazyLock};
 
 use flate2::read::GzDecoder;
-use kubewright_apiserver::openapi::Descriptions;
+use kubewright_apiserver::Descriptions;
 use kubewright_catalog::generated::DESCRIPTIONS;
 
 /// Ends a part of a record.
@@ -15,8 +14,8 @@ const UNIT: char = '\u{1f}';
 /// Ends a record.
 const RECORD: char = '\u{1e}';
 
-/// The descriptions of the built-in kinds.
-pub struct BuiltInDescriptions;
+/// The descriptions of the built-in types.
+pub(crate) struct BuiltInDescriptions;
 
 impl Descriptions for BuiltInDescriptions {
     fn describe(&self, ty: &str, field: &str) -> Option<&str> {
@@ -30,7 +29,7 @@ static TEXT: LazyLock<String> = LazyLock::new(|| {
     let mut text = String::new();
     match GzDecoder::new(DESCRIPTIONS).read_to_string(&mut text) {
         Ok(_) => text,
-        // The tests read them all: what is built in is whole.
+        // The embedded data is complete; the tests read all of it.
         Err(_) => String::new(),
     }
 });

@@ -1,4 +1,4 @@
-//! What is wrong with a question about access.
+//! Validation of access reviews.
 
 use kubewright_machinery::{
     Status,
@@ -9,7 +9,7 @@ use kubewright_machinery::{
 };
 use serde_json::Value;
 
-/// Checks a question; who asks about others says about whom.
+/// Validates a review.
 pub(super) fn check(review: &Value) -> Result<(), Status> {
     let mut errors = ErrorList::new();
     validate(review, &mut errors);
@@ -63,7 +63,7 @@ fn validate(review: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// A question has no name; it is not stored.
+/// A review has no name, since it is not stored.
 fn validate_metadata(metadata: &Value, local: bool, errors: &mut ErrorList) {
     let given = |key: &str, value: &Value| {
         let kept = key == "managedFields" || (local && key == "namespace");
@@ -80,7 +80,7 @@ fn validate_metadata(metadata: &Value, local: bool, errors: &mut ErrorList) {
     errors.push(field::invalid(&Path::new("metadata"), metadata, message));
 }
 
-/// The attributes under the names that Go has for them.
+/// Returns the attributes under the names that Go has for them.
 fn shown(attributes: &Value) -> String {
     let text = |key: &str| Value::from(attributes[key].text());
     format!("{{\"Path\":{},\"Verb\":{}}}", text("path"), text("verb"))

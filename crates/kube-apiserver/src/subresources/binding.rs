@@ -1,16 +1,13 @@
-//! `binding`: a pod gets its node, once.
+//! `binding`: assigns a pod to a node.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
-    clock::rfc3339,
-    object::Object,
-    registry::{
-        Create, Handlers, Shape,
-        generic::{Generic, GenericOptions},
-    },
+    Object,
+    registry::{Create, Draft, Generic, Handlers, ResourceSpec, Shape},
     request::{RequestContext, WriteOptions},
+    rfc3339,
 };
 use kubewright_builtins::core::pod::binding;
 use kubewright_catalog::generated::core_v1::POD;
@@ -21,10 +18,7 @@ use kubewright_machinery::{
 };
 use serde_json::Value;
 
-use crate::kinds::{
-    BuiltInKind, Environment,
-    strategy::{BuiltIn, Endpoint},
-};
+use crate::kinds::{BuiltInKind, Environment};
 
 pub(super) fn handlers(kind: &BuiltInKind<'_>) -> Handlers {
     let create = Arc::new(Bind(kind.generic.clone()));
@@ -43,9 +37,10 @@ impl Create for Bind {
         &self,
         cx: &RequestContext,
         name: &str,
-        binding: Value,
+        draft: Draft,
         options: &WriteOptions,
     ) -> Result<Object, Status> {
+        let binding = draft.into_value();
         if binding["metadata"]["name"].as_str().unwrap_or_default() != name {
             return Err(status::bad_request(
                 "name in URL does not match name in Binding object",
@@ -55,24 +50,19 @@ impl Create for Bind {
     }
 }
 
-/// `bindings`: the pod is the one of the binding's name.
+/// `bindings`: assigns the pod with the name of the binding.
 pub(super) struct BindNamed(Generic);
 
 impl BindNamed {
     pub(super) fn new(environment: &Environment) -> Self {
-        let rules = kubewright_builtins::rules("", "Pod");
-        Self(Generic::new(GenericOptions {
-            store: environment.store.clone(),
-            collection: crate::kinds::collection("", "pods"),
-            resource: GroupResource::new("", "pods"),
-            kind: GroupVersionKind::new("", "v1", "Pod"),
-            namespaced: true,
+        let kind = GroupVersionKind::new("", "v1", "Pod");
+        let spec = ResourceSpec {
             shape: Shape::Typed(&POD),
-            selectable: Arc::new(crate::kinds::selectable_of("", "v1", "pods")),
-            strategy: Arc::new(BuiltIn::new("", "Pod", rules, Endpoint::main(rules))),
-            converter: None,
-            clock: environment.clock.clone(),
-        }))
+            selectable: crate::kinds::selectable_of("", "v1", "pods"),
+            ..ResourceSpec::new(kind, "pods").namespaced()
+        };
+        // The strategy does not matter: bindings rewrite the pod.
+        Self(Generic::new(spec, environment.store.clone()).with_clock(environment.clock.clone()))
     }
 }
 
@@ -82,9 +72,10 @@ impl Create for BindNamed {
         &self,
         cx: &RequestContext,
         _name: &str,
-        binding: Value,
+        draft: Draft,
         options: &WriteOptions,
     ) -> Result<Object, Status> {
+        let binding = draft.into_value();
         let name = binding["metadata"]["name"]
             .as_str()
             .unwrap_or_default()
@@ -102,7 +93,7 @@ async fn bind(
 ) -> Result<Object, Status> {
     let errors = binding::validate(binding);
     if !errors.is_empty() {
-        // Not told as an invalid object, but as a failure.
+        // kube-apiserver reports a failure here, not an invalid object.
         return Err(status::unknown(field::aggregate(&errors)));
     }
     let now = rfc3339(pods.clock().now());

@@ -1,13 +1,13 @@
-//! `eviction`: a delete that asks the disruption budgets first.
+//! `eviction`: a delete that respects disruption budgets.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
-    clock::rfc3339,
-    object::Object,
-    registry::{Create, Delete, Handlers, generic::Generic},
+    Object,
+    registry::{Create, Delete, Draft, Generic, Handlers},
     request::{DeleteOptions, RequestContext, WriteOptions},
+    rfc3339,
 };
 use kubewright_builtins::core::pod::eviction;
 use kubewright_machinery::{Status, labels::LabelSelector, status};
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::kinds::{BuiltInKind, collection};
 
-/// How often a contended budget is tried.
+/// Maximum attempts after conflicts on a budget.
 const ATTEMPTS: usize = 100;
 
 pub(super) fn handlers(kind: &BuiltInKind<'_>) -> Handlers {
@@ -41,9 +41,10 @@ impl Create for Evict {
         &self,
         cx: &RequestContext,
         name: &str,
-        request: Value,
+        draft: Draft,
         options: &WriteOptions,
     ) -> Result<Object, Status> {
+        let request = draft.into_value();
         let named = request["metadata"]["name"].as_str().unwrap_or_default();
         if named != name {
             return Err(status::bad_request(
@@ -73,7 +74,11 @@ impl Create for Evict {
 }
 
 impl Evict {
-    /// Takes one disruption from the budget that covers the pod, or says why not.
+    /// Takes one disruption from the budget of the pod.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 429 if the budget allows no disruption.
     async fn spend(
         &self,
         cx: &RequestContext,
@@ -93,7 +98,7 @@ impl Evict {
                 return Ok(());
             }
             let now = rfc3339(self.pods.clock().now());
-            eviction::take_disruption(&mut budget, name, &now).map_err(|refusal| *refusal)?;
+            eviction::take_disruption(&mut budget, name, &now).map_err(|status| *status)?;
             if dry_run {
                 return Ok(());
             }
@@ -140,7 +145,7 @@ impl Evict {
     }
 }
 
-/// The budget as it is stored: with a place for its resourceVersion.
+/// Encodes the budget for the store.
 fn encode(budget: &Value) -> Payload {
-    kubewright_apiserver::registry::generic::payload(budget)
+    kubewright_apiserver::registry::payload(budget)
 }

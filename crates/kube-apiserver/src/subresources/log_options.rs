@@ -1,6 +1,6 @@
 //! The options of `log`.
 
-use kubewright_apiserver::request::query::Query;
+use kubewright_apiserver::request::Query;
 use kubewright_machinery::{
     Status,
     field::{self, ErrorList, Path},

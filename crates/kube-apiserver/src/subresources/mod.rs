@@ -1,4 +1,4 @@
-//! Subresources of the built-in kinds: one file for each that is more than an update under other rules.
+//! Subresources of the built-in kinds: one file for each that is more than an update with other rules.
 
 mod binding;
 mod eviction;
@@ -10,7 +10,7 @@ mod token;
 use std::sync::Arc;
 
 use kubewright_apiserver::{
-    object::Object,
+    Object,
     registry::{Handlers, Resource},
 };
 use kubewright_builtins::{
@@ -22,42 +22,38 @@ use kubewright_machinery::{Status, status::Details};
 
 use crate::kinds::{BuiltInKind, namespaces, strategy::Endpoint};
 
-/// What a kind's own verbs do differently.
-pub(crate) fn special_handlers(kind: &BuiltInKind<'_>, resource: &mut Resource) {
+/// Replaces the handlers of kinds whose verbs differ from the generic ones.
+pub(crate) fn special_handlers(kind: &BuiltInKind<'_>, resource: Resource) -> Resource {
+    let generic = resource.handlers().clone();
     match (kind.kind.group.as_str(), kind.info.plural) {
         ("", "namespaces") => {
             let delete = namespaces::TerminateFirst(kind.generic.clone());
-            resource.handlers.delete = Some(Arc::new(delete));
-            resource.handlers.delete_collection = None;
+            resource.with_handlers(Handlers {
+                delete: Some(Arc::new(delete)),
+                delete_collection: None,
+                ..generic
+            })
         }
-        ("", "bindings") => {
-            let create = Some(Arc::new(binding::BindNamed::new(kind.environment)) as _);
-            resource.handlers = Handlers {
-                create,
-                ..Handlers::default()
-            };
-        }
-        ("", "componentstatuses") => {
-            let Handlers { get, list, .. } = resource.handlers.clone();
-            resource.handlers = Handlers {
-                get,
-                list,
-                ..Handlers::default()
-            };
-        }
-        ("batch", "jobs") => {
-            resource.warn_on_delete = Some(Arc::new(|options| {
-                let silent = options.orphan_dependents.is_some() || options.propagation.is_some();
-                (!silent).then(|| ORPHANED_PODS.to_owned())
-            }));
-        }
-        _ => {}
+        ("", "bindings") => resource.with_handlers(Handlers {
+            create: Some(Arc::new(binding::BindNamed::new(kind.environment))),
+            ..Handlers::default()
+        }),
+        ("", "componentstatuses") => resource.with_handlers(Handlers {
+            get: generic.get,
+            list: generic.list,
+            ..Handlers::default()
+        }),
+        ("batch", "jobs") => resource.with_delete_warning(Arc::new(|options| {
+            let silent = options.orphan_dependents.is_some() || options.propagation.is_some();
+            (!silent).then(|| ORPHANED_PODS.to_owned())
+        })),
+        _ => resource,
     }
 }
 
 const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
-/// The handlers of a subresource; `None` where it is not served.
+/// Returns the handlers of a subresource, or `None` if it is not served.
 pub(crate) fn handlers(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Handlers> {
     let main = Endpoint {
         main: false,
@@ -113,14 +109,14 @@ pub(crate) fn handlers(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option
         }
         _ => return None,
     };
-    // Some are written and never read.
+    // Some can only be written.
     if !info.verbs.contains(&"get") {
         handlers.get = None;
     }
     Some(handlers)
 }
 
-/// The answer to a create that makes nothing: done.
+/// Returns the answer to a create that stores nothing.
 fn done() -> Result<Object, Status> {
     Object::new(&Status {
         code: 201,

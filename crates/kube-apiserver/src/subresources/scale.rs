@@ -1,8 +1,8 @@
-//! `scale` of a built-in kind: the number of replicas, at `spec.replicas`.
+//! `scale` of a built-in kind: the replicas at `spec.replicas`.
 
 use kubewright_apiserver::{
-    managed::scale::{ReplicasPaths, ScaleOwners},
-    registry::{Handlers, generic::Generic},
+    ReplicasPaths, ScaleOwners,
+    registry::{Generic, Handlers},
 };
 use kubewright_builtins::scale;
 use kubewright_catalog::generated::autoscaling_v1::SCALE;

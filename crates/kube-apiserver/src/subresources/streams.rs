@@ -1,15 +1,14 @@
-//! `log`, `exec`, `attach`, `portforward` and `proxy`: conversations with a node.
+//! `log`, `exec`, `attach`, `portforward` and `proxy`: streams from a node.
 //!
-//! Nothing runs on this control plane, so there is nobody to talk to; each says so as the real server does of a pod without a
-//! node, or of a node that does not answer.
+//! There are no nodes, so each fails as kube-apiserver does for a pod without a node, or for a node that does not respond.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::{Method, Request, Response, StatusCode};
 use kubewright_apiserver::{
-    body::Body,
-    registry::{Connect, Handlers, generic::Generic},
+    Body,
+    registry::{Connect, Generic, Handlers},
     request::RequestContext,
 };
 use kubewright_machinery::{Status, status};

@@ -1,20 +1,20 @@
-//! `serviceaccounts/token`: the shape of a token request.
+//! `serviceaccounts/token`: token requests.
 //!
-//! The token is a random string that opens nothing: this control plane has no issuer yet.
+//! The token is a random string that no authenticator accepts, since there is no issuer.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use kubewright_apiserver::{
-    clock::rfc3339,
-    object::Object,
-    registry::{Create, Handlers, generic::Generic},
+    Object,
+    registry::{Create, Draft, Generic, Handlers},
     request::{RequestContext, WriteOptions},
+    rfc3339,
 };
 use kubewright_builtins::authentication::token_request;
 use kubewright_machinery::{Status, gvk::GroupKind, status};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::kinds::BuiltInKind;
 
@@ -34,9 +34,10 @@ impl Create for Token {
         &self,
         cx: &RequestContext,
         name: &str,
-        mut request: Value,
+        draft: Draft,
         _options: &WriteOptions,
     ) -> Result<Object, Status> {
+        let mut request = draft.into_value();
         let account = self.0.read(cx, name).await?;
         token_request::default(&mut request, &["https://kubernetes.default.svc"]);
         let errors = token_request::validate(&request);

@@ -14,10 +14,9 @@ use std::{
 use bytes::Bytes;
 use http::{Request, Response};
 use kubewright_apiserver::{
-    body::{Body, BoxError},
-    request::{RequestInfo, Verb, query::Query},
-    respond::{Accepted, status_response},
-    server::ApiServer,
+    Accepted, ApiServer, Body, BoxError,
+    request::{Query, RequestInfo, Verb},
+    status_response,
 };
 use kubewright_machinery::status;
 use parking_lot::Mutex;

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
-use kubewright_apiserver::body::{Body, BoxError};
+use kubewright_apiserver::{Body, BoxError};
 use tokio::time::Instant;
 
 use super::link::Wire;

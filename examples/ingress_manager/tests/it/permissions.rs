@@ -7,7 +7,7 @@ use std::{
 
 use http::Request;
 use kube::{Client, client::Body};
-use kubewright_apiserver::request::{info::RequestInfo, query::Query};
+use kubewright_apiserver::request::{Query, RequestInfo};
 use kubewright_client::policy::ClientService;
 use kubewright_controller::{Manager, leader_election::ElectionConfig};
 use serde_json::{Value, json};

@@ -22,7 +22,7 @@ use kubewright_metrics::{Counter, Gauge, Histogram};
 use parking_lot::RwLock;
 
 use labels::Labels;
-pub use labels::RequestLabels;
+pub(crate) use labels::RequestLabels;
 
 /// The most combinations of labels that are told apart.
 const MOST_SERIES: usize = 8192;
@@ -34,7 +34,8 @@ static REQUEST_SECONDS: [f64; 23] = [
 ];
 
 /// The content type of the text.
-pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+pub(crate) const CONTENT_TYPE: &str =
+    "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
 /// How many objects of a resource are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The operations on a resource itself: on its collection, on one object, and the deprecated watches.
+//! The operations of a resource: on the collection, on one object, and the deprecated watches.
 
 use kubewright_machinery::gvk::GroupVersionKind;
 
@@ -8,7 +8,7 @@ use crate::{
         model::{Content, Definition, Method, Operation, Parameter, Path, RequestBody, Special},
         names::article,
     },
-    registry::{Shape, resource::PatchTypes},
+    registry::{PatchTypes, Shape},
 };
 
 pub(super) const ANY: &[&str] = &["*/*"];
@@ -33,7 +33,7 @@ const PATCHES: [&str; 4] = [
 ];
 const CUSTOM_PATCHES: &[&str] = &[PATCHES[0], PATCHES[1], PATCHES[3]];
 
-/// Where an operation is told.
+/// The scope of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// In a namespace.
@@ -44,16 +44,16 @@ pub(super) enum Place {
     Cluster,
 }
 
-/// What is sent and answered at an endpoint.
+/// The kinds that an endpoint accepts and returns.
 pub(super) struct Speaks {
     pub(super) kind: GroupVersionKind,
     pub(super) definition: Option<Definition>,
 }
 
 impl<'a> Subject<'_, 'a> {
-    /// The paths of the resource without its subresources.
+    /// Returns the paths of the resource without its subresources.
     pub(super) fn paths(&self) -> Vec<Path<'a>> {
-        let plural = &self.resource.plural;
+        let plural = &self.resource.spec.plural;
         let mut paths = Vec::new();
         let mut add = |template: String, operations: Vec<(Method, Operation<'a>)>| {
             if !operations.is_empty() {
@@ -84,7 +84,7 @@ impl<'a> Subject<'_, 'a> {
                 vec![(Method::Get, self.watch_one(home))],
             );
         }
-        if self.resource.namespaced && self.can("list") {
+        if self.resource.spec.namespaced && self.can("list") {
             let everywhere = Place::AllNamespaces;
             add(
                 format!("{}/{plural}", self.base),
@@ -101,7 +101,7 @@ impl<'a> Subject<'_, 'a> {
     }
 
     pub(super) fn home(&self) -> Place {
-        if self.resource.namespaced {
+        if self.resource.spec.namespaced {
             Place::Namespace
         } else {
             Place::Cluster
@@ -109,7 +109,7 @@ impl<'a> Subject<'_, 'a> {
     }
 
     pub(super) fn below_namespace(&self) -> &'static str {
-        if self.resource.namespaced {
+        if self.resource.spec.namespaced {
             "/namespaces/{namespace}"
         } else {
             ""
@@ -117,11 +117,11 @@ impl<'a> Subject<'_, 'a> {
     }
 
     fn can(&self, verb: &str) -> bool {
-        let declared = &self.resource.verbs;
-        if declared.is_empty() {
+        let listed = &self.resource.spec.verbs;
+        if listed.is_empty() {
             return self.resource.handlers.verbs().iter().any(|v| v == verb);
         }
-        declared.iter().any(|v| v == verb)
+        listed.iter().any(|v| v == verb)
     }
 
     fn collection(&self, place: Place) -> Vec<(Method, Operation<'a>)> {
@@ -157,7 +157,7 @@ impl<'a> Subject<'_, 'a> {
     }
 
     fn list(&self, place: Place) -> Operation<'a> {
-        let kind = &self.resource.kind;
+        let kind = &self.resource.spec.kind;
         let built_in = is_built_in(self.resource);
         let or_watch = if built_in && self.can("watch") {
             "list or watch"
@@ -165,7 +165,7 @@ impl<'a> Subject<'_, 'a> {
             "list"
         };
         let name = format!("{}List", kind.kind);
-        let list = match self.resource.shape {
+        let list = match self.resource.spec.shape {
             Shape::Typed(_) => kubewright_catalog::kind_type(&kind.group, &kind.version, &name)
                 .map(Definition::Struct),
             Shape::Untyped => Some(Definition::CustomList(self.resource.clone())),
@@ -181,7 +181,7 @@ impl<'a> Subject<'_, 'a> {
     }
 
     fn watch_list(&self, place: Place) -> Operation<'a> {
-        let kind = &self.resource.kind.kind;
+        let kind = &self.resource.spec.kind.kind;
         Operation {
             id: self.id("watch", place, "List"),
             description: format!(
@@ -193,7 +193,7 @@ impl<'a> Subject<'_, 'a> {
     }
 
     fn watch_one(&self, place: Place) -> Operation<'a> {
-        let kind = &self.resource.kind.kind;
+        let kind = &self.resource.spec.kind.kind;
         Operation {
             id: self.id("watch", place, ""),
             description: format!(
@@ -214,7 +214,7 @@ impl<'a> Subject<'_, 'a> {
     }
 
     pub(super) fn create(&self, place: Place, speaks: &Speaks, sub: &str) -> Operation<'a> {
-        let kind = &self.resource.kind.kind;
+        let kind = &self.resource.spec.kind.kind;
         let (what, named) = match sub {
             "" => (String::new(), None),
             sub => (format!(" {sub} of"), Some(speaks.kind.kind.as_str())),
@@ -269,7 +269,7 @@ impl<'a> Subject<'_, 'a> {
             parameters: self.common(place, Some(&speaks.kind.kind), options),
             body: body(Some(Definition::Special(Special::Patch)), true),
             responses: answers(codes, object(speaks.definition.clone())),
-            consumes: match self.resource.patches {
+            consumes: match self.resource.patch_types() {
                 PatchTypes::All => &PATCHES,
                 PatchTypes::WithApply => CUSTOM_PATCHES,
                 PatchTypes::Basic => &PATCHES[..2],
@@ -279,10 +279,10 @@ impl<'a> Subject<'_, 'a> {
     }
 
     fn delete(&self, place: Place) -> Operation<'a> {
-        let kind = &self.resource.kind.kind;
+        let kind = &self.resource.spec.kind.kind;
         let handler = self.resource.handlers.delete.as_ref();
-        // A namespace answers with itself, but the real server does not tell.
-        let untold = self.resource.group_version.group.is_empty() && kind == "Namespace";
+        // A namespace responds with itself, but kube-apiserver does not document it.
+        let untold = self.resource.spec.group_version.group.is_empty() && kind == "Namespace";
         let definition = match handler {
             Some(handler) if handler.returns_deleted_object() && !untold => {
                 self.speaks().definition
@@ -309,7 +309,7 @@ impl<'a> Subject<'_, 'a> {
         }
         Operation {
             id: self.id("delete", place, "Collection"),
-            description: format!("delete collection of {}", self.resource.kind.kind),
+            description: format!("delete collection of {}", self.resource.spec.kind.kind),
             parameters: self.common(place, None, options),
             body: body(meta("DeleteOptions").filter(|_| built_in), false),
             responses: answers(&[200], object(meta("Status"))),
@@ -317,7 +317,7 @@ impl<'a> Subject<'_, 'a> {
         }
     }
 
-    /// What all operations have; the rest is to be filled in.
+    /// Returns the parts that all operations share.
     pub(super) fn operation(&self, action: &'static str, speaks: &Speaks) -> Operation<'a> {
         let built_in = is_built_in(self.resource);
         Operation {
@@ -334,9 +334,10 @@ impl<'a> Subject<'_, 'a> {
         }
     }
 
-    /// `listCoreV1PodForAllNamespaces`, `readAppsV1NamespacedDeploymentScale`, `deleteCoreV1CollectionNode`
+    /// Returns the identifier: `listCoreV1PodForAllNamespaces`, `readAppsV1NamespacedDeploymentScale`,
+    /// `deleteCoreV1CollectionNode`.
     pub(super) fn id(&self, verb: &str, place: Place, part: &str) -> String {
-        let kind = &self.resource.kind.kind;
+        let kind = &self.resource.spec.kind.kind;
         let (before, part) = match part {
             "Collection" => ("Collection", String::new()),
             part => ("", crate::openapi::names::title(part)),
@@ -352,19 +353,19 @@ impl<'a> Subject<'_, 'a> {
         )
     }
 
-    /// What the resource itself speaks.
+    /// Returns the kinds of the resource itself.
     pub(super) fn speaks(&self) -> Speaks {
-        let definition = match self.resource.shape {
+        let definition = match self.resource.spec.shape {
             Shape::Typed(ty) => Definition::Struct(ty),
             Shape::Untyped => Definition::Custom(self.resource.clone()),
         };
         Speaks {
-            kind: self.resource.kind.clone(),
+            kind: self.resource.spec.kind.clone(),
             definition: Some(definition),
         }
     }
 
-    /// The options with what every request has; `named` is the kind that a name in the path belongs to.
+    /// Returns the options and the parameters of every request; `named` is the kind that a name in the path belongs to.
     fn common(
         &self,
         place: Place,
@@ -385,7 +386,7 @@ impl<'a> Subject<'_, 'a> {
     }
 
     pub(super) fn sentence(&self, verb: &str, sub: &str) -> String {
-        let kind = &self.resource.kind.kind;
+        let kind = &self.resource.spec.kind.kind;
         match sub {
             "" => format!("{verb} the specified {kind}"),
             sub => format!("{verb} {sub} of the specified {kind}"),

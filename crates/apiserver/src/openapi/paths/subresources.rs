@@ -1,4 +1,4 @@
-//! The operations below an object: other views of it, and conversations.
+//! The operations of subresources: views and streams.
 
 use kubewright_machinery::gvk::GroupVersionKind;
 
@@ -23,13 +23,13 @@ const TEXT: &[&str] = &[
 ];
 
 impl<'a> Subject<'_, 'a> {
-    /// The paths of a subresource.
+    /// Returns the paths of a subresource.
     pub(super) fn below(&self, sub: &'a Subresource) -> Vec<Path<'a>> {
         let template = format!(
             "{}{}/{}/{{name}}/{}",
             self.base,
             self.below_namespace(),
-            self.resource.plural,
+            self.resource.spec.plural,
             sub.name
         );
         if let Some(connect) = &sub.handlers.connect {
@@ -61,7 +61,7 @@ impl<'a> Subject<'_, 'a> {
         }]
     }
 
-    /// Custom kinds name themselves, whatever the subresource speaks.
+    /// Custom resources use their own name, whatever the kind of the subresource.
     fn spoken_below(&self, sub: &Subresource) -> Speaks {
         let own = self.speaks();
         match &sub.kind {
@@ -94,7 +94,7 @@ impl<'a> Subject<'_, 'a> {
             return vec![self.text(sub, template)];
         };
         let mut paths = vec![self.connected(sub, kind, shape, methods, template.clone(), false)];
-        // A proxy takes every method, and a path to go on with.
+        // A proxy accepts every method, and a path.
         if methods.contains(&http::Method::DELETE) {
             let longer = format!("{template}/{{path}}");
             paths.push(self.connected(sub, kind, shape, methods, longer, true));
@@ -102,9 +102,9 @@ impl<'a> Subject<'_, 'a> {
         paths
     }
 
-    /// Something to be read that is no object: a log.
+    /// Returns the operation that reads something that is not an object: a log.
     fn text(&self, sub: &'a Subresource, template: String) -> Path<'a> {
-        let kind = &self.resource.kind;
+        let kind = &self.resource.spec.kind;
         let place = self.home();
         let name = format!("{}{}Options", kind.kind, title(&sub.name));
         let options = kubewright_catalog::kind_type(&kind.group, &kind.version, &name)
@@ -136,7 +136,7 @@ impl<'a> Subject<'_, 'a> {
         template: String,
         with_path: bool,
     ) -> Path<'a> {
-        let parent = &self.resource.kind.kind;
+        let parent = &self.resource.spec.kind.kind;
         let options = match shape {
             Shape::Typed(ty) => self.parameters.options(ty),
             Shape::Untyped => Vec::new(),

@@ -1,47 +1,48 @@
-//! Between values and stored bytes.
+//! Objects to stored bytes and back.
 //!
-//! Stored bytes begin with `kind` and `apiVersion`, so that a list can leave them out by slicing, and the resourceVersion is
-//! the first field of `metadata`, to be spliced in at commit.
+//! Stored bytes begin with `kind` and `apiVersion`, so that a list can leave them out by slicing. The resourceVersion is the
+//! first field of `metadata`, and is spliced in at commit.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use kubewright_machinery::{Status, status};
-use kubewright_merge::managed;
+use kubewright_merge::managed::ManagedFields;
 use kubewright_schema::{normalize_typed, normalize_untyped, write_value};
 use kubewright_store::{Entry, Payload};
 use serde_json::{Map, Value};
 
 use super::{
-    super::resource::{Shape, type_prefix},
+    super::{Draft, Shape, type_prefix},
     Generic,
     metadata::metadata_mut,
 };
 use crate::object::{Object, Summary};
 
-/// Between the stored form of an object and the one that is served, where they differ: a kind that is served under two
-/// names, or in several versions, or whose objects get in shape when they are read.
+/// Converts between the stored form of an object and the served one. A resource needs one if it is served under two names or in
+/// several versions, or if its objects are pruned and defaulted when they are read.
 #[async_trait]
 pub trait Converter: Send + Sync {
-    /// Served to stored.
+    /// Converts an object to its stored form.
     async fn to_stored(&self, object: Value) -> Result<Value, Status>;
 
-    /// Stored to served, all of them, in order.
+    /// Converts objects to their served form, in order.
     async fn to_served(&self, objects: Vec<Value>) -> Result<Vec<Value>, Status>;
 
-    /// What an object that is written now is marked with; 0 is no mark. What is marked is stored as it is served.
+    /// Returns a mark for objects that are stored as they are served, or 0 if they are not. Readers with the same mark serve the
+    /// stored bytes.
     fn mark(&self) -> u64 {
         0
     }
 }
 
 impl Generic {
-    /// The object in its canonical form: fields in, zero values out, as the type says.
+    /// Brings an object into the normal form of its type: fields with zero values are added or removed as Go does.
     pub(super) fn normalize(&self, mut object: Value) -> Result<Value, Status> {
-        // A field of the past that was never stored.
+        // A deprecated field that is never stored.
         metadata_mut(&mut object).remove("selfLink");
-        match self.shape {
+        match self.spec.shape {
             Shape::Typed(ty) => normalize_typed(object, ty).map_err(status::internal),
             Shape::Untyped => {
                 normalize_untyped(&mut object);
@@ -50,45 +51,43 @@ impl Generic {
         }
     }
 
-    /// Bytes to store.
-    pub(super) async fn encode(&self, object: &Value) -> Result<Payload, Status> {
-        let mut summary = Summary::of(object, &self.selectable);
-        let ttl = self.strategy.time_to_live(object);
+    /// Encodes a normalized object for the store.
+    pub(super) async fn encode(&self, draft: &Draft) -> Result<Payload, Status> {
+        let mut summary = Summary::of(&draft.value, &self.spec.selectable);
         let (bytes, at) = match &self.converter {
-            None => encode(object),
+            None => encode(&draft.value, draft.managed.as_ref()),
             Some(converter) => {
                 summary.mark = converter.mark();
                 match summary.mark {
                     0 => {
-                        let mut object = object.clone();
-                        managed::expand_text_forms(&mut object);
-                        encode(&converter.to_stored(object).await?)
+                        let stored = converter.to_stored(draft.clone().into_value()).await?;
+                        encode(&stored, None)
                     }
-                    _ => encode(object),
+                    _ => encode(&draft.value, draft.managed.as_ref()),
                 }
             }
         };
         Ok(Payload {
             bytes,
             revision_at: Some(at),
-            companion: Some(Arc::new(summary)),
-            ttl,
+            decoded: Some(Arc::new(summary)),
+            ttl: self.strategy.options().time_to_live,
         })
     }
 
-    /// An entry as it is served, if that is how it is stored.
+    /// Returns an entry as it is served, if it is stored in that form.
     pub(super) fn as_stored(&self, entry: &Entry) -> Option<Object> {
         match &self.converter {
-            None => Some(Object::from_entry(entry, &self.selectable)),
+            None => Some(Object::from_entry(entry, &self.spec.selectable)),
             Some(converter) => {
                 let mark = converter.mark();
-                Object::remembered(entry, &self.selectable)
+                Object::remembered(entry, &self.spec.selectable)
                     .filter(|object| mark != 0 && object.summary.mark == mark)
             }
         }
     }
 
-    /// An entry as it is served.
+    /// Returns an entry as it is served.
     pub(super) async fn object(&self, entry: &Entry) -> Result<Object, Status> {
         match self.as_stored(entry) {
             Some(object) => Ok(object),
@@ -96,7 +95,7 @@ impl Generic {
         }
     }
 
-    /// Entries as they are served.
+    /// Returns entries as they are served.
     pub(super) async fn objects(&self, entries: &[Entry]) -> Result<Vec<Object>, Status> {
         let kept: Vec<Option<Object>> = entries.iter().map(|e| self.as_stored(e)).collect();
         let Some(converter) = self
@@ -126,7 +125,7 @@ impl Generic {
         Ok(out)
     }
 
-    /// An entry, decoded, as it is served.
+    /// Decodes an entry and converts it to its served form.
     pub(super) async fn decode(&self, entry: &Entry) -> Result<Value, Status> {
         let value: Value = serde_json::from_slice(&entry.bytes).map_err(status::internal)?;
         match &self.converter {
@@ -140,46 +139,46 @@ impl Generic {
         }
     }
 
-    /// A value that a dry run would have stored, as it would be served then.
-    pub(super) async fn as_if_stored(&self, value: Value) -> Result<Object, Status> {
-        let value = match &self.converter {
+    /// Returns the object that a dry run would have stored, as it would be served.
+    pub(super) async fn as_if_stored(&self, draft: Draft) -> Result<Object, Status> {
+        let draft = match &self.converter {
             Some(converter) if converter.mark() == 0 => {
-                let mut value = value;
-                managed::expand_text_forms(&mut value);
-                let stored = converter.to_stored(value).await?;
+                let stored = converter.to_stored(draft.into_value()).await?;
                 let served = converter.to_served(vec![stored]).await?.pop();
-                self.normalize(
-                    served.ok_or_else(|| status::internal("the object was lost in conversion"))?,
-                )?
+                let served =
+                    served.ok_or_else(|| status::internal("the object was lost in conversion"))?;
+                self.normalize(served)?.into()
             }
-            _ => value,
+            _ => draft,
         };
-        Ok(self.unstored(&value))
+        Ok(Object {
+            summary: Arc::new(Summary::of(&draft.value, &self.spec.selectable)),
+            bytes: served_bytes(&draft.value, draft.managed.as_ref()),
+        })
     }
 
-    /// A value that was not stored, as it is served.
+    /// Returns a value that is not stored as it is served.
     pub(super) fn unstored(&self, value: &Value) -> Object {
-        let summary = Arc::new(Summary::of(value, &self.selectable));
         Object {
-            bytes: served_bytes(value),
-            summary,
+            summary: Arc::new(Summary::of(value, &self.spec.selectable)),
+            bytes: served_bytes(value, None),
         }
     }
 }
 
-/// Bytes to store for an object that is written outside the generic registry. Readers find its summary themselves.
+/// Encodes an object that is written to the store without the generic registry. It has no summary; readers decode one.
 pub fn payload(object: &Value) -> Payload {
-    let (bytes, at) = encode(object);
+    let (bytes, at) = encode(object, None);
     Payload {
         bytes,
         revision_at: Some(at),
-        companion: None,
+        decoded: None,
         ttl: None,
     }
 }
 
-/// The object with `kind` and `apiVersion` first.
-fn served_bytes(value: &Value) -> Bytes {
+/// Encodes an object with `kind` and `apiVersion` first.
+fn served_bytes(value: &Value, managed: Option<&ManagedFields>) -> Bytes {
     let mut out = Vec::with_capacity(4096);
     let empty = Map::new();
     let fields = value.as_object().unwrap_or(&empty);
@@ -191,9 +190,7 @@ fn served_bytes(value: &Value) -> Bytes {
         match field {
             Value::Object(metadata) if key == "metadata" => {
                 out.extend_from_slice(b"\"metadata\":{");
-                for (key, field) in metadata {
-                    write_metadata_field(&mut out, key, field);
-                }
+                write_metadata(&mut out, metadata.iter(), managed);
                 close(&mut out);
                 out.push(b',');
             }
@@ -204,8 +201,8 @@ fn served_bytes(value: &Value) -> Bytes {
     out.into()
 }
 
-/// The object with `kind`, `apiVersion` and a place for the resourceVersion, and where that place is.
-fn encode(value: &Value) -> (Bytes, u32) {
+/// Encodes an object with `kind`, `apiVersion` and an empty resourceVersion first, and returns the position of the latter.
+fn encode(value: &Value, managed: Option<&ManagedFields>) -> (Bytes, u32) {
     let mut out = Vec::with_capacity(8192);
     let empty = Map::new();
     let fields = value.as_object().unwrap_or(&empty);
@@ -217,9 +214,8 @@ fn encode(value: &Value) -> (Bytes, u32) {
         .get("metadata")
         .and_then(Value::as_object)
         .unwrap_or(&empty);
-    for (key, field) in metadata.iter().filter(|(k, _)| *k != "resourceVersion") {
-        write_metadata_field(&mut out, key, field);
-    }
+    let rest = metadata.iter().filter(|(k, _)| *k != "resourceVersion");
+    write_metadata(&mut out, rest, managed);
     close(&mut out);
     out.push(b',');
     let rest = |key: &str| !matches!(key, "kind" | "apiVersion" | "metadata");
@@ -228,6 +224,40 @@ fn encode(value: &Value) -> (Bytes, u32) {
     }
     close(&mut out);
     (out.into(), at)
+}
+
+/// Writes the fields of `metadata`, in order, and among them the managed fields of a new object.
+fn write_metadata<'a>(
+    out: &mut Vec<u8>,
+    fields: impl Iterator<Item = (&'a String, &'a Value)>,
+    managed: Option<&ManagedFields>,
+) {
+    let beside = managed.is_some();
+    let mut managed = managed.filter(|managed| !managed.entries.is_empty());
+    for (key, field) in fields {
+        if key.as_str() >= MANAGED_FIELDS
+            && let Some(managed) = managed.take()
+        {
+            write_managed_fields(out, managed);
+        }
+        // What is kept beside the object takes precedence.
+        if !(beside && key == MANAGED_FIELDS) {
+            write_field(out, key, field);
+        }
+    }
+    if let Some(managed) = managed {
+        write_managed_fields(out, managed);
+    }
+}
+
+const MANAGED_FIELDS: &str = "managedFields";
+
+fn write_managed_fields(out: &mut Vec<u8>, managed: &ManagedFields) {
+    let mut text = String::with_capacity(1024);
+    managed.write_json(&mut text);
+    out.extend_from_slice(b"\"managedFields\":");
+    out.extend_from_slice(text.as_bytes());
+    out.push(b',');
 }
 
 fn write_type(out: &mut Vec<u8>, fields: &Map<String, Value>) {
@@ -245,19 +275,47 @@ fn write_field(out: &mut Vec<u8>, key: &str, value: &Value) {
     out.push(b',');
 }
 
-fn write_metadata_field(out: &mut Vec<u8>, key: &str, value: &Value) {
-    if key != "managedFields" {
-        return write_field(out, key, value);
-    }
-    out.extend_from_slice(b"\"managedFields\":");
-    managed::write_text_forms(out, value, write_value);
-    out.push(b',');
-}
-
-/// Ends an object: the comma after the last field becomes the brace.
+/// Closes an object: the comma after the last field becomes the brace.
 fn close(out: &mut Vec<u8>) {
     match out.last_mut() {
         Some(last) if *last == b',' => *last = b'}',
         _ => out.push(b'}'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn managed_fields_beside_an_object_are_encoded_as_those_inside() {
+        let managed = json!([{
+            "apiVersion": "v1",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:data": {".": {}, "f:a<b": {}}},
+            "manager": "me & you",
+            "operation": "Update",
+            "time": "2024-01-01T00:00:00Z",
+        }]);
+        for metadata in [
+            json!({"name": "n", "uid": "u"}),
+            json!({"labels": {}}),
+            json!({"managedFields": [], "name": "n"}),
+        ] {
+            let draft = Draft {
+                value: json!({"kind": "K", "apiVersion": "v1", "metadata": metadata}),
+                managed: Some(ManagedFields::decode(&managed).expect("managed fields")),
+            };
+            let whole = draft.clone().into_value();
+            assert_eq!(whole["metadata"]["managedFields"], managed);
+            let beside = draft.managed.as_ref();
+            assert_eq!(encode(&draft.value, beside), encode(&whole, None));
+            assert_eq!(
+                served_bytes(&draft.value, beside),
+                served_bytes(&whole, None)
+            );
+        }
     }
 }

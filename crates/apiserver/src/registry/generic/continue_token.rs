@@ -1,18 +1,18 @@
-//! Continue tokens: where a chunked list goes on.
+//! Continue tokens of chunked lists.
 //!
-//! The token is the real server's: base64 of `{"v":"meta.k8s.io/v1","rv":N,"start":"key\0"}`, the key relative to the list.
-//! A revision of -1 means "at whatever is newest".
+//! The token has the form of kube-apiserver: base64 of `{"v":"meta.k8s.io/v1","rv":N,"start":"key\0"}`, the key relative to
+//! the list. The revision -1 means the newest.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use kubewright_machinery::{Status, go, status};
 use serde::{Deserialize, Serialize};
 
-/// Where to go on.
+/// A position in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ContinueToken {
-    /// The revision of the first chunk; `None`: the newest.
+    /// The revision of the first chunk; `None` is the newest.
     pub(super) revision: Option<u64>,
-    /// The first key to consider, relative to the list's prefix.
+    /// The first key to read, relative to the prefix of the list.
     pub(super) start: String,
 }
 
@@ -79,7 +79,7 @@ impl ContinueToken {
     }
 }
 
-/// The key cannot climb out of the list it belongs to.
+/// Rejects a key that leaves the list.
 fn is_clean(key: &str) -> bool {
     let key = key.strip_prefix('/').unwrap_or(key);
     !key.is_empty() && key.split('/').all(|part| !matches!(part, "" | "." | ".."))

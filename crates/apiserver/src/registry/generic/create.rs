@@ -1,11 +1,11 @@
-//! `create`.
+//! `create`: reserve, prepare, validate, admit, encode, commit.
 
 use async_trait::async_trait;
 use kubewright_machinery::{
     Status,
     status::{self, Reason},
 };
-use kubewright_store::WriteError;
+use kubewright_store::{Entry, WriteError};
 use serde_json::Value;
 
 use super::{
@@ -15,11 +15,11 @@ use super::{
 use crate::{
     admission::{Attributes, Operation},
     object::Object,
-    registry::traits::Create,
+    registry::{Draft, traits::Create},
     request::{RequestContext, WriteOptions},
 };
 
-/// How often a taken generated name is replaced by another.
+/// Maximum attempts to find a generated name that is free.
 const NAME_ATTEMPTS: usize = 8;
 
 #[async_trait]
@@ -28,63 +28,68 @@ impl Create for Generic {
         &self,
         cx: &RequestContext,
         _name: &str,
-        object: Value,
+        draft: Draft,
         options: &WriteOptions,
     ) -> Result<Object, Status> {
         let generated =
-            text(&object, "name").is_empty() && !text(&object, "generateName").is_empty();
+            text(&draft.value, "name").is_empty() && !text(&draft.value, "generateName").is_empty();
         for _ in 1..if generated { NAME_ATTEMPTS } else { 1 } {
-            match self.create_once(cx, object.clone(), options).await {
+            match self.create_new(cx, draft.clone(), options, false).await {
                 Err(e) if e.reason == Reason::AlreadyExists => {}
                 other => return other,
             }
         }
-        self.create_once(cx, object, options).await
+        self.create_new(cx, draft, options, false).await
     }
 }
 
 impl Generic {
-    async fn create_once(
+    /// Takes a new object to the store. `prune` removes unknown fields once it is valid.
+    pub(super) async fn create_new(
         &self,
         cx: &RequestContext,
-        mut object: Value,
+        mut draft: Draft,
         options: &WriteOptions,
+        prune: bool,
     ) -> Result<Object, Status> {
-        self.fill_system_fields(&mut object);
-        let generated = self.generate_name(&mut object);
-        let reservation = self
-            .strategy
-            .begin_write(cx, &mut object, None, options.dry_run)
+        let (object, strategy, dry_run) = (&mut draft.value, &self.strategy, options.dry_run);
+        self.fill_system_fields(object);
+        let generated = self.generate_name(object);
+        let reservation = strategy.reserve(cx, object, None, dry_run).await?;
+        self.check_namespace(cx, object)?;
+        strategy.prepare_for_create(cx, object);
+        self.reject_invalid(object, &strategy.validate_create(cx, object))?;
+        cx.warnings.extend(strategy.warnings_on_create(object));
+        strategy.canonicalize(object);
+        self.admit(cx, Operation::Create, object, None, dry_run)
             .await?;
-        self.before_create(cx, &mut object)?;
-        self.admit(cx, Operation::Create, &object, None, options.dry_run)
-            .await?;
-        let entry = self
-            .store_new(cx, object, options.dry_run, generated)
-            .await?;
-        if let Some(reservation) = reservation.filter(|_| !options.dry_run) {
-            reservation.keep();
+        if prune {
+            strategy.prune(object);
         }
-        Ok(entry)
-    }
-
-    /// Commits a prepared object.
-    pub(super) async fn store_new(
-        &self,
-        cx: &RequestContext,
-        mut object: Value,
-        dry_run: bool,
-        generated: bool,
-    ) -> Result<Object, Status> {
-        let name = text(&object, "name").to_owned();
-        // Only the store minds, and a dry run does not get there.
-        if !dry_run && !text(&object, "resourceVersion").is_empty() {
+        // Only the store checks it, which a dry run does not reach.
+        if !dry_run && !text(object, "resourceVersion").is_empty() {
             return Err(status::unknown(
                 "resourceVersion should not be set on objects to be created",
             ));
         }
-        self.strategy.complete_new(&mut object);
-        let object = self.normalize(object)?;
+        strategy.default_on_create(object);
+        draft.value = self.normalize(draft.value)?;
+        let created = self.commit_new(cx, draft, dry_run, generated).await?;
+        if let Some(reservation) = reservation.filter(|_| !dry_run) {
+            reservation.keep();
+        }
+        Ok(created)
+    }
+
+    /// Encodes and commits a new object, or checks that its name is free if it is a dry run.
+    async fn commit_new(
+        &self,
+        cx: &RequestContext,
+        draft: Draft,
+        dry_run: bool,
+        generated: bool,
+    ) -> Result<Object, Status> {
+        let name = text(&draft.value, "name").to_owned();
         let key = self.key(cx.namespace(), &name);
         if dry_run {
             let existing = self
@@ -93,20 +98,22 @@ impl Generic {
                 .await
                 .map_err(|e| Self::read_failure(&e))?;
             if let Some(existing) = existing {
-                return Err(self.taken(&name, &existing, generated));
+                return Err(self.already_exists(&name, &existing, generated));
             }
-            return self.as_if_stored(object).await;
+            return self.as_if_stored(draft).await;
         }
-        match self.store.create(key, self.encode(&object).await?).await {
-            // What is stored may be less than what was sent, in another version.
+        match self.store.create(key, self.encode(&draft).await?).await {
+            // The stored object may have fewer fields than the one that was sent, in another version.
             Ok(entry) => self.object(&entry).await,
-            Err(WriteError::Exists(existing)) => Err(self.taken(&name, &existing, generated)),
+            Err(WriteError::Exists(existing)) => {
+                Err(self.already_exists(&name, &existing, generated))
+            }
             Err(e) => Err(Self::store_failure(&e)),
         }
     }
 
-    /// The name is taken, perhaps by an object that is on its way out.
-    fn taken(&self, name: &str, existing: &kubewright_store::Entry, generated: bool) -> Status {
+    /// Returns the error for a name that is taken, perhaps by an object that is being deleted.
+    fn already_exists(&self, name: &str, existing: &Entry, generated: bool) -> Status {
         let mut error = match generated {
             true => status::generate_name_conflict(&self.resource, name),
             false => status::already_exists(&self.resource, name),
@@ -118,6 +125,7 @@ impl Generic {
         error
     }
 
+    /// Asks validating admission.
     pub(super) async fn admit(
         &self,
         cx: &RequestContext,

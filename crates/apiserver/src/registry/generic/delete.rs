@@ -1,34 +1,36 @@
-//! `delete`: at once, gracefully, or when the last finalizer is gone.
+//! `delete`: immediate, graceful, or when the last finalizer is removed.
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use kubewright_machinery::{Status, gvk::GroupResource, status};
+use kubewright_machinery::{PropagationPolicy, Status, gvk::GroupResource, status};
 use kubewright_store::{Entry, WriteError};
 use serde_json::{Value, json};
 
 use super::{
     Generic,
     metadata::{bump_generation, finalizers, is_deleting, metadata_mut, text},
-    strategy::GarbageCollection,
 };
 use crate::{
     admission::{Attributes, Operation},
     clock::rfc3339,
-    registry::traits::{Delete, Deleted},
-    request::{DeleteOptions, Propagation, RequestContext},
+    registry::{
+        Draft,
+        traits::{Delete, Deleted},
+    },
+    request::{DeleteOptions, RequestContext},
 };
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 const ATTEMPTS: usize = 1000;
 
-/// What a delete does to an object, given how it is now.
+/// The next step of a delete.
 enum Plan {
-    /// Grace is running already, and this request does not shorten it.
+    /// A grace period is running, and this request does not shorten it.
     AlreadyPending,
-    /// Mark it; remove it afterwards if nothing holds it.
+    /// Mark the object as being deleted, and remove it if nothing holds it.
     Mark { object: Value, then_remove: bool },
-    /// Remove it.
+    /// Remove the object.
     Remove,
 }
 
@@ -60,12 +62,12 @@ impl Delete for Generic {
     }
 
     fn returns_deleted_object(&self) -> bool {
-        self.strategy.returns_deleted_object()
+        self.strategy.options().returns_deleted_object
     }
 }
 
 impl Generic {
-    /// One attempt; `None` where somebody else was faster.
+    /// Makes one attempt. Returns `None` after a conflict.
     async fn delete_once(
         &self,
         cx: &RequestContext,
@@ -92,9 +94,9 @@ impl Generic {
                 object,
                 then_remove,
             } => {
-                let object = self.normalize(object)?;
+                let draft = Draft::from(self.normalize(object)?);
                 if options.dry_run {
-                    let object = self.unstored(&object);
+                    let object = self.unstored(&draft.value);
                     return Ok(Some(Deleted {
                         object,
                         gone: then_remove,
@@ -103,7 +105,7 @@ impl Generic {
                 let key = self.key(cx.namespace(), name);
                 let marked = match self
                     .store
-                    .update(key, entry.revision, self.encode(&object).await?)
+                    .update(key, entry.revision, self.encode(&draft).await?)
                     .await
                 {
                     Ok(updated) => updated.entry,
@@ -111,7 +113,7 @@ impl Generic {
                     Err(e) => return Err(Self::store_failure(&e)),
                 };
                 if then_remove {
-                    return self.remove(cx, name, &object, &marked, false).await;
+                    return self.remove(cx, name, &draft.value, &marked, false).await;
                 }
                 Ok(Some(Deleted {
                     object: self.object(&marked).await?,
@@ -141,7 +143,7 @@ impl Generic {
             .await
         {
             Ok(last) => {
-                self.strategy.after_delete(old);
+                self.strategy.release(old);
                 Ok(Some(Deleted {
                     object: self.object(&last).await?,
                     gone: true,
@@ -158,8 +160,8 @@ impl Generic {
         options: &DeleteOptions,
         old: &Value,
     ) -> Result<(), Status> {
-        // The real server names the kind here where it names the resource everywhere else.
-        let resource = GroupResource::new(&self.kind.group, &self.kind.kind);
+        // kube-apiserver names the kind here, and the resource everywhere else.
+        let resource = GroupResource::new(&self.spec.kind.group, &self.spec.kind.kind);
         if let Some(expected) = options.uid.as_deref().filter(|u| *u != text(old, "uid")) {
             let actual = text(old, "uid");
             return Err(status::conflict(
@@ -246,9 +248,9 @@ impl Generic {
         Grace::Started(period)
     }
 
-    /// Sets the finalizers by which the garbage collector knows what to do with dependents.
+    /// Sets the finalizers that tell the garbage collector what to do with dependents.
     fn set_collection_finalizers(&self, object: &mut Value, options: &DeleteOptions) {
-        let policy = self.strategy.garbage_collection();
+        let policy = self.strategy.options().default_propagation;
         let current = finalizers(object);
         let wanted = wanted_finalizer(policy, options, &current);
         let kept = current
@@ -276,20 +278,18 @@ enum Grace {
 }
 
 fn wanted_finalizer(
-    policy: GarbageCollection,
+    default: Option<PropagationPolicy>,
     options: &DeleteOptions,
     current: &[&str],
 ) -> Option<&'static str> {
-    if policy == GarbageCollection::Unsupported {
-        return None;
-    }
+    let default = default?;
     if let Some(orphan) = options.orphan_dependents {
         return orphan.then_some(ORPHAN);
     }
     match options.propagation {
-        Some(Propagation::Orphan) => return Some(ORPHAN),
-        Some(Propagation::Foreground) => return Some(FOREGROUND),
-        Some(Propagation::Background) => return None,
+        Some(PropagationPolicy::Orphan) => return Some(ORPHAN),
+        Some(PropagationPolicy::Foreground) => return Some(FOREGROUND),
+        Some(PropagationPolicy::Background) => return None,
         None => {}
     }
     let present = current.iter().find_map(|f| match *f {
@@ -297,7 +297,7 @@ fn wanted_finalizer(
         FOREGROUND => Some(FOREGROUND),
         _ => None,
     });
-    present.or((policy == GarbageCollection::Orphan).then_some(ORPHAN))
+    present.or((default == PropagationPolicy::Orphan).then_some(ORPHAN))
 }
 
 fn mark_as_deleting(object: &mut Value, now: Timestamp) {

@@ -1,4 +1,4 @@
-//! `deletecollection`: a list, and a delete for each of it.
+//! `deletecollection`: a list, and a delete of each item.
 
 use async_trait::async_trait;
 use kubewright_machinery::Status;
@@ -28,7 +28,7 @@ impl DeleteCollection for Generic {
             };
             match self.delete(&cx, &object.summary.name, options).await {
                 Ok(_) => {}
-                // Somebody else deleted it meanwhile.
+                // Another request has deleted it.
                 Err(e) if e.code == 404 => {}
                 Err(e) => return Err(e),
             }

@@ -1,6 +1,6 @@
-//! `list`: every cell of the resourceVersion table, chunks, and selection on summaries.
+//! `list`: the resourceVersion semantics, chunks, and selection by summaries.
 //!
-//! A list without a limit is read page by page while it is sent, from one snapshot, so its memory does not grow with it.
+//! A list without a limit is read page by page from one snapshot while it is sent, so that its memory is bounded.
 
 use std::sync::Arc;
 
@@ -11,23 +11,25 @@ use kubewright_store::{Entry, Range, Revision, Snapshot};
 
 use super::{Generic, continue_token::ContinueToken, read::parse_revision};
 use crate::{
-    object::{Object, Selectable, Summary},
-    registry::traits::{Items, List, ObjectList},
+    object::{Object, Summary},
+    registry::{
+        ResourceSpec,
+        traits::{Items, List, ObjectList},
+    },
     request::{ListOptions, RequestContext, options::Match},
 };
 
-/// How many entries are read from the snapshot at once.
+/// The number of entries that are read from the snapshot at once.
 const PAGE: usize = 512;
 
 const TOKEN_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
-/// What a list or a watch lets through.
+/// The selectors of a list or a watch.
 #[derive(Clone)]
 pub(super) struct Selection {
     labels: LabelSelector,
     fields: FieldSelector,
-    /// Where in a summary the selectable fields are.
-    selectable: Arc<Selectable>,
+    spec: Arc<ResourceSpec>,
 }
 
 impl Selection {
@@ -37,7 +39,7 @@ impl Selection {
                 "metadata.name" => Some((&*summary.name).into()),
                 "metadata.namespace" => Some((&*summary.namespace).into()),
                 field => {
-                    let i = self.selectable.position(field)?;
+                    let i = self.spec.selectable.position(field)?;
                     summary.fields.get(i).map(|v| (&**v).into())
                 }
             })
@@ -48,11 +50,11 @@ impl Selection {
     }
 }
 
-/// Where a list begins and which state it shows.
+/// The start of a list and the state that it shows.
 struct Place {
     snapshot: Arc<dyn Snapshot>,
     start: String,
-    /// The revision for the next token; `None` where the list went on at the newest state.
+    /// The revision of the next token; `None` if the list continues at the newest state.
     token_revision: Option<u64>,
 }
 
@@ -63,7 +65,7 @@ impl List for Generic {
         let prefix = self.prefix(cx.namespace(), options);
         let place = self.place(&prefix, options).await?;
         let resource_version = place.snapshot.revision().0.to_string();
-        // Any state will do, and the whole of it is as easy to have as a part.
+        // Any state will do; the whole list is as cheap as a part of it.
         let any = options.resource_version == "0" && options.continue_token.is_empty();
         let limit = if any { 0 } else { options.limit };
         if limit > 0 {
@@ -88,7 +90,7 @@ impl List for Generic {
 
 struct Page {
     entries: Vec<Entry>,
-    /// Where the next page begins; `None` at the end.
+    /// The start of the next page; `None` at the end.
     next: Option<String>,
 }
 
@@ -97,13 +99,13 @@ impl Generic {
         Selection {
             labels: options.labels.clone(),
             fields: options.fields.clone(),
-            selectable: self.selectable.clone(),
+            spec: self.spec.clone(),
         }
     }
 
-    /// The paths to look at: those of the namespace, or of the one that a field selector names.
+    /// Returns the paths to read: those of the namespace, or of the namespace that a field selector names.
     pub(super) fn prefix(&self, namespace: &str, options: &ListOptions) -> String {
-        if !self.namespaced {
+        if !self.spec.namespaced {
             return String::new();
         }
         let namespace = if namespace.is_empty() {
@@ -131,7 +133,7 @@ impl Generic {
         let exact = match options.resource_version_match {
             Some(Match::Exact) => true,
             Some(Match::NotOlderThan) => false,
-            // With a limit and no match, a revision has always meant that very one.
+            // With a limit and without a match, a revision means exactly that one.
             None => options.limit > 0 && wanted.is_some(),
         };
         if let Some(wanted) = wanted.filter(|_| !exact) {
@@ -206,7 +208,7 @@ impl Generic {
         Ok(objects)
     }
 
-    /// The rest of a list, read while it is sent.
+    /// Streams the rest of a list while it is sent.
     fn pages(
         &self,
         place: Place,
@@ -233,7 +235,7 @@ impl Generic {
         Items::Pages(Box::pin(stream::iter([Ok(head)]).chain(rest)))
     }
 
-    /// At most `limit` objects, and a token for the next.
+    /// Reads at most `limit` objects, and a token for the next chunk.
     async fn chunk(
         &self,
         place: Place,
@@ -293,7 +295,7 @@ impl Generic {
     }
 }
 
-/// A token whose revision is gone: the error says how to go on at the newest state.
+/// Returns the error for a token whose revision was compacted, with a token to continue at the newest state.
 fn expired_token(error: Status, token: &str) -> Status {
     match ContinueToken::decode(token) {
         Ok(token) if error.code == 410 => {
@@ -310,7 +312,7 @@ fn expired_token(error: Status, token: &str) -> Status {
 }
 
 impl Items {
-    /// All of them, read to the end.
+    /// Reads all objects.
     pub async fn collect(self) -> Result<Vec<Object>, Status> {
         match self {
             Items::All(objects) => Ok(objects),

@@ -1,20 +1,14 @@
-//! The rules for `metadata` that every kind shares.
+//! The rules for `metadata` that all kinds share.
 
 use std::borrow::Cow;
 
-use kubewright_machinery::{
-    Status,
-    field::{ErrorList, Path},
-    gvk::GroupKind,
-    status,
-    validation::{self, names},
-};
+use kubewright_machinery::{Status, field::ErrorList, gvk::GroupKind, status};
 use serde_json::{Map, Value, json};
 
-use super::{super::resource::Shape, Generic};
+use super::{super::Shape, Generic};
 use crate::{clock::rfc3339, request::RequestContext};
 
-/// `metadata`, made where it is missing.
+/// Returns `metadata`, adding it if it is missing.
 pub(super) fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     if !object.is_object() {
         *object = json!({});
@@ -27,12 +21,12 @@ pub(super) fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     metadata.as_object_mut().expect("made an object above")
 }
 
-/// A text of `metadata`, or empty.
+/// Returns a string of `metadata`, or an empty one.
 pub(super) fn text<'a>(object: &'a Value, key: &str) -> &'a str {
     object["metadata"][key].as_str().unwrap_or_default()
 }
 
-/// The finalizers, in order.
+/// Returns the finalizers in order.
 pub(super) fn finalizers(object: &Value) -> Vec<&str> {
     object["metadata"]["finalizers"]
         .as_array()
@@ -42,12 +36,12 @@ pub(super) fn finalizers(object: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Whether the object is on its way out.
+/// Returns whether the object is being deleted.
 pub(super) fn is_deleting(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// `generation + 1`, where the kind counts generations.
+/// Increments `metadata.generation` if the object has one.
 pub(super) fn bump_generation(object: &mut Value) {
     let metadata = metadata_mut(object);
     if let Some(generation) = metadata
@@ -60,7 +54,7 @@ pub(super) fn bump_generation(object: &mut Value) {
 }
 
 impl Generic {
-    /// What the server sets on a new object, whatever the client said.
+    /// Sets the fields of a new object that clients cannot choose.
     pub(super) fn fill_system_fields(&self, object: &mut Value) {
         let now = rfc3339(self.clock.now());
         let metadata = metadata_mut(object);
@@ -68,7 +62,7 @@ impl Generic {
         metadata.insert("uid".into(), json!(crate::ids::random().to_string()));
     }
 
-    /// A name from `generateName`, where there is no name. Says whether it made one.
+    /// Generates a name from `generateName` if there is no name. Returns whether it did.
     pub(super) fn generate_name(&self, object: &mut Value) -> bool {
         let base = text(object, "generateName");
         if base.is_empty() || !text(object, "name").is_empty() {
@@ -80,67 +74,8 @@ impl Generic {
         true
     }
 
-    /// Prepares and validates a new object.
-    pub(super) fn before_create(
-        &self,
-        cx: &RequestContext,
-        object: &mut Value,
-    ) -> Result<(), Status> {
-        self.check_namespace(cx, object)?;
-        self.strategy.prepare_for_create(cx, object);
-        let errors = self.strategy.validate(object);
-        self.refuse(object, &errors)?;
-        if !self.strategy.checks_new_metadata() {
-            let errors = self.validate_metadata(object);
-            self.refuse(object, &errors)?;
-        }
-        for warning in self.strategy.warnings_on_create(object) {
-            cx.warnings.add(warning);
-        }
-        self.strategy.canonicalize(object);
-        Ok(())
-    }
-
-    /// Prepares and validates a change.
-    pub(super) fn before_update(
-        &self,
-        cx: &RequestContext,
-        object: &mut Value,
-        old: &Value,
-    ) -> Result<(), Status> {
-        self.check_namespace(cx, object)?;
-        keep(object, old, "generation", Keep::Always);
-        self.strategy.prepare_for_update(object, old);
-        keep(object, old, "uid", Keep::IfUnset);
-        keep(object, old, "creationTimestamp", Keep::IfOldSet);
-        keep(object, old, "deletionTimestamp", Keep::IfOldSet);
-        keep(object, old, "deletionGracePeriodSeconds", Keep::IfUnset);
-        let mut errors = ErrorList::new();
-        if !self.strategy.checks_metadata_updates() {
-            errors = self.validate_metadata(object);
-            let (new, old, path) = (&object["metadata"], &old["metadata"], Path::new("metadata"));
-            errors.extend(validation::validate_object_meta_update(new, old, &path));
-        }
-        errors.extend(self.strategy.judge_update(cx, object, old));
-        self.refuse(object, &errors)?;
-        for warning in self.strategy.warnings_on_update(object, old) {
-            cx.warnings.add(warning);
-        }
-        self.strategy.canonicalize(object);
-        Ok(())
-    }
-
-    fn validate_metadata(&self, object: &Value) -> ErrorList {
-        let path = Path::new("metadata");
-        validation::validate_object_meta(
-            &object["metadata"],
-            self.namespaced,
-            names::name_is_path_segment,
-            &path,
-        )
-    }
-
-    fn refuse(&self, object: &Value, errors: &ErrorList) -> Result<(), Status> {
+    /// Rejects an invalid object.
+    pub(super) fn reject_invalid(&self, object: &Value, errors: &ErrorList) -> Result<(), Status> {
         if errors.is_empty() {
             return Ok(());
         }
@@ -148,13 +83,13 @@ impl Generic {
         Err(status::invalid(&kind, text(object, "name"), errors))
     }
 
-    /// An object without a type is called what it calls itself.
+    /// Returns the kind that validation errors name: for an untyped object, the kind that it claims.
     fn kind_in_errors_about(&self, object: &Value) -> Cow<'_, GroupKind> {
         let own = |key: &str| object[key].as_str().unwrap_or_default();
-        match self.shape {
+        match self.spec.shape {
             Shape::Untyped
-                if own("kind") != self.kind.kind
-                    || own("apiVersion") != self.kind.api_version() =>
+                if own("kind") != self.spec.kind.kind
+                    || own("apiVersion") != self.spec.kind.api_version() =>
             {
                 let group = own("apiVersion")
                     .split_once('/')
@@ -165,13 +100,24 @@ impl Generic {
         }
     }
 
-    /// The namespace of the object is that of the request; where it is not set, it becomes so.
-    fn check_namespace(&self, cx: &RequestContext, object: &mut Value) -> Result<(), Status> {
-        ensure_namespace(object, if self.namespaced { cx.namespace() } else { "" })
+    /// Checks that the object is in the namespace of the request, and sets it if it is missing.
+    pub(super) fn check_namespace(
+        &self,
+        cx: &RequestContext,
+        object: &mut Value,
+    ) -> Result<(), Status> {
+        ensure_namespace(
+            object,
+            if self.spec.namespaced {
+                cx.namespace()
+            } else {
+                ""
+            },
+        )
     }
 }
 
-/// Sets the namespace of the request on an object that has none, and refuses another one.
+/// Sets the namespace of the request on an object that has none, and rejects another one.
 pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> Result<(), Status> {
     let own = text(object, "namespace");
     if own == namespace {
@@ -188,6 +134,19 @@ pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> Result<()
     Err(status::bad_request(
         "the namespace of the provided object does not match the namespace sent on the request",
     ))
+}
+
+/// Restores `metadata.generation`, which only the strategy changes.
+pub(super) fn keep_generation(object: &mut Value, old: &Value) {
+    keep(object, old, "generation", Keep::Always);
+}
+
+/// Restores the fields that only the server sets.
+pub(super) fn keep_system_fields(object: &mut Value, old: &Value) {
+    keep(object, old, "uid", Keep::IfUnset);
+    keep(object, old, "creationTimestamp", Keep::IfOldSet);
+    keep(object, old, "deletionTimestamp", Keep::IfOldSet);
+    keep(object, old, "deletionGracePeriodSeconds", Keep::IfUnset);
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

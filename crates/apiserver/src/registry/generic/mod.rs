@@ -1,8 +1,7 @@
-//! The generic registry: a resource whose objects live in a store.
+//! The generic registry: resources whose objects live in a store.
 //!
-//! It knows the rules every kind shares (names, uids, generations, optimistic concurrency, finalizers, graceful deletion,
-//! selectors, chunks, watches); what a kind does differently is its [`Strategy`]. One file for each thing it does, in the order
-//! of a request's life: [`create`](self), update, delete, read, watch.
+//! It implements the rules that all kinds share: names, uids, generations, optimistic concurrency, finalizers, graceful
+//! deletion, selectors, chunks, watches. The rules of one kind are its [`Strategy`]. There is one file for each verb.
 //!
 //! Invariants: an object is decoded at most once on a write path and not at all on a read path; a write commits only by
 //! compare-and-swap on the revision it was computed from.
@@ -24,7 +23,7 @@ use std::sync::Arc;
 
 use kubewright_machinery::{
     Status, go,
-    gvk::{GroupKind, GroupResource, GroupVersionKind},
+    gvk::{GroupKind, GroupResource},
     status,
     validation::names,
 };
@@ -33,111 +32,116 @@ use tokio::sync::watch as watch_channel;
 
 pub use codec::{Converter, payload};
 pub(crate) use metadata::ensure_namespace;
-pub use strategy::{GarbageCollection, Plain, Reservation, Strategy};
+pub use strategy::{
+    Plain, Reservation, Strategy, StrategyOptions, validate_metadata, validate_metadata_update,
+};
 
-use super::resource::{Handlers, Shape};
-use crate::{clock::SharedClock, object::Selectable};
+use super::{handlers::Handlers, resource::Resource, spec::ResourceSpec};
+use crate::{
+    clock::{SharedClock, SystemClock},
+    field_manager::FieldManager,
+};
 
-/// A resource whose objects live in a store.
+/// The generic registry: a resource whose objects live in a store.
+///
+/// [`Resource::stored`] makes one, [`Generic::into_resource`] turns it into a [`Resource`] with a handler for every verb.
 #[derive(Clone)]
 pub struct Generic {
+    spec: Arc<ResourceSpec>,
     store: Arc<dyn Store>,
     collection: Arc<str>,
     resource: GroupResource,
-    kind: GroupVersionKind,
     kind_in_errors: GroupKind,
-    namespaced: bool,
-    shape: Shape,
-    selectable: Arc<Selectable>,
     strategy: Arc<dyn Strategy>,
     converter: Option<Arc<dyn Converter>>,
     clock: SharedClock,
     ends: Option<watch_channel::Receiver<()>>,
 }
 
-/// What a [`Generic`] is made of.
-pub struct GenericOptions {
-    /// Where the objects live.
-    pub store: Arc<dyn Store>,
-    /// Under which collection.
-    pub collection: Arc<str>,
-    /// The resource as error messages name it.
-    pub resource: GroupResource,
-    /// The kind as it is served.
-    pub kind: GroupVersionKind,
-    /// Whether the objects live in namespaces.
-    pub namespaced: bool,
-    /// What is known about the fields.
-    pub shape: Shape,
-    /// The fields that selectors may name.
-    pub selectable: Arc<Selectable>,
-    /// What the kind does differently.
-    pub strategy: Arc<dyn Strategy>,
-    /// Between the stored form and the served one, where they differ.
-    pub converter: Option<Arc<dyn Converter>>,
-    /// The time.
-    pub clock: SharedClock,
-}
-
 impl Generic {
-    /// From its parts.
-    pub fn new(options: GenericOptions) -> Self {
-        let GenericOptions {
-            store,
-            collection,
-            resource,
-            kind,
-            ..
-        } = options;
+    /// Returns the generic registry of a resource, with the strategy [`Plain`].
+    pub fn new(spec: impl Into<Arc<ResourceSpec>>, store: Arc<dyn Store>) -> Self {
+        let spec = spec.into();
+        let group = &spec.group_version.group;
+        let collection = match group.as_str() {
+            "" => spec.plural.as_str().into(),
+            group => format!("{group}/{}", spec.plural).into(),
+        };
         Self {
             store,
             collection,
-            resource,
-            kind_in_errors: kind.group_kind(),
-            kind,
-            namespaced: options.namespaced,
-            shape: options.shape,
-            selectable: options.selectable,
-            strategy: options.strategy,
-            converter: options.converter,
-            clock: options.clock,
+            resource: spec.group_resource(),
+            kind_in_errors: spec.kind.group_kind(),
+            strategy: Arc::new(Plain),
+            converter: None,
+            clock: Arc::new(SystemClock),
             ends: None,
+            spec,
         }
     }
 
-    /// Watches end when the sender is gone: how a resource goes that is no longer served.
+    /// Sets the collection of the store that holds the objects (default: the plural name and the group).
     #[must_use]
-    pub fn until(self, ends: watch_channel::Receiver<()>) -> Self {
-        Self {
-            ends: Some(ends),
-            ..self
-        }
+    pub fn with_collection(mut self, collection: impl Into<Arc<str>>) -> Self {
+        self.collection = collection.into();
+        self
     }
 
-    /// The same objects under other rules: how `status` and its like are made.
+    /// Sets the strategy. `status` and similar subresources are clones with another strategy.
     #[must_use]
-    pub fn with_strategy(&self, strategy: Arc<dyn Strategy>) -> Self {
-        Self {
-            strategy,
-            ..self.clone()
-        }
+    pub fn with_strategy(mut self, strategy: Arc<dyn Strategy>) -> Self {
+        self.strategy = strategy;
+        self
     }
 
-    /// The same, but what is invalid is said of another kind.
+    /// Sets the converter between the stored and the served form of an object (default: they are the same).
     #[must_use]
-    pub fn named_in_errors(self, kind: GroupKind) -> Self {
-        Self {
-            kind_in_errors: kind,
-            ..self
-        }
+    pub fn with_converter(mut self, converter: Arc<dyn Converter>) -> Self {
+        self.converter = Some(converter);
+        self
     }
 
-    /// The clock it goes by.
+    /// Sets the clock (default: the system clock).
+    #[must_use]
+    pub fn with_clock(mut self, clock: SharedClock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Ends all watches when the sender is dropped, for a resource that is no longer served then.
+    #[must_use]
+    pub fn with_watches_until(mut self, ends: watch_channel::Receiver<()>) -> Self {
+        self.ends = Some(ends);
+        self
+    }
+
+    /// Sets the kind that validation errors name (default: the kind of the resource).
+    #[must_use]
+    pub fn with_kind_in_errors(mut self, kind: GroupKind) -> Self {
+        self.kind_in_errors = kind;
+        self
+    }
+
+    /// Returns the description of the resource.
+    pub fn spec(&self) -> &Arc<ResourceSpec> {
+        &self.spec
+    }
+
+    /// Returns the clock.
     pub fn clock(&self) -> &SharedClock {
         &self.clock
     }
 
-    /// Handlers for every verb.
+    /// Turns the registry into a resource with a handler for every verb, which tracks managed fields.
+    pub fn into_resource(self) -> Resource {
+        let (spec, clock) = (self.spec.clone(), self.clock.clone());
+        let manager = FieldManager::new(&spec.kind, spec.shape, "", &[]);
+        Resource::computed(spec, self.handlers())
+            .with_field_manager(manager)
+            .with_clock(clock)
+    }
+
+    /// Returns handlers for every verb.
     pub fn handlers(self) -> Handlers {
         let this = Arc::new(self);
         Handlers {
@@ -152,7 +156,7 @@ impl Generic {
         }
     }
 
-    /// Handlers for a subresource that is read and replaced.
+    /// Returns handlers for a subresource that is read and updated.
     pub fn subresource_handlers(self) -> Handlers {
         let this = Arc::new(self);
         Handlers {
@@ -162,9 +166,9 @@ impl Generic {
         }
     }
 
-    /// Where an object lives.
+    /// Returns the key of an object.
     pub fn key(&self, namespace: &str, name: &str) -> Key {
-        let path: Arc<str> = if self.namespaced {
+        let path: Arc<str> = if self.spec.namespaced {
             format!("{namespace}/{name}").into()
         } else {
             name.into()
@@ -175,7 +179,7 @@ impl Generic {
         }
     }
 
-    /// Where an object lives, if its name can be part of a path.
+    /// Returns the key of an object, or an error if the name cannot be part of a path.
     fn checked_key(&self, namespace: &str, name: &str) -> Result<Key, Status> {
         let wrong = names::is_path_segment_name(name);
         if wrong.is_empty() {
@@ -190,7 +194,6 @@ impl Generic {
         status::not_found(&self.resource, name)
     }
 
-    /// A failure of the store that the client can do nothing about.
     fn store_failure(error: &(dyn std::error::Error + 'static)) -> Status {
         status::internal(error)
     }
@@ -205,5 +208,11 @@ impl Generic {
             }
             ReadError::Backend(_) => Self::store_failure(error),
         }
+    }
+}
+
+impl From<Generic> for Resource {
+    fn from(generic: Generic) -> Self {
+        generic.into_resource()
     }
 }

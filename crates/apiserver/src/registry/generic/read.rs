@@ -13,7 +13,7 @@ use crate::{
     request::{GetOptions, RequestContext},
 };
 
-/// How long a read waits for a revision that has not happened yet.
+/// The time that a read waits for a revision in the future.
 const FRESHNESS_WAIT: Duration = Duration::from_secs(3);
 const FRESHNESS_POLL: Duration = Duration::from_millis(50);
 
@@ -41,7 +41,7 @@ impl Get for Generic {
 }
 
 impl Generic {
-    /// Waits until the store has reached a revision, but not for long.
+    /// Waits until the store has reached a revision, for a limited time.
     pub(super) async fn wait_until(&self, wanted: Revision) -> Result<(), Status> {
         let deadline = tokio::time::Instant::now() + FRESHNESS_WAIT;
         loop {
@@ -60,7 +60,7 @@ impl Generic {
         }
     }
 
-    /// The state of the store: now, or at a revision.
+    /// Returns a snapshot of the store, at the newest or the given revision.
     pub(super) async fn snapshot(&self, at: Option<Revision>) -> Result<Arc<dyn Snapshot>, Status> {
         if let Some(at) = at {
             self.wait_until(at).await?;
@@ -78,7 +78,7 @@ fn too_large(requested: Revision, current: Revision) -> Status {
     error
 }
 
-/// A resourceVersion as a revision: unset and `0` are `None`. The error is the text of the real server.
+/// Parses a resourceVersion; unset and `0` are `None`. The error is the message of kube-apiserver.
 pub(super) fn parse_revision(text: &str) -> Result<Option<Revision>, String> {
     if text.is_empty() || text == "0" {
         return Ok(None);

@@ -1,21 +1,29 @@
-//! Changes that the server itself makes to a stored object, outside the rules that bind a client's update.
+//! Changes that the server itself makes to stored objects, without strategy and admission.
 
 use kubewright_machinery::{Status, status};
 use kubewright_store::WriteError;
 use serde_json::Value;
 
 use super::{Generic, update::MODIFIED};
-use crate::{object::Object, request::RequestContext};
+use crate::{object::Object, registry::Draft, request::RequestContext};
 
 const ATTEMPTS: usize = 1000;
 
 impl Generic {
-    /// The object as it is now, decoded.
+    /// Returns the stored object, decoded.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 404 if there is no object of that name.
     pub async fn read(&self, cx: &RequestContext, name: &str) -> Result<Value, Status> {
         self.read_in(cx.namespace(), name).await
     }
 
-    /// The same, of a namespace.
+    /// Returns the stored object of a namespace, decoded.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 404 if there is no object of that name.
     pub async fn read_in(&self, namespace: &str, name: &str) -> Result<Value, Status> {
         let key = self.checked_key(namespace, name)?;
         let entry = self
@@ -27,7 +35,11 @@ impl Generic {
             .await
     }
 
-    /// Changes an object by compare-and-swap, again if somebody was faster. Neither strategy nor admission is asked.
+    /// Changes an object by compare-and-swap, and retries after a conflict. It runs neither strategy nor admission.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 404 if there is no object of that name, and with whatever `change` returns.
     pub async fn rewrite(
         &self,
         cx: &RequestContext,
@@ -38,7 +50,11 @@ impl Generic {
         self.rewrite_in(cx.namespace(), name, dry_run, change).await
     }
 
-    /// The same, in a namespace.
+    /// [`Generic::rewrite`] in a namespace.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Generic::rewrite`].
     pub async fn rewrite_in(
         &self,
         namespace: &str,
@@ -56,13 +72,13 @@ impl Generic {
             let entry = entry.ok_or_else(|| self.not_found(name))?;
             let mut object = self.decode(&entry).await?;
             change(&mut object)?;
-            let object = self.normalize(object)?;
+            let draft = Draft::from(self.normalize(object)?);
             if dry_run {
-                return Ok(self.unstored(&object));
+                return Ok(self.unstored(&draft.value));
             }
             match self
                 .store
-                .update(key.clone(), entry.revision, self.encode(&object).await?)
+                .update(key.clone(), entry.revision, self.encode(&draft).await?)
                 .await
             {
                 Ok(updated) => return self.object(&updated.entry).await,

@@ -1,115 +1,77 @@
-//! What a kind does differently. Every method has the general case as its default.
+//! [`Strategy`]: the rules of a kind. Every method defaults to the general case.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use kubewright_machinery::{Status, field::ErrorList};
+use kubewright_machinery::{
+    PropagationPolicy, Status,
+    field::{ErrorList, Path},
+    validation::{self, names},
+};
 use serde_json::Value;
 
 use crate::request::RequestContext;
 
-/// What becomes of dependents when a delete does not say.
+/// The fixed choices of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GarbageCollection {
-    /// They are collected.
-    Collect,
-    /// They are orphaned, for the sake of old clients.
-    Orphan,
-    /// The kind takes no part in it.
-    Unsupported,
+pub struct StrategyOptions {
+    /// Whether an update of a missing object creates it.
+    pub allow_create_on_update: bool,
+    /// Whether an update without a resourceVersion overwrites the object.
+    pub allow_unconditional_update: bool,
+    /// The propagation policy of a delete that names none. `None`: the kind takes no part in garbage collection, and no policy
+    /// leaves a finalizer on its objects.
+    pub default_propagation: Option<PropagationPolicy>,
+    /// Whether a delete is answered with the object instead of a `Status`.
+    pub returns_deleted_object: bool,
+    /// The lifetime of objects, after which the store removes them.
+    pub time_to_live: Option<Duration>,
 }
 
-/// The rules of a kind.
+impl Default for StrategyOptions {
+    fn default() -> Self {
+        Self {
+            allow_create_on_update: false,
+            allow_unconditional_update: true,
+            default_propagation: Some(PropagationPolicy::Background),
+            returns_deleted_object: false,
+            time_to_live: None,
+        }
+    }
+}
+
+/// The rules of a kind that is kept in a store.
+///
+/// The methods stand in the order in which a write calls them. An object is prepared, validated and canonicalized; then
+/// admission may reject it; then it is encoded and stored.
+///
+/// ```
+/// use kubewright_apiserver::{registry::{Strategy, validate_metadata}, request::RequestContext};
+/// use kubewright_machinery::field::{self, ErrorList, Path};
+/// use serde_json::Value;
+///
+/// struct Comets;
+///
+/// impl Strategy for Comets {
+///     fn validate_create(&self, cx: &RequestContext, comet: &Value) -> ErrorList {
+///         let mut errors = validate_metadata(cx, comet);
+///         if comet["spec"]["years"].as_i64().is_none() {
+///             errors.push(field::required(&Path::new("spec").child("years"), ""));
+///         }
+///         errors
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Strategy: Send + Sync + 'static {
-    /// Fields that a creator cannot set are cleared, those that the server owns are set.
-    fn prepare_for_create(&self, _cx: &RequestContext, _object: &mut Value) {}
-
-    /// Whatever reading a new object back from storage would add: nobody judges that.
-    fn complete_new(&self, _object: &mut Value) {}
-
-    /// Brings an object that was judged as it is into the shape that is stored.
-    fn conform(&self, _object: &mut Value) {}
-
-    /// Like `prepare_for_create`, given the stored object.
-    fn prepare_for_update(&self, _object: &mut Value, _old: &Value) {}
-
-    /// What is wrong with a new object.
-    fn validate(&self, _object: &Value) -> ErrorList {
-        ErrorList::new()
+    /// Returns the fixed choices of the kind.
+    fn options(&self) -> StrategyOptions {
+        StrategyOptions::default()
     }
 
-    /// What is wrong with a change.
-    fn validate_update(&self, _object: &Value, _old: &Value) -> ErrorList {
-        ErrorList::new()
-    }
-
-    /// [`Strategy::validate_update`], for a kind that may have something to warn of even where it refuses.
-    fn judge_update(&self, _cx: &RequestContext, object: &Value, old: &Value) -> ErrorList {
-        self.validate_update(object, old)
-    }
-
-    /// [`Strategy::validate`] checks metadata too, so nobody else need.
-    fn checks_new_metadata(&self) -> bool {
-        false
-    }
-
-    /// [`Strategy::validate_update`] checks metadata too, so nobody else need.
-    fn checks_metadata_updates(&self) -> bool {
-        false
-    }
-
-    /// The last touch before the object is stored.
-    fn canonicalize(&self, _object: &mut Value) {}
-
-    /// What to warn of when an object is created.
-    fn warnings_on_create(&self, _object: &Value) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// What to warn of when an object is changed.
-    fn warnings_on_update(&self, _object: &Value, _old: &Value) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// An update of a missing object makes it.
-    fn allow_create_on_update(&self) -> bool {
-        false
-    }
-
-    /// An update without a resourceVersion overwrites.
-    fn allow_unconditional_update(&self) -> bool {
-        true
-    }
-
-    /// What becomes of dependents when a delete does not say.
-    fn garbage_collection(&self) -> GarbageCollection {
-        GarbageCollection::Collect
-    }
-
-    /// The answer to a delete is the object.
-    fn returns_deleted_object(&self) -> bool {
-        false
-    }
-
-    /// The kind deletes gracefully: for how many seconds this object may go on. `None`: it does not.
-    fn grace_period(&self, _object: &Value, _requested: Option<i64>) -> Option<i64> {
-        None
-    }
-
-    /// An update that leaves a deleted object without finalizers removes it.
-    fn should_delete_during_update(&self, _object: &Value, _old: &Value) -> bool {
-        true
-    }
-
-    /// Objects go by themselves after this long.
-    fn time_to_live(&self, _object: &Value) -> Option<Duration> {
-        None
-    }
-
-    /// Something outside the object must be reserved before it is stored (a cluster IP). Runs after defaults and before
-    /// validation; `dry_run` must leave no trace. The reservation is given back if the write fails.
-    async fn begin_write(
+    /// Reserves something outside the object before it is stored, such as a cluster IP, and writes it into the object. It runs
+    /// after defaulting and before validation. The reservation is returned if the write fails; a dry run must leave no trace.
+    async fn reserve(
         &self,
         _cx: &RequestContext,
         _object: &mut Value,
@@ -119,17 +81,85 @@ pub trait Strategy: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// The object was deleted: what it had reserved is free again.
-    fn after_delete(&self, _object: &Value) {}
+    /// Clears the fields of a new object that its creator may not set, and sets those that the server owns.
+    fn prepare_for_create(&self, _cx: &RequestContext, _object: &mut Value) {}
+
+    /// Validates a new object, metadata included.
+    fn validate_create(&self, cx: &RequestContext, object: &Value) -> ErrorList {
+        validate_metadata(cx, object)
+    }
+
+    /// Returns the warnings about a new object that is valid.
+    fn warnings_on_create(&self, _object: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Clears or restores the fields of a changed object that its writer may not set.
+    fn prepare_for_update(&self, _object: &mut Value, _old: &Value) {}
+
+    /// Validates a changed object, metadata included. Warnings about a change that may be rejected go to `cx`.
+    fn validate_update(&self, cx: &RequestContext, object: &Value, old: &Value) -> ErrorList {
+        validate_metadata_update(cx, object, old)
+    }
+
+    /// Returns the warnings about a change that is valid.
+    fn warnings_on_update(&self, _object: &Value, _old: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Adjusts a valid object.
+    fn canonicalize(&self, _object: &mut Value) {}
+
+    /// Removes the fields that the kind does not have from an object that was merged with them
+    /// ([`Change::leaves_unknown`](crate::registry::Change::leaves_unknown)).
+    fn prune(&self, _object: &mut Value) {}
+
+    /// Adds the defaults that a new object gets when it is read back from the store. They are not validated.
+    fn default_on_create(&self, _object: &mut Value) {}
+
+    /// Returns the grace period of a delete in seconds. `None`: the kind has no graceful deletion.
+    fn grace_period(&self, _object: &Value, _requested: Option<i64>) -> Option<i64> {
+        None
+    }
+
+    /// Returns whether an update that removes the last finalizer of a deleted object removes the object.
+    fn should_delete_during_update(&self, _object: &Value, _old: &Value) -> bool {
+        true
+    }
+
+    /// Frees what a deleted object had reserved.
+    fn release(&self, _object: &Value) {}
 }
 
-/// Something reserved for an object that is not stored yet. Dropped without [`Reservation::keep`], it is given back.
+/// A reservation for an object that is not stored yet. Dropping it returns what was reserved.
 pub trait Reservation: Send {
-    /// The object was stored.
+    /// Keeps the reservation: the object was stored.
     fn keep(self: Box<Self>);
 }
 
-/// A kind without rules of its own: metadata is checked, generations count changes of `spec`, everything else is kept as sent.
+/// Validates the metadata of a new object by the rules that all kinds share.
+pub fn validate_metadata(cx: &RequestContext, object: &Value) -> ErrorList {
+    validation::validate_object_meta(
+        &object["metadata"],
+        cx.resource.spec.namespaced,
+        names::name_is_path_segment,
+        &Path::new("metadata"),
+    )
+}
+
+/// Validates the metadata of a changed object by the rules that all kinds share.
+pub fn validate_metadata_update(cx: &RequestContext, object: &Value, old: &Value) -> ErrorList {
+    let mut errors = validate_metadata(cx, object);
+    errors.extend(validation::validate_object_meta_update(
+        &object["metadata"],
+        &old["metadata"],
+        &Path::new("metadata"),
+    ));
+    errors
+}
+
+/// A strategy for kinds without rules: metadata is validated, `metadata.generation` counts changes of `spec`, and all other
+/// fields are stored as they are sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plain;
 

@@ -1,4 +1,4 @@
-//! `update`, and with it `patch`: read, change, compare-and-swap, again if somebody was faster.
+//! `update` and `patch`: read, change, prepare, validate, admit, encode, compare-and-swap; again after a conflict.
 
 use async_trait::async_trait;
 use kubewright_machinery::{
@@ -13,20 +13,23 @@ use serde_json::Value;
 
 use super::{
     Generic,
-    metadata::{finalizers, is_deleting, metadata_mut, text},
+    metadata::{finalizers, is_deleting, keep_generation, keep_system_fields, metadata_mut, text},
 };
 use crate::{
     admission::Operation,
-    registry::traits::{Change, Update, Updated},
+    registry::{
+        Draft,
+        traits::{Change, Update, Updated},
+    },
     request::{RequestContext, WriteOptions},
 };
 
-/// The text of an optimistic-lock conflict. Clients look for it.
+/// The message of an optimistic-lock conflict. Clients look for it.
 pub(super) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-/// How often a write is computed anew when others are faster. The real server has no bound but its deadline; this one is far
-/// beyond what fair scheduling can reach.
+/// Maximum attempts after conflicts. kube-apiserver has no bound but its deadline; this one is far beyond what fair scheduling
+/// can reach.
 const ATTEMPTS: usize = 1000;
 
 enum Outcome {
@@ -77,33 +80,18 @@ impl Generic {
         change: &dyn Change,
         options: &WriteOptions,
     ) -> Result<Outcome, Status> {
-        if !self.strategy.allow_create_on_update() && !change.may_create() {
+        if !self.strategy.options().allow_create_on_update && !change.may_create() {
             return Err(self.not_found(name));
         }
-        let mut object = change.apply(cx, None).await?;
-        self.fill_system_fields(&mut object);
-        let reservation = self
-            .strategy
-            .begin_write(cx, &mut object, None, options.dry_run)
-            .await?;
-        self.before_create(cx, &mut object)?;
-        self.admit(cx, Operation::Create, &object, None, options.dry_run)
-            .await?;
-        if change.leaves_unknown() {
-            self.strategy.conform(&mut object);
-        }
-        // A resourceVersion on an object that is not there has never been refused.
-        metadata_mut(&mut object).remove("resourceVersion");
-        match self.store_new(cx, object, options.dry_run, false).await {
-            Ok(object) => {
-                if let Some(reservation) = reservation.filter(|_| !options.dry_run) {
-                    reservation.keep();
-                }
-                Ok(Outcome::Done(Updated {
-                    object,
-                    created: true,
-                }))
-            }
+        let mut draft = change.apply(cx, None).await?;
+        // A resourceVersion on an object that does not exist is ignored.
+        metadata_mut(&mut draft.value).remove("resourceVersion");
+        let prune = change.leaves_unknown();
+        match self.create_new(cx, draft, options, prune).await {
+            Ok(object) => Ok(Outcome::Done(Updated {
+                object,
+                created: true,
+            })),
             Err(e) if e.reason == Reason::AlreadyExists => Ok(Outcome::Retry),
             Err(e) => Err(e),
         }
@@ -119,38 +107,46 @@ impl Generic {
     ) -> Result<Outcome, Status> {
         let old = self.decode(entry).await?;
         self.check_uid(cx, name, change.expected_uid(), &old)?;
-        let mut object = change.apply(cx, Some(&old)).await?;
-        self.check_revision(name, &mut object, entry.revision)?;
-        let reservation = self
-            .strategy
-            .begin_write(cx, &mut object, Some(&old), options.dry_run)
-            .await?;
-        self.before_update(cx, &mut object, &old)?;
-        self.admit(cx, Operation::Update, &object, Some(&old), options.dry_run)
+        let mut draft = change.apply(cx, Some(&old)).await?;
+        let (object, strategy, dry_run) = (&mut draft.value, &self.strategy, options.dry_run);
+        self.check_revision(name, object, entry.revision)?;
+        let reservation = strategy.reserve(cx, object, Some(&old), dry_run).await?;
+        self.check_namespace(cx, object)?;
+        keep_generation(object, &old);
+        strategy.prepare_for_update(object, &old);
+        keep_system_fields(object, &old);
+        self.reject_invalid(object, &strategy.validate_update(cx, object, &old))?;
+        cx.warnings
+            .extend(strategy.warnings_on_update(object, &old));
+        strategy.canonicalize(object);
+        self.admit(cx, Operation::Update, object, Some(&old), dry_run)
             .await?;
         if change.leaves_unknown() {
-            self.strategy.conform(&mut object);
+            strategy.prune(object);
         }
-        let mut object = self.normalize(object)?;
-        keep_untouched_times(&mut object, &old);
-        if should_delete(&object, &old) && self.strategy.should_delete_during_update(&object, &old)
+        draft.value = self.normalize(draft.value)?;
+        keep_untouched_times(&mut draft.value, &old);
+        if should_delete(&draft.value, &old)
+            && self
+                .strategy
+                .should_delete_during_update(&draft.value, &old)
         {
-            return self.delete_emptied(cx, name, object, entry, options).await;
+            return self.delete_emptied(cx, name, draft, entry, options).await;
         }
         if options.dry_run {
-            metadata_mut(&mut object).insert(
+            metadata_mut(&mut draft.value).insert(
                 "resourceVersion".into(),
                 entry.revision.0.to_string().into(),
             );
             return Ok(Outcome::Done(Updated {
-                object: self.as_if_stored(object).await?,
+                object: self.as_if_stored(draft).await?,
                 created: false,
             }));
         }
         let key = self.key(cx.namespace(), name);
         match self
             .store
-            .update(key, entry.revision, self.encode(&object).await?)
+            .update(key, entry.revision, self.encode(&draft).await?)
             .await
         {
             Ok(updated) => {
@@ -168,19 +164,20 @@ impl Generic {
         }
     }
 
-    /// The last finalizer of a deleted object is gone, and so is the object.
+    /// Removes an object that is being deleted and whose last finalizer is gone.
     async fn delete_emptied(
         &self,
         cx: &RequestContext,
         name: &str,
-        mut object: Value,
+        draft: Draft,
         entry: &Entry,
         options: &WriteOptions,
     ) -> Result<Outcome, Status> {
+        let mut object = draft.into_value();
         if !options.dry_run {
             let key = self.key(cx.namespace(), name);
             match self.store.delete(key, entry.revision).await {
-                Ok(_) => self.strategy.after_delete(&object),
+                Ok(_) => self.strategy.release(&object),
                 Err(WriteError::Conflict(Some(_))) => return Ok(Outcome::Retry),
                 Err(WriteError::Conflict(None)) => {}
                 Err(e) => return Err(Self::store_failure(&e)),
@@ -228,7 +225,7 @@ impl Generic {
     ) -> Result<(), Status> {
         let given = text(object, "resourceVersion");
         if given.is_empty() || given == "0" {
-            if self.strategy.allow_unconditional_update() {
+            if self.strategy.options().allow_unconditional_update {
                 let current = current.0.to_string();
                 metadata_mut(object).insert("resourceVersion".into(), current.into());
                 return Ok(());
@@ -249,7 +246,7 @@ impl Generic {
     }
 }
 
-/// A write that changes nothing but the time at which fields were managed changes nothing at all.
+/// Restores the times of managed fields if the write changes nothing else, which makes it a no-op.
 fn keep_untouched_times(object: &mut Value, old: &Value) {
     let new = object["metadata"]["managedFields"].as_array();
     let before = old["metadata"]["managedFields"].as_array();
@@ -270,7 +267,7 @@ fn keep_untouched_times(object: &mut Value, old: &Value) {
     }
 }
 
-/// Whether two maps differ in nothing but these entries.
+/// Returns whether two maps are equal except for these entries.
 fn same_but(a: &Value, b: &Value, but: &[&str]) -> bool {
     let (Value::Object(a), Value::Object(b)) = (a, b) else {
         return a == b;
@@ -279,7 +276,7 @@ fn same_but(a: &Value, b: &Value, but: &[&str]) -> bool {
     a.iter().filter(rest).eq(b.iter().filter(rest))
 }
 
-/// An update that leaves a deleted object without finalizers and without grace ends it.
+/// Returns whether the update leaves an object that is being deleted without finalizers and grace period.
 fn should_delete(object: &Value, old: &Value) -> bool {
     finalizers(object).is_empty()
         && is_deleting(old)

@@ -1,7 +1,7 @@
-//! `watch`: the present state if asked for, then every change, seen through the selectors.
+//! `watch`: the current state if requested, then every change that the selectors match.
 //!
-//! A watcher reads the store's history by a cursor. It never holds up a writer, and when it falls too far behind it ends with
-//! an `ERROR` event, alone.
+//! A watcher reads the history of the store through a cursor. It never blocks a writer; if it falls too far behind, it ends
+//! with an `ERROR` event.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,11 +22,11 @@ use crate::{
     request::{ListOptions, RequestContext},
 };
 
-/// How often an idle watcher learns how far it has seen.
+/// The interval of bookmarks for an idle watcher.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// How long before the deadline it learns it once more.
+/// The time of the last bookmark before the deadline.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
-/// How many entries of the present state are read at once.
+/// The number of entries of the current state that are read at once.
 const PAGE: usize = 512;
 
 #[async_trait]
@@ -56,13 +56,13 @@ impl Watch for Generic {
             .map_err(|e| Self::read_failure(&e))?;
         let after = match (&state, wanted) {
             (Some(state), _) => state.revision(),
-            // A revision that has not happened yet is waited for.
+            // Wait for a revision that is in the future.
             (None, Some(wanted)) => wanted.min(current),
             (None, None) => current,
         };
         let changes = match self.store.watch(&self.collection, &prefix, after).await {
             Ok(changes) => changes,
-            Err(e) => return Ok(self.refused(e)),
+            Err(e) => return Ok(self.failed(e)),
         };
         let deadline = options.timeout_seconds.map(Duration::from_secs);
         let watcher = Watcher {
@@ -95,8 +95,8 @@ impl Watch for Generic {
 }
 
 impl Generic {
-    /// A watch that cannot start says so in the stream, as a watch that cannot go on does.
-    fn refused(&self, error: ReadError) -> WatchStream {
+    /// Reports a watch that cannot start in its stream, like one that cannot continue.
+    fn failed(&self, error: ReadError) -> WatchStream {
         let error = match error {
             ReadError::Compacted { requested, floor } => too_old(requested, floor),
             e => Self::read_failure(&e),
@@ -112,7 +112,7 @@ fn too_old(requested: Revision, floor: Revision) -> Status {
     ))
 }
 
-/// The present state, as far as it has not been sent.
+/// The part of the current state that was not sent yet.
 struct State {
     snapshot: Arc<dyn store::Snapshot>,
     prefix: String,
@@ -124,19 +124,19 @@ struct Watcher {
     selection: Selection,
     changes: Box<dyn store::Watch>,
     state: Option<State>,
-    /// Changes up to here are not wanted.
+    /// Changes up to this revision are skipped.
     skip_until: Revision,
     bookmarks: bool,
     end_of_state: bool,
     next_bookmark: Instant,
     last_bookmark: Option<Instant>,
     over: bool,
-    /// When its sender is gone, so is the resource.
+    /// The resource is no longer served once the sender is dropped.
     ends: Option<watch_channel::Receiver<()>>,
 }
 
 impl Watcher {
-    /// The next events, at least one; `None` at the end.
+    /// Returns the next events, at least one, or `None` at the end.
     async fn next_batch(&mut self) -> Option<Vec<WatchEvent>> {
         loop {
             if self.over {
@@ -195,7 +195,7 @@ impl Watcher {
             .last_bookmark
             .map_or(self.next_bookmark, |last| last.min(self.next_bookmark));
         let changes = tokio::select! {
-            // What happened before the end is told before it.
+            // Changes before the end are sent first.
             biased;
             changes = self.changes.next() => changes,
             () = ended(&mut self.ends) => {
@@ -227,7 +227,7 @@ impl Watcher {
     }
 }
 
-/// Comes back when the resource is gone.
+/// Waits until the resource is no longer served.
 async fn ended(ends: &mut Option<watch_channel::Receiver<()>>) {
     match ends {
         Some(ends) => while ends.changed().await.is_ok() {},
@@ -235,7 +235,7 @@ async fn ended(ends: &mut Option<watch_channel::Receiver<()>>) {
     }
 }
 
-/// What a change is to a watcher: objects may come into view and go out of it.
+/// Translates a change into an event: objects may start or stop to match the selectors.
 async fn event(
     generic: &Generic,
     selection: &Selection,
@@ -246,7 +246,7 @@ async fn event(
         None => false,
     };
     if change.kind == ChangeKind::Deleted {
-        // What is deleted is what was last seen.
+        // A delete event has the last state that the watcher saw.
         let was_visible = match &change.previous {
             Some(_) => before,
             None => is_seen(generic, selection, &change.entry).await,
@@ -278,7 +278,7 @@ async fn is_seen(generic: &Generic, selection: &Selection, entry: &Entry) -> boo
     object.is_ok_and(|object| selection.matches(&object.summary))
 }
 
-/// An earlier object under a later resourceVersion.
+/// Returns an earlier object with a later resourceVersion.
 async fn as_of(generic: &Generic, entry: &Entry, revision: Revision) -> Result<Object, Status> {
     let mut value: Value = generic.decode(entry).await?;
     metadata_mut(&mut value).insert("resourceVersion".into(), revision.0.to_string().into());

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use kubewright_apiserver::body::{Body, BoxError};
+use kubewright_apiserver::{Body, BoxError};
 use kubewright_machinery::Status;
 use kubewright_testing::FaultyServer;
 use parking_lot::Mutex;

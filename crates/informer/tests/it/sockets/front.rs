@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt;
-use kubewright_apiserver::body::{Body, BoxError};
+use kubewright_apiserver::{Body, BoxError};
 use kubewright_client::stream::{ByteStream, OpenError};
 use kubewright_informer::ListerWatcher;
 use kubewright_informer::{ListRequest, WatchRequest};

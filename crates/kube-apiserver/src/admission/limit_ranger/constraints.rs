@@ -1,4 +1,4 @@
-//! The bounds of a limit range, and who is out of them.
+//! The bounds of a limit range and their violations.
 
 use kubewright_machinery::{json::Read, quantity::Quantity};
 use serde_json::Value;
@@ -8,10 +8,10 @@ use crate::admission::{
     resource_list::{ResourceList, read},
 };
 
-/// The largest number of units whose thousandths can still be counted.
+/// The largest number of units whose thousandths fit.
 const MOST_IN_THOUSANDTHS: i64 = i64::MAX / 1000;
 
-/// What a pod violates: each container by itself, and the pod as a whole.
+/// Returns the violations of a pod: of each container, and of the pod as a whole.
 pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
     let mut out = Vec::new();
     for limit in range["spec"]["limits"].items() {
@@ -29,7 +29,7 @@ pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
                         requests: read(&resources["requests"]),
                         limits: read(&resources["limits"]),
                     };
-                    asked.judge(limit, &mut out);
+                    asked.check(limit, &mut out);
                 }
             }
             Some("Pod") => {
@@ -44,7 +44,7 @@ pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
                     requests: pod_resources::requests(pod, counting),
                     limits: pod_resources::limits(pod, counting),
                 };
-                asked.judge(limit, &mut out);
+                asked.check(limit, &mut out);
             }
             _ => {}
         }
@@ -52,7 +52,7 @@ pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
     out
 }
 
-/// What a claim violates. Claims have requests only.
+/// Returns the violations of a claim, which has requests only.
 pub(super) fn of_claim(range: &Value, claim: &Value) -> Vec<String> {
     const TITLE: &str = "PersistentVolumeClaim";
     let requests = read(&claim["spec"]["resources"]["requests"]);
@@ -76,7 +76,7 @@ pub(super) fn of_claim(range: &Value, claim: &Value) -> Vec<String> {
     out
 }
 
-/// What somebody asks for.
+/// The requests and limits that are checked.
 struct Asked {
     title: &'static str,
     requests: ResourceList,
@@ -84,7 +84,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn judge(&self, limit: &Value, out: &mut Vec<String>) {
+    fn check(&self, limit: &Value, out: &mut Vec<String>) {
         out.extend(
             read(&limit["min"])
                 .iter()
@@ -160,7 +160,7 @@ impl Asked {
         ))
     }
 
-    /// The limit is too many times the request.
+    /// Checks the ratio of limit to request.
     fn too_elastic(&self, name: &str, most: &Quantity) -> Option<String> {
         let (requested, limited, _) =
             comparable(self.requests.get(name), self.limits.get(name), most);
@@ -187,7 +187,7 @@ impl Asked {
     }
 }
 
-/// Three quantities in the same unit: thousandths if all fit, otherwise units.
+/// Scales three quantities to the same unit: thousandths if all fit, otherwise units.
 fn comparable(
     request: Option<&Quantity>,
     limit: Option<&Quantity>,

@@ -1,4 +1,4 @@
-//! The requests and limits that containers get where they say nothing.
+//! The default requests and limits of containers.
 
 use kubewright_machinery::json::Read;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use crate::admission::fields::object_mut;
 
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
-/// Gives the containers of a pod what a limit range has for them, and notes on the pod what that was.
+/// Sets the defaults of a limit range on the containers of a pod, and records them in an annotation.
 pub(super) fn apply(range: &Value, pod: &mut Value) {
     let (mut requests, mut limits) = (BTreeMap::new(), BTreeMap::new());
     for limit in range["spec"]["limits"]
@@ -30,7 +30,7 @@ pub(super) fn apply(range: &Value, pod: &mut Value) {
             .and_then(|spec| spec.get_mut(field))
             .and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten() {
-            // Limits are looked at first and told last.
+            // Limits are set first and reported last.
             let set_limits = fill(container, "limits", &limits);
             let set_requests = fill(container, "requests", &requests);
             let name = container["name"].text().to_owned();
@@ -55,7 +55,7 @@ fn collect<'a>(into: &mut BTreeMap<&'a str, &'a Value>, list: &'a Value) {
     into.extend(fields.map(|(name, quantity)| (name.as_str(), quantity)));
 }
 
-/// Sets what is missing, and says what that was.
+/// Sets missing quantities, and returns their names.
 fn fill(container: &mut Value, which: &str, defaults: &BTreeMap<&str, &Value>) -> Vec<String> {
     let mut set = Vec::new();
     for (name, quantity) in defaults {

@@ -1,5 +1,5 @@
-//! `LimitRanger`: the limit ranges of a namespace give containers their default requests and limits, and hold containers, pods
-//! and claims to their bounds.
+//! `LimitRanger`: applies the limit ranges of a namespace: default requests and limits of containers, and bounds of
+//! containers, pods and claims.
 
 mod constraints;
 mod defaults;
@@ -13,22 +13,22 @@ use kubewright_machinery::Status;
 use serde_json::Value;
 
 use super::{
-    refusal::{forbidden, is_for, is_for_subresource},
+    forbidden::{forbidden, is_for, is_for_subresource},
     stored::Stored,
 };
 
 const LIMIT_RANGES: &str = "limitranges";
 
-/// The plugin.
-pub struct LimitRanger(Stored);
+/// The `LimitRanger` plugin.
+pub(crate) struct LimitRanger(Stored);
 
 impl LimitRanger {
-    /// A plugin that reads the limit ranges of a store.
-    pub fn new(store: Stored) -> Self {
+    /// Returns a plugin that reads the limit ranges of a store.
+    pub(crate) fn new(store: Stored) -> Self {
         Self(store)
     }
 
-    /// The limit ranges of the request's namespace.
+    /// Returns the limit ranges of the namespace.
     async fn ranges(&self, cx: &RequestContext) -> Result<Vec<Value>, Status> {
         self.0
             .list(LIMIT_RANGES, format!("{}/", cx.info.namespace))
@@ -80,7 +80,8 @@ enum Subject {
     Claim,
 }
 
-/// What the limits are for. The resources of a pod change through `resize` alone; what is on its way out may do as it likes.
+/// Returns whether the limits apply. The resources of a pod change through `resize` only; an object that is being deleted is
+/// exempt.
 fn subject(cx: &RequestContext, attributes: &Attributes<'_>) -> Option<Subject> {
     if attributes
         .old
@@ -98,15 +99,15 @@ fn subject(cx: &RequestContext, attributes: &Attributes<'_>) -> Option<Subject> 
     }
 }
 
-/// Several violations in one text, each told once.
+/// Joins violations into one message without duplicates.
 fn aggregate(violations: Vec<String>) -> Option<String> {
-    let mut told: Vec<String> = Vec::new();
+    let mut unique: Vec<String> = Vec::new();
     for violation in violations {
-        if !told.contains(&violation) {
-            told.push(violation);
+        if !unique.contains(&violation) {
+            unique.push(violation);
         }
     }
-    match told.as_slice() {
+    match unique.as_slice() {
         [] => None,
         [one] => Some(one.clone()),
         many => Some(format!("[{}]", many.join(", "))),

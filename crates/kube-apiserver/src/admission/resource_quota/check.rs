@@ -1,4 +1,4 @@
-//! Whether a change fits into the quotas, and what is used of them after it.
+//! Checks a change against quotas, and computes their usage after it.
 
 use jiff::Timestamp;
 use kubewright_apiserver::admission::Operation;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Quota, evaluator::Evaluator};
 use crate::admission::resource_list::{ResourceList, add, less, only, print};
 
-/// What is about to happen.
+/// The change.
 pub(super) struct Change<'a> {
     pub(super) operation: Operation,
     pub(super) subresource: &'a str,
@@ -16,15 +16,15 @@ pub(super) struct Change<'a> {
     pub(super) now: Timestamp,
 }
 
-/// Why not, to complete a sentence.
-pub(super) struct Refusal(pub(super) String);
+/// The reason of a rejection, which completes a sentence.
+pub(super) struct Rejection(pub(super) String);
 
-/// What is used of each quota after the change; `None` where nothing changes.
+/// Returns the usage of each quota after the change, or `None` if it does not change.
 pub(super) fn check(
     quotas: &[Quota],
     evaluator: &Evaluator,
     change: &Change<'_>,
-) -> Result<Vec<Option<ResourceList>>, Refusal> {
+) -> Result<Vec<Option<ResourceList>>, Rejection> {
     let mut concerned = Vec::with_capacity(quotas.len());
     for quota in quotas {
         concerned.push(concerns(quota, evaluator, change.object));
@@ -42,7 +42,7 @@ pub(super) fn check(
         .collect();
     if !negative.is_empty() {
         let names = negative.join(",");
-        return Err(Refusal(format!(
+        return Err(Rejection(format!(
             "quota usage is negative for resource(s): {names}"
         )));
     }
@@ -57,7 +57,7 @@ pub(super) fn check(
     Ok(out)
 }
 
-/// The quota limits something that such objects use, and its scopes include this one.
+/// Returns whether the quota limits a resource that such objects use, and its scopes match the object.
 fn concerns(quota: &Quota, evaluator: &Evaluator, object: &Value) -> bool {
     quota.hard.keys().any(|name| evaluator.measures(name))
         && quota
@@ -66,12 +66,12 @@ fn concerns(quota: &Quota, evaluator: &Evaluator, object: &Value) -> bool {
             .all(|selector| evaluator.in_scope(selector, object))
 }
 
-/// What is limited must be asked for, and must have been counted.
+/// Checks that limited resources are requested and that their usage is known.
 fn has_what_it_takes(
     quota: &Quota,
     evaluator: &Evaluator,
     change: &Change<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     let limited: Vec<&str> = quota
         .hard
         .keys()
@@ -79,11 +79,14 @@ fn has_what_it_takes(
         .filter(|name| evaluator.measures(name))
         .collect();
     if let Some(missing) = evaluator.missing(&limited, change.object) {
-        return Err(Refusal(format!("failed quota: {}: {missing}", quota.name)));
+        return Err(Rejection(format!(
+            "failed quota: {}: {missing}",
+            quota.name
+        )));
     }
     if limited.iter().any(|name| !quota.used.contains_key(*name)) {
         let names = limited.join(",");
-        return Err(Refusal(format!(
+        return Err(Rejection(format!(
             "status unknown for quota: {}, resources: {names}",
             quota.name
         )));
@@ -96,8 +99,8 @@ fn spend(
     evaluator: &Evaluator,
     change: &Change<'_>,
     usage: &ResourceList,
-) -> Result<Option<ResourceList>, Refusal> {
-    // What the object used before is paid for already, if this quota paid for it.
+) -> Result<Option<ResourceList>, Rejection> {
+    // The usage of the old object counts already, if this quota matched it.
     let paid = change
         .old
         .filter(|old| change.operation == Operation::Update && concerns(quota, evaluator, old));
@@ -116,7 +119,7 @@ fn spend(
     let exceeded =
         |name: &str| requested.contains_key(name) && used.get(name) > quota.hard.get(name);
     if change.subresource != "status" && requested.keys().any(|name| exceeded(name)) {
-        return Err(Refusal(format!(
+        return Err(Rejection(format!(
             "exceeded quota: {}, requested: {}, used: {}, limited: {}",
             quota.name,
             print(&only(&requested, exceeded)),

@@ -1,4 +1,4 @@
-//! What persistent volume claims use: one claim and its storage, in all and of their storage class.
+//! The usage of persistent volume claims: one claim and its storage, in total and by storage class.
 
 use kubewright_machinery::{json::Read, quantity::Quantity};
 use serde_json::Value;
@@ -12,10 +12,10 @@ use crate::admission::{
 const COUNT: &str = "count/persistentvolumeclaims";
 const CLAIMS: &str = "persistentvolumeclaims";
 const STORAGE: &str = "requests.storage";
-/// Between the name of a storage class and the name of a resource.
+/// The separator between the name of a storage class and the name of a resource.
 const OF_CLASS: &str = ".storageclass.storage.k8s.io/";
 
-/// What can be limited of claims.
+/// The resources of claims that can be limited.
 pub(super) fn measures(name: &str) -> bool {
     let plain = name
         .rsplit_once(OF_CLASS)
@@ -23,7 +23,7 @@ pub(super) fn measures(name: &str) -> bool {
     name == COUNT || plain == CLAIMS || plain == STORAGE
 }
 
-/// What a claim uses.
+/// Returns the usage of a claim.
 pub(super) fn usage(claim: &Value) -> ResourceList {
     let mut out = ResourceList::from([(COUNT.to_owned(), number(1))]);
     let class = class_of(claim);
@@ -37,7 +37,7 @@ pub(super) fn usage(claim: &Value) -> ResourceList {
     out
 }
 
-/// Whether a claim is in a scope: the one there is for claims is the volume attributes class, wanted, current or on its way.
+/// Returns whether a claim matches a scope: the volume attributes class that it requests, has or changes to.
 pub(super) fn in_scope(selector: &Selector, claim: &Value) -> bool {
     if selector.scope != "VolumeAttributesClass" {
         return false;
@@ -59,7 +59,7 @@ pub(super) fn in_scope(selector: &Selector, claim: &Value) -> bool {
     names.any(|name| selector.selects(Some(name)))
 }
 
-/// What is asked for, or what is allocated if that is more, in whole bytes.
+/// Returns the requested storage, or the allocated one if it is larger, in whole bytes.
 fn storage(claim: &Value) -> Option<Quantity> {
     let requested = resource_list::quantity(&claim["spec"]["resources"]["requests"]["storage"])?;
     let allocated = resource_list::quantity(&claim["status"]["allocatedResources"]["storage"]);

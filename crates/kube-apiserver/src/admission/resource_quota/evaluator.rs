@@ -1,4 +1,4 @@
-//! What objects use of which resources: pods, services and claims in ways of their own, everything else by number.
+//! The usage of objects: pods, services and claims by their own rules, all others by count.
 
 use jiff::Timestamp;
 use kubewright_apiserver::admission::Operation;
@@ -8,22 +8,22 @@ use serde_json::Value;
 use super::{check::Change, claims, pods, resource_claims, scopes::Selector, services};
 use crate::admission::resource_list::ResourceList;
 
-/// Knows what the objects of a resource use.
+/// Computes the usage of the objects of a resource.
 pub(super) enum Evaluator {
-    /// By requests and limits, and by number.
+    /// Requests, limits and count.
     Pods,
-    /// By node ports and load balancers, and by number.
+    /// Node ports, load balancers and count.
     Services,
-    /// By storage, for each storage class, and by number.
+    /// Storage by storage class, and count.
     VolumeClaims,
-    /// By devices, for each device class, and by number.
+    /// Devices by device class, and count.
     ResourceClaims,
-    /// By number, under one name or two.
+    /// Count, under one or two names.
     Objects(String, Option<&'static str>),
 }
 
 impl Evaluator {
-    /// For the objects of a resource.
+    /// Returns the evaluator of a resource.
     pub(super) fn of(group: &str, resource: &str) -> Self {
         match (group, resource) {
             ("", "pods") => Self::Pods,
@@ -31,7 +31,7 @@ impl Evaluator {
             ("", "persistentvolumeclaims") => Self::VolumeClaims,
             ("resource.k8s.io", "resourceclaims") => Self::ResourceClaims,
             ("", resource) => {
-                // Some were counted under their own name before there was a rule for names.
+                // Some kinds are counted under their plain name, too.
                 let plain = [
                     "configmaps",
                     "resourcequotas",
@@ -45,7 +45,7 @@ impl Evaluator {
         }
     }
 
-    /// The change may use more than was used before.
+    /// Returns whether the operation may increase the usage.
     pub(super) fn handles(&self, change: &Change<'_>) -> bool {
         let create = change.operation == Operation::Create;
         match (self, change.subresource) {
@@ -62,7 +62,7 @@ impl Evaluator {
         }
     }
 
-    /// The objects use this resource, or could.
+    /// Returns whether the objects can use this resource.
     pub(super) fn measures(&self, name: &str) -> bool {
         match self {
             Self::Pods => pods::measures(name),
@@ -73,7 +73,7 @@ impl Evaluator {
         }
     }
 
-    /// The object is one of those that a scope selects.
+    /// Returns whether a scope matches the object.
     pub(super) fn in_scope(&self, selector: &Selector, object: &Value) -> bool {
         match self {
             Self::Pods => pods::in_scope(selector, object),
@@ -82,7 +82,7 @@ impl Evaluator {
         }
     }
 
-    /// What the object fails to say about resources that are limited.
+    /// Returns the limited resources that the object does not specify.
     pub(super) fn missing(&self, limited: &[&str], object: &Value) -> Option<String> {
         match self {
             Self::Pods => pods::missing(limited, object),
@@ -90,7 +90,7 @@ impl Evaluator {
         }
     }
 
-    /// What the object uses.
+    /// Returns the usage of the object.
     pub(super) fn usage(&self, object: &Value, now: Timestamp) -> ResourceList {
         match self {
             Self::Pods => pods::usage(object, now),
@@ -105,7 +105,7 @@ impl Evaluator {
     }
 }
 
-/// So many.
+/// Returns a count as a quantity.
 pub(super) fn number(n: i64) -> Quantity {
     Quantity::new(n, Format::DecimalSi)
 }

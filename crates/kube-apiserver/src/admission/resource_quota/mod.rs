@@ -1,10 +1,10 @@
-//! `ResourceQuota`: what a namespace may have of each resource, and how much of it is spent.
+//! `ResourceQuota`: enforces the quotas of a namespace.
 //!
-//! A write that uses something is first checked against every quota that it concerns, then spent: `status.used` is raised by
-//! compare-and-swap before the write is stored. What is spent on a write that then fails is not given back here; a controller
-//! that counts does that, as it does when objects are deleted. A quota whose `status.hard` nobody has set limits nothing.
+//! A write that uses resources is checked against every quota that matches. `status.used` is raised by compare-and-swap before
+//! the write is stored. The usage of a write that fails afterwards is not returned here; a controller recounts, as it does
+//! when objects are deleted. A quota without `status.hard` limits nothing.
 //!
-//! `evaluator` says what an object uses, `check` whether that fits.
+//! `evaluator` computes the usage of an object, `check` compares it with the quotas.
 
 mod check;
 mod claims;
@@ -18,10 +18,9 @@ use std::hash::{BuildHasher, RandomState};
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
+    FieldManager, SharedClock,
     admission::{Attributes, Operation, Plugin},
-    clock::SharedClock,
-    managed::FieldManager,
-    registry::{Shape, generic},
+    registry::{Shape, payload},
     request::RequestContext,
 };
 use kubewright_catalog::generated::core_v1::RESOURCE_QUOTA;
@@ -37,23 +36,23 @@ use tokio::sync::Mutex;
 
 use super::{
     fields::object_mut,
-    refusal::forbidden,
+    forbidden::forbidden,
     resource_list::{self, ResourceList},
     stored::{Stored, decode},
 };
-use check::{Change, Refusal};
+use check::{Change, Rejection};
 use evaluator::Evaluator;
 use scopes::Selector;
 
 const RESOURCE_QUOTAS: &str = "resourcequotas";
-/// How often a quota that somebody else changed is checked and spent anew.
+/// Maximum attempts after conflicts.
 const RETRIES: usize = 3;
-/// Namespaces share this many turns.
+/// The number of locks that namespaces share.
 const TURNS: usize = 64;
 const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-/// Resources that are never stored, and events, which nobody counts.
+/// Resources that are not counted: those that are never stored, and events.
 const IGNORED: [(&str, &str); 10] = [
     ("", "bindings"),
     ("", "componentstatuses"),
@@ -67,11 +66,11 @@ const IGNORED: [(&str, &str); 10] = [
     ("events.k8s.io", "events"),
 ];
 
-/// The plugin.
-pub struct ResourceQuota {
+/// The `ResourceQuota` plugin.
+pub(crate) struct ResourceQuota {
     store: Stored,
     clock: SharedClock,
-    /// Writers of one namespace spend one after the other, so that they do not make each other start over.
+    /// Serializes the writers of a namespace, so that they do not conflict.
     turns: Box<[Mutex<()>]>,
     hasher: RandomState,
     manager: FieldManager,
@@ -88,8 +87,8 @@ struct Quota {
 }
 
 impl ResourceQuota {
-    /// A plugin that reads and spends the quotas of a store.
-    pub fn new(store: Stored, clock: SharedClock) -> Self {
+    /// Returns a plugin that reads and updates the quotas of a store.
+    pub(crate) fn new(store: Stored, clock: SharedClock) -> Self {
         let kind = GroupVersionKind::new("", "v1", "ResourceQuota");
         let rules = kubewright_builtins::rules("", "ResourceQuota");
         let shape = Shape::Typed(&RESOURCE_QUOTA);
@@ -116,7 +115,7 @@ impl ResourceQuota {
             .collect()
     }
 
-    /// Waits until nobody else spends in this namespace.
+    /// Waits for the lock of the namespace.
     async fn turn(&self, namespace: &str) -> Option<tokio::sync::MutexGuard<'_, ()>> {
         let hash = self.hasher.hash_one(namespace) as usize;
         match self.turns.get(hash % TURNS) {
@@ -125,7 +124,7 @@ impl ResourceQuota {
         }
     }
 
-    /// Writes what is used now. False where somebody else was faster.
+    /// Writes the usage. Returns false after a conflict.
     async fn spend(
         &self,
         namespace: &str,
@@ -138,12 +137,12 @@ impl ResourceQuota {
         }
         let now = self.clock.now().as_second();
         self.manager
-            .update(Some(&quota.object), &mut object, "kube-apiserver", now);
+            .update(&quota.object, &mut object, "kube-apiserver", now);
         let key = Key::new(RESOURCE_QUOTAS, format!("{namespace}/{}", quota.name));
         match self
             .store
             .0
-            .update(key, quota.revision, generic::payload(&object))
+            .update(key, quota.revision, payload(&object))
             .await
         {
             Ok(_) => Ok(true),
@@ -164,7 +163,7 @@ impl Plugin for ResourceQuota {
         let Some(object) = object else { return Ok(()) };
         let info = &cx.info;
         let counted = matches!(attributes.operation, Operation::Create | Operation::Update)
-            && cx.resource.namespaced
+            && cx.resource.spec().namespaced
             && !info.namespace.is_empty()
             && !IGNORED.contains(&(info.group.as_str(), info.resource.as_str()));
         if !counted {
@@ -181,7 +180,7 @@ impl Plugin for ResourceQuota {
         if !evaluator.handles(&change) || self.entries(&info.namespace).await?.is_empty() {
             return Ok(());
         }
-        let refuse = |refusal: Refusal| forbidden(cx, attributes, object, refusal.0);
+        let refuse = |rejection: Rejection| forbidden(cx, attributes, object, rejection.0);
         let _turn = self.turn(&info.namespace).await;
         let mut quotas = self.quotas(&info.namespace).await?;
         let mut contended = String::new();
@@ -201,7 +200,7 @@ impl Plugin for ResourceQuota {
                 return Ok(());
             };
             contended.clone_from(first);
-            // The others are spent already. A quota that is gone by now limits nothing.
+            // The other quotas are updated already. A quota that was deleted limits nothing.
             quotas = self.quotas(&info.namespace).await?;
             quotas.retain(|quota| again.contains(&quota.name));
         }

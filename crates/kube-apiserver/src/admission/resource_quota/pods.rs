@@ -1,4 +1,4 @@
-//! What pods use: requests and limits while they live, and their number.
+//! The usage of pods: requests and limits until they terminate, and their count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ const MEASURED: [&str; 11] = [
     "limits.memory",
     "limits.ephemeral-storage",
 ];
-/// Where these are limited, every container has to ask for them.
+/// If these are limited, every container must request them.
 const DEMANDED: [&str; 6] = [
     "cpu",
     "limits.cpu",
@@ -40,7 +40,7 @@ const DEMANDED: [&str; 6] = [
     "requests.memory",
 ];
 
-/// What can be limited of pods.
+/// The resources of pods that can be limited.
 pub(super) fn measures(name: &str) -> bool {
     let requested = name.strip_prefix(REQUESTS);
     MEASURED.contains(&name)
@@ -48,14 +48,14 @@ pub(super) fn measures(name: &str) -> bool {
         || requested.is_some_and(|resource| !is_native(name) || resource.starts_with(DEVICE_CLASS))
 }
 
-/// The pod ends by itself.
+/// Returns whether the pod terminates by itself.
 pub(super) fn is_terminating(pod: &Value) -> bool {
     pod["spec"]["activeDeadlineSeconds"]
         .as_i64()
         .is_some_and(|seconds| seconds >= 0)
 }
 
-/// Whether a pod is in a scope.
+/// Returns whether a pod matches a scope.
 pub(super) fn in_scope(selector: &Selector, pod: &Value) -> bool {
     match selector.scope.as_str() {
         "Terminating" => is_terminating(pod),
@@ -71,7 +71,7 @@ pub(super) fn in_scope(selector: &Selector, pod: &Value) -> bool {
     }
 }
 
-/// Which containers do not ask for what is limited.
+/// Returns the containers that do not request a limited resource.
 pub(super) fn missing(limited: &[&str], pod: &Value) -> Option<String> {
     let spec = &pod["spec"];
     let of_pod = ["requests", "limits"].map(|which| spec["resources"][which].as_object());
@@ -117,7 +117,7 @@ pub(super) fn missing(limited: &[&str], pod: &Value) -> Option<String> {
     Some(format!("must specify {}", parts.join("; ")))
 }
 
-/// What a pod uses. One that is done, or should be gone by now, only counts.
+/// Returns the usage of a pod. One that has terminated, or is past its grace period, counts only as an object.
 pub(super) fn usage(pod: &Value, now: Timestamp) -> ResourceList {
     let mut out = ResourceList::from([(COUNT.to_owned(), number(1))]);
     if lives(pod, now) {
@@ -133,7 +133,7 @@ pub(super) fn usage(pod: &Value, now: Timestamp) -> ResourceList {
     out
 }
 
-/// Requests and limits under the names that quotas have for them.
+/// Returns requests and limits by the names that quotas use.
 fn compute_usage(requests: &ResourceList, limits: &ResourceList) -> ResourceList {
     let mut out = ResourceList::from([("pods".to_owned(), number(1))]);
     for (name, request) in requests {
@@ -153,7 +153,7 @@ fn compute_usage(requests: &ResourceList, limits: &ResourceList) -> ResourceList
     out
 }
 
-/// The resource is one of Kubernetes itself.
+/// Returns whether the resource is native to Kubernetes.
 fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
@@ -207,7 +207,7 @@ fn is_best_effort(pod: &Value) -> bool {
     !containers.any(|container| asks(&container["resources"]))
 }
 
-/// The pod wants to be near, or far from, pods of other namespaces.
+/// Returns whether the pod has affinity terms for other namespaces.
 fn crosses_namespaces(affinity: &Value) -> bool {
     let crosses = |term: &Value| {
         !term["namespaces"].items().is_empty() || term["namespaceSelector"].is_object()

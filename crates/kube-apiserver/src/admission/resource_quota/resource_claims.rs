@@ -1,6 +1,6 @@
-//! What resource claims use: one claim, and of each device class as many devices as it may get.
+//! The usage of resource claims: one claim, and the devices of each device class that it may get.
 //!
-//! Not here: devices that stand for extended resources of pods.
+//! Devices for extended resources of pods are not counted.
 
 use kubewright_machinery::json::Read;
 use std::collections::BTreeMap;
@@ -12,15 +12,15 @@ use crate::admission::resource_list::{ResourceList, add, raise};
 
 const COUNT: &str = "count/resourceclaims.resource.k8s.io";
 const OF_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
-/// The most devices that a claim can be given; what one that asks for all might get.
+/// The maximum number of devices of a claim, which one that requests all might get.
 const MOST: i64 = 32;
 
-/// What can be limited of claims.
+/// The resources of claims that can be limited.
 pub(super) fn measures(name: &str) -> bool {
     name == COUNT || name.ends_with(OF_CLASS)
 }
 
-/// What a claim uses. Of alternatives the greediest counts, for each class.
+/// Returns the usage of a claim. Of alternatives, the largest counts for each class.
 pub(super) fn usage(claim: &Value) -> ResourceList {
     let mut out = ResourceList::from([(COUNT.to_owned(), number(1))]);
     for request in claim["spec"]["devices"]["requests"].items() {

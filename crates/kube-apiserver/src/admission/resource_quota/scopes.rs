@@ -1,19 +1,19 @@
-//! Scopes: the part of a namespace's objects that a quota is for.
+//! Scopes: the objects that a quota applies to.
 
 use kubewright_machinery::json::Read;
 use serde_json::Value;
 
-/// One condition on the objects of a quota.
+/// A condition on the objects of a quota.
 pub(super) struct Selector {
-    /// `PriorityClass`
+    /// The scope, such as `PriorityClass`.
     pub(super) scope: String,
-    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    /// The operator: `In`, `NotIn`, `Exists` or `DoesNotExist`.
     pub(super) operator: String,
     values: Vec<String>,
 }
 
 impl Selector {
-    /// Every condition of a quota's spec.
+    /// Returns every condition of a quota's spec.
     pub(super) fn all_of(spec: &Value) -> Vec<Self> {
         let plain = spec["scopes"].items().iter().map(|scope| Self {
             scope: scope.text().to_owned(),
@@ -33,7 +33,7 @@ impl Selector {
         plain.chain(expressions).collect()
     }
 
-    /// Whether it selects objects of this name in its scope; `None`: without one.
+    /// Returns whether it selects objects with this value in its scope; `None` is no value.
     pub(super) fn selects(&self, name: Option<&str>) -> bool {
         let listed = || name.is_some_and(|name| self.values.iter().any(|value| value == name));
         match self.operator.as_str() {

@@ -1,4 +1,4 @@
-//! What services use.
+//! The usage of services.
 
 use kubewright_machinery::json::Read;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::evaluator::number;
 use crate::admission::resource_list::ResourceList;
 
-/// What can be limited of services.
+/// The resources of services that can be limited.
 pub(super) const MEASURED: [&str; 4] = [
     "count/services",
     "services",
@@ -14,7 +14,7 @@ pub(super) const MEASURED: [&str; 4] = [
     "services.loadbalancers",
 ];
 
-/// What a service uses. Ports count by what is wanted, whether they are given out yet or not.
+/// Returns the usage of a service. Requested ports count whether they are allocated or not.
 pub(super) fn usage(service: &Value) -> ResourceList {
     let spec = &service["spec"];
     let ports = spec["ports"].items();

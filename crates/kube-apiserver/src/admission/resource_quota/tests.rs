@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use kubewright_apiserver::clock::SystemClock;
+use kubewright_apiserver::SystemClock;
 use serde_json::json;
 
 use super::*;

@@ -1,16 +1,16 @@
-//! Where an endpoint points to instead of answering.
+//! Redirects of a webhook.
 
 use http::{HeaderMap, StatusCode, Uri, header};
 
-/// A place to ask instead.
+/// The target of a redirect.
 pub(super) struct Location {
-    /// As it was given.
+    /// The location as it was given.
     pub(super) text: String,
-    /// Whether the document is to be sent there.
+    /// Whether the document is sent to it.
     pub(super) keeps_method: bool,
 }
 
-/// Where an answer points to. One that says so and names no place is an answer.
+/// Returns the target of a redirect. A response without a location is not a redirect.
 pub(super) fn of(status: StatusCode, headers: &HeaderMap) -> Option<Location> {
     let keeps_method = match status.as_u16() {
         301..=303 => false,
@@ -22,7 +22,7 @@ pub(super) fn of(status: StatusCode, headers: &HeaderMap) -> Option<Location> {
     (!text.is_empty()).then_some(Location { text, keeps_method })
 }
 
-/// A reference, seen from the place it was given at.
+/// Resolves a reference against the URL of the request.
 pub(super) fn resolve(base: &str, reference: &str) -> Option<String> {
     let base: Uri = base.parse().ok()?;
     let scheme = base.scheme_str()?;
@@ -41,7 +41,7 @@ pub(super) fn resolve(base: &str, reference: &str) -> Option<String> {
         };
         let path = match path.starts_with('/') {
             true => path.to_owned(),
-            // Beside the last part of the path.
+            // Relative to the last segment of the path.
             false => match base.path().rsplit_once('/') {
                 Some((folder, _)) => format!("{folder}/{path}"),
                 None => format!("/{path}"),
@@ -59,11 +59,11 @@ fn has_scheme(reference: &str) -> bool {
         return false;
     };
     let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
-    // A colon without a scheme before it is nothing that can be read.
+    // A colon without a scheme before it is invalid.
     scheme.chars().all(letter)
 }
 
-/// A path without steps to where it is and to where it came from.
+/// Removes `.` and `..` from a path.
 fn without_dots(path: &str) -> String {
     let mut out: Vec<&str> = Vec::new();
     let mut parts = path.split('/').skip(1).peekable();

@@ -1,4 +1,4 @@
-//! What an endpoint may answer: the same objects, in the same order, in another version.
+//! Validation of the reply of a webhook: the same objects, in the same order, in another version.
 
 use kubewright_machinery::{
     field::{self, Path},
@@ -7,13 +7,13 @@ use kubewright_machinery::{
 };
 use serde_json::{Map, Value};
 
-/// The objects of a review that succeeded.
+/// Returns the objects of a successful review.
 pub(super) fn converted_objects(
     mut review: Value,
     version: &str,
     uid: &str,
 ) -> Result<Vec<Value>, String> {
-    // The older review was never checked for what it says it is, as far as it is known at all.
+    // The type of the older review is not checked.
     let strict = version == "v1";
     check_review(&review, version)?;
     let response = review.get_mut("response").map(Value::take);
@@ -44,7 +44,7 @@ pub(super) fn converted_objects(
     }
 }
 
-/// Whether a review is what it says it is.
+/// Checks the type of a review.
 fn check_review(review: &Value, version: &str) -> Result<(), String> {
     let text = |key: &str| review[key].as_str().unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
@@ -73,7 +73,7 @@ fn check_review(review: &Value, version: &str) -> Result<(), String> {
     }
 }
 
-/// What is no object of any kind. It has no other words than those of the decoder.
+/// Returns the error for something that is not a Kubernetes object.
 fn check_object(object: &Value) -> Result<(), String> {
     let kind = match object {
         Value::Object(_) if object["kind"].as_str().is_some_and(|kind| !kind.is_empty()) => {
@@ -91,7 +91,7 @@ fn check_object(object: &Value) -> Result<(), String> {
     ))
 }
 
-/// Holds the objects against those that were sent.
+/// Checks converted objects against those that were sent.
 pub(super) fn check(
     kind: &str,
     sent: &[Value],
@@ -167,7 +167,7 @@ fn check_identity(before: &Value, after: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Metadata stays what it was; labels and annotations may change.
+/// Restores the metadata, except for labels and annotations, which may change.
 fn restore_metadata(before: &Value, after: &mut Value) -> Result<(), String> {
     let answered = match after.get("metadata") {
         None => return Err("missing metadata in converted object".into()),

@@ -1,4 +1,4 @@
-//! How a plugin says no, and what it is about.
+//! The 403 of a plugin, and the resource that a request is for.
 
 use std::fmt::Display;
 
@@ -6,12 +6,12 @@ use kubewright_apiserver::{admission::Attributes, request::RequestContext};
 use kubewright_machinery::{Status, gvk::GroupResource, json::Read, status};
 use serde_json::Value;
 
-/// The request is for objects of this resource, not for one of their subresources.
+/// Returns whether the request is for objects of this resource, not for a subresource.
 pub(super) fn is_for(cx: &RequestContext, group: &str, resource: &str) -> bool {
     is_for_subresource(cx, group, resource, "")
 }
 
-/// The request is for this subresource.
+/// Returns whether the request is for this subresource.
 pub(super) fn is_for_subresource(
     cx: &RequestContext,
     group: &str,
@@ -22,7 +22,7 @@ pub(super) fn is_for_subresource(
     info.resource == resource && info.group == group && info.subresource == subresource
 }
 
-/// 403. An object without a name yet is called by what its name will begin with.
+/// Returns a 403. An object without a name is named by its `generateName`.
 pub(super) fn forbidden(
     cx: &RequestContext,
     attributes: &Attributes<'_>,

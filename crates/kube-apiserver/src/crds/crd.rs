@@ -1,4 +1,4 @@
-//! A custom resource definition, read: what the rest of this module works with.
+//! A CustomResourceDefinition, decoded.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -10,7 +10,7 @@ use kubewright_machinery::{json::Read, version::compare_kube_versions};
 use kubewright_schema::structural::{CompileError, Structural, compile_rules};
 use serde_json::Value;
 
-/// The names by which a kind is known.
+/// The names of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
     pub(super) plural: String,
@@ -21,39 +21,39 @@ pub(super) struct Names {
     pub(super) categories: Vec<String>,
 }
 
-/// A definition.
-pub(super) struct Definition {
+/// A decoded CustomResourceDefinition.
+pub(super) struct Crd {
     pub(super) group: String,
     pub(super) names: Names,
     pub(super) namespaced: bool,
     pub(super) versions: Vec<Version>,
-    /// The name of the version that is stored.
+    /// The name of the stored version.
     pub(super) storage: String,
     /// `spec.conversion`
     pub(super) conversion: Value,
     pub(super) terminating: bool,
 }
 
-/// A version of a definition.
+/// A version of a CRD.
 pub(super) struct Version {
     pub(super) name: String,
     pub(super) served: bool,
     pub(super) schema: Arc<Structural>,
-    /// The schema as it was written, in JSON.
+    /// The schema as JSON text.
     pub(super) document: Arc<str>,
     pub(super) has_status: bool,
     pub(super) scale: Option<Scale>,
     pub(super) columns: Vec<Column>,
-    /// Dotted paths.
+    /// The selectable fields, as dotted paths.
     pub(super) selectable: Vec<String>,
     pub(super) deprecation: Option<String>,
     /// `x-kubernetes-validations`
     pub(super) rules: Arc<LazyRules>,
-    /// Changes when the schema does.
+    /// A mark that changes with the schema.
     pub(super) mark: u64,
 }
 
-/// The rules of a schema, compiled when they are first needed.
+/// The validation rules of a schema, compiled on first use.
 #[derive(Default)]
 pub(super) struct LazyRules(OnceLock<Option<Validator>>);
 
@@ -66,7 +66,7 @@ impl LazyRules {
     }
 }
 
-/// Where the parts of a scale are. The paths begin with a dot.
+/// The paths of a scale. They start with a dot.
 #[derive(Clone, Debug)]
 pub(super) struct Scale {
     pub(super) spec_replicas: String,
@@ -106,8 +106,8 @@ impl Names {
     }
 }
 
-impl Definition {
-    /// Reads a stored definition, under the names that were accepted.
+impl Crd {
+    /// Decodes a stored CRD with its accepted names.
     pub(super) fn read(crd: &Value) -> Result<Self, CompileError> {
         let spec = &crd["spec"];
         let group = text(spec, "group");
@@ -183,7 +183,7 @@ impl Column {
     }
 }
 
-/// What users of a deprecated version are warned of: what its author says, or where to go.
+/// Returns the warning about a deprecated version: that of its author, or a hint at another version.
 fn deprecation(group: &str, kind: &str, version: &Value, all: &[Value]) -> Option<String> {
     if !version["deprecated"].flag() {
         return None;

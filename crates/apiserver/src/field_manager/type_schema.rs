@@ -1,4 +1,4 @@
-//! The shape tables of the catalog and the schemas of definitions, as `kubewright-merge` looks at types.
+//! Types of the catalog and schemas of custom resources as `kubewright-merge` sees them.
 
 use kubewright_catalog::{
     generated::meta_v1::OBJECT_META,
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::registry::Shape;
 
-/// A handle to the type of one value.
+/// The type of a value.
 #[derive(Clone, Copy, Debug)]
 pub enum TypeSchema<'a> {
     /// A whole object.
@@ -24,16 +24,16 @@ pub enum TypeSchema<'a> {
     Field(&'static Field),
     /// An item of a list, or a value of a map.
     Item(&'static Type),
-    /// A value of a kind that a definition declares. `true`: it is a whole object, with a type and metadata.
-    Declared(&'a Structural, bool),
-    /// Nothing is known.
+    /// A value inside an object of a custom kind. The flag marks a whole object, with type and metadata.
+    Custom(&'a Structural, bool),
+    /// Unknown; deduced from the value.
     Deduced,
 }
 
 static STRING: Type = Type::String("string");
 
 impl TypeSchema<'_> {
-    /// The type of objects of that shape.
+    /// Returns the type of objects of that shape.
     pub fn of(shape: Shape) -> Self {
         match shape {
             Shape::Typed(ty) => Self::Object(ty),
@@ -43,7 +43,7 @@ impl TypeSchema<'_> {
 
     fn ty(&self) -> Option<&'static Type> {
         let mut ty = match self {
-            Self::Object(_) | Self::Deduced | Self::Declared(..) => return None,
+            Self::Object(_) | Self::Deduced | Self::Custom(..) => return None,
             Self::Field(field) => &field.ty,
             Self::Item(ty) => *ty,
         };
@@ -80,21 +80,21 @@ impl TypeSchema<'_> {
 }
 
 impl<'a> TypeSchema<'a> {
-    /// The type of a value inside an object of a declared kind.
-    fn declared(schema: &'a Structural) -> Self {
-        Self::Declared(schema, schema.embedded)
+    /// Returns the type of a value inside an object of a custom kind.
+    fn custom(schema: &'a Structural) -> Self {
+        Self::Custom(schema, schema.embedded)
     }
 
-    /// How a declared value merges.
-    fn declared_shape(schema: &'a Structural, whole: bool) -> Kind<Self> {
+    /// Returns how a custom value merges.
+    fn custom_shape(schema: &'a Structural, whole: bool) -> Kind<Self> {
         if schema.int_or_string {
             return Kind::Deduced;
         }
         let atomic = schema.atomic;
         let open = match &schema.additional {
-            Additional::Schema(item) => Some(Self::declared(item)),
+            Additional::Schema(item) => Some(Self::custom(item)),
             Additional::Any => Some(Self::Deduced),
-            // An object that says nothing about its fields may have any. They are pruned later.
+            // An object without properties may have any fields. They are pruned later.
             Additional::Unset if schema.properties.is_empty() && !whole => Some(Self::Deduced),
             _ => schema.preserve_unknown.then_some(Self::Deduced),
         };
@@ -113,7 +113,7 @@ impl<'a> TypeSchema<'a> {
                     JsonList::Map(_) => ListMerge::Map,
                     JsonList::Unset | JsonList::Atomic => ListMerge::Atomic,
                 },
-                item: Self::declared(item),
+                item: Self::custom(item),
             },
             (JsonKind::Boolean, _) => Kind::Scalar(Scalar::Boolean),
             (JsonKind::String, _) if schema.any_scalar => Kind::Scalar(Scalar::Any),
@@ -123,20 +123,20 @@ impl<'a> TypeSchema<'a> {
         }
     }
 
-    /// The type of a field of a declared value.
-    fn declared_field(schema: &'a Structural, whole: bool, name: &str) -> Option<Self> {
+    /// Returns the type of a field of a custom value.
+    fn custom_field(schema: &'a Structural, whole: bool, name: &str) -> Option<Self> {
         match name {
             "metadata" if whole => Some(Self::Object(&OBJECT_META)),
             "kind" | "apiVersion" if whole => Some(Self::Item(&STRING)),
-            name => schema.property(name).map(Self::declared),
+            name => schema.property(name).map(Self::custom),
         }
     }
 }
 
 impl<'a> Schema for TypeSchema<'a> {
     fn shape(&self) -> Kind<Self> {
-        if let Self::Declared(schema, whole) = *self {
-            return Self::declared_shape(schema, whole);
+        if let Self::Custom(schema, whole) = *self {
+            return Self::custom_shape(schema, whole);
         }
         if let Some(ty) = self.struct_type() {
             let atomic = (ty.atomic || self.declared_atomic()) && !self.declared_granular();
@@ -191,14 +191,14 @@ impl<'a> Schema for TypeSchema<'a> {
     }
 
     fn field(&self, name: &str) -> Option<Self> {
-        if let Self::Declared(schema, whole) = *self {
-            return Self::declared_field(schema, whole, name);
+        if let Self::Custom(schema, whole) = *self {
+            return Self::custom_field(schema, whole, name);
         }
         self.struct_type()?.field(name).map(Self::Field)
     }
 
     fn key(&self, index: usize) -> Option<&str> {
-        if let Self::Declared(schema, _) = self {
+        if let Self::Custom(schema, _) = self {
             return match &schema.list {
                 JsonList::Map(keys) => keys.get(index).map(|key| &**key),
                 _ => None,
@@ -211,7 +211,7 @@ impl<'a> Schema for TypeSchema<'a> {
     }
 
     fn key_default(&self, key: &str) -> Option<Value> {
-        if let Self::Declared(schema, _) = self {
+        if let Self::Custom(schema, _) = self {
             let item = schema.items.as_deref()?;
             return item.property(key)?.default.as_deref().cloned();
         }

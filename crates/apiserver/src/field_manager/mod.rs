@@ -1,9 +1,8 @@
-//! Who manages which field: `metadata.managedFields`, kept on every write, and server-side apply.
+//! [`FieldManager`]: tracks `metadata.managedFields` on every write, and applies configurations (server-side apply).
 //!
-//! The rules are those of `kubewright-merge`; this module tells it about types ([`TypeSchema`]) and endpoints
-//! ([`FieldManager`]).
+//! The rules are in `kubewright_merge::managed`; this module supplies the types ([`TypeSchema`]) and the endpoints.
 
-pub mod scale;
+mod scale;
 mod type_schema;
 
 use std::sync::{Arc, OnceLock};
@@ -12,36 +11,40 @@ use kubewright_catalog::types::StructType;
 use kubewright_machinery::{Status, gvk::GroupVersionKind, status, time::Time};
 use kubewright_merge::{
     fieldset::{FieldSet, Filter, PathElement},
-    managed::{self, Apply, ApplyError, ConvertError, Converted, Endpoint, Form, Versions},
+    managed::{self, Apply, ApplyError, ConvertError, Converted, Endpoint, Versions},
 };
 use kubewright_schema::{normalize_typed, structural::Structural};
 use serde_json::{Value, json};
 
+pub use scale::{ReplicasPaths, ScaleOwners};
 pub use type_schema::TypeSchema;
 
-use crate::registry::Shape;
+use crate::{
+    registry::{Draft, Shape},
+    request::{RequestContext, WriteOptions},
+};
 
-/// Sees an object of one version in another: the object and its type, or `None` where there is no such version.
-pub type SeeAs = Arc<dyn Fn(&Value, &str) -> Option<(Value, Shape)> + Send + Sync>;
+/// Converts an object to another version of its kind. Returns the object and its type, or `None` if there is no such version.
+pub type ConvertVersion = Arc<dyn Fn(&Value, &str) -> Option<(Value, Shape)> + Send + Sync>;
 
-/// The schema of a kind that a definition declares, in every version by its `apiVersion`.
-pub type DeclaredVersions = Arc<[(String, Arc<Structural>)]>;
+/// The schemas of a custom kind in all its versions, by `apiVersion`.
+pub type CustomVersions = Arc<[(String, Arc<Structural>)]>;
 
-/// Keeps track of who manages the fields of one endpoint.
+/// Tracks the owners of fields that are written through one endpoint.
 pub struct FieldManager {
     kind: GroupVersionKind,
     api_version: String,
     subresource: String,
     shape: Shape,
     filter: Option<Filter>,
-    see_as: Option<SeeAs>,
-    declared: Option<DeclaredVersions>,
+    convert: Option<ConvertVersion>,
+    custom: Option<CustomVersions>,
     apply_fails: Option<String>,
     empty: OnceLock<Value>,
 }
 
 impl FieldManager {
-    /// For an endpoint whose writers cannot own the fields at `reset` (dotted paths).
+    /// Returns the tracker of an endpoint. Its writers cannot own the fields at `reset`, which are dotted paths.
     pub fn new(kind: &GroupVersionKind, shape: Shape, subresource: &str, reset: &[&str]) -> Self {
         let mut excluded = FieldSet::default();
         for path in reset {
@@ -54,52 +57,74 @@ impl FieldManager {
             subresource: subresource.to_owned(),
             shape,
             filter: (!reset.is_empty()).then_some(Filter::Exclude(excluded)),
-            see_as: None,
-            declared: None,
+            convert: None,
+            custom: None,
             apply_fails: None,
             empty: OnceLock::new(),
         }
     }
 
-    /// With the other versions of the kind.
+    /// Sets the conversion to other versions of the kind.
     #[must_use]
-    pub fn with_versions(mut self, see_as: Option<SeeAs>) -> Self {
-        self.see_as = see_as;
+    pub fn with_versions(mut self, convert: Option<ConvertVersion>) -> Self {
+        self.convert = convert;
         self
     }
 
-    /// For a kind that a definition declares. Its versions differ in nothing but their schema.
+    /// Sets the versions of a custom kind. They differ in their schema only.
     #[must_use]
-    pub fn with_declared(mut self, versions: DeclaredVersions) -> Self {
-        self.declared = Some(versions);
+    pub fn with_custom_versions(mut self, versions: CustomVersions) -> Self {
+        self.custom = Some(versions);
         self
     }
 
-    /// For an endpoint whose applies the real server cannot finish: what it says when nothing else is wrong.
+    /// Makes every apply fail with this message, for endpoints where kube-apiserver cannot complete one.
     #[must_use]
     pub fn with_failing_apply(mut self, text: impl Into<String>) -> Self {
         self.apply_fails = Some(text.into());
         self
     }
 
-    /// Records a create, an update or a patch by `manager`. The fields of a new object are held as text: see [`Form`].
-    pub fn update(&self, live: Option<&Value>, object: &mut Value, manager: &str, now: i64) {
-        // What is new is written out as it is. What is there already gets compared.
-        let form = match live {
-            None => Form::Text,
-            Some(_) => Form::Object,
-        };
-        let live = live.unwrap_or_else(|| self.empty());
+    /// Records a write that is not an apply. `live` is the stored object, or `None` on create.
+    pub(crate) fn track(
+        &self,
+        cx: &RequestContext,
+        live: Option<&Value>,
+        draft: &mut Draft,
+        options: &WriteOptions,
+    ) {
+        let manager = cx.field_manager(&options.field_manager);
+        let now = cx.resource.clock.now().as_second();
         let other = Other(self);
         let endpoint = self.endpoint(&other);
-        let now = Time::from_unix(now, 0);
-        if let Err(error) = managed::update_as(live, object, &endpoint, manager, now, form) {
-            // The real server logs and goes on, too: tracking must not stop a write.
-            tracing::error!(kind = %self.kind.kind, "managed fields could not be updated: {error}");
+        let (object, now) = (&mut draft.value, Time::from_unix(now, 0));
+        let tracked = match live {
+            Some(live) => managed::update(live, object, &endpoint, &manager, now),
+            None => managed::create(self.empty(), object, &endpoint, &manager, now)
+                .map(|managed| draft.managed = Some(managed)),
+        };
+        if let Err(error) = tracked {
+            // As in kube-apiserver, a failure to track must not fail the write.
+            tracing::error!(kind = %self.kind.kind, %error, "cannot update managed fields");
         }
     }
 
-    /// Applies a configuration; the result has no defaults yet.
+    /// Records an update of a stored object.
+    pub fn update(&self, live: &Value, object: &mut Value, manager: &str, now: i64) {
+        let now = Time::from_unix(now, 0);
+        if let Err(error) =
+            managed::update(live, object, &self.endpoint(&Other(self)), manager, now)
+        {
+            tracing::error!(kind = %self.kind.kind, %error, "cannot update managed fields");
+        }
+    }
+
+    /// Applies a configuration. The result is not defaulted.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 409 if other managers own fields of the configuration and `force` is not set, and with 400 or 500 if the
+    /// configuration does not fit the type.
     pub fn apply(
         &self,
         live: Option<&Value>,
@@ -117,7 +142,8 @@ impl FieldManager {
             force,
             now: Time::from_unix(now, 0),
         };
-        let applied = managed::apply(&request, &self.endpoint(&Other(self))).map_err(refusal)?;
+        let applied =
+            managed::apply(&request, &self.endpoint(&Other(self))).map_err(apply_failure)?;
         match &self.apply_fails {
             None => Ok(applied.object),
             Some(text) => {
@@ -132,9 +158,9 @@ impl FieldManager {
     }
 
     fn endpoint<'a>(&'a self, versions: &'a Other<'a>) -> Endpoint<'a, TypeSchema<'a>> {
-        let declared = self.declared_schema(&self.api_version);
+        let custom = self.custom_schema(&self.api_version);
         Endpoint {
-            schema: declared.unwrap_or(TypeSchema::of(self.shape)),
+            schema: custom.unwrap_or(TypeSchema::of(self.shape)),
             api_version: &self.api_version,
             kind: &self.kind.kind,
             subresource: &self.subresource,
@@ -142,15 +168,15 @@ impl FieldManager {
         }
     }
 
-    fn declared_schema(&self, api_version: &str) -> Option<TypeSchema<'_>> {
-        let versions = self.declared.as_deref()?;
+    fn custom_schema(&self, api_version: &str) -> Option<TypeSchema<'_>> {
+        let versions = self.custom.as_deref()?;
         let (_, schema) = versions
             .iter()
             .find(|(version, _)| version == api_version)?;
-        Some(TypeSchema::Declared(schema, true))
+        Some(TypeSchema::Custom(schema, true))
     }
 
-    /// What an empty object of the kind encodes to.
+    /// Returns an empty object of the kind as it is encoded.
     fn empty(&self) -> &Value {
         self.empty.get_or_init(|| {
             let bare = json!({"kind": self.kind.kind, "apiVersion": self.api_version});
@@ -166,7 +192,7 @@ fn empty_of(ty: &'static StructType, bare: Value) -> Value {
     normalize_typed(bare.clone(), ty).unwrap_or(bare)
 }
 
-/// The other versions of an endpoint.
+/// Converts to the other versions of an endpoint.
 struct Other<'a>(&'a FieldManager);
 
 impl<'a> Versions<TypeSchema<'a>> for Other<'a> {
@@ -175,8 +201,8 @@ impl<'a> Versions<TypeSchema<'a>> for Other<'a> {
         object: &Value,
         api_version: &str,
     ) -> Result<Converted<TypeSchema<'a>>, ConvertError> {
-        if self.0.declared.is_some() {
-            let schema = self.0.declared_schema(api_version);
+        if self.0.custom.is_some() {
+            let schema = self.0.custom_schema(api_version);
             let mut object = object.clone();
             object["apiVersion"] = json!(api_version);
             return Ok(Converted {
@@ -184,8 +210,8 @@ impl<'a> Versions<TypeSchema<'a>> for Other<'a> {
                 schema: schema.ok_or(ConvertError::NoSuchVersion)?,
             });
         }
-        let see_as = self.0.see_as.as_ref().ok_or(ConvertError::NoSuchVersion)?;
-        let (object, shape) = see_as(object, api_version).ok_or(ConvertError::NoSuchVersion)?;
+        let convert = self.0.convert.as_ref().ok_or(ConvertError::NoSuchVersion)?;
+        let (object, shape) = convert(object, api_version).ok_or(ConvertError::NoSuchVersion)?;
         Ok(Converted {
             object,
             schema: TypeSchema::of(shape),
@@ -197,7 +223,7 @@ impl<'a> Versions<TypeSchema<'a>> for Other<'a> {
     }
 }
 
-fn refusal(error: ApplyError) -> Status {
+fn apply_failure(error: ApplyError) -> Status {
     match error {
         ApplyError::Conflicts(conflicts) => {
             let causes = conflicts.causes().into_iter().map(|cause| status::Cause {

@@ -1,7 +1,7 @@
-//! Conversion by an endpoint of the user's, called with all objects at once and held to its word.
+//! Conversion by a webhook, which gets all objects in one request and whose reply is checked.
 //!
-//! Service references are resolved by nobody yet: definitions that use one are accepted, and reading another version fails
-//! with a text that says so.
+//! Service references cannot be resolved: CRDs that use one are accepted, and reading another version fails with a message
+//! that explains this.
 
 mod call;
 mod location;
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use super::convert::Conversion;
 
-/// The endpoint of a definition.
-pub struct Webhook {
+/// The webhook of a CRD.
+pub(crate) struct Webhook {
     target: Target,
-    /// Certificates that the endpoint may be signed by, in PEM.
+    /// The certificates that may have signed that of the endpoint, in PEM.
     ca_bundle: Vec<u8>,
     review_versions: Vec<String>,
 }
@@ -30,8 +30,12 @@ enum Target {
 }
 
 impl Webhook {
-    /// From `spec.conversion.webhook`.
-    pub fn new(webhook: &Value) -> Self {
+    /// Reads `spec.conversion.webhook`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the message for the client if the endpoint cannot be called.
+    pub(crate) fn new(webhook: &Value) -> Self {
         let client = &webhook["clientConfig"];
         let target = match client["url"].as_str() {
             Some(url) => Target::Url(url.to_owned()),
@@ -99,7 +103,7 @@ impl Conversion for Webhook {
     }
 }
 
-/// What is said of objects that were not converted.
+/// Returns the error for objects that were not converted.
 pub(super) fn failed(objects: &[Value], why: &str) -> String {
     format!(
         "conversion webhook for {} failed: {why}",
@@ -107,7 +111,7 @@ pub(super) fn failed(objects: &[Value], why: &str) -> String {
     )
 }
 
-/// Holds what became of objects against those that were sent.
+/// Checks converted objects against those that were sent.
 pub(super) fn checked(
     objects: &[Value],
     converted: Vec<Value>,
@@ -116,7 +120,7 @@ pub(super) fn checked(
     reply::check(&kind_text(objects), objects, converted, api_version)
 }
 
-/// Whether the bundle of a definition, if it has one, holds certificates.
+/// Checks that the CA bundle of a CRD, if it has one, holds certificates.
 pub(super) fn ca_bundle_is_sound(conversion: &Value) -> bool {
     match decode_bundle(&conversion["webhook"]["clientConfig"]) {
         None => true,
@@ -132,7 +136,7 @@ fn decode_bundle(client: &Value) -> Option<Vec<u8>> {
     STANDARD.decode(client["caBundle"].as_str()?).ok()
 }
 
-/// An id by which the answer is known to belong to the question.
+/// Returns an id that ties a reply to its request.
 fn request_uid() -> String {
     let hex = format!("{:032x}", rand::random::<u128>());
     let parts = [
@@ -145,14 +149,14 @@ fn request_uid() -> String {
     parts.join("-")
 }
 
-/// The kind of the objects, as messages name it.
+/// Returns the kind of the objects, for error messages.
 fn kind_text(objects: &[Value]) -> String {
     let text = |key: &str| {
         let first = objects.first().and_then(|object| object[key].as_str());
         first.unwrap_or_default().to_owned()
     };
     let version = GroupVersion::parse(&text("apiVersion")).unwrap_or_default();
-    // Of a list, the list is converted.
+    // Of several objects, the list is converted.
     let suffix = if objects.len() > 1 { "List" } else { "" };
     format!("{version}, Kind={}{suffix}", text("kind"))
 }

@@ -1,4 +1,4 @@
-//! Reviews: kinds that are answered and never stored. Who am I, may I, whose token is this.
+//! Reviews: kinds that are answered and never stored.
 
 mod validate;
 
@@ -7,11 +7,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use http::Request;
 use kubewright_apiserver::{
+    Object, SharedClock,
     auth::{Attributes, Authenticator, Authorizer, Decision},
-    clock::{SharedClock, rfc3339},
-    object::Object,
-    registry::{Create, Handlers},
-    request::{RequestContext, RequestInfo, UserInfo, WriteOptions, query::Query},
+    registry::{Create, Draft, Handlers},
+    request::{Query, RequestContext, RequestInfo, UserInfo, WriteOptions},
+    rfc3339,
 };
 use kubewright_catalog::resource::ResourceInfo;
 use kubewright_machinery::{Status, status};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::kinds::Environment;
 
-/// The handlers of a review kind; `None` for kinds that are stored.
+/// Returns the handlers of a review kind, or `None` for kinds that are stored.
 pub(crate) fn handlers(
     environment: &Environment,
     group: &str,
@@ -66,9 +66,10 @@ impl Create for WhoAmI {
         &self,
         cx: &RequestContext,
         _name: &str,
-        mut review: Value,
+        draft: Draft,
         _options: &WriteOptions,
     ) -> Result<Object, Status> {
+        let mut review = draft.into_value();
         review["metadata"]["creationTimestamp"] = json!(rfc3339(self.0.now()));
         review["status"] = json!({"userInfo": user_json(&cx.user)});
         Ok(Object::from_value(&review))
@@ -84,9 +85,10 @@ impl Create for WhoseToken {
         &self,
         _cx: &RequestContext,
         _name: &str,
-        mut review: Value,
+        draft: Draft,
         _options: &WriteOptions,
     ) -> Result<Object, Status> {
+        let mut review = draft.into_value();
         let token = review["spec"]["token"].as_str().unwrap_or_default();
         if token.is_empty() {
             return Err(status::bad_request(
@@ -119,9 +121,10 @@ impl Create for MayThey {
         &self,
         cx: &RequestContext,
         _name: &str,
-        mut review: Value,
+        draft: Draft,
         _options: &WriteOptions,
     ) -> Result<Object, Status> {
+        let mut review = draft.into_value();
         validate::check(&review)?;
         let spec = &review["spec"];
         let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
@@ -153,7 +156,7 @@ impl Create for MayThey {
     }
 }
 
-/// The request that a review asks about.
+/// Returns the request that a review describes.
 fn asked(spec: &Value) -> (RequestInfo, http::Method) {
     use kubewright_apiserver::request::Verb;
     let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
@@ -192,7 +195,7 @@ fn asked(spec: &Value) -> (RequestInfo, http::Method) {
     (info, method)
 }
 
-/// `SelfSubjectRulesReview`: without role-based access control, everything.
+/// `SelfSubjectRulesReview`: without RBAC, everything is allowed.
 struct MyRules;
 
 #[async_trait]
@@ -201,9 +204,10 @@ impl Create for MyRules {
         &self,
         _cx: &RequestContext,
         _name: &str,
-        mut review: Value,
+        draft: Draft,
         _options: &WriteOptions,
     ) -> Result<Object, Status> {
+        let mut review = draft.into_value();
         if review["spec"]["namespace"]
             .as_str()
             .unwrap_or_default()

@@ -1,7 +1,6 @@
-//! The paths of a group version: from its resources and what they can do.
+//! The paths of a group version, derived from its resources and their handlers.
 //!
-//! Built-in kinds are told of as the real server tells of them, with the deprecated `watch/` paths. Custom kinds are told of
-//! as it tells of custom resources: without those, and a little differently.
+//! Built-in kinds have the deprecated `watch/` paths. Custom resources have none, and differ slightly, as in kube-apiserver.
 
 mod operations;
 mod subresources;
@@ -23,12 +22,12 @@ const DISCOVERY: &[&str] = &[
     "application/vnd.kubernetes.protobuf",
 ];
 
-/// Whether a resource is told of as built-in kinds are.
+/// Returns whether a resource is described like a built-in kind.
 pub(super) fn is_built_in(resource: &Resource) -> bool {
-    matches!(resource.shape, Shape::Typed(_))
+    matches!(resource.spec.shape, Shape::Typed(_))
 }
 
-/// `/api/v1` and what is below it.
+/// Returns the paths of `/api/v1` and below.
 pub(super) fn of_version<'a>(
     group: &str,
     version: &str,
@@ -67,7 +66,7 @@ pub(super) fn of_version<'a>(
     paths
 }
 
-/// `/apis/apps/`
+/// Returns the paths of `/apis/apps/`.
 pub(super) fn of_group(group: &str) -> Path<'static> {
     let friendly = names::friendly_group(group);
     let id = format!("get{}APIGroup", names::title(&friendly));
@@ -80,7 +79,7 @@ pub(super) fn of_group(group: &str) -> Path<'static> {
     )
 }
 
-/// `/apis/`
+/// Returns the path `/apis/`.
 pub(super) fn of_groups() -> Path<'static> {
     let description = "get available API versions";
     discovery(
@@ -92,7 +91,7 @@ pub(super) fn of_groups() -> Path<'static> {
     )
 }
 
-/// `/api/`
+/// Returns the path `/api/`.
 pub(super) fn of_core() -> Path<'static> {
     let description = "get available API versions";
     let id = "getCoreAPIVersions".into();
@@ -105,7 +104,7 @@ pub(super) fn of_core() -> Path<'static> {
     )
 }
 
-/// `/version/`
+/// Returns the path `/version/`.
 pub(super) fn of_version_info() -> Path<'static> {
     let info = kubewright_catalog::struct_type("io.k8s.apimachinery.pkg.version.Info");
     get(
@@ -125,7 +124,7 @@ pub(super) fn of_version_info() -> Path<'static> {
     )
 }
 
-/// A resource whose paths are being told.
+/// A resource whose paths are built.
 struct Subject<'s, 'a> {
     resource: &'a Arc<Resource>,
     base: &'s str,
@@ -165,7 +164,7 @@ fn get(template: String, operation: Operation<'static>) -> Path<'static> {
     }
 }
 
-/// A type of package meta.
+/// Returns a type of meta/v1.
 fn meta(name: &str) -> Option<Definition> {
     let name = format!("io.k8s.apimachinery.pkg.apis.meta.v1.{name}");
     kubewright_catalog::struct_type(&name).map(Definition::Struct)
@@ -175,7 +174,7 @@ fn object(definition: Option<Definition>) -> Content {
     definition.map_or(Content::Text, Content::Object)
 }
 
-/// The good answers, all of one content, and the one to strangers.
+/// Returns the successful responses, all with one content, and the 401.
 fn answers(codes: &[u16], content: Content) -> Vec<(u16, Content)> {
     let good = codes.iter().map(|code| (*code, content.clone()));
     good.chain([(401, Content::Nothing)]).collect()

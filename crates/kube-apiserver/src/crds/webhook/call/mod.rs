@@ -1,4 +1,4 @@
-//! One call: connect, send, follow where the endpoint points, read, within a time.
+//! One call of a webhook: connect, send, follow redirects, read, within a timeout.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,21 +22,21 @@ use super::{
     trust,
 };
 
-/// How long an endpoint may take, with all places it points to.
+/// The timeout of a call, redirects included.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// How much an endpoint may answer.
+/// The maximum size of a response.
 const LARGEST: usize = 64 << 20;
-/// How many requests a call may take.
+/// The maximum number of requests in a call.
 const REQUESTS: usize = 10;
 
-/// What an endpoint answers.
+/// The response of an endpoint.
 struct Answer {
     status: StatusCode,
     headers: HeaderMap,
     body: Bytes,
 }
 
-/// Posts a document and reads the answer, in the words of upstream's client.
+/// Posts a document and reads the response, with the error messages of client-go.
 pub(super) async fn post(url: &str, ca_bundle: &[u8], document: &Value) -> Result<Value, String> {
     let answer = follow(&with_timeout(url), ca_bundle, document).await?;
     let content_type = answer.headers.get(header::CONTENT_TYPE);
@@ -44,8 +44,8 @@ pub(super) async fn post(url: &str, ca_bundle: &[u8], document: &Value) -> Resul
     read(answer.status, &answer.body, content_type.as_deref())
 }
 
-/// Asks the endpoint, and whom it points to. As upstream's client does, a redirect that does not say that the method stays
-/// is followed without the document.
+/// Sends the request and follows redirects. As in Go, a redirect that does not keep the method is followed without the
+/// document.
 async fn follow(url: &str, ca_bundle: &[u8], document: &Value) -> Result<Answer, String> {
     let failed = |url: &str, e: String| format!("Post \"{url}\": {e}");
     let deadline = Instant::now() + TIMEOUT;
@@ -82,18 +82,18 @@ async fn follow(url: &str, ca_bundle: &[u8], document: &Value) -> Result<Answer,
     Err(failed(&url, "no answer".into()))
 }
 
-/// The endpoint learns how much time it has.
+/// Tells the endpoint its deadline.
 fn with_timeout(url: &str) -> String {
     let separator = if url.contains('?') { '&' } else { '?' };
     format!("{url}{separator}timeout=30s")
 }
 
-/// What the answer says, or why it says nothing.
+/// Decodes the response.
 fn read(status: StatusCode, body: &[u8], content_type: Option<&str>) -> Result<Value, String> {
     if !status.is_success() {
-        // Only text is worth repeating.
+        // Only text is repeated in messages.
         let text = content_type.is_none_or(|t| t.trim_start().starts_with("text/"));
-        return Err(refusal(
+        return Err(error_of(
             status.as_u16(),
             if text { body } else { b"unknown" },
         ));
@@ -109,7 +109,7 @@ fn read(status: StatusCode, body: &[u8], content_type: Option<&str>) -> Result<V
     let looks_like_json = body.trim_ascii_start().starts_with(b"{");
     let node = match looks_like_json {
         true => parse_json(body).map_err(|e| unread(e.to_string()))?,
-        // Everything else is read as YAML, which hardly anything is not.
+        // Everything else is parsed as YAML, which almost any text is.
         false => parse_yaml(body).map_err(|e| unread(e.to_string()))?.node,
     };
     if matches!(node, Node::Object(_) | Node::Null) {
@@ -122,8 +122,8 @@ fn read(status: StatusCode, body: &[u8], content_type: Option<&str>) -> Result<V
     )))
 }
 
-/// What a client makes of a code that is no success.
-fn refusal(code: u16, body: &[u8]) -> String {
+/// Returns the error for a code that is not a success.
+fn error_of(code: u16, body: &[u8]) -> String {
     let said = String::from_utf8_lossy(&body[..body.len().min(2048)]);
     let said = said.trim();
     let words = match code {
@@ -157,7 +157,7 @@ fn refusal(code: u16, body: &[u8]) -> String {
     words.to_owned()
 }
 
-/// One request, with a document or, after some redirects, without.
+/// Sends one request, with the document or, after some redirects, without.
 async fn exchange(url: &str, ca_bundle: &[u8], document: Option<&Bytes>) -> Result<Answer, String> {
     let uri: Uri = url.parse().map_err(|e| format!("invalid URL: {e}"))?;
     let host = uri

@@ -1,4 +1,4 @@
-//! Who manages the replicas, seen on a scale: the owners of the parent's `spec.replicas`, and nobody else.
+//! Managed fields of a `scale`: the owners of the replicas of its parent.
 
 use kubewright_machinery::{Status, status};
 use kubewright_merge::{
@@ -9,18 +9,18 @@ use serde_json::Value;
 
 const SCALE_VERSION: &str = "autoscaling/v1";
 
-/// Where the replicas are in every version of the parent; `None` where a version has no scale.
+/// The path of the replicas in every version of the parent; `None` for a version without a scale.
 #[derive(Clone, Debug, Default)]
 pub struct ReplicasPaths(Vec<(String, Option<Vec<PathElement>>)>);
 
-/// The managers of a parent, as far as its scale is concerned.
+/// The managers of a parent that own its replicas.
 pub struct ScaleOwners {
     parent: ManagedFields,
     api_version: String,
     paths: ReplicasPaths,
 }
 
-/// Where the replicas of a scale are.
+/// Returns the path of the replicas of a scale.
 fn replicas() -> Vec<PathElement> {
     vec![PathElement::field("spec"), PathElement::field("replicas")]
 }
@@ -32,12 +32,12 @@ fn only(path: &[PathElement]) -> FieldSet {
 }
 
 impl ReplicasPaths {
-    /// In one version, at `spec.replicas`.
+    /// Returns the path `spec.replicas` for one version.
     pub fn usual(api_version: &str) -> Self {
         Self(vec![(api_version.to_owned(), Some(replicas()))])
     }
 
-    /// Adds a version; the path is dotted, a dot at its beginning is ignored.
+    /// Adds a version. The path is dotted; a leading dot is ignored.
     pub fn add(&mut self, api_version: &str, path: Option<&str>) {
         let split = |path: &str| {
             let path = path.strip_prefix('.').unwrap_or(path);
@@ -46,7 +46,7 @@ impl ReplicasPaths {
         self.0.push((api_version.to_owned(), path.map(split)));
     }
 
-    /// `None`: nobody knows that version.
+    /// Returns `None` for an unknown version.
     fn of(&self, api_version: &str) -> Option<Option<&[PathElement]>> {
         let found = self.0.iter().find(|(version, _)| version == api_version)?;
         Some(found.1.as_deref())
@@ -63,6 +63,10 @@ fn same_manager(a: &Entry, b: &Entry) -> bool {
 
 impl ScaleOwners {
     /// Reads the managers of a parent that is served in that version.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 500 if the managed fields of the parent cannot be decoded.
     pub fn of(parent: &Value, api_version: &str, paths: ReplicasPaths) -> Result<Self, Status> {
         Ok(Self {
             parent: managers(&parent["metadata"]["managedFields"])?,
@@ -71,7 +75,7 @@ impl ScaleOwners {
         })
     }
 
-    /// `managedFields` of the scale.
+    /// Returns the `managedFields` of the scale.
     pub fn on_scale(&self) -> Value {
         let owners = self.parent.entries.iter().filter(|entry| {
             let path = self.paths.of(&entry.api_version).flatten();
@@ -88,7 +92,11 @@ impl ScaleOwners {
         .encode()
     }
 
-    /// `managedFields` of the parent after the scale was written.
+    /// Returns the `managedFields` of the parent after the scale was written.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 500 if the managed fields of the scale cannot be decoded.
     pub fn on_parent(&self, scale: &Value) -> Result<Value, Status> {
         let mut writers = managers(scale)?.entries;
         let mut entries = Vec::new();
@@ -133,7 +141,7 @@ impl ScaleOwners {
                 .map(|writer| Entry {
                     api_version: self.api_version.clone(),
                     fields: only(own),
-                    // The real server loses the time on the way to the parent.
+                    // kube-apiserver loses the time on the way to the parent.
                     time: None,
                     ..writer
                 }),
@@ -142,7 +150,7 @@ impl ScaleOwners {
     }
 }
 
-/// The managers that an object names. Such as cannot be read fail the request.
+/// Decodes managed fields.
 fn managers(entries: &Value) -> Result<ManagedFields, Status> {
     ManagedFields::decode(entries).map_err(|e| status::unknown(e.to_string()))
 }

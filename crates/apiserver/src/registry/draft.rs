@@ -1,0 +1,45 @@
+//! [`Draft`]: an object on its way to the store.
+
+use kubewright_merge::managed::ManagedFields;
+use serde_json::Value;
+
+/// An object that is being written.
+///
+/// The managed fields of a *new* object are kept beside its value: nothing reads them before the object is encoded, and encoding
+/// them straight to text saves a tree of JSON values that is as large as the object. Those of a changed object are in
+/// `value`, where they are compared with the stored ones.
+///
+/// ```
+/// use kubewright_apiserver::registry::Draft;
+/// use serde_json::json;
+///
+/// let draft = Draft::from(json!({"metadata": {"name": "halley"}}));
+/// assert_eq!(draft.into_value()["metadata"]["name"], "halley");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// The object. If it is new, it has no `metadata.managedFields`.
+    pub value: Value,
+    /// The managed fields of a new object, sorted.
+    pub(crate) managed: Option<ManagedFields>,
+}
+
+impl Draft {
+    /// Returns the whole object, managed fields included.
+    pub fn into_value(self) -> Value {
+        let mut value = self.value;
+        if let Some(managed) = self.managed.filter(|managed| !managed.entries.is_empty()) {
+            value["metadata"]["managedFields"] = managed.encode();
+        }
+        value
+    }
+}
+
+impl From<Value> for Draft {
+    fn from(value: Value) -> Self {
+        Self {
+            value,
+            managed: None,
+        }
+    }
+}

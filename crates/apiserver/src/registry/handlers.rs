@@ -1,0 +1,47 @@
+//! [`Handlers`]: the verbs that a resource or a subresource supports.
+
+use std::sync::Arc;
+
+use super::traits::{Connect, Create, Delete, DeleteCollection, Get, List, Update, Watch};
+
+/// The handlers of a resource or a subresource. A verb whose handler is `None` is answered with 405.
+#[derive(Clone, Default)]
+pub struct Handlers {
+    /// `get`
+    pub get: Option<Arc<dyn Get>>,
+    /// `list`
+    pub list: Option<Arc<dyn List>>,
+    /// `watch`
+    pub watch: Option<Arc<dyn Watch>>,
+    /// `create`
+    pub create: Option<Arc<dyn Create>>,
+    /// `update` and `patch`
+    pub update: Option<Arc<dyn Update>>,
+    /// `delete`
+    pub delete: Option<Arc<dyn Delete>>,
+    /// `deletecollection`
+    pub delete_collection: Option<Arc<dyn DeleteCollection>>,
+    /// A streaming subresource.
+    pub connect: Option<Arc<dyn Connect>>,
+}
+
+impl Handlers {
+    /// Returns the verbs that have a handler, in the order of discovery.
+    pub fn verbs(&self) -> Vec<String> {
+        let update = self.update.is_some();
+        let all = [
+            ("create", self.create.is_some()),
+            ("delete", self.delete.is_some()),
+            ("deletecollection", self.delete_collection.is_some()),
+            ("get", self.get.is_some() || self.connect.is_some()),
+            ("list", self.list.is_some()),
+            ("patch", update),
+            ("update", update),
+            ("watch", self.watch.is_some()),
+        ];
+        all.iter()
+            .filter(|(_, supported)| *supported)
+            .map(|(verb, _)| (*verb).to_owned())
+            .collect()
+    }
+}
