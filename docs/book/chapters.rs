@@ -49,7 +49,7 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
     }
 
-    /// Where the links of a page lead: files, without anchors, without addresses of the web.
+    /// Returns the files that a page links to, without anchors and URLs.
     fn links(text: &str) -> impl Iterator<Item = &str> {
         text.split("](")
             .skip(1)

@@ -72,7 +72,7 @@ struct One<'a> {
 impl<'a> One<'a> {
     fn new(variant: &'a Variant, serde: Member, container: &Container) -> syn::Result<Self> {
         if let Some(path) = &serde.other {
-            let what = "`other` takes any value, and the schema would refuse it: name all values, or write a `String` with \
+            let what = "`other` takes any value, and the schema would reject it: name all values, or write a `String` with \
                         `#[schema(...)]`";
             return Err(syn::Error::new_spanned(path, what));
         }

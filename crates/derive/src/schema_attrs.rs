@@ -164,7 +164,7 @@ impl SchemaAttrs {
             "as" => self.stands_for = Some(meta.value()?.parse::<LitStr>()?.parse()?),
             "extend" => self.extensions.extend(extensions(meta)?),
             "unique_items" => {
-                let what = "Kubernetes refuses `uniqueItems`: write `list_type = \"set\"`, or make it a `BTreeSet`";
+                let what = "Kubernetes rejects `uniqueItems`: write `list_type = \"set\"`, or make it a `BTreeSet`";
                 return Err(syn::Error::new(span, what));
             }
             _ => return Err(syn::Error::new(span, keyword::unknown(name))),

@@ -78,7 +78,7 @@ fn words_that_are_not_known_or_not_right_are_refused() {
     field(
         "unique_items",
         "Vec<String>",
-        "Kubernetes refuses `uniqueItems`: write `list_type = \"set\"`, or make it a `BTreeSet`",
+        "Kubernetes rejects `uniqueItems`: write `list_type = \"set\"`, or make it a `BTreeSet`",
     );
     field(
         "list_type = \"map\"",
@@ -161,7 +161,7 @@ fn rules_that_the_server_would_refuse_are_refused() {
     field(
         "rule(\"self > 1\", message = \"a\\nb\")",
         "i32",
-        "a message is one line: Kubernetes refuses line breaks in it",
+        "a message is one line: Kubernetes rejects line breaks in it",
     );
 }
 

@@ -44,7 +44,7 @@ pub(super) fn read(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
                 message = true;
                 let text = text(&content)?;
                 if text.value().contains('\n') {
-                    let what = "a message is one line: Kubernetes refuses line breaks in it";
+                    let what = "a message is one line: Kubernetes rejects line breaks in it";
                     return Err(syn::Error::new(text.span(), what));
                 }
                 if text.value().trim().is_empty() {

@@ -89,7 +89,7 @@ type Convert = fn(&Value) -> Result<Value, String>;
 struct Version {
     name: String,
     manifest: Result<Value, CrdError>,
-    /// Whether the version is identical to the hub except for its name.
+    /// Set if the version is identical to the hub except for its name.
     is_hub: bool,
     to_hub: Convert,
     from_hub: Convert,

@@ -98,17 +98,17 @@ fn section(out: &mut String, path: &str, schema: &Value, depth: usize) {
     out.push_str("\n| field | type | required | description |\n|---|---|---|---|\n");
     for (name, inner) in properties {
         let needed = required.is_some_and(|names| names.iter().any(|it| it == name));
-        let mut told = cell(text(&inner["description"]));
+        let mut description = cell(text(&inner["description"]));
         for limit in limits(inner) {
-            told += match told.is_empty() {
+            description += match description.is_empty() {
                 true => "",
                 false => " ",
             };
-            told += &limit;
+            description += &limit;
         }
         _ = writeln!(
             out,
-            "| `{name}` | {} | {} | {told} |",
+            "| `{name}` | {} | {} | {description} |",
             cell(&type_name(inner)),
             if needed { "yes" } else { "" },
         );

@@ -14,7 +14,7 @@ pub(super) struct Naming {
     pub(super) namespace: String,
     /// The ServiceAccount of the operator.
     account: String,
-    /// Whether the operator is restricted to that namespace.
+    /// Set if the operator is restricted to that namespace.
     pub(super) namespaced: bool,
     labels: Value,
 }

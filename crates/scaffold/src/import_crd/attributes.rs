@@ -25,9 +25,9 @@ pub(super) struct Attributes<'a> {
     pub(super) outline: &'a Outline,
     /// The name of the status type.
     pub(super) status: Option<&'a str>,
-    /// Whether the spec has a default.
+    /// Set if the spec has a default.
     pub(super) default: bool,
-    /// Whether the spec has a description.
+    /// Set if the spec has a description.
     pub(super) described: bool,
 }
 

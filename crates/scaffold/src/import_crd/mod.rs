@@ -50,9 +50,9 @@ pub struct Module {
     pub kind: String,
     /// The plural name of the resource, such as `certificates`.
     pub plural: String,
-    /// Whether the kind is namespaced.
+    /// Set if the kind is namespaced.
     pub namespaced: bool,
-    /// Whether this is the storage version.
+    /// Set if this is the storage version.
     pub storage: bool,
     /// The content of a Rust file.
     pub source: String,

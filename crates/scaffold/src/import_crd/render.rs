@@ -13,7 +13,7 @@ use super::{
 /// Writes types, given their names.
 pub(super) struct Renderer<'a> {
     pub(super) types: &'a Types,
-    /// How to refer to each type: by name or by path.
+    /// The name or path to refer to each type.
     pub(super) names: &'a BTreeMap<usize, String>,
 }
 

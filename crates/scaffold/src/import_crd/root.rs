@@ -26,7 +26,7 @@ pub(super) struct Outline {
     /// The schema of the spec, or of all fields next to the metadata.
     pub(super) spec: Map<String, Value>,
     pub(super) status: Option<Map<String, Value>>,
-    /// Whether the fields are next to the metadata.
+    /// Set if the fields are next to the metadata.
     pub(super) flat: bool,
 }
 

@@ -57,7 +57,7 @@ pub(super) enum Body {
 pub(super) struct Struct {
     pub(super) doc: Option<String>,
     pub(super) fields: Vec<Field>,
-    /// Whether unknown fields are kept.
+    /// Set if unknown fields are kept.
     pub(super) open: bool,
     /// The content of `#[schema(...)]`.
     pub(super) schema_attrs: Vec<String>,

@@ -22,7 +22,7 @@ const JOURNAL: &str = ".kubewright-journal.json";
 /// The steps that are left.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Journal {
-    /// Whether temporary files are still being written and nothing has been renamed.
+    /// Set if temporary files are still being written and nothing has been renamed.
     #[serde(default)]
     unfinished: bool,
     /// The files to rename, from and to.

@@ -29,7 +29,7 @@ pub struct Project {
     pub name: String,
     /// The domain of its API groups, such as `example.com`.
     pub domain: String,
-    /// Whether the operator is restricted to its own namespace.
+    /// Set if the operator is restricted to its own namespace.
     pub namespaced: bool,
     /// The image of the Deployment. Defaults to the name and version of the project.
     pub image: Option<String>,
@@ -50,9 +50,9 @@ pub struct Resource {
     pub kind: String,
     /// The plural name of the resource.
     pub plural: String,
-    /// Whether the kind is namespaced.
+    /// Set if the kind is namespaced.
     pub namespaced: bool,
-    /// Whether the project defines the kind. Otherwise it is built in.
+    /// Set if the project defines the kind. Otherwise it is built in.
     pub api: bool,
     /// The names of its controllers.
     pub controllers: Vec<String>,
