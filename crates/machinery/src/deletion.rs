@@ -1,6 +1,6 @@
 //! Deletion: what happens to the dependents of a deleted object.
 
-/// How a delete treats the objects that the deleted object owns: `DeleteOptions.propagationPolicy`.
+/// The treatment of the objects that a deleted object owns: `DeleteOptions.propagationPolicy`.
 ///
 /// ```
 /// use kubewright_machinery::PropagationPolicy;

@@ -1,4 +1,4 @@
-//! What the store in memory costs as it grows: a table of microseconds per operation at 1,000, 100,000 and 1,000,000
+//! The cost of the in-memory store as it grows: a table of microseconds per operation at 1,000, 100,000 and 1,000,000
 //! objects. Run with `cargo run --release --example throughput -p kubewright-store`.
 
 use std::{

@@ -1,7 +1,7 @@
 //! The pages that describe the crates name every crate, in its layer.
 //!
 //! CONTRIBUTING.md holds a table of the layers that must equal the one made here; the map of ARCHITECTURE.md must link to
-//! every crate.
+//! every crate, and the paths that it gives must exist.
 
 use super::Finding;
 use super::layers::LAYERS;
@@ -30,7 +30,45 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::error(ARCHITECTURE, 1, what));
         }
     }
+    for (n, line) in page(ARCHITECTURE).lines().enumerate() {
+        for path in paths(line) {
+            if !exists(tree, &path) {
+                let what = format!("`{path}` does not exist: say where it is now");
+                findings.push(Finding::error(ARCHITECTURE, n + 1, what));
+            }
+        }
+    }
     findings
+}
+
+/// Returns the paths within crates that a line names in backticks: `store/src/port.rs`, `a/src/{b,c}.rs`.
+fn paths(line: &str) -> Vec<String> {
+    let quoted = line.split('`').skip(1).step_by(2);
+    let within = quoted.filter(|text| {
+        (text.contains("/src/") || text.contains("/tests/")) && !text.contains(['<', '*', ' '])
+    });
+    within
+        .flat_map(|text| match text.split_once('{') {
+            Some((before, rest)) => {
+                let (names, after) = rest.split_once('}').unwrap_or((rest, ""));
+                names
+                    .split(',')
+                    .map(|name| format!("{before}{}{after}", name.trim()))
+                    .collect()
+            }
+            None => vec![text.to_owned()],
+        })
+        .collect()
+}
+
+/// Reports whether a path, within `crates/` or from the root, is that of a file or a folder.
+fn exists(tree: &Tree, path: &str) -> bool {
+    [format!("crates/{path}"), path.to_owned()]
+        .iter()
+        .any(|path| {
+            let folder = format!("{}/", path.trim_end_matches('/'));
+            tree.files.contains_key(path) || tree.files.keys().any(|file| file.starts_with(&folder))
+        })
 }
 
 /// Renders the layers as a table, with the crates that exist.
@@ -52,7 +90,7 @@ fn table(crates: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn paths(contributing: &str, architecture: &str) -> Vec<String> {
+    fn found(contributing: &str, architecture: &str) -> Vec<String> {
         let files = [(CONTRIBUTING, contributing), (ARCHITECTURE, architecture)];
         let tree = Tree::of(&files).with_crate("store", &[]);
         check(&tree).into_iter().map(|f| f.path).collect()
@@ -61,8 +99,22 @@ mod tests {
     #[test]
     fn both_pages_name_every_crate() {
         let (table, row) = (table(&["store"]), "| 1 | [`store`](crates/store) |");
-        assert!(paths(&table, row).is_empty());
-        assert_eq!(paths("", row), [CONTRIBUTING]);
-        assert_eq!(paths(&table, ""), [ARCHITECTURE]);
+        assert!(found(&table, row).is_empty());
+        assert_eq!(found("", row), [CONTRIBUTING]);
+        assert_eq!(found(&table, ""), [ARCHITECTURE]);
+    }
+
+    #[test]
+    fn a_path_that_is_gone_is_found() {
+        let (table, row) = (table(&["store"]), "[`store`](crates/store)");
+        let gone = format!("{row} `store/src/{{lib,gone}}.rs` `store/src/<kind>.rs`");
+        let files = [
+            (CONTRIBUTING, table.as_str()),
+            (ARCHITECTURE, gone.as_str()),
+            ("crates/store/src/lib.rs", ""),
+        ];
+        let found = check(&Tree::of(&files).with_crate("store", &[]));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("store/src/gone.rs"));
     }
 }

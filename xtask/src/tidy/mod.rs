@@ -6,6 +6,8 @@
 //! | `words` | what code may not say, where: I/O and clocks in layer 0, printing in libraries, leftovers anywhere |
 //! | `sizes` | files stay short |
 //! | `docs` | every file says what it is, every crate shows an example |
+//! | `modules` | a module with children is a folder with a `mod.rs` |
+//! | `prose` | doc comments begin with a verb or a noun; words that are gone do not come back |
 //! | `maps` | the pages that describe the crates name all of them |
 //! | `manifests` | every crate takes edition, license and lints from the workspace |
 //! | `machine_paths` | nothing names a path on somebody's machine |
@@ -17,6 +19,8 @@ mod layers;
 mod machine_paths;
 mod manifests;
 mod maps;
+mod modules;
+mod prose;
 mod rust_text;
 mod sizes;
 mod tree;
@@ -74,6 +78,8 @@ fn check(tree: &Tree) -> Vec<Finding> {
         docs::check(tree),
         manifests::check(tree),
         maps::check(tree),
+        modules::check(tree),
+        prose::check(tree),
         machine_paths::check(tree),
     ]
     .concat();

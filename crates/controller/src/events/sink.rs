@@ -67,7 +67,7 @@ where
             // The event did not exist when it was patched and exists now: patch it next time.
             Sent::Failed(kube::Error::Api(status))
         }
-        Err(e) => judged(e),
+        Err(e) => outcome(e),
     }
 }
 
@@ -85,7 +85,7 @@ where
     match patched {
         Ok(_) => Sent::Done,
         Err(kube::Error::Api(status)) if status.code == 404 => create(client, event, true).await,
-        Err(e) => judged(e),
+        Err(e) => outcome(e),
     }
 }
 
@@ -97,7 +97,7 @@ where
     Api::namespaced(client.clone(), namespace)
 }
 
-fn judged(error: kube::Error) -> Sent {
+fn outcome(error: kube::Error) -> Sent {
     match &error {
         kube::Error::Api(status) if status.code == 429 || status.code >= 500 => Sent::Failed(error),
         kube::Error::Api(_) | kube::Error::BuildRequest(_) => Sent::Refused(error),

@@ -1,4 +1,4 @@
-//! What a cluster has from the start, and how it can be set.
+//! Objects that a cluster has from the start, and the settings that change them.
 
 use kubewright_kube_apiserver::KubeApiServer;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What holds for every request: methods, limits, options, metrics, and the size of answers.
+//! Rules for every request: methods, limits, options, metrics, and the size of responses.
 
 use std::io::Read;
 

@@ -34,7 +34,7 @@ use serde_json::{Value, json};
     field_path = ".mates"
 ))]
 pub(crate) struct CaptainSpec {
-    /// What the captain is called.
+    /// The name of the captain.
     #[schema(min_length = 1, max_length = 20, pattern = "^[A-Z][a-z]*$")]
     pub(crate) name: String,
     #[schema(default = 3, minimum = 0, maximum = 100)]
@@ -68,7 +68,7 @@ pub(crate) struct Ship {
     pub(crate) masts: u8,
 }
 
-/// Where the captain sleeps.
+/// The cabin of the captain.
 #[derive(Schema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Berth {
@@ -97,7 +97,7 @@ pub(crate) enum Vessel {
     Steam { power: i32, fuel: Option<String> },
 }
 
-/// What is known of a captain.
+/// The observed state of a captain.
 #[derive(Schema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CaptainStatus {
     #[serde(skip_serializing_if = "Option::is_none")]

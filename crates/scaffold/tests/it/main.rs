@@ -1,4 +1,4 @@
-//! What the crate does, from outside.
+//! Tests of the public API of the crate.
 
 // The types of the goldens name the facade.
 extern crate kubewright_resource as kubewright;

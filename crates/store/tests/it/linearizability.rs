@@ -37,7 +37,7 @@ enum Answer {
         expected: u64,
         entry: Entry,
     },
-    /// What was there, as a read or a refused write told.
+    /// The state that a read or a rejected write observed.
     Saw(Option<(u64, String)>),
 }
 

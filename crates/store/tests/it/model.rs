@@ -48,7 +48,7 @@ fn op() -> impl Strategy<Value = Op> {
 struct Model {
     /// The state at each revision.
     past: Vec<[View; 2]>,
-    /// What each revision did: where, to what, and what.
+    /// The changes by revision: collection, path and kind.
     done: Vec<(usize, String, ChangeKind)>,
     floor: u64,
 }

@@ -10,7 +10,7 @@ use kubewright_store::{
 
 pub(crate) const PODS: &str = "pods";
 
-/// What a collection holds: by path, the revision and the bytes.
+/// The contents of a collection: by path, the revision and the bytes.
 pub(crate) type View = BTreeMap<String, (u64, String)>;
 
 /// The answer of a future that does not wait, as none of this store's do but that of a watch with nothing to tell.
@@ -55,7 +55,7 @@ pub(crate) fn watch(store: &MemoryStore, prefix: &str, after: u64) -> Box<dyn Wa
     now(store.watch(PODS, prefix, Revision(after))).expect("a watch")
 }
 
-/// What a watch tells without waiting.
+/// Returns the changes that a watch delivers without waiting.
 pub(crate) fn drain(watch: &mut dyn Watch) -> (Vec<Arc<Change>>, Option<WatchError>) {
     let mut all = Vec::new();
     loop {

@@ -32,7 +32,7 @@ pub mod api {
 
 use kubewright::operator::Operator;
 
-/// What the operator of the tutorial is made of.
+/// The registration of the tutorial's operator.
 pub fn register(operator: &mut Operator) {
     operator.version(env!("CARGO_PKG_VERSION"));
     operator.api::<api::web::v1::Site>();

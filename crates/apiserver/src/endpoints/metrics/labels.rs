@@ -21,7 +21,7 @@ pub struct RequestLabels<'a> {
     pub scope: &'a str,
     /// `All` for a dry run, `invalid` where the option has another value, else empty.
     pub dry_run: &'a str,
-    /// Which part of the server answered: `apiserver`, or empty for health.
+    /// The part of the server that responded: `apiserver`, or empty for health.
     pub component: &'a str,
 }
 

@@ -37,14 +37,14 @@ static REQUEST_SECONDS: [f64; 23] = [
 pub(crate) const CONTENT_TYPE: &str =
     "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
-/// How many objects of a resource are stored.
+/// The number of stored objects of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectCount {
     /// Empty for the core group.
     pub group: String,
     /// `pods`
     pub resource: String,
-    /// How many.
+    /// The number of objects.
     pub count: u64,
 }
 
@@ -97,7 +97,7 @@ impl Metrics {
         }
     }
 
-    /// Where to ask for the numbers of stored objects. It is called whenever the metrics are read.
+    /// Sets the source of the numbers of stored objects. It is called whenever the metrics are read.
     pub fn count_objects_with(&self, count: impl Fn() -> Vec<ObjectCount> + Send + Sync + 'static) {
         *self.objects.write() = Some(Box::new(count));
     }

@@ -2,7 +2,7 @@
 
 use super::survives;
 
-/// What is compressed is unpacked, lists and watches alike, and half of it is no whole: a list that is cut is listed
+/// Compressed lists and watches are unpacked, and half of one is no whole: a list that is cut is listed
 /// again, a watch that is cut goes on where it ended.
 #[tokio::test(flavor = "multi_thread")]
 async fn truncated_gzip() {

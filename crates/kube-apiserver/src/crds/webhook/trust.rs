@@ -1,4 +1,4 @@
-//! Which certificates of endpoints are trusted, by the rules of Go.
+//! The certificates of endpoints that are trusted, by the rules of Go.
 
 use std::sync::Arc;
 

@@ -32,7 +32,7 @@ fn cases() -> u64 {
     wanted.and_then(|n| n.parse().ok()).unwrap_or(40)
 }
 
-/// What was compared, and how often the server refused.
+/// The number of comparisons, and of rejections by the server.
 #[derive(Debug, Default)]
 struct Tally {
     taken: usize,
@@ -74,7 +74,7 @@ impl Tally {
     }
 }
 
-/// What a refusal says: of the whole, and of each cause.
+/// The texts of a rejection: of the whole, and of each cause.
 type Said = (Value, Vec<(String, String, String)>);
 
 fn causes(status: &Status) -> Said {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// How often something that takes effect later is looked for, and how long between.
+/// The number of attempts to see a late effect, and the pause between them.
 const LOOKS: usize = 600;
 const BETWEEN: Duration = Duration::from_millis(100);
 

@@ -1,4 +1,4 @@
-//! Which files there are, whose they are, and that all say the same.
+//! The generated files: their names, their owners, and their agreement.
 
 use std::{fs, io::Write, process::Command};
 

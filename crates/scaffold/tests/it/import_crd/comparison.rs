@@ -1,4 +1,4 @@
-//! What a type's definition is compared by with the one that the type came from.
+//! The comparison of a type's definition with the one that the type came from.
 //!
 //! Everything is compared, apart from [`EXCEPTIONS`].
 
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-/// What may differ, and why.
+/// The differences that are allowed, and the reasons.
 pub(super) const EXCEPTIONS: [&str; 7] = [
     "apiVersion and kind stand in the schema, without a description: the server has its own words for them",
     "metadata stands in the schema: every object has it",
