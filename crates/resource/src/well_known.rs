@@ -18,7 +18,7 @@ pub trait WellKnown {
     fn node() -> Node;
 }
 
-/// Chooses the schema of a type at compile time: that of [`WellKnown`] if the type implements it, otherwise that of
+/// Chooses the schema of a type at compile time: that of `WellKnown` if the type implements it, otherwise that of
 /// `JsonSchema`.
 ///
 /// Method resolution finds [`ViaWellKnown`] first, because it needs one reference less than [`ViaJsonSchema`].
