@@ -76,7 +76,7 @@ impl Project {
             ("v1", "item: old.spec.article"),
         ] {
             let spec = format!("spec: {version}::OrderSpec {{ {fields}, {same} }}");
-            self.edit(CONVERSION, "spec: alike(&old.spec)?", &spec);
+            self.edit(CONVERSION, "spec: copy_fields(&old.spec)?", &spec);
         }
     }
 
@@ -255,7 +255,7 @@ fn correct_a_mistake(project: &Project, dev: &mut Process) {
     );
     project.edit(CONTROLLER, wrong, right);
     project.edit(CONTROLLER, "it is on its way", "it has arrived");
-    let text = line(dev, before, "after it was saved");
+    let text = line(dev, before, "after the change");
     let configured = "orders.shop.example.com configured";
     assert!(text[before..].contains(configured), "{text}");
     until("mine was looked at again", || {
@@ -265,7 +265,7 @@ fn correct_a_mistake(project: &Project, dev: &mut Process) {
     assert_eq!(place.json("tree order/mine")["uid"], uid);
     let explained = place.done("explain order.spec");
     assert!(explained.contains("copies\t<integer>"), "{explained}");
-    let mut saved = text.lines().filter(|it| it.contains("after it was saved"));
+    let mut saved = text.lines().filter(|it| it.contains("after the change"));
     project.note(saved.next_back().unwrap_or_default());
 }
 
@@ -273,7 +273,7 @@ fn correct_a_mistake(project: &Project, dev: &mut Process) {
 fn develop_another_version(project: &Project, dev: &mut Process, kubeconfig: &Path) {
     let before = dev.output_until(Duration::ZERO, |_| true).len();
     project.add_version("copies: old.spec.copies");
-    line(dev, before, "after it was saved");
+    line(dev, before, "after the change");
     let of = |version: &str, name: &str| {
         let namespace = format!("/apis/shop.example.com/{version}/namespaces/default");
         got(kubeconfig, &format!("{namespace}/orders/{name}"))
