@@ -11,8 +11,8 @@
 
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
+use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 
 use crate::splice;
 
@@ -41,6 +41,13 @@ pub struct Key {
 pub type Decoded = Arc<dyn Any + Send + Sync>;
 
 /// The bytes of a write.
+///
+/// ```
+/// use kubewright_store::{Payload, Revision};
+///
+/// let payload = Payload { revision_at: Some(7), ..Payload::plain(r#"{"rv":""}"#) };
+/// assert_eq!(payload.spliced(Revision(42)), r#"{"rv":"42"}"#);
+/// ```
 #[derive(Clone)]
 pub struct Payload {
     /// The encoded object without its revision.
@@ -87,54 +94,66 @@ pub struct Page {
 }
 
 /// The state of the whole store at one revision. It is cheap to take, and reads of it never see later writes.
+///
+/// ```
+/// use kubewright_store::{Key, MemoryStore, Payload, Range, Store};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = MemoryStore::new();
+/// for name in ["a", "b", "c"] {
+///     store.create(Key::new("pods", format!("default/{name}")), Payload::plain("{}")).await?;
+/// }
+/// let snapshot = store.snapshot(None).await?;
+/// store.delete(Key::new("pods", "default/a"), kubewright_store::Revision(1)).await?;
+///
+/// let range = Range { prefix: "default/".into(), limit: 2, ..Range::default() };
+/// let page = snapshot.range("pods", range).await?;
+/// assert_eq!((page.entries.len(), page.remaining), (2, 1));
+/// assert_eq!(snapshot.count("pods", "").await?, 3);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[async_trait]
 pub trait Snapshot: Send + Sync {
     /// Returns its revision.
     fn revision(&self) -> Revision;
     /// Returns an object.
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Entry>, ReadError>>;
+    async fn get(&self, key: &Key) -> Result<Option<Entry>, ReadError>;
     /// Returns a range of objects in the order of their paths.
-    fn range<'a>(
-        &'a self,
-        collection: &'a str,
-        range: Range,
-    ) -> BoxFuture<'a, Result<Page, ReadError>>;
+    async fn range(&self, collection: &str, range: Range) -> Result<Page, ReadError>;
     /// Returns the number of objects with a prefix.
-    fn count<'a>(
-        &'a self,
-        collection: &'a str,
-        prefix: &'a str,
-    ) -> BoxFuture<'a, Result<u64, ReadError>>;
+    async fn count(&self, collection: &str, prefix: &str) -> Result<u64, ReadError>;
 }
 
 /// A store.
+#[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Returns the newest revision.
-    fn current(&self) -> BoxFuture<'_, Result<Revision, ReadError>>;
+    async fn current(&self) -> Result<Revision, ReadError>;
     /// Returns the newest state (`None`), or the state at a revision.
-    fn snapshot(&self, at: Option<Revision>)
-    -> BoxFuture<'_, Result<Arc<dyn Snapshot>, ReadError>>;
+    async fn snapshot(&self, at: Option<Revision>) -> Result<Arc<dyn Snapshot>, ReadError>;
     /// Returns the newest version of an object, like `get` of `snapshot(None)` in one step.
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Entry>, ReadError>>;
+    async fn get(&self, key: &Key) -> Result<Option<Entry>, ReadError>;
     /// Creates an object, which must not exist.
-    fn create(&self, key: Key, payload: Payload) -> BoxFuture<'_, Result<Entry, WriteError>>;
+    async fn create(&self, key: Key, payload: Payload) -> Result<Entry, WriteError>;
     /// Replaces an object, whose revision must be `expected`. Bytes equal to the stored ones are not written.
-    fn update(
+    async fn update(
         &self,
         key: Key,
         expected: Revision,
         payload: Payload,
-    ) -> BoxFuture<'_, Result<Updated, WriteError>>;
+    ) -> Result<Updated, WriteError>;
     /// Deletes an object, whose revision must be `expected`. Returns the last object with the revision of the deletion.
-    fn delete(&self, key: Key, expected: Revision) -> BoxFuture<'_, Result<Entry, WriteError>>;
+    async fn delete(&self, key: Key, expected: Revision) -> Result<Entry, WriteError>;
     /// Returns every change of a collection after `after`, in order and without gaps.
-    fn watch(
+    async fn watch(
         &self,
         collection: &str,
         prefix: &str,
         after: Revision,
-    ) -> BoxFuture<'_, Result<Box<dyn Watch>, ReadError>>;
+    ) -> Result<Box<dyn Watch>, ReadError>;
     /// Drops the history before `floor`: older snapshots and watches fail with [`ReadError::Compacted`].
-    fn compact(&self, floor: Revision) -> BoxFuture<'_, Result<(), ReadError>>;
+    async fn compact(&self, floor: Revision) -> Result<(), ReadError>;
 }
 
 /// The result of an update.
@@ -170,9 +189,24 @@ pub enum ChangeKind {
 }
 
 /// A stream of changes.
+///
+/// ```
+/// use kubewright_store::{Key, MemoryStore, Payload, Revision, Store};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = MemoryStore::new();
+/// let mut watch = store.watch("pods", "default/", Revision(0)).await?;
+/// store.create(Key::new("pods", "default/web"), Payload::plain("{}")).await?;
+/// let changes = watch.next().await?;
+/// assert_eq!(&*changes[0].entry.path, "default/web");
+/// assert_eq!(watch.progress(), Revision(1));
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[async_trait]
 pub trait Watch: Send {
     /// Waits for the next changes and returns at least one, in the order of revisions.
-    fn next(&mut self) -> BoxFuture<'_, Result<Vec<Arc<Change>>, WatchError>>;
+    async fn next(&mut self) -> Result<Vec<Arc<Change>>, WatchError>;
     /// Returns the revision up to which the caller has seen every matching change. It advances even if nothing matches.
     fn progress(&self) -> Revision;
 }

@@ -2,6 +2,17 @@
 //!
 //! An object is encoded without its revision; `at` is the offset of the decimal digits. Stored bytes contain the digits of the
 //! revision they were stored with, so offset and revision suffice to remove them. Nothing here decodes an object.
+//!
+//! ```
+//! use bytes::Bytes;
+//! use kubewright_store::{Revision, splice};
+//!
+//! let fresh = Bytes::from_static(br#"{"rv":""}"#);
+//! let stored = splice::insert(&fresh, Some(7), Revision(9));
+//! assert_eq!(stored, r#"{"rv":"9"}"#);
+//! assert_eq!(splice::replace(&stored, Some(7), Revision(9), Revision(10)), r#"{"rv":"10"}"#);
+//! assert!(splice::same(&stored, Some(7), Revision(9), &fresh, Some(7)));
+//! ```
 
 use bytes::Bytes;
 

@@ -19,6 +19,7 @@
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
+use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 
 use crate::Store;
@@ -34,9 +35,10 @@ mod watches;
 mod writes;
 
 /// Opens stores for the checks.
+#[async_trait]
 pub trait Harness: Send + Sync {
     /// Returns an empty store without other writers.
-    fn open(&self) -> BoxFuture<'_, Subject>;
+    async fn open(&self) -> Subject;
 }
 
 /// A store and its optional abilities.
@@ -140,13 +142,14 @@ impl Subject {
     }
 }
 
+#[async_trait]
 impl<F, S> Harness for F
 where
     F: Fn() -> S + Send + Sync,
     S: Future<Output = Subject> + Send + 'static,
 {
-    fn open(&self) -> BoxFuture<'_, Subject> {
-        Box::pin(self())
+    async fn open(&self) -> Subject {
+        self().await
     }
 }
 

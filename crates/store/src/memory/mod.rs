@@ -25,7 +25,7 @@ use std::{
     task::Waker,
 };
 
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use parking_lot::{RwLock, RwLockWriteGuard};
 use tokio::{sync::Notify, time::Instant};
 
@@ -177,54 +177,50 @@ impl MemoryStore {
     }
 }
 
+#[async_trait]
 impl Store for MemoryStore {
-    fn current(&self) -> BoxFuture<'_, Result<Revision, ReadError>> {
-        Box::pin(async move { Ok(self.inner.state.read().current) })
+    async fn current(&self) -> Result<Revision, ReadError> {
+        Ok(self.inner.state.read().current)
     }
 
-    fn snapshot(
-        &self,
-        at: Option<Revision>,
-    ) -> BoxFuture<'_, Result<Arc<dyn Snapshot>, ReadError>> {
-        Box::pin(async move {
-            let snapshot = MemorySnapshot::take(&self.inner.state.read(), at)?;
-            Ok(Arc::new(snapshot) as Arc<dyn Snapshot>)
-        })
+    async fn snapshot(&self, at: Option<Revision>) -> Result<Arc<dyn Snapshot>, ReadError> {
+        let snapshot = MemorySnapshot::take(&self.inner.state.read(), at)?;
+        Ok(Arc::new(snapshot))
     }
 
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Entry>, ReadError>> {
-        Box::pin(async move { Ok(self.inner.state.read().entry(key)) })
+    async fn get(&self, key: &Key) -> Result<Option<Entry>, ReadError> {
+        Ok(self.inner.state.read().entry(key))
     }
 
-    fn create(&self, key: Key, payload: Payload) -> BoxFuture<'_, Result<Entry, WriteError>> {
-        Box::pin(async move { self.created(key, payload) })
+    async fn create(&self, key: Key, payload: Payload) -> Result<Entry, WriteError> {
+        self.created(key, payload)
     }
 
-    fn update(
+    async fn update(
         &self,
         key: Key,
         expected: Revision,
         payload: Payload,
-    ) -> BoxFuture<'_, Result<Updated, WriteError>> {
-        Box::pin(async move { self.updated(key, expected, payload) })
+    ) -> Result<Updated, WriteError> {
+        self.updated(key, expected, payload)
     }
 
-    fn delete(&self, key: Key, expected: Revision) -> BoxFuture<'_, Result<Entry, WriteError>> {
-        Box::pin(async move { self.deleted(key, expected) })
+    async fn delete(&self, key: Key, expected: Revision) -> Result<Entry, WriteError> {
+        self.deleted(key, expected)
     }
 
-    fn watch(
+    async fn watch(
         &self,
         collection: &str,
         prefix: &str,
         after: Revision,
-    ) -> BoxFuture<'_, Result<Box<dyn Watch>, ReadError>> {
-        let watch = MemoryWatch::start(&self.inner, collection, prefix, after);
-        Box::pin(async move { Ok(Box::new(watch?) as Box<dyn Watch>) })
+    ) -> Result<Box<dyn Watch>, ReadError> {
+        let watch = MemoryWatch::start(&self.inner, collection, prefix, after)?;
+        Ok(Box::new(watch))
     }
 
-    fn compact(&self, floor: Revision) -> BoxFuture<'_, Result<(), ReadError>> {
-        Box::pin(async move { self.inner.compact(Some(floor)).map(drop) })
+    async fn compact(&self, floor: Revision) -> Result<(), ReadError> {
+        self.inner.compact(Some(floor)).map(drop)
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 
 use super::{
     log::Log,
@@ -149,28 +149,21 @@ impl MemorySnapshot {
 /// The initial capacity of a page of unknown size.
 const FIRST_GUESS: usize = 64;
 
+#[async_trait]
 impl Snapshot for MemorySnapshot {
     fn revision(&self) -> Revision {
         self.revision
     }
 
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Entry>, ReadError>> {
-        Box::pin(async move { self.read(key) })
+    async fn get(&self, key: &Key) -> Result<Option<Entry>, ReadError> {
+        self.read(key)
     }
 
-    fn range<'a>(
-        &'a self,
-        collection: &'a str,
-        range: Range,
-    ) -> BoxFuture<'a, Result<Page, ReadError>> {
-        Box::pin(async move { self.page(collection, &range) })
+    async fn range(&self, collection: &str, range: Range) -> Result<Page, ReadError> {
+        self.page(collection, &range)
     }
 
-    fn count<'a>(
-        &'a self,
-        collection: &'a str,
-        prefix: &'a str,
-    ) -> BoxFuture<'a, Result<u64, ReadError>> {
-        Box::pin(async move { self.total(collection, prefix) })
+    async fn count(&self, collection: &str, prefix: &str) -> Result<u64, ReadError> {
+        self.total(collection, prefix)
     }
 }

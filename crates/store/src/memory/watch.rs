@@ -10,7 +10,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 
 use super::{
     Inner,
@@ -241,9 +241,10 @@ impl MemoryWatch {
     }
 }
 
+#[async_trait]
 impl Watch for MemoryWatch {
-    fn next(&mut self) -> BoxFuture<'_, Result<Vec<Arc<Change>>, WatchError>> {
-        Box::pin(self.changes())
+    async fn next(&mut self) -> Result<Vec<Arc<Change>>, WatchError> {
+        self.changes().await
     }
 
     fn progress(&self) -> Revision {

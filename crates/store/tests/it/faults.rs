@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use kubewright_store::{
     Change, Entry, Key, MemoryStore, Page, Payload, Range, ReadError, Revision, Snapshot, Store,
     Updated, Watch, WatchError, WriteError,
@@ -56,94 +56,83 @@ impl Faulty {
     }
 }
 
+#[async_trait]
 impl Store for Faulty {
-    fn current(&self) -> BoxFuture<'_, Result<Revision, ReadError>> {
-        self.0.current()
+    async fn current(&self) -> Result<Revision, ReadError> {
+        self.0.current().await
     }
 
-    fn snapshot(
-        &self,
-        at: Option<Revision>,
-    ) -> BoxFuture<'_, Result<Arc<dyn Snapshot>, ReadError>> {
-        Box::pin(async move {
-            let newest = self.0.current().await?;
-            let at = at.map(|at| match self.1 {
-                Fault::FutureIsAllowed => at.min(newest),
-                _ => at,
-            });
-            let snapshot = self.0.snapshot(at).await?;
-            Ok(Arc::new(FaultySnapshot(snapshot, self.0.clone(), self.1)) as Arc<dyn Snapshot>)
-        })
+    async fn snapshot(&self, at: Option<Revision>) -> Result<Arc<dyn Snapshot>, ReadError> {
+        let newest = self.0.current().await?;
+        let at = at.map(|at| match self.1 {
+            Fault::FutureIsAllowed => at.min(newest),
+            _ => at,
+        });
+        let snapshot = self.0.snapshot(at).await?;
+        Ok(Arc::new(FaultySnapshot(snapshot, self.0.clone(), self.1)))
     }
 
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Entry>, ReadError>> {
-        self.0.get(key)
+    async fn get(&self, key: &Key) -> Result<Option<Entry>, ReadError> {
+        self.0.get(key).await
     }
 
-    fn create(&self, key: Key, payload: Payload) -> BoxFuture<'_, Result<Entry, WriteError>> {
-        self.0.create(key, payload)
+    async fn create(&self, key: Key, payload: Payload) -> Result<Entry, WriteError> {
+        self.0.create(key, payload).await
     }
 
-    fn update(
+    async fn update(
         &self,
         key: Key,
         expected: Revision,
         payload: Payload,
-    ) -> BoxFuture<'_, Result<Updated, WriteError>> {
-        Box::pin(async move {
-            let expected = self.held(&key, expected, Fault::UpdatesDoNotCompare).await;
-            let updated = self
-                .0
-                .update(key.clone(), expected, payload.clone())
-                .await?;
-            if updated.changed || self.1 != Fault::SameBytesAreWritten {
-                return Ok(updated);
-            }
-            // Another lifetime makes it a write.
-            let ttl = Some(std::time::Duration::MAX);
-            self.0
-                .update(key, expected, Payload { ttl, ..payload })
-                .await
-        })
+    ) -> Result<Updated, WriteError> {
+        let expected = self.held(&key, expected, Fault::UpdatesDoNotCompare).await;
+        let updated = self
+            .0
+            .update(key.clone(), expected, payload.clone())
+            .await?;
+        if updated.changed || self.1 != Fault::SameBytesAreWritten {
+            return Ok(updated);
+        }
+        // Another lifetime makes it a write.
+        let ttl = Some(std::time::Duration::MAX);
+        self.0
+            .update(key, expected, Payload { ttl, ..payload })
+            .await
     }
 
-    fn delete(&self, key: Key, expected: Revision) -> BoxFuture<'_, Result<Entry, WriteError>> {
-        Box::pin(async move {
-            let expected = self.held(&key, expected, Fault::DeletesDoNotCompare).await;
-            let last = self.0.get(&key).await.ok().flatten();
-            let mut gone = self.0.delete(key, expected).await?;
-            if let (Fault::DeletionsCarryTheOldRevision, Some(last)) = (self.1, last) {
-                gone.bytes = last.bytes;
-            }
-            Ok(gone)
-        })
+    async fn delete(&self, key: Key, expected: Revision) -> Result<Entry, WriteError> {
+        let expected = self.held(&key, expected, Fault::DeletesDoNotCompare).await;
+        let last = self.0.get(&key).await.ok().flatten();
+        let mut gone = self.0.delete(key, expected).await?;
+        if let (Fault::DeletionsCarryTheOldRevision, Some(last)) = (self.1, last) {
+            gone.bytes = last.bytes;
+        }
+        Ok(gone)
     }
 
-    fn watch(
+    async fn watch(
         &self,
         collection: &str,
         prefix: &str,
         after: Revision,
-    ) -> BoxFuture<'_, Result<Box<dyn Watch>, ReadError>> {
-        let (collection, prefix) = (collection.to_owned(), prefix.to_owned());
-        Box::pin(async move {
-            let after = match self.1 {
-                Fault::WatchesStartLate => self.0.current().await?,
-                _ => after,
-            };
-            let prefix = match self.1 {
-                Fault::WatchesIgnoreTheirPrefix => "",
-                _ => &prefix,
-            };
-            let watch = self.0.watch(&collection, prefix, after).await?;
-            Ok(Box::new(FaultyWatch(watch, self.1)) as Box<dyn Watch>)
-        })
+    ) -> Result<Box<dyn Watch>, ReadError> {
+        let after = match self.1 {
+            Fault::WatchesStartLate => self.0.current().await?,
+            _ => after,
+        };
+        let prefix = match self.1 {
+            Fault::WatchesIgnoreTheirPrefix => "",
+            _ => prefix,
+        };
+        let watch = self.0.watch(collection, prefix, after).await?;
+        Ok(Box::new(FaultyWatch(watch, self.1)))
     }
 
-    fn compact(&self, floor: Revision) -> BoxFuture<'_, Result<(), ReadError>> {
+    async fn compact(&self, floor: Revision) -> Result<(), ReadError> {
         match self.1 {
-            Fault::CompactionIsIgnored => Box::pin(async { Ok(()) }),
-            _ => self.0.compact(floor),
+            Fault::CompactionIsIgnored => Ok(()),
+            _ => self.0.compact(floor).await,
         }
     }
 }
@@ -157,50 +146,40 @@ impl FaultySnapshot {
     }
 }
 
+#[async_trait]
 impl Snapshot for FaultySnapshot {
     fn revision(&self) -> Revision {
         self.0.revision()
     }
 
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Entry>, ReadError>> {
-        Box::pin(async move { self.shown().await?.get(key).await })
+    async fn get(&self, key: &Key) -> Result<Option<Entry>, ReadError> {
+        self.shown().await?.get(key).await
     }
 
-    fn range<'a>(
-        &'a self,
-        collection: &'a str,
-        mut range: Range,
-    ) -> BoxFuture<'a, Result<Page, ReadError>> {
-        Box::pin(async move {
-            if self.2 == Fault::PrefixesAreIgnored {
-                range.prefix.clear();
-            }
-            let mut page = self.shown().await?.range(collection, range).await?;
-            if self.2 == Fault::RemainingIsForgotten {
-                page.remaining = 0;
-            }
-            Ok(page)
-        })
+    async fn range(&self, collection: &str, mut range: Range) -> Result<Page, ReadError> {
+        if self.2 == Fault::PrefixesAreIgnored {
+            range.prefix.clear();
+        }
+        let mut page = self.shown().await?.range(collection, range).await?;
+        if self.2 == Fault::RemainingIsForgotten {
+            page.remaining = 0;
+        }
+        Ok(page)
     }
 
-    fn count<'a>(
-        &'a self,
-        collection: &'a str,
-        prefix: &'a str,
-    ) -> BoxFuture<'a, Result<u64, ReadError>> {
-        Box::pin(async move { self.shown().await?.count(collection, prefix).await })
+    async fn count(&self, collection: &str, prefix: &str) -> Result<u64, ReadError> {
+        self.shown().await?.count(collection, prefix).await
     }
 }
 
+#[async_trait]
 impl Watch for FaultyWatch {
-    fn next(&mut self) -> BoxFuture<'_, Result<Vec<Arc<Change>>, WatchError>> {
-        Box::pin(async move {
-            let mut changes = self.0.next().await?;
-            if self.1 == Fault::WatchesSkip && changes.len() > 2 {
-                changes.remove(1);
-            }
-            Ok(changes)
-        })
+    async fn next(&mut self) -> Result<Vec<Arc<Change>>, WatchError> {
+        let mut changes = self.0.next().await?;
+        if self.1 == Fault::WatchesSkip && changes.len() > 2 {
+            changes.remove(1);
+        }
+        Ok(changes)
     }
 
     fn progress(&self) -> Revision {
