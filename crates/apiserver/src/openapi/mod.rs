@@ -19,6 +19,7 @@ mod kept;
 mod model;
 mod names;
 mod parameters;
+mod path_item;
 mod paths;
 mod protobuf;
 mod schema;

@@ -5,13 +5,14 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine, prelude::BASE64_URL_SAFE};
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde::Serialize;
 
 use super::{
     Descriptions, Info, SecurityScheme,
     definitions::Definitions,
     json,
-    model::{self, Content, Location, Method, Path},
+    model::{self, Location, Path},
+    path_item::{self, BodySchema, Convert, Extensions, PathItem},
     reason,
     schema::{AnySchema, Dialect},
 };
@@ -21,7 +22,7 @@ use super::{
 pub(super) struct Document<'a> {
     swagger: &'static str,
     info: Info<'a>,
-    paths: BTreeMap<String, PathItem<'a>>,
+    paths: BTreeMap<String, PathItem<Operation<'a>, SharedOr<'a>>>,
     definitions: BTreeMap<String, AnySchema<'a>>,
     parameters: BTreeMap<String, Parameter<'a>>,
     security_definitions: BearerToken<SecurityScheme>,
@@ -32,11 +33,6 @@ pub(super) struct Document<'a> {
 #[serde(rename_all = "PascalCase")]
 struct BearerToken<T> {
     bearer_token: T,
-}
-
-struct PathItem<'a> {
-    operations: Vec<(Method, Operation<'a>)>,
-    parameters: Vec<SharedOr<'a>>,
 }
 
 #[derive(Serialize)]
@@ -51,16 +47,8 @@ struct Operation<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parameters: Vec<SharedOr<'a>>,
     responses: BTreeMap<u16, Response>,
-    #[serde(
-        rename = "x-kubernetes-action",
-        skip_serializing_if = "Option::is_none"
-    )]
-    action: Option<&'static str>,
-    #[serde(
-        rename = "x-kubernetes-group-version-kind",
-        skip_serializing_if = "Option::is_none"
-    )]
-    kind: Option<Kind>,
+    #[serde(flatten)]
+    extensions: Extensions<Kind>,
 }
 
 /// A parameter, or a reference to one.
@@ -88,26 +76,14 @@ struct Parameter<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     required: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    schema: Option<ContentSchema>,
+    schema: Option<BodySchema>,
 }
 
 #[derive(Serialize)]
 struct Response {
     description: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    schema: Option<ContentSchema>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ContentSchema {
-    Object {
-        #[serde(rename = "$ref")]
-        reference: String,
-    },
-    Text {
-        r#type: &'static str,
-    },
+    schema: Option<BodySchema>,
 }
 
 #[derive(Serialize)]
@@ -134,21 +110,7 @@ impl<'a> Document<'a> {
             definitions: Definitions::new(Dialect::V2, descriptions, None),
             parameters: BTreeMap::new(),
         };
-        let paths = paths
-            .into_iter()
-            .map(|mut path| {
-                let common = path.hoist();
-                let item = PathItem {
-                    operations: path
-                        .operations
-                        .into_iter()
-                        .map(|(method, source)| (method, parts.operation(source)))
-                        .collect(),
-                    parameters: common.into_iter().map(|p| parts.parameter(p)).collect(),
-                };
-                (path.template, item)
-            })
-            .collect();
+        let paths = path_item::items(paths, &mut parts);
         Self {
             swagger: "2.0",
             info,
@@ -163,10 +125,13 @@ impl<'a> Document<'a> {
     }
 }
 
-impl<'a> Parts<'a> {
+impl<'a> Convert<'a> for Parts<'a> {
+    type Operation = Operation<'a>;
+    type Parameter = SharedOr<'a>;
+
     fn operation(&mut self, source: model::Operation<'a>) -> Operation<'a> {
         let body = source.body.map(|body| {
-            let schema = Some(ContentSchema::Object {
+            let schema = Some(BodySchema::Object {
                 reference: self.definitions.refer(&body.content),
             });
             let parameter = Parameter {
@@ -186,21 +151,11 @@ impl<'a> Parts<'a> {
             }
         });
         let responses = source.responses.iter().map(|(code, content)| {
-            let schema = match content {
-                Content::Object(definition) => Some(ContentSchema::Object {
-                    reference: self.definitions.refer(definition),
-                }),
-                Content::Text => Some(ContentSchema::Text { r#type: "string" }),
-                Content::Nothing => None,
+            let response = Response {
+                description: reason(*code),
+                schema: BodySchema::of(content, &mut self.definitions),
             };
-            let description = reason(*code);
-            (
-                *code,
-                Response {
-                    description,
-                    schema,
-                },
-            )
+            (*code, response)
         });
         let responses = responses.collect();
         // Sorted by name, as the body is one of them.
@@ -218,12 +173,14 @@ impl<'a> Parts<'a> {
             operation_id: source.id,
             parameters,
             responses,
-            action: source.action,
-            kind: source.kind.map(|kind| Kind {
-                group: kind.group,
-                kind: kind.kind,
-                version: kind.version,
-            }),
+            extensions: Extensions {
+                action: source.action,
+                kind: source.kind.map(|kind| Kind {
+                    group: kind.group,
+                    kind: kind.kind,
+                    version: kind.version,
+                }),
+            },
         }
     }
 
@@ -244,7 +201,9 @@ impl<'a> Parts<'a> {
             self.share(parameter)
         }
     }
+}
 
+impl<'a> Parts<'a> {
     fn share(&mut self, parameter: Parameter<'a>) -> SharedOr<'a> {
         let hash = fnv1(&json::encode(&parameter)).to_be_bytes();
         let [a, b, c, d, e, f, ..] = hash;
@@ -256,19 +215,6 @@ impl<'a> Parts<'a> {
         let reference = format!("#/parameters/{name}");
         self.parameters.entry(name).or_insert(parameter);
         SharedOr::Shared { reference }
-    }
-}
-
-impl Serialize for PathItem<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (method, operation) in &self.operations {
-            map.serialize_entry(method.key(), operation)?;
-        }
-        if !self.parameters.is_empty() {
-            map.serialize_entry("parameters", &self.parameters)?;
-        }
-        map.end()
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_machinery::gvk::{GroupVersion, GroupVersionKind};
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use kubewright_machinery::gvk::GroupVersion;
+use serde::Serialize;
 
 use super::{
     Descriptions, Info, SecurityScheme,
     definitions::Definitions,
-    model::{self, Content, Method, Path},
+    model::{self, Path},
+    path_item::{self, BodySchema, Convert, Extensions, PathItem},
     reason,
     schema::{AnySchema, Dialect},
 };
@@ -17,7 +18,7 @@ use super::{
 pub(super) struct Document<'a> {
     openapi: &'static str,
     info: Info<'a>,
-    paths: BTreeMap<String, PathItem<'a>>,
+    paths: BTreeMap<String, PathItem<Operation<'a>, Parameter<'a>>>,
     components: Components<'a>,
 }
 
@@ -35,12 +36,6 @@ struct SecuritySchemes {
     bearer_token: SecurityScheme,
 }
 
-/// Operations by method, then the parameters that all of them share.
-struct PathItem<'a> {
-    operations: Vec<(Method, Operation<'a>)>,
-    parameters: Vec<Parameter<'a>>,
-}
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Operation<'a> {
@@ -52,16 +47,8 @@ struct Operation<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     request_body: Option<RequestBody>,
     responses: BTreeMap<u16, Response>,
-    #[serde(
-        rename = "x-kubernetes-action",
-        skip_serializing_if = "Option::is_none"
-    )]
-    action: Option<&'static str>,
-    #[serde(
-        rename = "x-kubernetes-group-version-kind",
-        skip_serializing_if = "Option::is_none"
-    )]
-    kind: Option<Kind>,
+    #[serde(flatten)]
+    extensions: Extensions<Kind>,
 }
 
 #[derive(Serialize)]
@@ -98,19 +85,7 @@ struct Response {
 
 #[derive(Clone, Serialize)]
 struct Media {
-    schema: MediaSchema,
-}
-
-#[derive(Clone, Serialize)]
-#[serde(untagged)]
-enum MediaSchema {
-    Object {
-        #[serde(rename = "$ref")]
-        reference: String,
-    },
-    Text {
-        r#type: &'static str,
-    },
+    schema: BodySchema,
 }
 
 #[derive(Serialize)]
@@ -129,28 +104,14 @@ impl<'a> Document<'a> {
         descriptions: &'a dyn Descriptions,
         home: GroupVersion,
     ) -> Self {
-        let mut definitions = Definitions::new(Dialect::V3, descriptions, Some(home));
-        let paths = paths
-            .into_iter()
-            .map(|mut path| {
-                let common = path.hoist();
-                let item = PathItem {
-                    operations: path
-                        .operations
-                        .into_iter()
-                        .map(|(method, source)| (method, operation(source, &mut definitions)))
-                        .collect(),
-                    parameters: common.into_iter().map(parameter).collect(),
-                };
-                (path.template, item)
-            })
-            .collect();
+        let mut parts = Parts(Definitions::new(Dialect::V3, descriptions, Some(home)));
+        let paths = path_item::items(paths, &mut parts);
         Self {
             openapi: "3.0.0",
             info,
             paths,
             components: Components {
-                schemas: definitions.finish(),
+                schemas: parts.0.finish(),
                 security_schemes: secured.then_some(SecuritySchemes {
                     bearer_token: SecurityScheme::v3(),
                 }),
@@ -159,22 +120,25 @@ impl<'a> Document<'a> {
     }
 }
 
-impl Serialize for PathItem<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (method, operation) in &self.operations {
-            map.serialize_entry(method.key(), operation)?;
-        }
-        if !self.parameters.is_empty() {
-            map.serialize_entry("parameters", &self.parameters)?;
-        }
-        map.end()
+/// The definitions that paths refer to.
+struct Parts<'a>(Definitions<'a>);
+
+impl<'a> Convert<'a> for Parts<'a> {
+    type Operation = Operation<'a>;
+    type Parameter = Parameter<'a>;
+
+    fn operation(&mut self, source: model::Operation<'a>) -> Operation<'a> {
+        operation(source, &mut self.0)
+    }
+
+    fn parameter(&mut self, source: model::Parameter<'a>) -> Parameter<'a> {
+        parameter(source)
     }
 }
 
 fn operation<'a>(source: model::Operation<'a>, definitions: &mut Definitions<'a>) -> Operation<'a> {
     let request_body = source.body.map(|body| {
-        let schema = MediaSchema::Object {
+        let schema = BodySchema::Object {
             reference: definitions.refer(&body.content),
         };
         RequestBody {
@@ -183,13 +147,7 @@ fn operation<'a>(source: model::Operation<'a>, definitions: &mut Definitions<'a>
         }
     });
     let responses = source.responses.iter().map(|(code, content)| {
-        let schema = match content {
-            Content::Object(definition) => Some(MediaSchema::Object {
-                reference: definitions.refer(definition),
-            }),
-            Content::Text => Some(MediaSchema::Text { r#type: "string" }),
-            Content::Nothing => None,
-        };
+        let schema = BodySchema::of(content, definitions);
         let response = Response {
             description: reason(*code),
             content: schema.map_or_else(BTreeMap::new, |schema| media(source.produces, &schema)),
@@ -203,22 +161,18 @@ fn operation<'a>(source: model::Operation<'a>, definitions: &mut Definitions<'a>
         operation_id: source.id,
         parameters: source.parameters.into_iter().map(parameter).collect(),
         request_body,
-        action: source.action,
-        kind: source.kind.map(
-            |GroupVersionKind {
-                 group,
-                 version,
-                 kind,
-             }| Kind {
-                group,
-                version,
-                kind,
-            },
-        ),
+        extensions: Extensions {
+            action: source.action,
+            kind: source.kind.map(|kind| Kind {
+                group: kind.group,
+                version: kind.version,
+                kind: kind.kind,
+            }),
+        },
     }
 }
 
-fn media(types: &[&'static str], schema: &MediaSchema) -> BTreeMap<&'static str, Media> {
+fn media(types: &[&'static str], schema: &BodySchema) -> BTreeMap<&'static str, Media> {
     let entry = |name: &&'static str| {
         let schema = schema.clone();
         (*name, Media { schema })
