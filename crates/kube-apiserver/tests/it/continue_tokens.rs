@@ -1,6 +1,7 @@
 //! Lists in chunks: one state however long it takes, tokens that expire, tokens that were never issued.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use kubewright_store::COMPACTION_INTERVAL;
 use kubewright_testing::TestCluster;
 use serde_json::{Value, json};
 
@@ -216,6 +217,36 @@ async fn an_expired_token_offers_one_for_the_newest_state() {
     http.delete(&format!("{MAPS}/e")).await.ok();
     let last = next(&http, 2, &second.continue_token()).await;
     assert_eq!((last.names(), last.revision()), (vec!["e".into()], now));
+}
+
+/// Nobody asks for it: the store of a cluster forgets old states at each interval, even while nothing is written.
+#[tokio::test(start_paused = true)]
+async fn a_token_expires_with_the_periodic_compaction() {
+    let (_cluster, http) = five().await;
+    let first = http.get(&format!("{MAPS}?limit=2")).await;
+    let token = first.continue_token();
+
+    tokio::time::sleep(COMPACTION_INTERVAL / 2).await;
+    assert_eq!(next(&http, 2, &token).await.names(), ["c", "d"]);
+
+    tokio::time::sleep(COMPACTION_INTERVAL * 2).await;
+    let answer = next(&http, 2, &token).await;
+    let status = answer.refused_with(410, EXPIRED);
+    let offered = status["metadata"]["continue"].as_str().expect("a token");
+    assert_eq!(
+        status,
+        json!({
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {"continue": offered},
+            "status": "Failure",
+            "message": EXPIRED,
+            "reason": "Expired",
+            "code": 410,
+        })
+    );
+    assert_ne!(offered, token);
+    assert_eq!(next(&http, 2, offered).await.names(), ["c", "d"]);
 }
 
 #[tokio::test]
