@@ -5,6 +5,22 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 /// A source of the current time.
+///
+/// ```
+/// use jiff::Timestamp;
+/// use kubewright_apiserver::{Clock, rfc3339};
+///
+/// /// A clock that stands still.
+/// struct Stopped;
+///
+/// impl Clock for Stopped {
+///     fn now(&self) -> Timestamp {
+///         Timestamp::UNIX_EPOCH
+///     }
+/// }
+///
+/// assert_eq!(rfc3339(Stopped.now()), "1970-01-01T00:00:00Z");
+/// ```
 pub trait Clock: Send + Sync + 'static {
     /// Returns the current time.
     fn now(&self) -> Timestamp;

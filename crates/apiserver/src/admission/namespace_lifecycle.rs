@@ -30,6 +30,25 @@ pub trait Namespaces: Send + Sync {
 }
 
 /// The `NamespaceLifecycle` plugin.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use async_trait::async_trait;
+/// use kubewright_apiserver::admission::{NamespaceLifecycle, NamespacePhase, Namespaces};
+/// use kubewright_machinery::Status;
+///
+/// struct OnlyDefault;
+///
+/// #[async_trait]
+/// impl Namespaces for OnlyDefault {
+///     async fn phase(&self, name: &str) -> Result<Option<NamespacePhase>, Status> {
+///         Ok((name == "default").then_some(NamespacePhase::Active))
+///     }
+/// }
+///
+/// let plugin = NamespaceLifecycle::new(Arc::new(OnlyDefault));
+/// ```
 pub struct NamespaceLifecycle {
     namespaces: Arc<dyn Namespaces>,
     immortal: &'static [&'static str],

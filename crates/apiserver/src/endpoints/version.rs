@@ -7,6 +7,13 @@ use bytes::Bytes;
 use serde::Serialize;
 
 /// The response of `/version`.
+///
+/// ```
+/// use kubewright_apiserver::VersionInfo;
+///
+/// let version = VersionInfo { git_commit: "0a1b2c3".into(), ..VersionInfo::default() };
+/// assert!(version.git_version.starts_with("v1.36."));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionInfo {

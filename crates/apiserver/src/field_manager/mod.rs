@@ -31,6 +31,20 @@ pub type ConvertVersion = Arc<dyn Fn(&Value, &str) -> Option<(Value, Shape)> + S
 pub type CustomVersions = Arc<[(String, Arc<Structural>)]>;
 
 /// Tracks the owners of fields that are written through one endpoint.
+///
+/// ```
+/// use kubewright_apiserver::{FieldManager, registry::Shape};
+/// use kubewright_machinery::gvk::GroupVersionKind;
+/// use serde_json::json;
+///
+/// let kind = GroupVersionKind::new("sky.example.com", "v1", "Comet");
+/// let manager = FieldManager::new(&kind, Shape::Untyped, "", &["status"]);
+/// let live = json!({"kind": "Comet", "apiVersion": "sky.example.com/v1", "metadata": {"name": "halley"}});
+/// let mut object = live.clone();
+/// object["spec"] = json!({"years": 76});
+/// manager.update(&live, &mut object, "astronomer", 0);
+/// assert_eq!(object["metadata"]["managedFields"][0]["manager"], "astronomer");
+/// ```
 pub struct FieldManager {
     kind: GroupVersionKind,
     api_version: String,
@@ -125,7 +139,7 @@ impl FieldManager {
     ///
     /// Fails with 409 if other managers own fields of the configuration and `force` is not set, and with 400 or 500 if the
     /// configuration does not fit the type.
-    pub fn apply(
+    pub(crate) fn apply(
         &self,
         live: Option<&Value>,
         patch: &Value,

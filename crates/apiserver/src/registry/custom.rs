@@ -2,16 +2,25 @@
 
 use serde_json::Value;
 
+/// What happens to unknown fields besides their removal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownFields {
+    /// Their paths are returned.
+    Report,
+    /// Nothing.
+    Ignore,
+}
+
 /// The schema of a custom resource. Its objects are plain JSON.
 pub trait Custom: Send + Sync {
     /// Returns the kind of a list of objects.
     fn list_kind(&self) -> &str;
 
     /// Decodes the metadata of an object that was just parsed or patched, and removes unknown fields; of an object of another
-    /// kind it decodes the metadata only. Returns the paths of unknown fields if `track` is set.
+    /// kind it decodes the metadata only. Returns the paths of the unknown fields that are to be reported.
     ///
     /// # Errors
     ///
     /// Returns the message for the client if the metadata does not fit its type.
-    fn prune(&self, object: &mut Value, track: bool) -> Result<Vec<String>, String>;
+    fn prune(&self, object: &mut Value, unknown: UnknownFields) -> Result<Vec<String>, String>;
 }

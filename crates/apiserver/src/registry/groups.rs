@@ -25,6 +25,23 @@ pub struct Registry {
 }
 
 /// Collects resources into a [`Registry`].
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubewright_apiserver::registry::{RegistryBuilder, Resource, ResourceSpec};
+/// use kubewright_machinery::gvk::GroupVersionKind;
+/// use kubewright_store::MemoryStore;
+///
+/// let mut builder = RegistryBuilder::default();
+/// for (kind, plural) in [("Comet", "comets"), ("Planet", "planets")] {
+///     let kind = GroupVersionKind::new("sky.example.com", "v1", kind);
+///     builder.add(Resource::stored(ResourceSpec::new(kind, plural), Arc::new(MemoryStore::new())));
+/// }
+/// let registry = builder.build();
+/// assert!(registry.has_group("sky.example.com"));
+/// assert!(registry.resource("sky.example.com", "v1", "planets").is_some());
+/// ```
 #[derive(Default)]
 pub struct RegistryBuilder {
     groups: Vec<Group>,
@@ -39,13 +56,6 @@ impl Registry {
     /// Returns whether the group is served in any version.
     pub fn has_group(&self, group: &str) -> bool {
         self.index.contains_key(group)
-    }
-
-    /// Returns whether the group is served in that version.
-    pub fn has_version(&self, group: &str, version: &str) -> bool {
-        self.index
-            .get(group)
-            .is_some_and(|versions| versions.contains_key(version))
     }
 
     /// Returns whether all resources of the group are custom.

@@ -5,6 +5,27 @@ use std::sync::Arc;
 use super::traits::{Connect, Create, Delete, DeleteCollection, Get, List, Update, Watch};
 
 /// The handlers of a resource or a subresource. A verb whose handler is `None` is answered with 405.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use async_trait::async_trait;
+/// use kubewright_apiserver::{Object, registry::{Get, Handlers}, request::{GetOptions, RequestContext}};
+/// use kubewright_machinery::Status;
+/// use serde_json::json;
+///
+/// struct Echo;
+///
+/// #[async_trait]
+/// impl Get for Echo {
+///     async fn get(&self, _: &RequestContext, name: &str, _: &GetOptions) -> Result<Object, Status> {
+///         Ok(Object::from_value(&json!({"kind": "Echo", "metadata": {"name": name}})))
+///     }
+/// }
+///
+/// let handlers = Handlers { get: Some(Arc::new(Echo)), ..Handlers::default() };
+/// assert_eq!(handlers.verbs(), ["get"]);
+/// ```
 #[derive(Clone, Default)]
 pub struct Handlers {
     /// `get`

@@ -10,11 +10,11 @@ mod resource;
 mod spec;
 mod traits;
 
-pub use custom::Custom;
+pub use custom::{Custom, UnknownFields};
 pub use draft::Draft;
 pub use generic::{
-    Converter, Generic, Plain, Reservation, Strategy, StrategyOptions, payload, validate_metadata,
-    validate_metadata_update,
+    Converter, DryRun, Generic, Plain, Reservation, Strategy, StrategyOptions, payload,
+    validate_metadata, validate_metadata_update,
 };
 pub use groups::{Group, Registry, RegistryBuilder};
 pub use handlers::Handlers;

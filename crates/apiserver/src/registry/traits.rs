@@ -107,6 +107,32 @@ pub trait Get: Send + Sync {
 }
 
 /// `list`
+///
+/// ```
+/// use async_trait::async_trait;
+/// use kubewright_apiserver::{
+///     Object,
+///     registry::{Items, List, ObjectList},
+///     request::{ListOptions, RequestContext},
+/// };
+/// use kubewright_machinery::Status;
+/// use serde_json::json;
+///
+/// struct Planets;
+///
+/// #[async_trait]
+/// impl List for Planets {
+///     async fn list(&self, _: &RequestContext, _: &ListOptions) -> Result<ObjectList, Status> {
+///         let planet = |name| Object::from_value(&json!({"kind": "Planet", "metadata": {"name": name}}));
+///         Ok(ObjectList {
+///             resource_version: "1".into(),
+///             continue_token: String::new(),
+///             remaining: None,
+///             items: Items::All(vec![planet("mars"), planet("venus")]),
+///         })
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait List: Send + Sync {
     /// Returns the objects of the request's namespace, or of all namespaces.

@@ -21,6 +21,15 @@ pub struct UserInfo {
 }
 
 /// The warnings of a response, collected while the request is handled. Clones share one list.
+///
+/// ```
+/// use kubewright_apiserver::request::Warnings;
+///
+/// let warnings = Warnings::default();
+/// warnings.add("spec.old is deprecated");
+/// warnings.add("spec.old is deprecated");
+/// assert_eq!(warnings.take(), ["spec.old is deprecated"]);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Warnings(Arc<Mutex<Vec<String>>>);
 

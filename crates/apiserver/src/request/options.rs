@@ -30,6 +30,14 @@ pub enum Match {
 }
 
 /// The options of a list or a watch.
+///
+/// ```
+/// use kubewright_apiserver::request::{ListOptions, Query};
+///
+/// let options = ListOptions::of_list(&Query::parse(Some("labelSelector=app%3Dweb&limit=500"))).unwrap();
+/// assert_eq!(options.limit, 500);
+/// assert!(options.labels.matches(|key| (key == "app").then_some("web")));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ListOptions {
     /// The label selector.
@@ -109,12 +117,25 @@ impl GetOptions {
 }
 
 impl ListOptions {
-    /// Parses the query of a list, or of a watch if `watch` is set.
+    /// Parses the query of a list.
     ///
     /// # Errors
     ///
     /// Fails with 400 or 422 if an option is invalid.
-    pub fn parse(query: &Query, watch: bool) -> Result<Self, Status> {
+    pub fn of_list(query: &Query) -> Result<Self, Status> {
+        Self::parse(query, false)
+    }
+
+    /// Parses the query of a watch.
+    ///
+    /// # Errors
+    ///
+    /// Fails with 400 or 422 if an option is invalid.
+    pub fn of_watch(query: &Query) -> Result<Self, Status> {
+        Self::parse(query, true)
+    }
+
+    fn parse(query: &Query, watch: bool) -> Result<Self, Status> {
         let text = |key: &str| query.first(key).unwrap_or_default().to_owned();
         let selector = text("labelSelector");
         let labels =

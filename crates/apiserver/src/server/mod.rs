@@ -61,6 +61,18 @@ struct Serving {
 }
 
 /// Configures and builds an [`ApiServer`].
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubewright_apiserver::{ApiServer, auth::TokenFile, registry::Registry};
+///
+/// let tokens = TokenFile::parse("secret,alice,alice-uid,admins").unwrap();
+/// let server = ApiServer::builder(Registry::default())
+///     .authenticator(Arc::new(tokens))
+///     .build();
+/// assert!(server.registry().groups().is_empty());
+/// ```
 pub struct ApiServerBuilder {
     registry: Registry,
     authenticator: Arc<dyn Authenticator>,

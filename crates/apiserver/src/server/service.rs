@@ -20,7 +20,7 @@ use super::{ApiServer, deadline, dispatch};
 use crate::{
     auth::{self, Attributes, Decision},
     body::{Body, BoxError},
-    endpoints::metrics::RequestLabels,
+    endpoints::metrics::{Effect, RequestLabels},
     request::{RequestInfo, UserInfo, Warnings, query::Query},
     respond::{Accepted, compress, encode::response, status_response},
 };
@@ -81,7 +81,11 @@ impl ApiServer {
         let audit_id = audit_id(request.headers());
         let method = request.method().clone();
         let apply = is_apply(request.headers());
-        let _in_flight = self.shared.metrics.in_flight(info.verb.is_write());
+        let effect = match info.verb.is_write() {
+            true => Effect::Mutating,
+            false => Effect::ReadOnly,
+        };
+        let _in_flight = self.shared.metrics.in_flight(effect);
         let incoming = Incoming {
             request,
             info: info.clone(),

@@ -17,7 +17,7 @@ use crate::{
         RequestContext, WriteOptions,
         options::{FieldValidation, WriteKind},
     },
-    respond::{Accepted, object::object_response},
+    respond::Accepted,
 };
 
 pub(super) async fn run(
@@ -38,14 +38,7 @@ pub(super) async fn run(
     let updated = handler
         .update(&cx, &cx.info.name, &change, &options)
         .await?;
-    let code = if updated.created { 201 } else { 200 };
-    Ok(object_response(
-        &cx,
-        accepted,
-        code,
-        &target.resource,
-        &updated.object,
-    ))
+    Ok(update::respond(&cx, accepted, &target, &updated))
 }
 
 /// Parses the configuration, and returns the problem if it has duplicate keys.

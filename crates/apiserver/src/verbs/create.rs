@@ -9,22 +9,17 @@ use crate::{
     body::Body,
     registry::Draft,
     request::{WriteOptions, options::WriteKind},
-    respond::{Accepted, object::object_response},
+    respond::object::object_response,
 };
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let handler = call
-        .target
-        .handlers()
-        .create
-        .clone()
-        .ok_or_else(|| call.target.not_allowed(&call.cx))?;
+    let handler = call.handler(|handlers| &handlers.create)?;
+    let accepted = call.accepted()?;
     let Call {
         cx,
         target,
         request,
     } = call;
-    let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let (parts, body) = request.into_parts();
     let body = decode::read_body(body).await?;
     let options = WriteOptions::parse(&cx.query, WriteKind::Create)?;

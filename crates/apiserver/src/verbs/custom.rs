@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::decode::{check_problems, unhandled, unrecognized};
 use crate::{
-    registry::Custom,
+    registry::{Custom, UnknownFields},
     request::{RequestContext, options::FieldValidation},
 };
 
@@ -63,8 +63,11 @@ impl Document<'_> {
         if let Some(problem) = first {
             problems.push_first(problem);
         }
-        let track = self.validation != FieldValidation::Ignore;
-        let unknown = self.custom.prune(&mut object, track);
+        let report = match self.validation {
+            FieldValidation::Ignore => UnknownFields::Ignore,
+            FieldValidation::Warn | FieldValidation::Strict => UnknownFields::Report,
+        };
+        let unknown = self.custom.prune(&mut object, report);
         add_unknown(&mut problems, unknown.map_err(|e| reject(&e))?);
         check_problems(cx, kind, &problems, self.validation)?;
         if given.group_version() != kind.group_version() {
@@ -88,7 +91,7 @@ pub(super) fn decode_patched(
         return Err(kind_missing(&object.to_string()));
     }
     retype_numbers(object);
-    add_unknown(problems, custom.prune(object, true)?);
+    add_unknown(problems, custom.prune(object, UnknownFields::Report)?);
     Ok(())
 }
 

@@ -28,18 +28,13 @@ use crate::{
 };
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let handler = call
-        .target
-        .handlers()
-        .delete
-        .clone()
-        .ok_or_else(|| call.target.not_allowed(&call.cx))?;
+    let handler = call.handler(|handlers| &handlers.delete)?;
+    let accepted = call.accepted()?;
     let Call {
         cx,
         target,
         request,
     } = call;
-    let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let (parts, body) = request.into_parts();
     let body = decode::read_body(body).await?;
     let options = options(&cx, &parts.headers, &body)?;
@@ -67,18 +62,13 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
 }
 
 pub(super) async fn run_collection(call: Call) -> Result<Response<Body>, Status> {
-    let handler = call
-        .target
-        .handlers()
-        .delete_collection
-        .clone()
-        .ok_or_else(|| call.target.not_allowed(&call.cx))?;
+    let handler = call.handler(|handlers| &handlers.delete_collection)?;
+    let accepted = call.accepted()?;
     let Call {
         cx,
         target,
         request,
     } = call;
-    let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let selection = list::options(&cx, &target.resource, false)?;
     let (parts, body) = request.into_parts();
     let body = decode::read_body(body).await?;

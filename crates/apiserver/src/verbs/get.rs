@@ -4,25 +4,12 @@ use http::Response;
 use kubewright_machinery::{Status, status};
 
 use super::Call;
-use crate::{
-    body::Body,
-    request::GetOptions,
-    respond::{Accepted, object::object_response},
-};
+use crate::{body::Body, request::GetOptions, respond::object::object_response};
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let handler = call
-        .target
-        .handlers()
-        .get
-        .clone()
-        .ok_or_else(|| call.target.not_allowed(&call.cx))?;
-    let Call {
-        cx,
-        target,
-        request,
-    } = call;
-    let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
+    let handler = call.handler(|handlers| &handlers.get)?;
+    let accepted = call.accepted()?;
+    let Call { cx, target, .. } = call;
     if cx.query.flag("export") == Some(true) {
         return Err(status::bad_request(
             "the export parameter, deprecated since v1.14, is no longer supported",

@@ -17,17 +17,9 @@ use crate::{
 const WATCH_TIMEOUT: Duration = Duration::from_secs(1800);
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let Call {
-        cx,
-        target,
-        request,
-    } = call;
-    let handler = target
-        .handlers()
-        .list
-        .clone()
-        .ok_or_else(|| target.not_allowed(&cx))?;
-    let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(true))?;
+    let handler = call.handler(|handlers| &handlers.list)?;
+    let accepted = call.accepted()?;
+    let Call { cx, target, .. } = call;
     let mut options = options(&cx, &target.resource, cx.info.verb == Verb::Watch)?;
     if options.watch {
         return watch(&cx, &target, &accepted, &mut options).await;
@@ -61,7 +53,10 @@ pub(super) fn options(
     resource: &Resource,
     watch: bool,
 ) -> Result<ListOptions, Status> {
-    let mut options = ListOptions::parse(&cx.query, watch)?;
+    let mut options = match watch {
+        true => ListOptions::of_watch(&cx.query)?,
+        false => ListOptions::of_list(&cx.query)?,
+    };
     for term in options.fields.terms() {
         check_field(resource, &term.field)?;
     }

@@ -23,7 +23,10 @@ use crate::{
     field_manager::FieldManager,
     registry::{Connect, Handlers, Resource, Shape, Subresource, SubresourceKind},
     request::{RequestContext, Verb},
-    respond::negotiate::{self, Media, Offer},
+    respond::{
+        Accepted,
+        negotiate::{self, Media, Offer},
+    },
 };
 
 /// The target of a request: a resource, or one of its subresources.
@@ -38,6 +41,26 @@ pub(crate) struct Call {
     pub(crate) cx: RequestContext,
     pub(crate) target: Target,
     pub(crate) request: Request<Body>,
+}
+
+impl Call {
+    /// Returns the handler of a verb, or the 405 of a target without it.
+    fn handler<T: ?Sized>(
+        &self,
+        of: impl FnOnce(&Handlers) -> &Option<Arc<T>>,
+    ) -> Result<Arc<T>, Status> {
+        of(self.target.handlers())
+            .clone()
+            .ok_or_else(|| self.target.not_allowed(&self.cx))
+    }
+
+    /// Negotiates the form of the response.
+    fn accepted(&self) -> Result<Accepted, Status> {
+        // Only lists may be streams of events.
+        let streams = matches!(self.cx.info.verb, Verb::List | Verb::Watch);
+        let offer = self.target.offer(streams);
+        Accepted::negotiate(self.request.headers(), &self.cx.query, &offer)
+    }
 }
 
 impl Target {

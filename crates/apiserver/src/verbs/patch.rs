@@ -24,23 +24,17 @@ use crate::{
         RequestContext, WriteOptions,
         options::{FieldValidation, WriteKind},
     },
-    respond::{Accepted, object::object_response},
 };
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let handler = call
-        .target
-        .handlers()
-        .update
-        .clone()
-        .ok_or_else(|| call.target.not_allowed(&call.cx))?;
+    let handler = call.handler(|handlers| &handlers.update)?;
     let kind = check_kind(&call)?;
+    let accepted = call.accepted()?;
     let Call {
         cx,
         target,
         request,
     } = call;
-    let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let body = decode::read_body(request.into_body()).await?;
     if kind == PatchKind::Apply {
         return apply::run(cx, target, &accepted, &body, handler).await;
@@ -56,14 +50,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     let updated = handler
         .update(&cx, &cx.info.name, &change, &options)
         .await?;
-    let code = if updated.created { 201 } else { 200 };
-    Ok(object_response(
-        &cx,
-        &accepted,
-        code,
-        &target.resource,
-        &updated.object,
-    ))
+    Ok(update::respond(&cx, &accepted, &target, &updated))
 }
 
 /// Returns the type of the patch, if the target accepts it.

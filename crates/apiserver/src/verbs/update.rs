@@ -9,24 +9,19 @@ use super::{Call, Target, decode, write};
 use crate::{
     admission::{Attributes, Operation},
     body::Body,
-    registry::{Change, Draft},
+    registry::{Change, Draft, Updated},
     request::{RequestContext, WriteOptions, options::WriteKind},
     respond::{Accepted, object::object_response},
 };
 
 pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
-    let handler = call
-        .target
-        .handlers()
-        .update
-        .clone()
-        .ok_or_else(|| call.target.not_allowed(&call.cx))?;
+    let handler = call.handler(|handlers| &handlers.update)?;
+    let accepted = call.accepted()?;
     let Call {
         cx,
         target,
         request,
     } = call;
-    let accepted = Accepted::negotiate(request.headers(), &cx.query, &target.offer(false))?;
     let (parts, body) = request.into_parts();
     let body = decode::read_body(body).await?;
     let options = WriteOptions::parse(&cx.query, WriteKind::Update)?;
@@ -54,14 +49,18 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     let updated = handler
         .update(&cx, &cx.info.name, &change, &options)
         .await?;
+    Ok(respond(&cx, &accepted, &target, &updated))
+}
+
+/// Returns the object after an update, a patch or an apply: 201 if it is new.
+pub(super) fn respond(
+    cx: &RequestContext,
+    accepted: &Accepted,
+    target: &Target,
+    updated: &Updated,
+) -> Response<Body> {
     let code = if updated.created { 201 } else { 200 };
-    Ok(object_response(
-        &cx,
-        &accepted,
-        code,
-        &target.resource,
-        &updated.object,
-    ))
+    object_response(cx, accepted, code, &target.resource, &updated.object)
 }
 
 /// Replaces the whole object.

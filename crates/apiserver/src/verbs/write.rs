@@ -4,7 +4,7 @@ use kubewright_machinery::{Status, status};
 use serde_json::Value;
 
 use super::Target;
-use crate::request::RequestContext;
+use crate::{registry::UnknownFields, request::RequestContext};
 
 /// Removes the fields that only the server sets.
 pub(super) fn clear_system_fields(object: &mut Value) {
@@ -88,7 +88,9 @@ pub(super) fn prune_mutated(
         .custom()
         .filter(|_| cx.admission.mutates_custom_objects())
     {
-        custom.prune(object, false).map_err(status::internal)?;
+        custom
+            .prune(object, UnknownFields::Ignore)
+            .map_err(status::internal)?;
         default(target, object);
     }
     Ok(())

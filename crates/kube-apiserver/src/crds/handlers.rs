@@ -134,7 +134,7 @@ impl Delete for Removed {
         };
         let stored = &crds.stored;
         let object = stored
-            .rewrite_in("", name, options.dry_run, &marking)
+            .rewrite_in("", name, options.dry_run.into(), &marking)
             .await?;
         if !options.dry_run {
             crds.sync(name).await?;

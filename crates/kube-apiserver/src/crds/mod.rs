@@ -37,7 +37,7 @@ use std::{
 
 use kubewright_apiserver::{
     ApiServer, FieldManager, WeakApiServer,
-    registry::{Generic, Registry, RegistryBuilder, Resource, ResourceSpec, Shape},
+    registry::{DryRun, Generic, Registry, RegistryBuilder, Resource, ResourceSpec, Shape},
     rfc3339,
 };
 use kubewright_catalog::generated::apiextensions_v1::CUSTOM_RESOURCE_DEFINITION;
@@ -299,7 +299,10 @@ impl Crds {
             self.status_manager.update(&before, crd, MANAGER, now);
             Ok(())
         };
-        let written = self.stored.rewrite_in("", name, false, &as_manager).await?;
+        let written = self
+            .stored
+            .rewrite_in("", name, DryRun::No, &as_manager)
+            .await?;
         written.to_value()
     }
 

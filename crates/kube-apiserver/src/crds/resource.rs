@@ -7,6 +7,7 @@ use kubewright_apiserver::{
     FieldManager, ReplicasPaths, Selectable, SelectableField,
     registry::{
         Custom, Defaulter, Generic, Resource, ResourceSpec, Shape, Subresource, SubresourceKind,
+        UnknownFields,
     },
 };
 use kubewright_catalog::generated::autoscaling_v1::SCALE;
@@ -97,9 +98,9 @@ impl Custom for Schema {
         &self.list_kind
     }
 
-    fn prune(&self, object: &mut Value, track: bool) -> Result<Vec<String>, String> {
+    fn prune(&self, object: &mut Value, unknown: UnknownFields) -> Result<Vec<String>, String> {
         let options = ConformOptions {
-            track,
+            track: unknown == UnknownFields::Report,
             drop_invalid: false,
         };
         let version = object["apiVersion"].as_str().unwrap_or_default();

@@ -79,7 +79,7 @@ impl Delete for TerminateFirst {
             if !namespace::is_finalized(&current) {
                 let object = self
                     .0
-                    .rewrite(cx, name, options.dry_run, &|_| Ok(()))
+                    .rewrite(cx, name, options.dry_run.into(), &|_| Ok(()))
                     .await?;
                 return Ok(Deleted {
                     object,
@@ -98,7 +98,7 @@ impl Delete for TerminateFirst {
         let now = rfc3339(self.0.clock().now());
         let object = self
             .0
-            .rewrite(cx, name, options.dry_run, &|object| {
+            .rewrite(cx, name, options.dry_run.into(), &|object| {
                 object["metadata"]["deletionTimestamp"] = json!(now);
                 namespace::start_termination(object);
                 set_finalizers(object, options);

@@ -101,6 +101,6 @@ async fn bind(
     let assign = |pod: &mut Value| {
         binding::bind(pod, binding, &now).map_err(|text| status::conflict(&resource, name, text))
     };
-    pods.rewrite(cx, name, dry_run, &assign).await?;
+    pods.rewrite(cx, name, dry_run.into(), &assign).await?;
     super::done()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use kubewright_apiserver::{
     Object,
-    registry::{Create, Delete, Draft, Generic, Handlers},
+    registry::{Create, Delete, Draft, DryRun, Generic, Handlers},
     request::{DeleteOptions, RequestContext, WriteOptions},
     rfc3339,
 };
@@ -66,7 +66,7 @@ impl Create for Evict {
                 eviction::mark_evicted(pod, &now);
                 Ok(())
             };
-            self.pods.rewrite(cx, name, false, &mark).await?;
+            self.pods.rewrite(cx, name, DryRun::No, &mark).await?;
         }
         self.pods.delete(cx, name, &delete).await?;
         super::done()

@@ -51,6 +51,17 @@ pub struct ObjectCount {
 type CountObjects = Box<dyn Fn() -> Vec<ObjectCount> + Send + Sync>;
 
 /// The counters of a server.
+///
+/// ```
+/// use jiff::Timestamp;
+/// use kubewright_apiserver::{Metrics, ObjectCount};
+///
+/// let metrics = Metrics::new(Timestamp::UNIX_EPOCH);
+/// metrics.count_objects_with(|| {
+///     vec![ObjectCount { group: String::new(), resource: "pods".into(), count: 3 }]
+/// });
+/// assert!(metrics.render().contains("apiserver_storage_objects"));
+/// ```
 pub struct Metrics {
     start: Timestamp,
     hasher: RandomState,
@@ -60,14 +71,23 @@ pub struct Metrics {
     objects: RwLock<Option<CountObjects>>,
 }
 
+/// The effect of a request on stored objects.
+#[derive(Clone, Copy)]
+pub(crate) enum Effect {
+    /// It reads.
+    ReadOnly,
+    /// It writes.
+    Mutating,
+}
+
 /// Counts a request as in flight until it is dropped.
-pub struct InFlight {
+pub(crate) struct InFlight {
     metrics: Arc<Metrics>,
-    mutating: bool,
+    effect: Effect,
 }
 
 /// Counts a watch (or another long request) as running until it is dropped.
-pub struct LongRunning(Arc<Series>);
+pub(crate) struct LongRunning(Arc<Series>);
 
 #[derive(Default)]
 struct SeriesTable {
@@ -103,7 +123,7 @@ impl Metrics {
     }
 
     /// Counts a finished request.
-    pub fn observe(&self, labels: &RequestLabels<'_>, code: u16, took: Duration) {
+    pub(crate) fn observe(&self, labels: &RequestLabels<'_>, code: u16, took: Duration) {
         let hash = self.hasher.hash_one(labels);
         {
             let table = self.series.read();
@@ -115,16 +135,16 @@ impl Metrics {
     }
 
     /// Counts a request as in flight until the guard is dropped. Long-running requests are not counted here.
-    pub fn in_flight(self: &Arc<Self>, mutating: bool) -> InFlight {
-        self.in_flight_gauge(mutating).inc();
+    pub(crate) fn in_flight(self: &Arc<Self>, effect: Effect) -> InFlight {
+        self.in_flight_gauge(effect).inc();
         InFlight {
             metrics: self.clone(),
-            mutating,
+            effect,
         }
     }
 
     /// Counts a long-running request until the guard is dropped.
-    pub fn long_running(&self, labels: &RequestLabels<'_>) -> LongRunning {
+    pub(crate) fn long_running(&self, labels: &RequestLabels<'_>) -> LongRunning {
         let hash = self.hasher.hash_one(labels);
         let known = self.series.read().find(hash, labels).cloned();
         let series = known.unwrap_or_else(|| self.insert(hash, labels));
@@ -137,11 +157,10 @@ impl Metrics {
         text::render(self)
     }
 
-    fn in_flight_gauge(&self, mutating: bool) -> &Gauge {
-        if mutating {
-            &self.mutating
-        } else {
-            &self.read_only
+    fn in_flight_gauge(&self, effect: Effect) -> &Gauge {
+        match effect {
+            Effect::ReadOnly => &self.read_only,
+            Effect::Mutating => &self.mutating,
         }
     }
 
@@ -207,7 +226,7 @@ impl Series {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.metrics.in_flight_gauge(self.mutating).dec();
+        self.metrics.in_flight_gauge(self.effect).dec();
     }
 }
 

@@ -118,9 +118,9 @@ fn gauges_go_down_when_the_guards_are_dropped() {
     let watch = info(&Method::GET, "/api/v1/pods?watch=1");
     let labels = RequestLabels::of(&watch, &Method::GET, false, &Query::default());
     let guards = (
-        metrics.in_flight(true),
-        metrics.in_flight(false),
-        metrics.in_flight(false),
+        metrics.in_flight(Effect::Mutating),
+        metrics.in_flight(Effect::ReadOnly),
+        metrics.in_flight(Effect::ReadOnly),
     );
     let watches = (metrics.long_running(&labels), metrics.long_running(&labels));
     let text = metrics.render();

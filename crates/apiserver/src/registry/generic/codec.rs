@@ -22,6 +22,33 @@ use crate::object::{Object, Summary};
 
 /// Converts between the stored form of an object and the served one. A resource needs one if it is served under two names or in
 /// several versions, or if its objects are pruned and defaulted when they are read.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use kubewright_apiserver::registry::Converter;
+/// use kubewright_machinery::Status;
+/// use serde_json::Value;
+///
+/// /// Stores every object as version `v1`, and serves it as `v2`.
+/// struct Renamed;
+///
+/// fn with_version(mut object: Value, version: &str) -> Value {
+///     object["apiVersion"] = version.into();
+///     object
+/// }
+///
+/// #[async_trait]
+/// impl Converter for Renamed {
+///     async fn to_stored(&self, object: Value) -> Result<Value, Status> {
+///         Ok(with_version(object, "sky.example.com/v1"))
+///     }
+///
+///     async fn to_served(&self, objects: Vec<Value>) -> Result<Vec<Value>, Status> {
+///         let served = objects.into_iter().map(|object| with_version(object, "sky.example.com/v2"));
+///         Ok(served.collect())
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Converter: Send + Sync {
     /// Converts an object to its stored form.

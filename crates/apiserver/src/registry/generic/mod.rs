@@ -32,6 +32,7 @@ use tokio::sync::watch as watch_channel;
 
 pub use codec::{Converter, payload};
 pub(crate) use metadata::ensure_namespace;
+pub use rewrite::DryRun;
 pub use strategy::{
     Plain, Reservation, Strategy, StrategyOptions, validate_metadata, validate_metadata_update,
 };

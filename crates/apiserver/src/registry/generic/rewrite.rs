@@ -9,6 +9,24 @@ use crate::{object::Object, registry::Draft, request::RequestContext};
 
 const ATTEMPTS: usize = 1000;
 
+/// Whether a change is only tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DryRun {
+    /// The change is written.
+    No,
+    /// The change is computed and returned, but not written.
+    Yes,
+}
+
+impl From<bool> for DryRun {
+    fn from(dry_run: bool) -> Self {
+        match dry_run {
+            true => Self::Yes,
+            false => Self::No,
+        }
+    }
+}
+
 impl Generic {
     /// Returns the stored object, decoded.
     ///
@@ -44,7 +62,7 @@ impl Generic {
         &self,
         cx: &RequestContext,
         name: &str,
-        dry_run: bool,
+        dry_run: DryRun,
         change: &(dyn Fn(&mut Value) -> Result<(), Status> + Send + Sync),
     ) -> Result<Object, Status> {
         self.rewrite_in(cx.namespace(), name, dry_run, change).await
@@ -59,7 +77,7 @@ impl Generic {
         &self,
         namespace: &str,
         name: &str,
-        dry_run: bool,
+        dry_run: DryRun,
         change: &(dyn Fn(&mut Value) -> Result<(), Status> + Send + Sync),
     ) -> Result<Object, Status> {
         let key = self.checked_key(namespace, name)?;
@@ -73,7 +91,7 @@ impl Generic {
             let mut object = self.decode(&entry).await?;
             change(&mut object)?;
             let draft = Draft::from(self.normalize(object)?);
-            if dry_run {
+            if dry_run == DryRun::Yes {
                 return Ok(self.unstored(&draft.value));
             }
             match self
