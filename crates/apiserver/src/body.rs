@@ -3,6 +3,7 @@
 //! Hyper writes a body to a socket; an in-process client reads it directly.
 
 use std::{
+    any::Any,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -25,7 +26,11 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// assert_eq!(body.collect_up_to(16).await.unwrap().unwrap(), "{}");
 /// # });
 /// ```
-pub struct Body(Inner);
+pub struct Body {
+    inner: Inner,
+    /// Dropped with the body.
+    _guard: Option<Box<dyn Any + Send>>,
+}
 
 enum Inner {
     Full(Option<Bytes>),
@@ -34,14 +39,21 @@ enum Inner {
 }
 
 impl Body {
+    fn of(inner: Inner) -> Self {
+        Self {
+            inner,
+            _guard: None,
+        }
+    }
+
     /// Returns a body without bytes.
     pub fn empty() -> Self {
-        Self(Inner::Full(None))
+        Self::of(Inner::Full(None))
     }
 
     /// Returns a body of chunks. An error closes the connection, so that a reader cannot mistake a part for the whole.
     pub fn stream(stream: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static) -> Self {
-        Self(Inner::Stream(Box::pin(stream)))
+        Self::of(Inner::Stream(Box::pin(stream)))
     }
 
     /// Wraps the body of another library.
@@ -53,7 +65,13 @@ impl Body {
         if body.is_end_stream() {
             return Self::empty();
         }
-        Self(Inner::Foreign(body.map_err(Into::into).boxed_unsync()))
+        Self::of(Inner::Foreign(body.map_err(Into::into).boxed_unsync()))
+    }
+
+    /// Keeps a value for as long as the body is not sent.
+    pub(crate) fn with_guard(mut self, guard: impl Any + Send) -> Self {
+        self._guard = Some(Box::new(guard));
+        self
     }
 
     /// Reads the whole body. Returns `None` if it is longer than `limit`.
@@ -62,10 +80,10 @@ impl Body {
     ///
     /// Returns the error of the stream.
     pub async fn collect_up_to(self, limit: usize) -> Result<Option<Bytes>, BoxError> {
-        match self.0 {
+        match self.inner {
             Inner::Full(bytes) => Ok(bytes.or(Some(Bytes::new())).filter(|b| b.len() <= limit)),
             other => {
-                let limited = http_body_util::Limited::new(Self(other), limit);
+                let limited = http_body_util::Limited::new(Self::of(other), limit);
                 match limited.collect().await {
                     Ok(collected) => Ok(Some(collected.to_bytes())),
                     Err(e) if e.is::<http_body_util::LengthLimitError>() => Ok(None),
@@ -79,7 +97,7 @@ impl Body {
 impl<T: Into<Bytes>> From<T> for Body {
     fn from(bytes: T) -> Self {
         let bytes = bytes.into();
-        Self(Inner::Full((!bytes.is_empty()).then_some(bytes)))
+        Self::of(Inner::Full((!bytes.is_empty()).then_some(bytes)))
     }
 }
 
@@ -91,7 +109,7 @@ impl HttpBody for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        match &mut self.0 {
+        match &mut self.inner {
             Inner::Full(bytes) => Poll::Ready(bytes.take().map(|b| Ok(Frame::data(b)))),
             Inner::Stream(stream) => stream
                 .as_mut()
@@ -102,7 +120,7 @@ impl HttpBody for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
+        match &self.inner {
             Inner::Full(bytes) => bytes.is_none(),
             Inner::Stream(_) => false,
             Inner::Foreign(body) => body.is_end_stream(),
@@ -110,7 +128,7 @@ impl HttpBody for Body {
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.inner {
             Inner::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
             Inner::Stream(_) => SizeHint::default(),
             Inner::Foreign(body) => body.size_hint(),

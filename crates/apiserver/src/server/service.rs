@@ -14,6 +14,7 @@ use futures_util::FutureExt;
 use http::{HeaderMap, HeaderValue, Request, Response, header};
 use http_body::Body as HttpBody;
 use kubewright_machinery::{Status, status};
+use kubewright_serve::OpenEnded;
 use tower::Service;
 
 use super::{ApiServer, deadline, dispatch};
@@ -109,10 +110,16 @@ impl ApiServer {
         };
         finish(response.headers_mut(), audit_id, &warnings);
         let labels = RequestLabels::of(&info, &method, apply, &query);
-        self.shared
-            .metrics
-            .observe(&labels, response.status().as_u16(), began.elapsed());
-        response
+        let metrics = &self.shared.metrics;
+        metrics.observe(&labels, response.status().as_u16(), began.elapsed());
+        // A stream is running until its body is sent.
+        match response.extensions().get::<OpenEnded>() {
+            Some(OpenEnded) => {
+                let running = metrics.long_running(&labels);
+                response.map(|body| body.with_guard(running))
+            }
+            None => response,
+        }
     }
 
     async fn within_time(

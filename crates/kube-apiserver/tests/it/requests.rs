@@ -27,6 +27,24 @@ async fn metrics_tell_applies_and_dry_runs_apart() {
 }
 
 #[tokio::test]
+async fn metrics_count_running_watches() {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    let line = |n: u64| {
+        format!(
+            r#"apiserver_longrunning_requests{{component="apiserver",group="",resource="configmaps",scope="namespace",subresource="",verb="WATCH",version="v1"}} {n}"#
+        )
+    };
+    let text = || async { String::from_utf8(http.get("/metrics").await.body.to_vec()).unwrap() };
+    let (first, second) = (http.watch(MAPS, "").await, http.watch(MAPS, "").await);
+    assert!(text().await.contains(&line(2)));
+    drop(first);
+    assert!(text().await.contains(&line(1)));
+    drop(second);
+    assert!(!text().await.contains(&line(1)));
+}
+
+#[tokio::test]
 async fn a_timeout_that_is_no_duration_is_a_bad_request_everywhere() {
     let cluster = TestCluster::start().await;
     let http = Http::of(&cluster);

@@ -6,23 +6,23 @@ use crate::request::{RequestInfo, Verb, query::Query};
 
 /// The labels of a request, borrowed while it is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct RequestLabels<'a> {
+pub(crate) struct RequestLabels<'a> {
     /// `GET`, `LIST`, `WATCH`, `POST`, …
-    pub verb: &'a str,
+    pub(crate) verb: &'a str,
     /// Empty for the core group.
-    pub group: &'a str,
+    pub(crate) group: &'a str,
     /// `v1`
-    pub version: &'a str,
+    pub(crate) version: &'a str,
     /// `pods`
-    pub resource: &'a str,
+    pub(crate) resource: &'a str,
     /// `status`; for paths without a resource, the path.
-    pub subresource: &'a str,
+    pub(crate) subresource: &'a str,
     /// `resource`, `namespace`, `cluster`, or empty.
-    pub scope: &'a str,
+    pub(crate) scope: &'a str,
     /// `All` for a dry run, `invalid` where the option has another value, else empty.
-    pub dry_run: &'a str,
+    pub(crate) dry_run: &'a str,
     /// The part of the server that responded: `apiserver`, or empty for health.
-    pub component: &'a str,
+    pub(crate) component: &'a str,
 }
 
 /// The same, owned.
@@ -69,7 +69,7 @@ impl RequestLabels<'static> {
 
 impl<'a> RequestLabels<'a> {
     /// The labels of a request to a resource that exists, or to another path.
-    pub fn of(info: &'a RequestInfo, method: &Method, apply: bool, query: &Query) -> Self {
+    pub(crate) fn of(info: &'a RequestInfo, method: &Method, apply: bool, query: &Query) -> Self {
         if !info.is_resource {
             let path = PATHS
                 .iter()
