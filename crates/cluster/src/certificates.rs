@@ -13,7 +13,7 @@ use rcgen::{
     Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256,
 };
 
-use crate::private_file;
+use crate::write_secret_file;
 
 /// The validity of generated certificates.
 const VALIDITY: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
@@ -65,8 +65,8 @@ impl SelfSigned {
     ///
     /// Fails if a file cannot be written.
     pub fn write_to(&self, directory: &Path) -> io::Result<()> {
-        private_file::write(&directory.join("tls.crt"), &self.certificate_pem)?;
-        private_file::write(&directory.join("tls.key"), &self.key_pem)
+        write_secret_file(&directory.join("tls.crt"), &self.certificate_pem)?;
+        write_secret_file(&directory.join("tls.key"), &self.key_pem)
     }
 }
 

@@ -1,5 +1,11 @@
 //! [`Tokens`]: the users of a cluster, identified by bearer tokens.
 
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
 use http::{HeaderValue, header::AUTHORIZATION};
 use kube::client::Body;
 use kubewright_apiserver::{
@@ -14,6 +20,9 @@ const CONTROLLER_MANAGER: &str = "system:kube-controller-manager";
 
 /// The group that is allowed everything.
 const MASTERS: &str = "system:masters";
+
+/// The maximum size of a token file, in bytes: room for ten thousand users.
+const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// The users of a cluster, identified by bearer tokens.
 ///
@@ -30,8 +39,15 @@ pub struct Tokens {
 }
 
 /// A token file that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TokensError {
+    /// The file cannot be read.
+    #[error("cannot read the token file: {0}")]
+    Read(#[source] io::Error),
+    /// The file is larger than a token file may be.
+    #[error("the file is larger than {MAX_FILE_BYTES} bytes")]
+    TooLarge,
     /// The text is not a token file.
     #[error(transparent)]
     Invalid(#[from] TokenFileError),
@@ -49,6 +65,35 @@ impl Tokens {
         Self { file, first }
     }
 
+    /// Reads a file in the format that [`parse`](Self::parse) describes, of at most 1 MiB.
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// use kubewright_cluster::{Tokens, TokensError};
+    ///
+    /// let missing = Tokens::read(Path::new("/does/not/exist"));
+    /// assert!(matches!(missing, Err(TokensError::Read(_))));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read, is too large, or cannot be parsed.
+    pub fn read(path: &Path) -> Result<Self, TokensError> {
+        let file = File::open(path).map_err(TokensError::Read)?;
+        let mut bytes = Vec::new();
+        // One byte more than allowed shows that the file is too large, even if it has no end.
+        let limit = MAX_FILE_BYTES as u64 + 1;
+        let read = file.take(limit).read_to_end(&mut bytes);
+        read.map_err(TokensError::Read)?;
+        if bytes.len() > MAX_FILE_BYTES {
+            return Err(TokensError::TooLarge);
+        }
+        let text = String::from_utf8(bytes);
+        let text = text.map_err(|e| TokensError::Read(io::Error::other(e)))?;
+        Self::parse(&text)
+    }
+
     /// Parses the CSV format of kube-apiserver's `--token-auth-file`: `token,user,uid,"group1,group2"`.
     ///
     /// # Errors
@@ -61,7 +106,7 @@ impl Tokens {
             .map(str::trim)
             .filter_map(|line| line.split(',').next())
             .map(|token| token.trim_matches('"'))
-            .find(|token| !token.is_empty())
+            .find(|token| file.user(token).is_some())
             .ok_or(TokensError::Empty)?
             .to_owned();
         Ok(Self { file, first })
@@ -129,9 +174,21 @@ mod tests {
 
     #[test]
     fn a_file_without_a_token_is_an_error() {
-        assert_eq!(Tokens::parse("\n").unwrap_err(), TokensError::Empty);
+        for text in ["", "\n", ",alice,1\n", "\"\",alice,1\n"] {
+            let empty = Tokens::parse(text).unwrap_err();
+            assert!(matches!(empty, TokensError::Empty), "{text:?}");
+        }
         let short = Tokens::parse("a,alice\n").unwrap_err();
         assert!(matches!(short, TokensError::Invalid(_)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_without_end_is_not_read_to_its_end() {
+        let endless = Tokens::read(Path::new("/dev/zero")).unwrap_err();
+        assert!(matches!(endless, TokensError::TooLarge), "{endless}");
+        let empty = Tokens::read(Path::new("/dev/null")).unwrap_err();
+        assert!(matches!(empty, TokensError::Empty), "{empty}");
     }
 
     #[test]

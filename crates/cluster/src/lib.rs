@@ -37,7 +37,7 @@ mod endpoint;
 mod error;
 mod identity;
 mod kubeconfig;
-mod private_file;
+mod secret_file;
 mod storage;
 
 pub use builder::ClusterBuilder;
@@ -48,4 +48,5 @@ pub use error::Error;
 pub use identity::{Tokens, TokensError};
 pub use kubeconfig::Kubeconfig;
 pub use kubewright_builtin_controllers::Controllers;
+pub use secret_file::write_secret_file;
 pub use storage::Storage;

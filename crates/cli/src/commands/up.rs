@@ -1,10 +1,10 @@
 //! `kubewright up`: a cluster on a socket, until Ctrl-C.
 
-use std::{fs, net::SocketAddr, path::PathBuf, time::Instant};
+use std::{net::SocketAddr, path::PathBuf, time::Instant};
 
 use anyhow::Context;
 use clap::Args;
-use kubewright_cluster::{Cluster, Controllers, Error as ClusterError, Tokens};
+use kubewright_cluster::{Cluster, Controllers, Error as ClusterError, Tokens, TokensError};
 use kubewright_kube_apiserver::{PluginName, ServiceRange};
 use kubewright_scaffold::Error;
 use serde_json::json;
@@ -122,13 +122,12 @@ impl Up {
         let Some(path) = &self.token_auth_file else {
             return Ok(Tokens::generate());
         };
-        let text = fs::read_to_string(path);
-        let text = text.map_err(|e| Error::io("read the token file", path, &e))?;
-        let tokens = Tokens::parse(&text).map_err(|e| {
-            Error::new(
+        let tokens = Tokens::read(path).map_err(|e| match e {
+            TokensError::Read(e) => Error::io("read the token file", path, &e),
+            e => Error::new(
                 format_args!("invalid token file: {e}"),
                 "use one line token,user,uid,\"group1,group2\" for each token",
-            )
+            ),
         })?;
         Ok(tokens)
     }

@@ -1,0 +1,146 @@
+//! Files that only their owner can read, because they hold tokens or keys.
+
+use std::{
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// Writes a file with mode 0600 that replaces whatever has its name.
+///
+/// The contents go to a new file in the same directory, which is then renamed. So nobody can read them through a file that
+/// existed before with a wider mode, a symbolic link of that name is replaced and not followed, and a write that fails
+/// leaves the old file as it was and nothing else behind.
+///
+/// ```
+/// # let directory = std::env::temp_dir().join(format!("kubewright-secret-{}", std::process::id()));
+/// # std::fs::create_dir_all(&directory).unwrap();
+/// use kubewright_cluster::write_secret_file;
+///
+/// let path = directory.join("token");
+/// write_secret_file(&path, "s3cret").unwrap();
+/// assert_eq!(std::fs::read(&path).unwrap(), b"s3cret");
+/// # std::fs::remove_dir_all(&directory).unwrap();
+/// ```
+///
+/// # Errors
+///
+/// Fails if the path names a directory, a device or another special file, or if its directory cannot be written to.
+pub fn write_secret_file(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
+    // A rename would put a regular file in the place of a device.
+    if let Ok(existing) = fs::symlink_metadata(path)
+        && !existing.is_file()
+        && !existing.is_symlink()
+    {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file",
+        ));
+    }
+    let beside = beside(path)?;
+    let written = write_new(&beside, contents.as_ref()).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+/// Returns an unused name in the same directory.
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    let Some(name) = path.file_name() else {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the path has no file name",
+        ));
+    };
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(name);
+    hidden.push(format!(".{:016x}", rand::random::<u64>()));
+    Ok(path.with_file_name(hidden))
+}
+
+/// Writes a file that must not exist yet, not even as a symbolic link.
+fn write_new(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(contents)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new() -> Self {
+            let name = format!("kubewright-cluster-{:016x}", rand::random::<u64>());
+            let path = std::env::temp_dir().join(name);
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<_> = entries
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn an_existing_file_does_not_keep_its_mode() {
+        let directory = Directory::new();
+        let path = directory.0.join("config");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let reader = fs::File::open(&path).unwrap();
+        write_secret_file(&path, "new").unwrap();
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        let before = io::read_to_string(reader).unwrap();
+        assert_eq!(before, "old", "a file that was open before shows nothing");
+    }
+
+    #[test]
+    fn symbolic_links_are_replaced_and_not_followed() {
+        let directory = Directory::new();
+        let (target, path) = (directory.0.join("target"), directory.0.join("config"));
+        fs::write(&target, "untouched").unwrap();
+        symlink(&target, &path).unwrap();
+        write_secret_file(&path, "new").unwrap();
+        assert!(fs::symlink_metadata(&path).unwrap().is_file());
+        assert_eq!(fs::read_to_string(&target).unwrap(), "untouched");
+        assert_eq!(directory.names(), ["config", "target"]);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing() {
+        let directory = Directory::new();
+        let path = directory.0.join("config");
+        fs::create_dir(&path).unwrap();
+        assert!(write_secret_file(&path, "new").is_err());
+        assert!(write_secret_file(Path::new("/"), "new").is_err());
+        assert!(write_secret_file(&directory.0.join("missing/config"), "new").is_err());
+        assert_eq!(directory.names(), ["config"]);
+        let error = write_secret_file(Path::new("/dev/null"), "new").unwrap_err();
+        assert_eq!(error.to_string(), "not a regular file");
+    }
+}
