@@ -10,12 +10,26 @@ use std::{
 use bytes::Bytes;
 use http::{Request, Response};
 use hyper::body::Incoming;
-use kubewright_serve::{BoxError, Server, Tls};
+use kubewright_serve::{BoxError, Limits, Server, Tls};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
-use crate::{Error, Kubeconfig, certificates::SelfSigned, private_file};
+use crate::{Error, Kubeconfig, certificates::SelfSigned, write_secret_file};
+
+/// The maximum number of idle connections without an authenticated request, a tenth of all connections.
+const MAX_UNAUTHENTICATED: usize = 1_000;
 
 /// A cluster on a TCP socket, over TLS. Dropping it stops listening and aborts all connections.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// use kubewright_cluster::Cluster;
+///
+/// let cluster = Cluster::builder().start().await.unwrap();
+/// let endpoint = cluster.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+/// assert!(endpoint.url().starts_with("https://127.0.0.1:"));
+/// endpoint.stop().await;
+/// # });
+/// ```
 pub struct Endpoint {
     address: SocketAddr,
     kubeconfig: Kubeconfig,
@@ -56,7 +70,11 @@ impl Endpoint {
             // A message and a dropped sender both mean shutdown.
             let _ = stopped.await;
         };
-        let server = Server::new(listener).tls(tls);
+        let limits = Limits {
+            max_unauthenticated: Some(MAX_UNAUTHENTICATED),
+            ..Limits::default()
+        };
+        let server = Server::new(listener).tls(tls).limits(limits);
         let task = tokio::spawn(server.serve(service, shutdown));
         Ok(Self {
             address,
@@ -93,7 +111,7 @@ impl Endpoint {
     ///
     /// Fails if the file cannot be written.
     pub fn write_kubeconfig(&self, path: &Path) -> io::Result<()> {
-        private_file::write(path, &self.kubeconfig())
+        write_secret_file(path, self.kubeconfig())
     }
 
     /// Stops listening, ends open watches, and waits for the requests in flight.

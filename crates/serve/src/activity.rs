@@ -19,9 +19,16 @@ use std::{
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use http_body::{Body, Frame, SizeHint};
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 
 use crate::{BoxError, connection::Phase};
+
+/// The number of bytes of a response that HTTP/1 may buffer before the body has to wait until they are written. hyper's
+/// own limit is that of a request's head, which is far too much for a peer that does not read.
+const MAX_UNWRITTEN: usize = 16 << 10;
 
 /// The counters of one connection.
 #[derive(Debug, Default)]
@@ -32,8 +39,16 @@ pub(crate) struct Activity {
     http2: AtomicBool,
     /// True while a write waits for the peer to read.
     blocked: AtomicBool,
+    /// The bytes that bodies have yielded since everything was last written.
+    unwritten: AtomicUsize,
     /// Wakes the body that waits for the peer to read.
     held: AtomicWaker,
+    /// True once the service has authenticated a request.
+    authenticated: AtomicBool,
+    /// True once the connection has to make room for another one.
+    evicted: AtomicBool,
+    /// Wakes the connection when it is evicted.
+    eviction: Notify,
 }
 
 /// Counts a request as in flight until it is dropped.
@@ -42,13 +57,20 @@ pub(crate) struct InFlight(Arc<Activity>);
 
 /// A response body whose request is in flight until the body is dropped.
 ///
-/// Over HTTP/1 it yields nothing while a write waits for the peer, so that frames are not buffered on top of unsent
-/// ones. HTTP/2 has windows for that.
+/// Over HTTP/1 it yields nothing while a write waits for the peer, nor while [`MAX_UNWRITTEN`] bytes are unwritten, so
+/// that frames are not buffered on top of unsent ones. HTTP/2 has windows for that.
 pub(crate) struct TrackedBody<B> {
-    body: B,
+    body: Source<B>,
     in_flight: InFlight,
     /// Completes when an open-ended body has to end.
     end: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+/// The origin of a body.
+enum Source<B> {
+    Service(B),
+    /// A short text of this crate.
+    Text(Option<Bytes>),
 }
 
 /// Checks the counters periodically.
@@ -87,13 +109,53 @@ impl Activity {
         }
     }
 
+    /// Records that everything that was yielded has been written.
+    pub(crate) fn set_written(&self) {
+        if self.unwritten.swap(0, AcqRel) >= MAX_UNWRITTEN {
+            self.held.wake();
+        }
+    }
+
     /// Returns whether a body has to wait, and registers its waker if so.
     fn holds(&self, cx: &mut Context<'_>) -> bool {
-        if self.http2.load(Relaxed) || !self.blocked.load(Acquire) {
+        if self.http2.load(Relaxed) || !self.is_congested() {
             return false;
         }
         self.held.register(cx.waker());
-        self.blocked.load(Acquire)
+        self.is_congested()
+    }
+
+    fn is_congested(&self) -> bool {
+        self.blocked.load(Acquire) || self.unwritten.load(Acquire) >= MAX_UNWRITTEN
+    }
+
+    /// Returns whether no request is in flight.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.in_flight.load(Relaxed) == 0
+    }
+
+    /// Records that a request was authenticated. Returns whether it is the first one.
+    pub(crate) fn set_authenticated(&self) -> bool {
+        !self.authenticated.swap(true, Relaxed)
+    }
+
+    pub(crate) fn is_authenticated(&self) -> bool {
+        self.authenticated.load(Relaxed)
+    }
+
+    /// Asks the connection to close at once.
+    pub(crate) fn evict(&self) {
+        self.evicted.store(true, Relaxed);
+        self.eviction.notify_one();
+    }
+
+    pub(crate) fn is_evicted(&self) -> bool {
+        self.evicted.load(Relaxed)
+    }
+
+    /// Waits until the connection is evicted.
+    pub(crate) async fn evicted(&self) {
+        self.eviction.notified().await;
     }
 
     pub(crate) fn begin(self: &Arc<Self>, version: http::Version) -> InFlight {
@@ -115,7 +177,16 @@ impl Drop for InFlight {
 impl<B> TrackedBody<B> {
     pub(crate) fn new(body: B, in_flight: InFlight) -> Self {
         Self {
-            body,
+            body: Source::Service(body),
+            in_flight,
+            end: None,
+        }
+    }
+
+    /// Creates a body of this crate's own.
+    pub(crate) fn text(text: &'static str, in_flight: InFlight) -> Self {
+        Self {
+            body: Source::Text(Some(Bytes::from_static(text.as_bytes()))),
             in_flight,
             end: None,
         }
@@ -155,16 +226,31 @@ where
         if self.in_flight.0.holds(cx) {
             return Poll::Pending;
         }
-        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        let frame = match &mut self.body {
+            Source::Service(body) => Pin::new(body).poll_frame(cx),
+            Source::Text(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
+        };
+        if let Poll::Ready(Some(Ok(frame))) = &frame
+            && let Some(data) = frame.data_ref()
+        {
+            let unwritten = &self.in_flight.0.unwritten;
+            unwritten.fetch_add(data.len(), AcqRel);
+        }
         frame.map(|frame| frame.map(|frame| frame.map_err(Into::into)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        match &self.body {
+            Source::Service(body) => body.is_end_stream(),
+            Source::Text(text) => text.is_none(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        match &self.body {
+            Source::Service(body) => body.size_hint(),
+            Source::Text(text) => SizeHint::with_exact(text.as_ref().map_or(0, Bytes::len) as u64),
+        }
     }
 }
 
@@ -287,6 +373,22 @@ mod tests {
         assert!(frame.as_mut().now_or_never().is_none());
         let unblock = async { activity.set_blocked(false) };
         assert!(futures_util::future::join(frame, unblock).await.0);
+    }
+
+    #[tokio::test]
+    async fn a_body_waits_until_its_frames_are_written() {
+        let activity = Arc::new(Activity::default());
+        let frames = (0..3).map(|_| Ok::<_, BoxError>(Frame::data(Bytes::from(vec![0; 10 << 10]))));
+        let body = http_body_util::StreamBody::new(futures_util::stream::iter(frames));
+        let mut body = TrackedBody::new(body, activity.begin(Version::HTTP_11));
+        let mut next = || {
+            let frame = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
+            frame.now_or_never().is_some()
+        };
+        assert!(next() && next(), "two frames exceed the limit");
+        assert!(!next());
+        activity.set_written();
+        assert!(next());
     }
 
     #[tokio::test]

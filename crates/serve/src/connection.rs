@@ -3,7 +3,7 @@
 use std::{future::poll_fn, pin::pin, sync::Arc};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body::Body;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
@@ -13,15 +13,17 @@ use hyper_util::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    sync::{OwnedSemaphorePermit, watch},
+    sync::watch,
     time::{Instant, MissedTickBehavior},
 };
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
     BoxError, Limits, OpenEnded,
-    activity::{Activity, TrackedBody, Verdict, Watchdog},
+    activity::{Activity, InFlight, TrackedBody, Verdict, Watchdog},
     guarded::Guarded,
+    host,
+    slots::{Slot, Slots},
 };
 
 /// The state that all connections of a server share.
@@ -54,7 +56,8 @@ pub(crate) struct Protocols {
 
 impl Protocols {
     pub(crate) fn new(limits: &Limits) -> Self {
-        const SEND_BUFFER: usize = 256 << 10;
+        // What a peer that does not read costs for each of its streams.
+        const SEND_BUFFER: usize = 64 << 10;
         const STREAM_WINDOW: u32 = 256 << 10;
         const CONNECTION_WINDOW: u32 = 1 << 20;
         const SMALLEST_BUFFER: usize = 8 << 10;
@@ -79,11 +82,43 @@ impl Protocols {
     }
 }
 
-/// Completes the TLS handshake, if there is one, and serves the connection.
-pub(crate) async fn run<S, B>(
+/// Completes the TLS handshake, if there is one, and serves the connection. The slot is taken before this returns.
+pub(crate) fn run<S, B>(
     shared: Arc<Shared>,
     stream: TcpStream,
-    permit: OwnedSemaphorePermit,
+    slots: &Arc<Slots>,
+    service: S,
+    phase: watch::Receiver<Phase>,
+) -> impl Future<Output = ()> + Send + use<S, B>
+where
+    S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send + 'static,
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
+{
+    let activity = Arc::new(Activity::default());
+    let slot = slots.take(activity.clone());
+    let peer = Peer { activity, slot };
+    async move {
+        let activity = peer.activity.clone();
+        tokio::select! {
+            () = serve(shared, stream, peer, service, phase) => {}
+            () = activity.evicted() => tracing::debug!("idle connection closed to make room"),
+        }
+    }
+}
+
+/// The bookkeeping of a connection.
+struct Peer {
+    activity: Arc<Activity>,
+    slot: Arc<Slot>,
+}
+
+async fn serve<S, B>(
+    shared: Arc<Shared>,
+    stream: TcpStream,
+    peer: Peer,
     service: S,
     mut phase: watch::Receiver<Phase>,
 ) where
@@ -93,16 +128,15 @@ pub(crate) async fn run<S, B>(
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
-    let activity = Arc::new(Activity::default());
     let stream = Guarded::new(
         stream,
-        activity.clone(),
+        peer.activity.clone(),
         shared.limits.write_timeout,
-        Some(permit),
+        Some(peer.slot.clone()),
     );
     let Some(tls) = &shared.tls else {
         let protocol = &shared.protocols.any;
-        return drive(protocol, stream, service, activity, &shared.limits, phase).await;
+        return drive(protocol, stream, service, peer, &shared.limits, phase).await;
     };
     let handshake = tokio::time::timeout(shared.limits.handshake_timeout, tls.accept(stream));
     let stream = tokio::select! {
@@ -113,12 +147,12 @@ pub(crate) async fn run<S, B>(
         },
         _ = phase.wait_for(|phase| *phase != Phase::Serving) => return,
     };
+    // Under TLS the negotiated protocol is binding; without negotiation it is HTTP/1.1.
     let protocol = match stream.get_ref().1.alpn_protocol() {
         Some(b"h2") => &shared.protocols.http2,
-        Some(_) => &shared.protocols.http1,
-        None => &shared.protocols.any,
+        _ => &shared.protocols.http1,
     };
-    drive(protocol, stream, service, activity, &shared.limits, phase).await;
+    drive(protocol, stream, service, peer, &shared.limits, phase).await;
 }
 
 /// Serves requests until the peer closes, the server shuts down or a limit is exceeded.
@@ -126,7 +160,7 @@ async fn drive<S, B>(
     protocol: &Builder,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     service: S,
-    activity: Arc<Activity>,
+    peer: Peer,
     limits: &Limits,
     mut phase: watch::Receiver<Phase>,
 ) where
@@ -138,7 +172,7 @@ async fn drive<S, B>(
 {
     let now = Instant::now();
     let mut watchdog = Watchdog::new(
-        activity.clone(),
+        peer.activity.clone(),
         limits.header_timeout,
         limits.idle_timeout,
         now,
@@ -147,10 +181,16 @@ async fn drive<S, B>(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
 
     let draining = phase.clone();
-    let service = service_fn(move |request: Request<Incoming>| {
-        let in_flight = activity.begin(request.version());
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        let in_flight = peer.activity.begin(request.version());
+        if let Some(handle) = peer.slot.handle() {
+            request.extensions_mut().insert(handle);
+        }
         let (mut service, draining) = (service.clone(), draining.clone());
         async move {
+            if let Some(reason) = host::rejection(&request) {
+                return Ok(bad_request(reason, in_flight));
+            }
             poll_fn(|cx| service.poll_ready(cx)).await?;
             let response = service.call(request).await?;
             let open_ended = response.extensions().get::<OpenEnded>().is_some();
@@ -185,4 +225,15 @@ async fn drive<S, B>(
             },
         }
     }
+}
+
+/// Returns a 400 after which the connection is closed.
+fn bad_request<B>(reason: &'static str, in_flight: InFlight) -> Response<TrackedBody<B>> {
+    let mut response = Response::new(TrackedBody::text(reason, in_flight));
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    let headers = response.headers_mut();
+    let text = HeaderValue::from_static("text/plain; charset=utf-8");
+    headers.insert(header::CONTENT_TYPE, text);
+    headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }

@@ -1,8 +1,7 @@
 //! A byte stream that drops peers that never read.
 //!
 //! A write that waits for `write_timeout` without progress fails, which ends the connection and frees its buffers. The
-//! stream also counts the bytes it reads, and holds the connection's permit for as long as it lives, even after an
-//! upgrade.
+//! stream also counts the bytes it reads, and holds the connection's slot for as long as it lives, even after an upgrade.
 
 use std::{
     io,
@@ -14,11 +13,10 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    sync::OwnedSemaphorePermit,
     time::{Instant, Sleep},
 };
 
-use crate::activity::Activity;
+use crate::{activity::Activity, slots::Slot};
 
 /// A stream with a timeout on writes.
 pub(crate) struct Guarded<T> {
@@ -28,7 +26,7 @@ pub(crate) struct Guarded<T> {
     /// Created when a write first has to wait.
     deadline: Option<Pin<Box<Sleep>>>,
     waiting: bool,
-    _permit: Option<OwnedSemaphorePermit>,
+    _slot: Option<Arc<Slot>>,
 }
 
 impl<T> Guarded<T> {
@@ -36,7 +34,7 @@ impl<T> Guarded<T> {
         stream: T,
         activity: Arc<Activity>,
         write_timeout: Duration,
-        permit: Option<OwnedSemaphorePermit>,
+        slot: Option<Arc<Slot>>,
     ) -> Self {
         Self {
             stream,
@@ -44,7 +42,7 @@ impl<T> Guarded<T> {
             write_timeout,
             deadline: None,
             waiting: false,
-            _permit: permit,
+            _slot: slot,
         }
     }
 
@@ -118,6 +116,10 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Guarded<T> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_flush(cx);
+        if outcome.is_ready() {
+            // The layers above flush only once they have written all they had.
+            self.activity.set_written();
+        }
         self.watch(cx, outcome)
     }
 

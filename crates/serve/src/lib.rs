@@ -25,7 +25,8 @@
 //! # Limits
 //!
 //! [`Limits`] bounds whatever a peer can do slowly or never: handshakes, request heads, idle connections, responses that
-//! nobody reads, and the number of connections. Three things are not bounded here: reading a request's body, which is up
+//! nobody reads, and the number of connections. Over HTTP/1 a response waits after 16 KiB until the peer has taken them.
+//! HTTP/1.1 requests without exactly one `Host` header are rejected. Three things are not bounded here: reading a request's body, which is up
 //! to the service; HTTP/2 streams whose peer withholds the stream's window; and upgraded connections, which count
 //! against the limit but do not delay shutdown.
 //!
@@ -38,12 +39,15 @@
 mod activity;
 mod connection;
 mod guarded;
+mod host;
 mod limits;
 mod server;
+mod slots;
 mod tls;
 
 pub use limits::Limits;
 pub use server::Server;
+pub use slots::ConnectionHandle;
 pub use tls::{Tls, TlsError};
 
 /// A type-erased error of a service or a body.

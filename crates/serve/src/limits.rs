@@ -20,6 +20,11 @@ use std::time::Duration;
 pub struct Limits {
     /// Maximum number of concurrent connections. Further ones wait in the listener's backlog. Defaults to 10,000.
     pub max_connections: usize,
+    /// Maximum number of idle connections on which no request has been authenticated. Beyond it, and when there are
+    /// `max_connections`, a new connection closes the oldest of them, so that peers without credentials cannot lock out
+    /// those with. The service reports authentication with a [`ConnectionHandle`](crate::ConnectionHandle). Defaults to
+    /// `None`, which treats all connections alike.
+    pub max_unauthenticated: Option<usize>,
     /// Time limit of a TLS handshake. Defaults to 10 s.
     pub handshake_timeout: Duration,
     /// Time limit for the first request of a new connection to begin, and for the head of any later request to arrive.
@@ -45,6 +50,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_connections: 10_000,
+            max_unauthenticated: None,
             handshake_timeout: Duration::from_secs(10),
             header_timeout: Duration::from_secs(32),
             idle_timeout: Duration::from_secs(90),

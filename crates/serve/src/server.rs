@@ -8,13 +8,14 @@ use http_body::Body;
 use hyper::body::Incoming;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
+    sync::watch,
 };
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
     BoxError, Limits, Tls,
     connection::{self, Phase, Protocols, Shared},
+    slots::Slots,
 };
 
 /// The pause after the system refused to accept a connection, most likely for want of file descriptors.
@@ -67,10 +68,7 @@ impl Server {
         B: Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<BoxError>,
     {
-        let max_connections = self.limits.max_connections;
-        let limit = Arc::new(Semaphore::new(
-            max_connections.clamp(1, Semaphore::MAX_PERMITS),
-        ));
+        let slots = Slots::new(&self.limits);
         let grace_period = self.limits.grace_period;
         let shared = Arc::new(Shared {
             protocols: Protocols::new(&self.limits),
@@ -80,21 +78,14 @@ impl Server {
         let (phase, watched) = watch::channel(Phase::Serving);
         let mut shutdown = pin!(shutdown);
         loop {
-            let permit = tokio::select! {
-                () = &mut shutdown => break,
-                permit = limit.clone().acquire_owned() => match permit {
-                    Ok(permit) => permit,
-                    Err(_) => break,
-                },
-            };
             let stream = tokio::select! {
                 () = &mut shutdown => break,
-                stream = accept(&self.listener) => stream,
+                stream = next(&slots, &self.listener) => stream,
             };
             let connection = connection::run(
                 shared.clone(),
                 stream,
-                permit,
+                &slots,
                 service.clone(),
                 watched.clone(),
             );
@@ -111,6 +102,12 @@ impl Server {
             let _ = tokio::time::timeout(ABORT_TIMEOUT, phase.closed()).await;
         }
     }
+}
+
+/// Accepts the next connection once there is room for it.
+async fn next(slots: &Slots, listener: &TcpListener) -> TcpStream {
+    slots.available().await;
+    accept(listener).await
 }
 
 /// Accepts the next connection, retrying after errors.

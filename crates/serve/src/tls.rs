@@ -13,6 +13,15 @@ use thiserror::Error;
 use crate::BoxError;
 
 /// The TLS configuration of a [`Server`](crate::Server).
+///
+/// ```
+/// use kubewright_serve::Tls;
+/// use rcgen::{CertifiedKey, generate_simple_self_signed};
+///
+/// let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+/// let tls = Tls::from_pem(cert.pem().as_bytes(), signing_key.serialize_pem().as_bytes());
+/// assert!(tls.is_ok());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Tls(pub(crate) Arc<ServerConfig>);
 

@@ -6,7 +6,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -14,12 +14,12 @@ use futures_util::FutureExt;
 use http::{HeaderMap, HeaderValue, Request, Response, header};
 use http_body::Body as HttpBody;
 use kubewright_machinery::{Status, status};
-use kubewright_serve::OpenEnded;
+use kubewright_serve::{ConnectionHandle, OpenEnded};
 use tower::Service;
 
 use super::{ApiServer, deadline, dispatch};
 use crate::{
-    auth::{self, Attributes, Decision},
+    auth::{self, Attributes, Decision, UNAUTHENTICATED},
     body::{Body, BoxError},
     endpoints::metrics::{Effect, RequestLabels},
     request::{RequestInfo, UserInfo, Warnings, query::Query},
@@ -29,6 +29,9 @@ use crate::{
 /// The maximum total length of warnings, in characters; beyond it each is truncated.
 const WARNINGS_LIMIT: usize = 4 * 1024;
 const WARNING_CUT: usize = 256;
+
+/// The shortest timeout that a request can meet.
+const SHORTEST_TIMEOUT: Duration = Duration::from_micros(1);
 
 impl<B> Service<Request<B>> for ApiServer
 where
@@ -147,13 +150,17 @@ impl ApiServer {
                 other => other,
             }
         };
-        match tokio::time::timeout(limit, handled).await {
-            Ok(result) => result,
-            Err(_) => Err(status::timeout(
+        // A timer cannot measure less, and what is ready at once would be in time.
+        let handled = match limit < SHORTEST_TIMEOUT {
+            true => None,
+            false => tokio::time::timeout(limit, handled).await.ok(),
+        };
+        handled.unwrap_or_else(|| {
+            Err(status::timeout(
                 "Timeout: request did not complete within the allotted timeout",
                 0,
-            )),
-        }
+            ))
+        })
     }
 
     async fn authenticated(&self, incoming: Incoming) -> Result<Response<Body>, Status> {
@@ -166,6 +173,12 @@ impl ApiServer {
         let (parts, body) = request.into_parts();
         let user = self.shared.authenticator.authenticate(&parts).await?;
         let user = Arc::new(user.ok_or_else(status::unauthorized)?);
+        if let Some(connection) = parts.extensions.get::<ConnectionHandle>()
+            && !user.groups.iter().any(|group| group == UNAUTHENTICATED)
+        {
+            connection.mark_authenticated();
+        }
+        reject_impersonation(&parts.headers)?;
         let attributes = Attributes::new(&user, &info, &parts.method, &query);
         match self.shared.authorizer.authorize(&attributes).await {
             Decision::Allow => {}
@@ -186,6 +199,20 @@ impl ApiServer {
         )
         .await
     }
+}
+
+/// Rejects requests on behalf of another user. To ignore the headers would run them with more rights than the client asked
+/// for.
+fn reject_impersonation(headers: &HeaderMap) -> Result<(), Status> {
+    let Some(name) = headers
+        .keys()
+        .map(|name| name.as_str())
+        .find(|name| name.starts_with("impersonate-"))
+    else {
+        return Ok(());
+    };
+    let text = format!("impersonation is not supported by this server: omit the header {name}");
+    Err(Status::failure(403, "Forbidden", text))
 }
 
 /// The headers that decide the encoding of an error.

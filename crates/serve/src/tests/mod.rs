@@ -30,6 +30,7 @@ use tokio_rustls::TlsConnector;
 
 use super::*;
 
+mod peers;
 mod shutdown;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -144,6 +145,7 @@ async fn start(limits: Limits, tls: Option<Tls>) -> Running {
 
 fn get(path: &str) -> Request<Empty<Bytes>> {
     Request::get(format!("http://localhost{path}"))
+        .header("host", "localhost")
         .body(Empty::new())
         .unwrap()
 }
