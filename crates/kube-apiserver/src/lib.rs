@@ -22,6 +22,7 @@
 //! | `crds` | custom resources: CustomResourceDefinitions and the kinds that they define |
 //! | `kinds` | resources built from the catalog; strategies, tables, conversion |
 //! | `openapi` | descriptions of the built-in types |
+//! | `outgoing` | calls to webhooks: the policy for everything that leaves the server |
 //! | `subresources` | `status`, `scale`, `binding`, `eviction`, `token` and the others |
 //! | `reviews` | token and access reviews |
 //! | `scaling` | the logic that every `scale` subresource shares |
@@ -32,6 +33,7 @@ mod bootstrap;
 mod crds;
 mod kinds;
 mod openapi;
+mod outgoing;
 mod reviews;
 mod scaling;
 mod server;

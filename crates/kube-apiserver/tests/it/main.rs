@@ -3,9 +3,11 @@
 mod admission;
 mod bad_input;
 mod bootstrap;
+mod bounds;
 mod client;
 mod continue_tokens;
 mod custom_resources;
+mod cve;
 mod exact_answers;
 mod http_client;
 mod openapi;

@@ -4,9 +4,7 @@
 //! that explains this.
 
 mod call;
-mod location;
 mod reply;
-mod trust;
 
 use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -15,12 +13,12 @@ use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde_json::{Value, json};
 
 use super::convert::Conversion;
+use crate::outgoing::Client;
 
 /// The webhook of a CRD.
 pub(crate) struct Webhook {
     target: Target,
-    /// The certificates that may have signed that of the endpoint, in PEM.
-    ca_bundle: Vec<u8>,
+    client: Client,
     review_versions: Vec<String>,
 }
 
@@ -50,7 +48,7 @@ impl Webhook {
             .flatten();
         Self {
             target,
-            ca_bundle: decode_bundle(client).unwrap_or_default(),
+            client: Client::new(decode_bundle(client).unwrap_or_default()),
             review_versions: versions
                 .filter_map(Value::as_str)
                 .map(str::to_owned)
@@ -87,7 +85,7 @@ impl Webhook {
             }
         };
         let failed = |e: String| failed(objects, &e);
-        let answer = call::post(url, &self.ca_bundle, &request)
+        let answer = call::post(&self.client, url, &request)
             .await
             .map_err(failed)?;
         let converted = reply::converted_objects(answer, version, &uid).map_err(failed)?;

@@ -7,6 +7,8 @@ use kubewright_machinery::{
 };
 use serde_json::{Map, Value};
 
+use crate::outgoing::{excerpt, quoted_excerpt};
+
 /// Returns the objects of a successful review.
 pub(super) fn converted_objects(
     mut review: Value,
@@ -25,7 +27,7 @@ pub(super) fn converted_objects(
         return Err(format!(
             "expected response.uid={}, got {}",
             go::quote(uid),
-            go::quote(given)
+            quoted_excerpt(given)
         ));
     }
     let result = &response["result"];
@@ -33,9 +35,9 @@ pub(super) fn converted_objects(
         return Err(match result["message"].as_str().unwrap_or_default() {
             "" => format!(
                 "response.result.status was '{}', not 'Success'",
-                result["status"].as_str().unwrap_or_default()
+                excerpt(result["status"].as_str().unwrap_or_default())
             ),
-            message => message.to_owned(),
+            message => excerpt(message),
         });
     }
     match response.get("convertedObjects") {
@@ -47,7 +49,8 @@ pub(super) fn converted_objects(
 /// Checks the type of a review.
 fn check_review(review: &Value, version: &str) -> Result<(), String> {
     let text = |key: &str| review[key].as_str().unwrap_or_default();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let (api_version, kind) = (excerpt(text("apiVersion")), excerpt(text("kind")));
+    let (api_version, kind) = (api_version.as_str(), kind.as_str());
     let (group, given) = api_version.split_once('/').unwrap_or(("", api_version));
     if !api_version.is_empty() && !kind.is_empty() {
         let known = group == "apiextensions.k8s.io" && matches!(given, "v1" | "v1beta1");
@@ -79,7 +82,10 @@ fn check_object(object: &Value) -> Result<(), String> {
         Value::Object(_) if object["kind"].as_str().is_some_and(|kind| !kind.is_empty()) => {
             return Ok(());
         }
-        Value::Object(_) => return Err(format!("Object 'Kind' is missing in '{object}'")),
+        Value::Object(_) => {
+            let object = excerpt(&object.to_string());
+            return Err(format!("Object 'Kind' is missing in '{object}'"));
+        }
         Value::Null => return Err("unexpected end of JSON input".into()),
         Value::Bool(_) => "bool",
         Value::Number(_) => "number",
@@ -139,13 +145,15 @@ fn check_type(before: &Value, after: &Value, api_version: &str) -> Result<(), St
     let given = text(after, "apiVersion");
     if given != api_version {
         return Err(format!(
-            "invalid groupVersion (expected {api_version}, received {given})"
+            "invalid groupVersion (expected {api_version}, received {})",
+            excerpt(&given)
         ));
     }
     let (expected, given) = (text(before, "kind"), text(after, "kind"));
     if expected != given {
         return Err(format!(
-            "invalid kind (expected {expected}, received {given})"
+            "invalid kind (expected {expected}, received {})",
+            excerpt(&given)
         ));
     }
     Ok(())
@@ -161,6 +169,7 @@ fn check_identity(before: &Value, after: &Value) -> Result<(), String> {
         };
         let (expected, given) = (text(before), text(after));
         if expected != given {
+            let given = excerpt(&given);
             return Err(format!("must have the same {what}: {expected} != {given}"));
         }
     }
@@ -207,7 +216,7 @@ fn check_entries(
     before: Option<&Value>,
 ) -> Result<(), String> {
     if let Some((name, other)) = entries.iter().find(|(_, value)| !value.is_string()) {
-        let ty = go::type_name(other);
+        let (ty, name) = (go::type_name(other), excerpt(name));
         return Err(format!(
             "metadata.{key}[{name}] must be a string, but is {ty} in converted object"
         ));
@@ -223,6 +232,6 @@ fn check_entries(
     if errors.is_empty() {
         Ok(())
     } else {
-        Err(field::aggregate(&errors))
+        Err(excerpt(&field::aggregate(&errors)))
     }
 }

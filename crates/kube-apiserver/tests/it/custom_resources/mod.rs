@@ -9,7 +9,7 @@ mod objects;
 mod subresources;
 mod versions;
 mod watches;
-mod webhooks;
+pub(crate) mod webhooks;
 
 use kubewright_testing::TestCluster;
 use serde_json::{Value, json};

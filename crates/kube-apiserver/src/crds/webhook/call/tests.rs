@@ -81,7 +81,7 @@ fn a_code_that_is_no_success_has_its_words() {
 }
 
 #[test]
-fn what_is_no_document_is_told() {
+fn responses_that_are_no_document_are_errors() {
     assert_eq!(
         said(200, ""),
         "0-length response with status code: 200 and content type: application/json"
@@ -94,6 +94,16 @@ fn what_is_no_document_is_told() {
         said(200, "[1]"),
         "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }"
     );
+}
+
+#[test]
+fn a_body_is_repeated_in_part_and_escaped() {
+    let long = format!("\u{1b}[2J{}", "x".repeat(5000));
+    for code in [403, 406, 415, 500, 502] {
+        let said = said(code, &long);
+        assert!(said.len() < 400, "{said}");
+        assert!(!said.contains('\u{1b}'), "{said}");
+    }
 }
 
 #[test]
