@@ -136,6 +136,43 @@ async fn a_quota_is_spent_and_then_refuses() {
 }
 
 #[tokio::test]
+async fn a_quota_without_a_controller_is_enforced_from_its_spec() {
+    let client = Client::new().await;
+    let quota = json!({
+        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"},
+        "spec": {"hard": {"configmaps": "2", "pods": "1", "requests.cpu": "1"}},
+    });
+    assert_eq!(client.post(QUOTAS, &quota).await.0, 201);
+    for (name, code) in [("a", 201), ("b", 201), ("c", 403), ("a", 403)] {
+        assert_eq!(
+            client.post(CONFIG_MAPS, &config_map(name)).await.0,
+            code,
+            "{name}"
+        );
+    }
+    // Deleted objects are not counted any more, even at once.
+    for _ in 0..3 {
+        let path = format!("{CONFIG_MAPS}/a");
+        assert_eq!(client.delete(&path).await.0, 200);
+        assert_eq!(client.post(CONFIG_MAPS, &config_map("a")).await.0, 201);
+    }
+    let (code, refused) = client.post(PODS, &pod("p")).await;
+    assert_eq!(code, 403);
+    assert_eq!(
+        refused["message"],
+        "pods \"p\" is forbidden: failed quota: q: must specify requests.cpu for: c"
+    );
+    let mut asking = pod("p");
+    asking["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "2"}});
+    let (code, refused) = client.post(PODS, &asking).await;
+    assert_eq!(code, 403);
+    assert_eq!(
+        refused["message"],
+        "pods \"p\" is forbidden: exceeded quota: q, requested: requests.cpu=2, used: requests.cpu=0, limited: requests.cpu=1"
+    );
+}
+
+#[tokio::test]
 async fn a_write_that_fails_later_has_spent_its_quota() {
     let client = Client::new().await;
     quota(

@@ -58,7 +58,7 @@ pub(super) fn check(
 }
 
 /// Returns whether the quota limits a resource that such objects use, and its scopes match the object.
-fn concerns(quota: &Quota, evaluator: &Evaluator, object: &Value) -> bool {
+pub(super) fn concerns(quota: &Quota, evaluator: &Evaluator, object: &Value) -> bool {
     quota.hard.keys().any(|name| evaluator.measures(name))
         && quota
             .selectors

@@ -2,12 +2,13 @@
 //!
 //! A write that uses resources is checked against every quota that matches. `status.used` is raised by compare-and-swap before
 //! the write is stored. The usage of a write that fails afterwards is not returned here; a controller recounts, as it does
-//! when objects are deleted. A quota without `status.hard` limits nothing.
+//! when objects are deleted. A quota without `status.hard` has no controller that counts; see `counting`.
 //!
 //! `evaluator` computes the usage of an object, `check` compares it with the quotas.
 
 mod check;
 mod claims;
+mod counting;
 mod evaluator;
 mod pods;
 mod resource_claims;
@@ -40,7 +41,9 @@ use super::{
     resource_list::{self, ResourceList},
     stored::{Stored, decode},
 };
+use crate::kinds::collection;
 use check::{Change, Rejection};
+use counting::Admitted;
 use evaluator::Evaluator;
 use scopes::Selector;
 
@@ -74,6 +77,7 @@ pub(crate) struct ResourceQuota {
     turns: Box<[Mutex<()>]>,
     hasher: RandomState,
     manager: FieldManager,
+    admitted: Admitted,
 }
 
 /// A quota as it was read.
@@ -81,6 +85,8 @@ struct Quota {
     name: String,
     revision: Revision,
     object: Value,
+    /// True if no controller has counted the usage.
+    uncounted: bool,
     hard: ResourceList,
     used: ResourceList,
     selectors: Vec<Selector>,
@@ -98,6 +104,7 @@ impl ResourceQuota {
             turns: (0..TURNS).map(|_| Mutex::new(())).collect(),
             hasher: RandomState::new(),
             manager: FieldManager::new(&kind, shape, "status", rules.reset_fields_status),
+            admitted: Admitted::default(),
         }
     }
 
@@ -107,12 +114,28 @@ impl ResourceQuota {
             .await
     }
 
-    async fn quotas(&self, namespace: &str) -> Result<Vec<Quota>, Status> {
-        self.entries(namespace)
+    /// Reads the quotas of a namespace, and counts the usage of those that no controller has counted.
+    async fn quotas(
+        &self,
+        namespace: &str,
+        collection: &str,
+        evaluator: &Evaluator,
+    ) -> Result<Vec<Quota>, Status> {
+        let quotas: Result<Vec<_>, _> = self
+            .entries(namespace)
             .await?
             .iter()
             .map(Quota::read)
-            .collect()
+            .collect();
+        let mut quotas = quotas?;
+        let limits = |quota: &Quota| quota.hard.keys().any(|name| evaluator.measures(name));
+        if quotas.iter().any(|quota| quota.uncounted && limits(quota)) {
+            let objects = self.store.entries(collection, format!("{namespace}/"));
+            let (objects, now) = (objects.await?, self.clock.now());
+            let key = (namespace, collection);
+            counting::count(&mut quotas, evaluator, now, &objects, &self.admitted, key)?;
+        }
+        Ok(quotas)
     }
 
     /// Waits for the lock of the namespace.
@@ -160,8 +183,15 @@ impl Plugin for ResourceQuota {
         attributes: &Attributes<'_>,
         object: Option<&Value>,
     ) -> Result<(), Status> {
-        let Some(object) = object else { return Ok(()) };
         let info = &cx.info;
+        let Some(object) = object else {
+            if attributes.operation == Operation::Delete && !attributes.dry_run {
+                let collection = collection(&info.group, &info.resource);
+                let name = attributes.name;
+                self.admitted.forget(&info.namespace, &collection, name);
+            }
+            return Ok(());
+        };
         let counted = matches!(attributes.operation, Operation::Create | Operation::Update)
             && cx.resource.spec().namespaced
             && !info.namespace.is_empty()
@@ -181,8 +211,11 @@ impl Plugin for ResourceQuota {
             return Ok(());
         }
         let refuse = |rejection: Rejection| forbidden(cx, attributes, object, rejection.0);
+        let collection = collection(&info.group, &info.resource);
         let _turn = self.turn(&info.namespace).await;
-        let mut quotas = self.quotas(&info.namespace).await?;
+        let mut quotas = self
+            .quotas(&info.namespace, &collection, &evaluator)
+            .await?;
         let mut contended = String::new();
         for _ in 0..=RETRIES {
             let spent = check::check(&quotas, &evaluator, &change).map_err(refuse)?;
@@ -190,19 +223,27 @@ impl Plugin for ResourceQuota {
                 return Ok(());
             }
             let mut again = Vec::new();
+            let mut counted_here = false;
             for (quota, used) in quotas.iter().zip(&spent) {
                 let Some(used) = used else { continue };
-                if !self.spend(&info.namespace, quota, used).await? {
+                if quota.uncounted {
+                    counted_here = true;
+                } else if !self.spend(&info.namespace, quota, used).await? {
                     again.push(quota.name.clone());
                 }
             }
             let Some(first) = again.first() else {
+                if counted_here {
+                    self.admitted.add(&info.namespace, &collection, &change);
+                }
                 return Ok(());
             };
             contended.clone_from(first);
             // The other quotas are updated already. A quota that was deleted limits nothing.
-            quotas = self.quotas(&info.namespace).await?;
-            quotas.retain(|quota| again.contains(&quota.name));
+            quotas = self
+                .quotas(&info.namespace, &collection, &evaluator)
+                .await?;
+            quotas.retain(|quota| quota.uncounted || again.contains(&quota.name));
         }
         Err(status::conflict(
             &GroupResource::new("", RESOURCE_QUOTAS),
@@ -215,10 +256,16 @@ impl Plugin for ResourceQuota {
 impl Quota {
     fn read(entry: &Entry) -> Result<Self, Status> {
         let object: Value = decode(entry)?;
+        let counted = resource_list::read(&object["status"]["hard"]);
+        let uncounted = counted.is_empty();
         Ok(Self {
             name: object["metadata"]["name"].text().to_owned(),
             revision: entry.revision,
-            hard: resource_list::read(&object["status"]["hard"]),
+            hard: match uncounted {
+                true => resource_list::read(&object["spec"]["hard"]),
+                false => counted,
+            },
+            uncounted,
             used: resource_list::read(&object["status"]["used"]),
             selectors: Selector::all_of(&object["spec"]),
             object,

@@ -300,3 +300,63 @@ async fn resource_claims_use_devices_of_a_class() {
     scene.create(&plugin, &claim).await.unwrap();
     assert_eq!(used(&scene).await, json!({gpu: "34"}));
 }
+
+#[tokio::test]
+async fn without_a_controller_the_objects_of_the_store_count() {
+    let scene = Scene::new("", "configmaps");
+    let plugin = plugin(&scene);
+    let hard = json!({"hard": {"configmaps": "2", "count/configmaps": "5", "pods": "0"}});
+    quota(&scene, hard, json!({}), json!({})).await;
+    for name in ["a", "b"] {
+        let object = json!({"metadata": {"name": name, "namespace": "ns"}});
+        scene.create(&plugin, &object).await.unwrap();
+        let path = format!("ns/{name}");
+        scene.put("configmaps", &path, object).await;
+    }
+    let refused = scene.create(&plugin, &config_map()).await.unwrap_err();
+    assert_eq!(
+        refused.message,
+        "configmaps \"m\" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2"
+    );
+    assert_eq!(
+        used(&scene).await,
+        json!({}),
+        "the status is the controller's"
+    );
+}
+
+#[tokio::test]
+async fn without_a_controller_writers_at_once_overspend_nothing() {
+    let scene = Scene::new("", "secrets");
+    let plugin = plugin(&scene);
+    let hard = json!({"hard": {"secrets": "3"}});
+    quota(&scene, hard, json!({}), json!({})).await;
+    // None of them is stored yet.
+    let mut admitted = 0;
+    for i in 0..10 {
+        let object = json!({"metadata": {"name": format!("s{i}"), "namespace": "ns"}});
+        admitted += usize::from(scene.create(&plugin, &object).await.is_ok());
+    }
+    assert_eq!(admitted, 3);
+}
+
+#[tokio::test]
+async fn without_a_controller_requests_and_scopes_count() {
+    let scene = Scene::new("", "pods");
+    let plugin = plugin(&scene);
+    let spec = json!({"scopes": ["NotBestEffort"], "hard": {"requests.cpu": "2", "pods": "5"}});
+    quota(&scene, spec, json!({}), json!({})).await;
+    let asking = |name: &str, cpu: &str| {
+        let mut pod = pod();
+        pod["metadata"]["name"] = json!(name);
+        pod["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": cpu}});
+        pod
+    };
+    scene.put("pods", "ns/a", asking("a", "1500m")).await;
+    scene.put("pods", "ns/b", pod()).await;
+    let refused = scene.create(&plugin, &asking("c", "600m")).await;
+    let message = refused.unwrap_err().message;
+    let expected = "exceeded quota: q, requested: requests.cpu=600m, used: requests.cpu=1500m, limited: requests.cpu=2";
+    assert!(message.ends_with(expected), "{message}");
+    scene.create(&plugin, &asking("c", "500m")).await.unwrap();
+}
