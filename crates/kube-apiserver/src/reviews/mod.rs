@@ -25,21 +25,52 @@ pub(crate) fn handlers(
     group: &str,
     info: &ResourceInfo,
 ) -> Option<Handlers> {
-    let create: Arc<dyn Create> = match (group, info.kind) {
+    Some(match (group, info.kind) {
         ("authentication.k8s.io", "SelfSubjectReview") => {
-            Arc::new(WhoAmI(environment.clock.clone()))
+            answering(SelfSubject(environment.clock.clone()))
         }
         ("authentication.k8s.io", "TokenReview") => {
-            Arc::new(WhoseToken(environment.authenticator.clone()))
+            answering(Token(environment.authenticator.clone()))
         }
-        ("authorization.k8s.io", "SelfSubjectRulesReview") => Arc::new(MyRules),
-        ("authorization.k8s.io", _) => Arc::new(MayThey(environment.authorizer.clone())),
+        ("authorization.k8s.io", "SelfSubjectRulesReview") => answering(Rules),
+        ("authorization.k8s.io", _) => answering(Access(environment.authorizer.clone())),
         _ => return None,
-    };
-    Some(Handlers {
-        create: Some(create),
-        ..Handlers::default()
     })
+}
+
+/// Answers reviews of one kind.
+trait Review: Send + Sync + 'static {
+    /// Writes the status.
+    fn answer(
+        &self,
+        cx: &RequestContext,
+        review: &mut Value,
+    ) -> impl Future<Output = Result<(), Status>> + Send;
+}
+
+/// A create that returns the review with its answer.
+struct Answering<R>(R);
+
+#[async_trait]
+impl<R: Review> Create for Answering<R> {
+    async fn create(
+        &self,
+        cx: &RequestContext,
+        _name: &str,
+        draft: Draft,
+        _options: &WriteOptions,
+    ) -> Result<Object, Status> {
+        let mut review = draft.into_value();
+        self.0.answer(cx, &mut review).await?;
+        Ok(Object::from_value(&review))
+    }
+}
+
+fn answering(review: impl Review) -> Handlers {
+    Handlers {
+        create: Some(Arc::new(Answering(review))),
+        ..Handlers::default()
+    }
 }
 
 fn user_json(user: &UserInfo) -> Value {
@@ -58,37 +89,21 @@ fn user_json(user: &UserInfo) -> Value {
 }
 
 /// `SelfSubjectReview`
-struct WhoAmI(SharedClock);
+struct SelfSubject(SharedClock);
 
-#[async_trait]
-impl Create for WhoAmI {
-    async fn create(
-        &self,
-        cx: &RequestContext,
-        _name: &str,
-        draft: Draft,
-        _options: &WriteOptions,
-    ) -> Result<Object, Status> {
-        let mut review = draft.into_value();
+impl Review for SelfSubject {
+    async fn answer(&self, cx: &RequestContext, review: &mut Value) -> Result<(), Status> {
         review["metadata"]["creationTimestamp"] = json!(rfc3339(self.0.now()));
         review["status"] = json!({"userInfo": user_json(&cx.user)});
-        Ok(Object::from_value(&review))
+        Ok(())
     }
 }
 
 /// `TokenReview`
-struct WhoseToken(Arc<dyn Authenticator>);
+struct Token(Arc<dyn Authenticator>);
 
-#[async_trait]
-impl Create for WhoseToken {
-    async fn create(
-        &self,
-        _cx: &RequestContext,
-        _name: &str,
-        draft: Draft,
-        _options: &WriteOptions,
-    ) -> Result<Object, Status> {
-        let mut review = draft.into_value();
+impl Review for Token {
+    async fn answer(&self, _cx: &RequestContext, review: &mut Value) -> Result<(), Status> {
         let token = review["spec"]["token"].as_str().unwrap_or_default();
         if token.is_empty() {
             return Err(status::bad_request(
@@ -108,24 +123,16 @@ impl Create for WhoseToken {
             Err(e) if e.code == 401 => json!({"user": {}, "error": "invalid bearer token"}),
             Err(e) => json!({"user": {}, "error": e.message}),
         };
-        Ok(Object::from_value(&review))
+        Ok(())
     }
 }
 
 /// `SelfSubjectAccessReview`, `SubjectAccessReview`, `LocalSubjectAccessReview`
-struct MayThey(Arc<dyn Authorizer>);
+struct Access(Arc<dyn Authorizer>);
 
-#[async_trait]
-impl Create for MayThey {
-    async fn create(
-        &self,
-        cx: &RequestContext,
-        _name: &str,
-        draft: Draft,
-        _options: &WriteOptions,
-    ) -> Result<Object, Status> {
-        let mut review = draft.into_value();
-        validate::check(&review)?;
+impl Review for Access {
+    async fn answer(&self, cx: &RequestContext, review: &mut Value) -> Result<(), Status> {
+        validate::check(review)?;
         let spec = &review["spec"];
         let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
         let user = if review["kind"] == "SelfSubjectAccessReview" {
@@ -152,7 +159,7 @@ impl Create for MayThey {
             Decision::Deny(reason) => json!({"allowed": false, "denied": true, "reason": reason}),
             Decision::NoOpinion(reason) => json!({"allowed": false, "reason": reason}),
         };
-        Ok(Object::from_value(&review))
+        Ok(())
     }
 }
 
@@ -196,18 +203,10 @@ fn asked(spec: &Value) -> (RequestInfo, http::Method) {
 }
 
 /// `SelfSubjectRulesReview`: without RBAC, everything is allowed.
-struct MyRules;
+struct Rules;
 
-#[async_trait]
-impl Create for MyRules {
-    async fn create(
-        &self,
-        _cx: &RequestContext,
-        _name: &str,
-        draft: Draft,
-        _options: &WriteOptions,
-    ) -> Result<Object, Status> {
-        let mut review = draft.into_value();
+impl Review for Rules {
+    async fn answer(&self, _cx: &RequestContext, review: &mut Value) -> Result<(), Status> {
         if review["spec"]["namespace"]
             .as_str()
             .unwrap_or_default()
@@ -220,6 +219,6 @@ impl Create for MyRules {
             "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
             "incomplete": false,
         });
-        Ok(Object::from_value(&review))
+        Ok(())
     }
 }
