@@ -6,6 +6,11 @@
 use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use serde_json::Value;
 
+/// The maximum nesting of filters in filters.
+const MAX_DEPTH: usize = 16;
+/// The maximum number of values between two steps. Each `..` multiplies them by the number of values below.
+const MAX_VALUES: usize = 10_000;
+
 /// A parsed path.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct JsonPath(Vec<Step>);
@@ -40,7 +45,10 @@ enum Literal {
 impl JsonPath {
     /// Parses a path. Returns `None` if it is not supported.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let mut parser = Parser { rest: text };
+        let mut parser = Parser {
+            rest: text,
+            depth: 0,
+        };
         let steps = parser.steps()?;
         parser.rest.is_empty().then_some(Self(steps))
     }
@@ -53,6 +61,8 @@ impl JsonPath {
 
 struct Parser<'a> {
     rest: &'a str,
+    /// The number of filters around the rest.
+    depth: usize,
 }
 
 impl Parser<'_> {
@@ -162,6 +172,16 @@ impl Parser<'_> {
     }
 
     fn filter(&mut self) -> Option<Step> {
+        if self.depth == MAX_DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let filter = self.condition();
+        self.depth -= 1;
+        filter
+    }
+
+    fn condition(&mut self) -> Option<Step> {
         self.rest = self.rest.trim_start().strip_prefix('@')?;
         let left = self.steps()?;
         self.rest = self.rest.trim_start();
@@ -202,6 +222,7 @@ fn find<'a>(object: &'a Value, steps: &[Step]) -> Vec<&'a Value> {
         found = found
             .into_iter()
             .flat_map(|value| step.apply(value))
+            .take(MAX_VALUES)
             .collect();
         if found.is_empty() {
             break;
@@ -261,7 +282,7 @@ fn slice(value: &Value, from: Option<i64>, to: Option<i64>, step: i64) -> Vec<&V
 }
 
 fn descend<'a>(value: &'a Value, out: &mut Vec<&'a Value>, depth: usize) {
-    if depth > DOCUMENT_DEPTH {
+    if depth > DOCUMENT_DEPTH || out.len() >= MAX_VALUES {
         return;
     }
     out.push(value);
@@ -308,6 +329,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_path_that_multiplies_or_nests_is_bounded() {
+        let mut object = json!([1, 2, 3]);
+        for _ in 0..100 {
+            object = json!([object, 1]);
+        }
+        let many = JsonPath::parse(&"..[*]".repeat(50)).unwrap();
+        assert!(find(&object, &many.0).len() <= MAX_VALUES);
+        let nested = |n: usize| format!("{}.a{}", "[?(@".repeat(n), ")]".repeat(n));
+        assert!(JsonPath::parse(&nested(MAX_DEPTH)).is_some());
+        assert!(JsonPath::parse(&nested(100_000)).is_none());
+    }
 
     #[test]
     fn a_path_finds_the_first_value() {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use kubewright_apiserver::{
     Object,
     registry::{Create, Draft, Generic, Handlers},
@@ -49,7 +49,8 @@ impl Create for Token {
             .as_i64()
             .unwrap_or_default();
         let now = self.0.clock().now();
-        let expiry = now + SignedDuration::from_secs(seconds);
+        let expiry = now.checked_add(SignedDuration::from_secs(seconds));
+        let expiry = expiry.unwrap_or(Timestamp::MAX);
         let token = format!(
             "{:032x}{:032x}",
             rand::random::<u128>(),
