@@ -94,6 +94,7 @@ impl Generic {
                 }
             }
         };
+        self.check_size(&bytes)?;
         Ok(Payload {
             bytes,
             revision_at: Some(at),
