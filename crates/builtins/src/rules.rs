@@ -71,6 +71,10 @@ pub struct KindRules {
     pub put_requester: Option<PutRequesterFn>,
     /// Whether objects need addresses and ports of the service network.
     pub needs_service_addresses: bool,
+    /// Whether validation compiles expressions or patterns of the object, which may take long.
+    pub validation_is_slow: bool,
+    /// Whether `status` can be shown as a table.
+    pub status_has_table: bool,
     /// A warning for every request to the kind, which is deprecated.
     pub deprecation: Option<&'static str>,
     /// Field paths that a write to the main endpoint cannot own.
@@ -109,6 +113,8 @@ impl KindRules {
         stamp_subresource_update: None,
         put_requester: None,
         needs_service_addresses: false,
+        validation_is_slow: false,
+        status_has_table: true,
         deprecation: None,
         reset_fields: &[],
         reset_fields_status: &[],

@@ -6,6 +6,7 @@ use kubewright_apiserver::{
     ApiServer, HealthChecks, Probe, SharedClock, SystemClock,
     admission::{AdmissionChain, NamespaceLifecycle, Plugin},
     auth::{AlwaysAllow, Anonymous, Authenticator, Authorizer},
+    registry::BlockingPool,
 };
 use kubewright_machinery::Status;
 use kubewright_store::{MemoryStore, Revision, Store};
@@ -21,6 +22,9 @@ use crate::{
 
 /// The revision at which a new store starts. It is not 0, because clients give resourceVersion 0 a special meaning.
 pub const FIRST_REVISION: Revision = Revision(1);
+
+/// The number of threads that compile schemas, patterns and expressions of users.
+const COMPILER_THREADS: usize = 1;
 
 /// An API server with the built-in kinds of Kubernetes. Clones share the server and its store.
 #[derive(Clone)]
@@ -178,6 +182,7 @@ impl KubeApiServerBuilder {
             clock: self.clock,
             authenticator: self.authenticator.clone(),
             authorizer: self.authorizer.clone(),
+            compiler: BlockingPool::new(COMPILER_THREADS),
             service_range: self.service_range,
             conversions: self.conversions,
         };
@@ -242,4 +247,5 @@ fn health(store: &Arc<dyn Store>) -> HealthChecks {
     STARTED
         .into_iter()
         .fold(checks, |checks, name| checks.check(name, || Ok(())))
+        .check_for(&[Probe::Readyz], "shutdown", || Ok(()))
 }

@@ -13,8 +13,8 @@ mod traits;
 pub use custom::{Custom, UnknownFields};
 pub use draft::Draft;
 pub use generic::{
-    Converter, DryRun, Generic, Plain, Reservation, Strategy, StrategyOptions, payload,
-    validate_metadata, validate_metadata_update,
+    BlockingPool, Converter, DryRun, Generic, Plain, Reservation, Strategy, StrategyOptions,
+    payload, validate_metadata, validate_metadata_update,
 };
 pub use groups::{Group, Registry, RegistryBuilder};
 pub use handlers::Handlers;

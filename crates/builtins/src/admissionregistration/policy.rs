@@ -42,6 +42,7 @@ pub(crate) static VALIDATING_RULES: KindRules = KindRules {
     allow_unconditional_update: false,
     reset_fields: &["status"],
     reset_fields_status: &["metadata", "spec"],
+    validation_is_slow: true,
     ..KindRules::GENERAL
 };
 

@@ -27,6 +27,7 @@ pub(crate) static VALIDATING_RULES: KindRules = KindRules {
         errors
     },
     allow_unconditional_update: false,
+    validation_is_slow: true,
     ..KindRules::GENERAL
 };
 

@@ -31,6 +31,8 @@ pub(crate) static RULES: KindRules = KindRules {
     warnings_on_create,
     warnings_on_update,
     allow_unconditional_update: false,
+    validation_is_slow: true,
+    status_has_table: false,
     reset_fields: &["status"],
     reset_fields_status: &["spec"],
     ..KindRules::GENERAL

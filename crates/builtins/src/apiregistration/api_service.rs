@@ -20,6 +20,7 @@ pub(crate) static RULES: KindRules = KindRules {
     validate_create,
     validate_update,
     allow_unconditional_update: false,
+    status_has_table: false,
     reset_fields: &["status"],
     reset_fields_status: &["spec", "metadata"],
     ..KindRules::GENERAL

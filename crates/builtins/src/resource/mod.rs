@@ -22,6 +22,8 @@ pub(crate) static CLAIM_RULES: KindRules = KindRules {
     prepare_status_update: general::keep_metadata_and_spec,
     returns_deleted_object: true,
     reset_fields: &["status"],
+    validation_is_slow: true,
+    status_has_table: false,
     reset_fields_status: &["metadata", "spec"],
     ..KindRules::GENERAL
 };
@@ -36,6 +38,7 @@ pub(crate) static CLAIM_TEMPLATE_RULES: KindRules = KindRules {
         selector::validate_claim_spec(&template["spec"]["spec"], &path, &mut errors);
         errors
     },
+    validation_is_slow: true,
     returns_deleted_object: true,
     ..KindRules::GENERAL
 };
@@ -58,6 +61,7 @@ pub(crate) static DEVICE_CLASS_RULES: KindRules = KindRules {
         selector::validate(&new["spec"], &Path::new("spec"), &mut errors);
         errors
     },
+    validation_is_slow: true,
     ..SLICE_RULES
 };
 

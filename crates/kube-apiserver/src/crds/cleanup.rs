@@ -93,7 +93,7 @@ async fn round(weak: &Weak<Crds>, name: &str) -> Result<(), Trouble> {
         };
         let crd = crds.update_status(name, crd, &started).await?;
         let instances = match conditions::is_true(&crd, "Established") {
-            true => crds.instances(&crd),
+            true => crds.instances(crd.clone()).await?,
             false => None,
         };
         (crd, instances)

@@ -53,7 +53,7 @@ pub(super) struct Version {
     pub(super) mark: u64,
 }
 
-/// The validation rules of a schema, compiled on first use.
+/// The validation rules of a schema, compiled once.
 #[derive(Default)]
 pub(super) struct LazyRules(OnceLock<Option<Validator>>);
 

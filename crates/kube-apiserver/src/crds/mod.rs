@@ -41,7 +41,7 @@ use kubewright_apiserver::{
     rfc3339,
 };
 use kubewright_catalog::generated::apiextensions_v1::CUSTOM_RESOURCE_DEFINITION;
-use kubewright_machinery::{Status, gvk::GroupVersionKind, version::compare_kube_versions};
+use kubewright_machinery::{Status, gvk::GroupVersionKind, status, version::compare_kube_versions};
 use kubewright_store::{Range, Store};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
@@ -164,8 +164,15 @@ impl Crds {
         Ok(())
     }
 
-    /// Updates the status of a CRD and the served resources after it was written or deleted.
+    /// Updates the status of a CRD and the served resources after it was written or deleted. This goes on if the writer's
+    /// request ends before, since the CRD is stored.
     async fn sync(self: &Arc<Self>, name: &str) -> Result<(), Status> {
+        let (this, name) = (self.clone(), name.to_owned());
+        let task = tokio::spawn(async move { this.update_served(&name).await });
+        task.await.map_err(status::internal)?
+    }
+
+    async fn update_served(&self, name: &str) -> Result<(), Status> {
         let mut installed = self.installed.lock().await;
         let crd = self.read(name).await?;
         let mut changed = self.process(&mut installed, name, crd).await?;
@@ -237,16 +244,19 @@ impl Crds {
         {
             return Ok(false);
         }
+        let compiled = match source.served {
+            true => self.known(crd).await?,
+            false => None,
+        };
+        // Nothing below waits, so that a registry is never left without the CRD.
         let watched = installed
             .remove(name)
             .filter(|before| before.source.serves_the_same(&source))
             .map(|before| before.watched)
             .unwrap_or_default();
-        let resources = if source.served {
-            self.resources(&crd, &watched)
-        } else {
-            Vec::new()
-        };
+        let resources = compiled.map_or_else(Vec::new, |(decoded, conversion)| {
+            resource::resources(&self.environment, &decoded, &conversion, &watched)
+        });
         let entry = Installed {
             group,
             accepted,
@@ -258,28 +268,35 @@ impl Crds {
         Ok(true)
     }
 
-    fn resources(&self, crd: &Value, watched: &watch::Sender<()>) -> Vec<Arc<Resource>> {
-        match self.known(crd) {
-            Some((decoded, conversion)) => {
-                resource::resources(&self.environment, &decoded, &conversion, watched)
+    /// Compiles a CRD, and returns it with its conversion.
+    async fn known(&self, crd: Value) -> Result<Option<(Crd, Arc<dyn Conversion>)>, Status> {
+        let conversions = self.environment.conversions.clone();
+        let compile = move || {
+            let (decoded, own_conversion) = read(&crd)?;
+            let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+            let conversion = conversions.or(name, own_conversion);
+            for version in &decoded.versions {
+                // The first object of the kind would compile them otherwise, on an async worker.
+                version.rules.get(&version.schema);
             }
-            None => Vec::new(),
-        }
-    }
-
-    /// Returns a CRD and its conversion.
-    fn known(&self, crd: &Value) -> Option<(Crd, Arc<dyn Conversion>)> {
-        let (decoded, own_conversion) = read(crd)?;
-        let name = crd["metadata"]["name"].as_str().unwrap_or_default();
-        let conversion = self.environment.conversions.or(name, own_conversion);
-        Some((decoded, conversion))
+            Some((decoded, conversion))
+        };
+        self.environment.compiler.run(compile).await
     }
 
     /// Returns the objects of a CRD, without the rules for clients.
-    fn instances(&self, crd: &Value) -> Option<Instances> {
-        let (decoded, conversion) = self.known(crd)?;
+    async fn instances(&self, crd: Value) -> Result<Option<Instances>, Status> {
+        let Some((decoded, conversion)) = self.known(crd).await? else {
+            return Ok(None);
+        };
         let watched = watch::Sender::default();
-        resource::instances(&self.environment, &decoded, &conversion, &watched)
+        let environment = &self.environment;
+        Ok(resource::instances(
+            environment,
+            &decoded,
+            &conversion,
+            &watched,
+        ))
     }
 
     /// Updates the status of a CRD if it changes, with the field manager of the server.
@@ -315,7 +332,7 @@ impl Crds {
     }
 
     async fn all(&self) -> Result<Vec<Value>, Status> {
-        let internal = |e: &dyn std::fmt::Display| kubewright_machinery::status::internal(e);
+        let internal = |e: &dyn std::fmt::Display| status::internal(e);
         let store: &Arc<dyn Store> = &self.environment.store;
         let snapshot = store.snapshot(None).await.map_err(|e| internal(&e))?;
         let range = Range {

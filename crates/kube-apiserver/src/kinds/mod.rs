@@ -12,8 +12,8 @@ use kubewright_apiserver::{
     ConvertVersion, FieldManager, Selectable, SelectableField, SharedClock,
     auth::{Authenticator, Authorizer},
     registry::{
-        Generic, Registry, RegistryBuilder, Resource, ResourceSpec, Shape, Subresource,
-        SubresourceKind, Table,
+        BlockingPool, Generic, Registry, RegistryBuilder, Resource, ResourceSpec, Shape,
+        Subresource, SubresourceKind, Table,
     },
 };
 use kubewright_builtins::{KindRules, convert, rules};
@@ -35,15 +35,13 @@ pub(crate) struct Environment {
     pub authenticator: Arc<dyn Authenticator>,
     /// The authorizer that access reviews ask.
     pub authorizer: Arc<dyn Authorizer>,
+    /// Compiles schemas and expressions.
+    pub(crate) compiler: BlockingPool,
     /// The range of cluster IPs.
     pub(crate) service_range: ServiceRange,
     /// In-process conversions of custom resources.
     pub(crate) conversions: Conversions,
 }
-
-/// The resources whose `status` cannot be shown as a table.
-const STATUS_WITHOUT_TABLE: [&str; 3] =
-    ["apiservices", "customresourcedefinitions", "resourceclaims"];
 
 /// A built-in kind while its resource is built.
 pub(crate) struct BuiltInKind<'a> {
@@ -150,7 +148,7 @@ fn generic(
     rules: &'static KindRules,
 ) -> Generic {
     let strategy =
-        BuiltIn::new(rules, Endpoint::main(rules), &environment.clock).with_services(environment);
+        BuiltIn::new(rules, Endpoint::main(rules), environment).with_services(environment);
     let served = spec.group_version.clone();
     let generic = Generic::new(spec, environment.store.clone())
         .with_strategy(Arc::new(strategy))
@@ -207,9 +205,7 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
     let clock = &kind.environment.clock;
     let table = match (&speaks, info.name) {
         (SubresourceKind::Other(gvk, _), _) if gvk.kind == "Scale" => Some(scale_table(clock)),
-        (SubresourceKind::Parent, "status")
-            if !STATUS_WITHOUT_TABLE.contains(&kind.info.plural) =>
-        {
+        (SubresourceKind::Parent, "status") if kind.rules.status_has_table => {
             let table = table::Printed::new(&kind.kind.group, kind.info.kind, clock.clone());
             Some(Arc::new(table) as Arc<dyn Table>)
         }
@@ -233,7 +229,7 @@ pub(crate) fn scale_table(clock: &SharedClock) -> Arc<dyn Table> {
 impl BuiltInKind<'_> {
     /// Returns the registry with the rules of another endpoint.
     pub(crate) fn at(&self, endpoint: Endpoint) -> Generic {
-        let strategy = BuiltIn::new(self.rules, endpoint, &self.environment.clock);
+        let strategy = BuiltIn::new(self.rules, endpoint, self.environment);
         self.generic.clone().with_strategy(Arc::new(strategy))
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use kubewright_apiserver::{
     SharedClock,
-    registry::{Reservation, Strategy, StrategyOptions},
+    registry::{BlockingPool, Reservation, Strategy, StrategyOptions},
     request::RequestContext,
     rfc3339,
 };
@@ -21,6 +21,7 @@ pub(crate) struct BuiltIn {
     endpoint: Endpoint,
     clock: SharedClock,
     services: Option<Services>,
+    compiler: Option<BlockingPool>,
 }
 
 /// The rules for updates through one endpoint of a kind.
@@ -53,12 +54,18 @@ impl Endpoint {
 }
 
 impl BuiltIn {
-    pub(crate) fn new(rules: &'static KindRules, endpoint: Endpoint, clock: &SharedClock) -> Self {
+    pub(crate) fn new(
+        rules: &'static KindRules,
+        endpoint: Endpoint,
+        environment: &Environment,
+    ) -> Self {
+        let slow = rules.validation_is_slow;
         Self {
             rules,
             endpoint,
-            clock: clock.clone(),
+            clock: environment.clock.clone(),
             services: None,
+            compiler: slow.then(|| environment.compiler.clone()),
         }
     }
 
@@ -106,6 +113,10 @@ impl Strategy for BuiltIn {
                 .collect();
             put_requester(object, &user.name, &user.uid, &user.groups, extra);
         }
+    }
+
+    fn validation_pool(&self) -> Option<&BlockingPool> {
+        self.compiler.as_ref()
     }
 
     fn validate_create(&self, _cx: &RequestContext, object: &Value) -> ErrorList {

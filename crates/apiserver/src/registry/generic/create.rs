@@ -58,7 +58,7 @@ impl Generic {
         let reservation = strategy.reserve(cx, object, None, dry_run).await?;
         self.check_namespace(cx, object)?;
         strategy.prepare_for_create(cx, object);
-        self.reject_invalid(object, &strategy.validate_create(cx, object))?;
+        self.reject_invalid(object, &self.validate_create(cx, object).await?)?;
         cx.warnings.extend(strategy.warnings_on_create(object));
         strategy.canonicalize(object);
         self.admit(cx, Operation::Create, object, None, dry_run)

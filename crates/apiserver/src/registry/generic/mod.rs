@@ -13,8 +13,10 @@ mod delete;
 mod delete_collection;
 mod list;
 mod metadata;
+mod pool;
 mod read;
 mod rewrite;
+mod size;
 mod strategy;
 mod update;
 mod watch;
@@ -32,6 +34,7 @@ use tokio::sync::watch as watch_channel;
 
 pub use codec::{Converter, payload};
 pub(crate) use metadata::ensure_namespace;
+pub use pool::BlockingPool;
 pub use rewrite::DryRun;
 pub use strategy::{
     Plain, Reservation, Strategy, StrategyOptions, validate_metadata, validate_metadata_update,

@@ -10,6 +10,7 @@ use kubewright_machinery::{
 };
 use serde_json::Value;
 
+use super::pool::BlockingPool;
 use crate::request::RequestContext;
 
 /// The fixed choices of a kind.
@@ -83,6 +84,11 @@ pub trait Strategy: Send + Sync + 'static {
 
     /// Clears the fields of a new object that its creator may not set, and sets those that the server owns.
     fn prepare_for_create(&self, _cx: &RequestContext, _object: &mut Value) {}
+
+    /// Returns the pool in which validation runs, if it may take long. Defaults to none: it runs in place.
+    fn validation_pool(&self) -> Option<&BlockingPool> {
+        None
+    }
 
     /// Validates a new object, metadata included.
     fn validate_create(&self, cx: &RequestContext, object: &Value) -> ErrorList {

@@ -115,7 +115,7 @@ impl Generic {
         keep_generation(object, &old);
         strategy.prepare_for_update(object, &old);
         keep_system_fields(object, &old);
-        self.reject_invalid(object, &strategy.validate_update(cx, object, &old))?;
+        self.reject_invalid(object, &self.validate_update(cx, object, &old).await?)?;
         cx.warnings
             .extend(strategy.warnings_on_update(object, &old));
         strategy.canonicalize(object);
