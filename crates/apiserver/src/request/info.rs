@@ -118,12 +118,13 @@ impl RequestInfo {
     }
 
     fn read_path(&mut self, method: &Method, path: &str, query: &Query) {
-        let mut parts = path.split('/').filter(|p| !p.is_empty());
+        // As in kube-apiserver, an empty segment is a segment: two slashes are not one.
+        let mut parts = path.trim_matches('/').split('/');
         match parts.next() {
             Some("api") => {}
             Some("apis") => match parts.next() {
-                Some(group) => self.group = group.to_owned(),
-                None => return,
+                Some(group) if !group.is_empty() => self.group = group.to_owned(),
+                _ => return,
             },
             _ => return,
         }

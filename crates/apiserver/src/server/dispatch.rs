@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
-use kubewright_machinery::{Status, status};
+use kubewright_machinery::{Status, go, status};
 
 use super::{ApiServer, Serving, service::Incoming};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     discovery::{Aggregated, Format, Legacy, aggregated_format},
     endpoints::{self, Probe},
     registry::Registry,
-    request::{RequestContext, UserInfo, query::Query},
+    request::{RequestContext, RequestInfo, UserInfo, Verb, query::Query},
     respond::{
         Accepted, Media,
         encode::{bytes_response, response},
@@ -28,6 +28,9 @@ pub(super) async fn run(
     user: Arc<UserInfo>,
 ) -> Result<Response<Body>, Status> {
     let serving = server.shared.serving.load_full();
+    if incoming.info.path.starts_with("//") {
+        return Ok(page_not_found());
+    }
     if !incoming.info.is_resource {
         if let Some((probe, check)) = Probe::of_path(&incoming.info.path) {
             return Ok(health(server, probe, check, &incoming.query.clone()).await);
@@ -64,6 +67,9 @@ pub(super) async fn run(
             ));
         }
     };
+    if matches!(info.namespace.as_str(), "." | "..") {
+        return Err(invalid_namespace(&info));
+    }
     let user_agent = request
         .headers()
         .get(header::USER_AGENT)
@@ -86,6 +92,20 @@ pub(super) async fn run(
         request,
     })
     .await
+}
+
+/// Returns the error for a namespace that would lead to another place in a store that has paths.
+fn invalid_namespace(info: &RequestInfo) -> Status {
+    let (namespace, resource) = (&info.namespace, &info.resource);
+    if info.verb == Verb::Create {
+        let text = format!("invalid resource name \"{namespace}\": [may not be '{namespace}']");
+        return status::internal(text);
+    }
+    let mut key = format!("/{resource}/{namespace}");
+    if !info.name.is_empty() {
+        key = format!("{key}/{}", info.name);
+    }
+    status::unknown(format!("invalid key: {}", go::quote(&key)))
 }
 
 fn page_not_found() -> Response<Body> {
@@ -190,12 +210,7 @@ fn discovery(
         .and_then(|v| v.to_str().ok())
         .unwrap_or_default();
     let discovery = &serving.discovery;
-    let parts: Vec<&str> = incoming
-        .info
-        .path
-        .split('/')
-        .filter(|p| !p.is_empty())
-        .collect();
+    let parts: Vec<&str> = incoming.info.path.trim_matches('/').split('/').collect();
     let legacy = match parts.as_slice() {
         ["api"] => {
             if let Some(format) = aggregated_format(accept) {

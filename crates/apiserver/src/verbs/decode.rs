@@ -156,6 +156,9 @@ fn protobuf(kind: &GroupVersionKind, shape: Shape, body: &[u8]) -> Result<Value,
     }
 }
 
+/// Older versions that are accepted in place of the endpoint's, because their fields are the same.
+const SAME_FIELDS: [(&str, &str, &str); 1] = [("policy", "v1beta1", "Eviction")];
+
 /// Checks that the body is of the kind that the endpoint accepts. An unset kind is accepted.
 fn check_kind(expected: &GroupVersionKind, api_version: &str, kind: &str) -> Result<(), Status> {
     let version = match api_version {
@@ -169,7 +172,13 @@ fn check_kind(expected: &GroupVersionKind, api_version: &str, kind: &str) -> Res
     } else {
         kind
     });
-    if given == *expected {
+    let older = (
+        given.group.as_str(),
+        given.version.as_str(),
+        given.kind.as_str(),
+    );
+    let same_kind = given.group == expected.group && given.kind == expected.kind;
+    if given == *expected || (same_kind && SAME_FIELDS.contains(&older)) {
         return Ok(());
     }
     let known = kubewright_catalog::is_known_kind(&given.group, &given.version, &given.kind);

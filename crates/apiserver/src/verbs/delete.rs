@@ -107,6 +107,11 @@ fn options(
     let value = decode_typed(value, ty).map_err(|e| bad(&e))?.value;
     if !matches!(value["kind"].as_str(), None | Some("" | "DeleteOptions")) {
         let version = value["apiVersion"].as_str().unwrap_or("meta.k8s.io/v1");
+        if version == "v1" && value["kind"] == "Status" {
+            return Err(status::bad_request(
+                "converting (v1.Status) to (v1.DeleteOptions): unknown conversion",
+            ));
+        }
         return Err(status::bad_request(format!(
             "no kind {} is registered for version \"{version}\" in scheme \"pkg/runtime/scheme.go:111\"",
             value["kind"]

@@ -192,10 +192,11 @@ async fn probes_list_their_checks() {
         "/livez/ping",
         "/livez/etcd",
         "/readyz/informer-sync",
+        "/readyz/shutdown",
     ] {
         assert_eq!(client.text(path).await, "ok", "{path}");
     }
-    for path in ["/livez/informer-sync", "/readyz/nothing"] {
+    for path in ["/livez/informer-sync", "/livez/shutdown", "/readyz/nothing"] {
         assert_eq!(client.text(path).await, "404 page not found\n", "{path}");
     }
     let paths = client.get("/").await;

@@ -416,3 +416,73 @@ async fn conversations_with_pods_need_a_container_and_a_node() {
             );
     }
 }
+
+#[tokio::test]
+async fn two_slashes_are_not_one() {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    for path in ["//api/v1", "//version", "/apis//v1/pods", "/apis//apps/v1"] {
+        let answer = http.get(path).await;
+        assert_eq!(
+            (answer.code, answer.message().trim()),
+            (404, "404 page not found"),
+            "{path}"
+        );
+    }
+    for path in [
+        "/api//v1",
+        "/api/v1//namespaces",
+        "/apis/apps//v1/deployments",
+    ] {
+        let status = http.get(path).await.refused(404);
+        let message = "the server could not find the requested resource";
+        assert_eq!(status["message"], message, "{path}");
+    }
+    for (namespace, key) in [(".", "/configmaps/."), ("%2e%2e", "/configmaps/..")] {
+        http.get(&format!("/api/v1/namespaces/{namespace}/configmaps"))
+            .await
+            .refused_with(500, &format!("invalid key: \"{key}\""));
+    }
+    // A namespace that is empty is none.
+    http.post(MAPS, map("a")).await.ok();
+    let maps = http.get("/api/v1/namespaces//configmaps").await;
+    assert_eq!(maps.names(), ["a"]);
+}
+
+#[tokio::test]
+async fn a_timeout_that_is_over_at_once_is_a_timeout() {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    http.get(&format!("{MAPS}?timeout=1ns")).await.refused(504);
+    http.get(&format!("{MAPS}?timeout=1s")).await.ok();
+}
+
+#[tokio::test]
+async fn the_body_of_a_delete_is_not_a_status() {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    let body = json!({"apiVersion": "v1", "kind": "Status"});
+    http.delete_with(&format!("{MAPS}/a"), body)
+        .await
+        .refused_with(
+            400,
+            "converting (v1.Status) to (v1.DeleteOptions): unknown conversion",
+        );
+}
+
+#[tokio::test]
+async fn an_eviction_may_be_of_the_older_version() {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    let pods = "/api/v1/namespaces/default/pods";
+    let pod =
+        json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    http.post(pods, pod).await.ok();
+    let eviction =
+        json!({"apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": "p"}});
+    let answer = http.post(&format!("{pods}/p/eviction"), eviction).await;
+    assert_eq!(
+        (answer.code, &answer.ok()["status"]),
+        (201, &json!("Success"))
+    );
+}
