@@ -1,13 +1,9 @@
 //! Projects as a library: the commands `kubewright new`, `create api`, `remove`, `generate` and `import`, without a terminal.
 //!
-//! A command returns a [`plan::Plan`], which can be shown as a diff and is written all or nothing.
+//! A command returns a [`Plan`], which can be shown as a diff and is written all or nothing.
 //!
 //! ```
-//! use kubewright_scaffold::{
-//!     commands::{api::AddApi, new::{Dependency, NewProject}},
-//!     names::Gvk,
-//!     project::Project,
-//! };
+//! use kubewright_scaffold::{AddApi, Dependency, Gvk, NewProject, Project};
 //!
 //! # let directory = std::env::temp_dir().join(format!("kubewright-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&directory).unwrap();
@@ -35,25 +31,33 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`commands`] | the commands that edit a project |
-//! | [`plan`] | [`plan::Plan`]: changes of files, shown as a diff, written all or nothing |
+//! | `commands` | the commands that edit a project |
+//! | `plan` | [`Plan`]: changes of files, shown as a diff, written all or nothing |
 //! | [`generate`] | files generated from the description of an operator |
-//! | [`project`] | [`project::Project`]: `operator.toml`, which records the scaffolded parts |
-//! | [`names`] | validation of the names of projects, groups, versions and kinds |
-//! | [`import_crd`] | Rust types from a CustomResourceDefinition |
-//! | [`import_kubebuilder`] | import of kubebuilder projects |
-//! | `templates`, `rust_text` | the texts of files, and places in Rust source |
+//! | `project` | [`Project`]: `operator.toml`, which records the scaffolded parts |
+//! | `names` | validation of the names of projects, groups, versions and kinds |
+//! | `import_crd` | Rust types from a CustomResourceDefinition |
+//! | `import_kubebuilder` | import of kubebuilder projects |
+//! | `templates`, `rust_text` | the texts of files, and positions in Rust source |
 
-pub mod commands;
+mod commands;
 mod error;
 pub mod generate;
-pub mod import_crd;
-pub mod import_kubebuilder;
-pub mod names;
-pub mod plan;
-pub mod project;
-
+mod import_crd;
+mod import_kubebuilder;
+mod names;
+mod plan;
+mod project;
 mod rust_text;
 mod templates;
 
+pub use commands::{
+    AddApi, AddController, AddVersion, Dependency, Edit, NewProject, PartState, PartStatus, Remove,
+    status,
+};
 pub use error::Error;
+pub use import_crd::{ImportError, Module, SharedModules, import_crds, import_crds_together};
+pub use import_kubebuilder::{ImportProject, Imported, rbac_markers};
+pub use names::Gvk;
+pub use plan::{Change, Edits, Paste, Plan, finish_interrupted};
+pub use project::{PROJECT_FILE, Project, Resource};

@@ -43,6 +43,15 @@ const RUST_TYPES: [&str; 27] = [
 const RUST_CRATES: [&str; 6] = ["core", "std", "alloc", "test", "proc-macro", "kubewright"];
 
 /// A kind as users write it, such as `crew/v1/Captain`.
+///
+/// ```
+/// use kubewright_scaffold::Gvk;
+///
+/// let captain = Gvk::parse("crew/v1/Captain")?;
+/// assert_eq!(captain.kind, "Captain");
+/// assert!(Gvk::parse("crew/v1/captain").is_err());
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Gvk {
     /// The group without the domain; empty for the core group.

@@ -1,7 +1,6 @@
 //! `kubewright edit`: changes the settings of a project.
 
 use clap::Args;
-use kubewright_scaffold::commands;
 
 use crate::{
     output::{Kubebuilder, PlanArgs},
@@ -39,7 +38,7 @@ pub(crate) struct Edit {
 
 impl Edit {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let edit = commands::edit::Edit {
+        let edit = kubewright_scaffold::Edit {
             domain: self.domain,
             namespaced: self.namespaced,
         };

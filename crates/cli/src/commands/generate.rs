@@ -3,10 +3,8 @@
 use clap::{Args, ValueEnum};
 use kubewright_operator::Model;
 use kubewright_scaffold::{
-    Error,
+    Edits, Error, Plan, Project,
     generate::{Settings, Target, plan, render},
-    plan::Plan,
-    project::Project,
 };
 use serde_json::{Value, json};
 
@@ -97,7 +95,11 @@ impl Generate {
             return self.print(&project, &model, &targets);
         }
         // With --check, an edited file counts as different.
-        let plan = plan(&project, &model, &targets, self.force || self.check)?;
+        let edits = match self.force || self.check {
+            true => Edits::Discard,
+            false => Edits::Keep,
+        };
+        let plan = plan(&project, &model, &targets, edits)?;
         match self.check {
             true => self.check(&plan),
             false => report(&self.output, self.dry_run, &plan, ""),

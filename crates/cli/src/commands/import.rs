@@ -11,12 +11,8 @@ use clap::{Args, Subcommand};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use kubewright_scaffold::{
-    Error,
-    import_crd::{ImportError, import, import_together},
-    import_kubebuilder::ImportProject,
-    plan::Plan,
+    Error, ImportError, ImportProject, Plan, import_crds, import_crds_together,
 };
-
 use serde_json::{Value, json};
 
 use crate::{
@@ -125,7 +121,7 @@ impl Crd {
                 true => from_cluster(source, self.context.clone()).await?,
                 false => from_file(source)?,
             };
-            modules.extend(import(&text).map_err(|e| not_imported(source, &e))?);
+            modules.extend(import_crds(&text).map_err(|e| not_imported(source, &e))?);
             texts.push(text);
         }
         let wanted = |version: &str| self.version.as_ref().is_none_or(|it| it == version);
@@ -147,18 +143,26 @@ impl Crd {
                 .iter()
                 .try_for_each(|module| say(&formatted(&module.source)));
         };
-        let together = import_together(&texts.join("\n---\n"), |_, version| wanted(version))
+        let together = import_crds_together(&texts.join("\n---\n"), |_, version| wanted(version))
             .map_err(|e| not_imported(&self.sources.join(", "), &e))?;
         let mut plan = Plan::new(here()?.join(out));
         for module in &together.modules {
             let path = format!("{}_{}.rs", module.plural, module.version);
-            plan.create(&path, formatted(&module.source), self.force)?;
+            self.add(&mut plan, &path, &module.source)?;
         }
         if !together.shared.is_empty() {
-            plan.create("shared.rs", formatted(&together.shared), self.force)?;
+            self.add(&mut plan, "shared.rs", &together.shared)?;
         }
         self.plan
             .carry_out(&plan, "declare the files as sibling modules")
+    }
+
+    /// Adds a file to the plan, or replaces it with `--force`.
+    fn add(&self, plan: &mut Plan, path: &str, source: &str) -> Result<(), Error> {
+        match self.force {
+            true => plan.set(path, Some(formatted(source))),
+            false => plan.create(path, formatted(source)),
+        }
     }
 }
 

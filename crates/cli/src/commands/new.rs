@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kubewright_scaffold::{Error, commands::new::NewProject, plan::finish_interrupted};
+use kubewright_scaffold::{Error, NewProject, finish_interrupted};
 
 use crate::{
     output::{Kubebuilder, PlanArgs},

@@ -1,7 +1,7 @@
 //! `kubewright remove`: removes scaffolded parts of a project.
 
 use clap::{Args, Subcommand};
-use kubewright_scaffold::commands;
+use kubewright_scaffold::{Edits, Remove as Removal};
 
 use crate::{
     output::PlanArgs,
@@ -74,23 +74,27 @@ impl Remove {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let (remove, how) = match self.what {
             What::Api { kind, named, how } => (
-                commands::remove::Remove::Api {
+                Removal::Api {
                     group: how.group.clone(),
                     kind: kind.or(named).unwrap_or_default(),
                 },
                 how,
             ),
             What::Version { version, kind, how } => (
-                commands::remove::Remove::Version {
+                Removal::Version {
                     group: how.group.clone(),
                     version,
                     kind,
                 },
                 how,
             ),
-            What::Controller { name, how } => (commands::remove::Remove::Controller { name }, how),
+            What::Controller { name, how } => (Removal::Controller { name }, how),
         };
-        let plan = remove.plan(&project()?, how.force)?;
+        let edits = match how.force {
+            true => Edits::Discard,
+            false => Edits::Keep,
+        };
+        let plan = remove.plan(&project()?, edits)?;
         if !how.force {
             clean_tree::check(&plan)?;
         }

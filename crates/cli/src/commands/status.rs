@@ -1,7 +1,7 @@
 //! `kubewright status`: the state of scaffolded files.
 
 use clap::Args;
-use kubewright_scaffold::commands::status::{State, status};
+use kubewright_scaffold::{PartState, status};
 use serde_json::json;
 
 use crate::{
@@ -25,10 +25,10 @@ impl Status {
             .iter()
             .map(|part| {
                 let state = match part.state {
-                    State::New => "as scaffolded",
-                    State::Edited => "edited",
-                    State::Missing => "missing",
-                    State::Unregistered => "not registered",
+                    PartState::New => "as scaffolded",
+                    PartState::Edited => "edited",
+                    PartState::Missing => "missing",
+                    PartState::Unregistered => "not registered",
                 };
                 vec![part.part.clone(), part.path.clone(), state.to_owned()]
             })

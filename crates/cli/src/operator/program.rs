@@ -8,7 +8,7 @@ use std::{
 };
 
 use kubewright_operator::Model;
-use kubewright_scaffold::{Error, generate::read_model, project::Project};
+use kubewright_scaffold::{Error, Project, generate::read_model};
 use serde_json::Value;
 
 use crate::cluster::one_line;

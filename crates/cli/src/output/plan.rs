@@ -1,7 +1,7 @@
 //! The output of commands that change files: a diff, or a list of the changed files.
 
 use clap::Args;
-use kubewright_scaffold::plan::{Change, Plan};
+use kubewright_scaffold::{Change, Plan};
 use serde_json::{Value, json};
 
 use super::{Output, say};

@@ -5,7 +5,7 @@
 
 use std::process::{Command, Stdio};
 
-use kubewright_scaffold::{Error, plan::Plan};
+use kubewright_scaffold::{Error, Plan};
 
 /// Fails if a file that the plan changes or removes has uncommitted changes.
 pub(crate) fn check(plan: &Plan) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubewright_scaffold::{Error, commands::new::Dependency};
+use kubewright_scaffold::{Dependency, Error};
 
 use super::here;
 

@@ -6,7 +6,7 @@ pub(crate) mod session;
 
 use std::path::{Path, PathBuf};
 
-use kubewright_scaffold::{Error, project::Project};
+use kubewright_scaffold::{Error, Project};
 
 pub(crate) use dependency::dependency;
 

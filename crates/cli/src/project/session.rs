@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use kubewright_scaffold::{Error, project::Project};
+use kubewright_scaffold::{Error, Project};
 use serde::{Deserialize, Serialize};
 
 use crate::{cluster::Cluster, project::here};

@@ -12,6 +12,26 @@ use crate::{
 };
 
 /// Adds a kind to a project, with its controller.
+///
+/// ```
+/// # use kubewright_scaffold::{AddApi, Dependency, Gvk, NewProject, Project};
+/// # let directory = std::env::temp_dir().join(format!("kubewright-doc-api-{}", std::process::id()));
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # new.plan(&directory)?.write()?;
+/// # let project = Project::read(&directory)?;
+/// let add = AddApi {
+///     gvk: Gvk::parse("crew/v1/Captain")?,
+///     plural: None,
+///     namespaced: true,
+///     resource: true,
+///     controller: true,
+///     force: false,
+/// };
+/// let plan = add.plan(&project)?;
+/// assert!(plan.changes().iter().any(|change| change.path == "src/api/crew/v1/captain.rs"));
+/// # std::fs::remove_dir_all(&directory).unwrap();
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct AddApi {
     /// The group (without the domain), version and kind.
@@ -59,7 +79,7 @@ impl AddApi {
             let name = plain(&resource.kind_module()).to_owned();
             let target = targets::Target::own(&resource);
             controller::write(&mut plan, &name, &target, &[], self.force)?;
-            plan.create(
+            plan.put(
                 &test_path(&name),
                 controller::test(project, &resource),
                 self.force,
@@ -147,13 +167,13 @@ fn types(
     resource: &Resource,
     force: bool,
 ) -> Result<(), Error> {
-    plan.create(
+    plan.put(
         &resource.types_path(),
         kind_source(project, resource),
         force,
     )?;
     modules(plan, project, resource)?;
-    plan.create(&resource.sample_path(), sample(project, resource), force)
+    plan.put(&resource.sample_path(), sample(project, resource), force)
 }
 
 /// Adds the modules that contain a kind, and its registration.

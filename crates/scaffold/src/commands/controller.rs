@@ -13,6 +13,24 @@ use crate::{
 };
 
 /// Adds a controller to a project.
+///
+/// ```
+/// # use kubewright_scaffold::{AddController, Dependency, Gvk, NewProject, Project};
+/// # let directory = std::env::temp_dir().join(format!("kubewright-doc-controller-{}", std::process::id()));
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # new.plan(&directory)?.write()?;
+/// # let project = Project::read(&directory)?;
+/// let add = AddController {
+///     target: Gvk::parse("apps/v1/Deployment")?,
+///     name: Some("rollouts".into()),
+///     owns: vec![],
+///     force: false,
+/// };
+/// let plan = add.plan(&project)?;
+/// assert!(plan.diff().contains("+    controller::rollouts::register(operator);"));
+/// # std::fs::remove_dir_all(&directory).unwrap();
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct AddController {
     /// The kind to reconcile: a kind of the project, or a built-in one.
@@ -58,7 +76,7 @@ impl AddController {
         if target.resource.api {
             let test = test_path(&name);
             if plan.read(&test)?.is_none() {
-                plan.create(&test, self::test(project, &target.resource), false)?;
+                plan.create(&test, self::test(project, &target.resource))?;
             }
         }
         let mut file = project.file().clone();
@@ -98,7 +116,7 @@ pub(crate) fn write_plain(plan: &mut Plan, name: &str, target: &Target) -> Resul
 }
 
 fn write_source(plan: &mut Plan, name: &str, source: String, force: bool) -> Result<(), Error> {
-    plan.create(&controller_path(name), source, force)?;
+    plan.put(&controller_path(name), source, force)?;
     let module = names::module(name);
     registration::declare(
         plan,

@@ -7,6 +7,19 @@ use crate::{
 };
 
 /// Changes the settings of a project.
+///
+/// ```
+/// # use kubewright_scaffold::{Dependency, Edit, NewProject, Project};
+/// # let directory = std::env::temp_dir().join(format!("kubewright-doc-edit-{}", std::process::id()));
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # new.plan(&directory)?.write()?;
+/// # let project = Project::read(&directory)?;
+/// let edit = Edit { domain: Some("ships.example".into()), ..Edit::default() };
+/// let plan = edit.plan(&project)?;
+/// assert!(plan.diff().contains("+domain = \"ships.example\""));
+/// # std::fs::remove_dir_all(&directory).unwrap();
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Edit {
     /// The domain of new groups. It cannot be changed once the project has kinds.

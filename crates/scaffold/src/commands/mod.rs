@@ -1,22 +1,30 @@
-//! The commands. Each returns a [`Plan`](crate::plan::Plan) and writes nothing itself.
+//! The commands. Each returns a [`Plan`](crate::Plan) and writes nothing itself.
 //!
 //! | module | command |
 //! |---|---|
-//! | [`new`] | `new`, `init` |
-//! | [`api`] | `create api`, `add api` |
-//! | [`controller`] | `add controller` |
-//! | [`version`] | `add version` |
-//! | [`remove`] | `remove api`, `remove controller`, `remove version` |
-//! | [`edit`] | `edit` |
-//! | [`status`] | `status` |
+//! | `new` | `new`, `init` |
+//! | `api` | `create api`, `add api` |
+//! | `controller` | `add controller` |
+//! | `version` | `add version` |
+//! | `remove` | `remove api`, `remove controller`, `remove version` |
+//! | `edit` | `edit` |
+//! | `status` | `status` |
 
-pub mod api;
-pub mod controller;
+pub(crate) mod api;
+pub(crate) mod controller;
 mod conversion;
-pub mod edit;
-pub mod new;
+mod edit;
+mod new;
 pub(crate) mod registration;
-pub mod remove;
-pub mod status;
+mod remove;
+mod status;
 pub(crate) mod targets;
-pub mod version;
+mod version;
+
+pub use api::AddApi;
+pub use controller::AddController;
+pub use edit::Edit;
+pub use new::{Dependency, NewProject};
+pub use remove::Remove;
+pub use status::{PartState, PartStatus, status};
+pub use version::AddVersion;

@@ -19,6 +19,20 @@ pub enum Dependency {
 }
 
 /// Creates a project.
+///
+/// ```
+/// use kubewright_scaffold::{Dependency, NewProject};
+///
+/// let project = NewProject {
+///     name: "crew-operator".into(),
+///     domain: "example.com".into(),
+///     namespaced: false,
+///     kubewright: Dependency::Version("0.1.0".into()),
+/// };
+/// let plan = project.plan("not-there-yet".as_ref())?;
+/// assert!(plan.changes().iter().any(|change| change.path == "src/main.rs"));
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct NewProject {
     /// The name of the package and of the program.
@@ -65,7 +79,7 @@ impl NewProject {
             .with("kubewright", kubewright);
         let mut plan = Plan::new(root);
         let file = File::new(&self.name, &self.domain, self.namespaced);
-        plan.create(PROJECT_FILE, file.written(), false)?;
+        plan.create(PROJECT_FILE, file.written())?;
         for (path, template) in [
             ("Cargo.toml", templates::CARGO_TOML),
             ("src/main.rs", templates::MAIN),
@@ -73,7 +87,7 @@ impl NewProject {
             ("src/api/mod.rs", templates::API_MOD),
             ("src/controller/mod.rs", templates::CONTROLLER_MOD),
         ] {
-            plan.create(path, values.fill(template), false)?;
+            plan.create(path, values.fill(template))?;
         }
         // A repository often has these files already, so they are kept.
         for (path, template) in [
@@ -81,7 +95,7 @@ impl NewProject {
             ("README.md", templates::README),
         ] {
             if plan.read(path)?.is_none() {
-                plan.create(path, values.fill(template), false)?;
+                plan.create(path, values.fill(template))?;
             }
         }
         Ok(plan)

@@ -1,17 +1,32 @@
 //! `remove`: removes scaffolded parts.
 //!
-//! Unchanged scaffolded files are removed. Edited files are removed only with `force`.
+//! Unchanged scaffolded files are removed. Edited files are removed only with [`Edits::Discard`].
 
 use crate::{
     Error,
     commands::{api, controller, conversion::Conversion, registration, targets},
     generate::stamp::{Mark, mark},
     names::{self, Gvk},
-    plan::Plan,
+    plan::{Edits, Plan},
     project::{PROJECT_FILE, Project, Resource, controller_path, plain, test_path},
 };
 
 /// The part to remove.
+///
+/// ```
+/// # use kubewright_scaffold::{AddApi, Dependency, Edits, Gvk, NewProject, Project, Remove};
+/// # let directory = std::env::temp_dir().join(format!("kubewright-doc-remove-{}", std::process::id()));
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # new.plan(&directory)?.write()?;
+/// # let captain = AddApi { gvk: Gvk::parse("crew/v1/Captain")?, plural: None, namespaced: true, resource: true, controller: true, force: false };
+/// # captain.plan(&Project::read(&directory)?)?.write()?;
+/// # let project = Project::read(&directory)?;
+/// let remove = Remove::Api { group: "crew".into(), kind: "Captain".into() };
+/// let plan = remove.plan(&project, Edits::Keep)?;
+/// assert!(plan.changes().iter().any(|change| change.after.is_none()));
+/// # std::fs::remove_dir_all(&directory).unwrap();
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Remove {
     /// A kind, with all its versions and controllers.
@@ -38,16 +53,16 @@ pub enum Remove {
 }
 
 impl Remove {
-    /// Plans the changes to the project. With `force`, edited files are removed too.
+    /// Plans the changes to the project.
     ///
     /// # Errors
     ///
-    /// Fails if the part does not exist, or if a file was edited and `force` is not set.
-    pub fn plan(&self, project: &Project, force: bool) -> Result<Plan, Error> {
+    /// Fails if the part does not exist, or if a file was edited and edits are to be kept.
+    pub fn plan(&self, project: &Project, edits: Edits) -> Result<Plan, Error> {
         let mut removal = Removal {
             project,
             plan: Plan::new(project.root()),
-            force,
+            edits,
         };
         let mut file = project.file().clone();
         match self {
@@ -124,7 +139,7 @@ impl Remove {
 struct Removal<'a> {
     project: &'a Project,
     plan: Plan,
-    force: bool,
+    edits: Edits,
 }
 
 impl Removal<'_> {
@@ -202,7 +217,11 @@ impl Removal<'_> {
     fn file(&mut self, path: &str, scaffolded: &str) -> Result<(), Error> {
         match self.plan.read(path)? {
             None => Ok(()),
-            Some(text) if text == scaffolded || self.force || mark(&text) == Mark::Untouched => {
+            Some(text)
+                if text == scaffolded
+                    || self.edits == Edits::Discard
+                    || mark(&text) == Mark::Untouched =>
+            {
                 self.plan.set(path, None)
             }
             Some(_) => Err(Error::new(

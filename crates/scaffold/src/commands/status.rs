@@ -19,13 +19,13 @@ pub struct PartStatus {
     /// The path of the file.
     pub path: String,
     /// The state.
-    pub state: State,
+    pub state: PartState,
 }
 
 /// The state of a scaffolded file or line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum PartState {
     /// Unchanged since it was scaffolded.
     New,
     /// Edited.
@@ -41,6 +41,21 @@ pub enum State {
 /// # Errors
 ///
 /// Fails if a file cannot be read.
+///
+/// ```
+/// # use kubewright_scaffold::{AddApi, Dependency, Gvk, NewProject, PartState, Project, status};
+/// # let directory = std::env::temp_dir().join(format!("kubewright-doc-status-{}", std::process::id()));
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # new.plan(&directory)?.write()?;
+/// # let captain = AddApi { gvk: Gvk::parse("crew/v1/Captain")?, plural: None, namespaced: true, resource: true, controller: true, force: false };
+/// # captain.plan(&Project::read(&directory)?)?.write()?;
+/// # let project = Project::read(&directory)?;
+/// for part in status(&project)? {
+///     assert_eq!(part.state, PartState::New, "{} is unchanged", part.path);
+/// }
+/// # std::fs::remove_dir_all(&directory).unwrap();
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 pub fn status(project: &Project) -> Result<Vec<PartStatus>, Error> {
     let plan = Plan::new(project.root());
     let library = plan.read("src/lib.rs")?.unwrap_or_default();
@@ -50,14 +65,14 @@ pub fn status(project: &Project) -> Result<Vec<PartStatus>, Error> {
         let part = format!("{}/{}/{}", resource.group, resource.version, resource.kind);
         let mut add = |path: String, scaffolded: Option<String>, line: Option<String>| {
             let state = match plan.read(&path)? {
-                None => State::Missing,
-                Some(_) if line.is_some_and(|line| !registered(&line)) => State::Unregistered,
+                None => PartState::Missing,
+                Some(_) if line.is_some_and(|line| !registered(&line)) => PartState::Unregistered,
                 Some(text)
                     if scaffolded.as_ref() == Some(&text) || mark(&text) == Mark::Untouched =>
                 {
-                    State::New
+                    PartState::New
                 }
-                Some(_) => State::Edited,
+                Some(_) => PartState::Edited,
             };
             all.push(PartStatus {
                 part: part.clone(),

@@ -12,6 +12,26 @@ use crate::{
 };
 
 /// Adds a version of a kind.
+///
+/// ```
+/// # use kubewright_scaffold::{AddApi, AddVersion, Dependency, Gvk, NewProject, Project};
+/// # let directory = std::env::temp_dir().join(format!("kubewright-doc-version-{}", std::process::id()));
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # new.plan(&directory)?.write()?;
+/// # let captain = AddApi { gvk: Gvk::parse("crew/v1/Captain")?, plural: None, namespaced: true, resource: true, controller: true, force: false };
+/// # captain.plan(&Project::read(&directory)?)?.write()?;
+/// # let project = Project::read(&directory)?;
+/// let add = AddVersion {
+///     group: "crew".into(),
+///     kind: "Captain".into(),
+///     version: "v2".into(),
+///     from: "v1".into(),
+/// };
+/// let plan = add.plan(&project)?;
+/// assert!(plan.changes().iter().any(|change| change.path == "src/api/crew/v2/captain.rs"));
+/// # std::fs::remove_dir_all(&directory).unwrap();
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct AddVersion {
     /// The group. May be empty if the kind is unique.
@@ -59,14 +79,14 @@ impl AddVersion {
                 "put the types there, or make them anew with `kubewright create api --force`",
             )
         })?;
-        plan.create(&new.types_path(), self.copied(&source)?, false)?;
+        plan.create(&new.types_path(), self.copied(&source)?)?;
         api::modules(&mut plan, project, &new)?;
-        plan.create(&new.sample_path(), api::sample(project, &new), false)?;
+        plan.create(&new.sample_path(), api::sample(project, &new))?;
         let conversion = Conversion::new(project, &new, &self.from);
-        plan.create(&conversion.path(), conversion.source(&source), false)?;
+        plan.create(&conversion.path(), conversion.source(&source))?;
         registration::declare(&mut plan, &conversion.parent(), &conversion.module(), "")?;
         registration::register(&mut plan, &conversion.register_line())?;
-        plan.create(&conversion.test_path(), conversion.test(), false)?;
+        plan.create(&conversion.test_path(), conversion.test())?;
         let mut file = project.file().clone();
         file.put(&new);
         plan.set(PROJECT_FILE, Some(file.written()))?;

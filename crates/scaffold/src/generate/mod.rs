@@ -206,6 +206,26 @@ impl File {
 /// # Errors
 ///
 /// Fails if an object cannot be written as YAML.
+///
+/// ```
+/// use kubewright_scaffold::generate::{Settings, Target, read_model, render};
+///
+/// // An operator prints its model when it is called with `describe`.
+/// let model = read_model(
+///     r#"{"model": 2, "name": "crew", "version": "0.3.0", "crds": [], "controllers": [], "rules": [
+///         {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"]}
+///     ]}"#,
+/// )?;
+/// let settings = Settings {
+///     name: "crew".into(),
+///     domain: "example.com".into(),
+///     namespaced: false,
+///     image: "registry.example.com/crew:0.3.0".into(),
+/// };
+/// let files = render(&model, &settings, &[Target::Rbac])?;
+/// assert!(files.iter().any(|file| file.path == "config/rbac/role.yaml"));
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 pub fn render(model: &Model, settings: &Settings, targets: &[Target]) -> Result<Vec<File>, Error> {
     let mut files = Vec::new();
     for part in Target::ALL {

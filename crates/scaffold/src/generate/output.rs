@@ -7,18 +7,23 @@ use super::{
     File, Owner, Settings, Target, kustomize, render,
     stamp::{Mark, is_free, mark},
 };
-use crate::{Error, commands::api, plan::Plan, project::Project};
+use crate::{
+    Error,
+    commands::api,
+    plan::{Edits, Plan},
+    project::Project,
+};
 
 /// Plans the changes that bring the files of a project up to date.
 ///
 /// # Errors
 ///
-/// Fails if a generated file was edited, unless `force` is set, which discards the edit.
+/// Fails if a generated file was edited and edits are to be kept.
 pub fn plan(
     project: &Project,
     model: &Model,
     targets: &[Target],
-    force: bool,
+    edits: Edits,
 ) -> Result<Plan, Error> {
     let settings = Settings::of(project, model);
     let mut plan = Plan::new(project.root());
@@ -29,7 +34,7 @@ pub fn plan(
         wanted.insert(kustomize::SAMPLES.to_owned());
     }
     for file in files {
-        put(&mut plan, project, file, force)?;
+        put(&mut plan, project, file, edits)?;
     }
     let directories: BTreeSet<&str> = Target::ALL
         .into_iter()
@@ -40,14 +45,14 @@ pub fn plan(
     for directory in directories {
         for path in listed(project, directory)? {
             if !wanted.contains(&path) {
-                drop_stale(&mut plan, &path, force)?;
+                drop_stale(&mut plan, &path, edits)?;
             }
         }
     }
     Ok(plan)
 }
 
-fn put(plan: &mut Plan, project: &Project, file: File, force: bool) -> Result<(), Error> {
+fn put(plan: &mut Plan, project: &Project, file: File, edits: Edits) -> Result<(), Error> {
     let Some(there) = plan.read(&file.path)? else {
         return plan.set(&file.path, Some(file.text));
     };
@@ -60,7 +65,7 @@ fn put(plan: &mut Plan, project: &Project, file: File, force: bool) -> Result<()
             }
         }
         (Owner::Tool, Mark::Untouched) => plan.set(&file.path, Some(file.text)),
-        (Owner::Tool, _) if force => plan.set(&file.path, Some(file.text)),
+        (Owner::Tool, _) if edits == Edits::Discard => plan.set(&file.path, Some(file.text)),
         (Owner::Tool, Mark::Edited) => Err(edited(&file.path)),
         (Owner::Tool, Mark::Absent) => Err(Error::new(
             format_args!("{} is there and was not generated", file.path),
@@ -69,12 +74,12 @@ fn put(plan: &mut Plan, project: &Project, file: File, force: bool) -> Result<()
     }
 }
 
-fn drop_stale(plan: &mut Plan, path: &str, force: bool) -> Result<(), Error> {
+fn drop_stale(plan: &mut Plan, path: &str, edits: Edits) -> Result<(), Error> {
     let there = plan.read(path)?.unwrap_or_default();
     match mark(&there) {
         Mark::Absent => Ok(()),
         Mark::Edited if is_free(&there) => Ok(()),
-        Mark::Edited if !force => Err(edited(path)),
+        Mark::Edited if edits == Edits::Keep => Err(edited(path)),
         Mark::Edited | Mark::Untouched => plan.set(path, None),
     }
 }

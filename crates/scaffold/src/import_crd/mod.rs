@@ -1,6 +1,6 @@
 //! Imports CustomResourceDefinitions as Rust types.
 //!
-//! [`import`] returns one module for each version of a CRD; [`import_together`] also lets them share equal types. Nothing of a
+//! [`import_crds`] returns one module for each version of a CRD; [`import_crds_together`] also lets them share equal types. Nothing of a
 //! schema is lost: `Captain::manifest()` of the generated type gives it back. Descriptions become documentation, enums become
 //! enums, validation becomes `#[schema(...)]`, and equal objects become one type. [`Module::notes`] lists what could not be
 //! kept.
@@ -117,11 +117,11 @@ pub enum ImportError {
 ///             properties:
 ///               ship: {type: string, maxLength: 20, description: The ship's name.}
 /// ";
-/// let modules = kubewright_scaffold::import_crd::import(yaml).unwrap();
+/// let modules = kubewright_scaffold::import_crds(yaml).unwrap();
 /// assert_eq!(modules[0].kind, "Captain");
 /// assert!(modules[0].source.contains("pub ship: String,"));
 /// ```
-pub fn import(text: &str) -> Result<Vec<Module>, ImportError> {
+pub fn import_crds(text: &str) -> Result<Vec<Module>, ImportError> {
     let definitions = definitions(text)?;
     let versions = definitions.iter().flat_map(module::versions);
     Ok(versions
@@ -131,23 +131,51 @@ pub fn import(text: &str) -> Result<Vec<Module>, ImportError> {
 
 /// Modules that share types.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Together {
-    /// The modules, as returned by [`import`].
+pub struct SharedModules {
+    /// The modules, as returned by [`import_crds`].
     pub modules: Vec<Module>,
     /// The content of a module `shared` next to them, with the types that several of them use. Empty if there are none.
     pub shared: String,
 }
 
-/// Imports CRDs as [`import`] does, but writes types that are equal in several versions or kinds only once, in a module `shared`
+/// Imports CRDs as [`import_crds`] does, but writes types that are equal in several versions or kinds only once, in a module `shared`
 /// that the others refer to as `super::shared`. `chosen` selects versions by kind and name.
 ///
 /// # Errors
 ///
-/// Fails as [`import`] does.
-pub fn import_together(
+/// Fails as [`import_crds`] does.
+///
+/// ```
+/// # let crd = |kind: &str| format!(
+/// #     "apiVersion: apiextensions.k8s.io/v1
+/// # kind: CustomResourceDefinition
+/// # spec:
+/// #   group: crew.example.com
+/// #   names: {{kind: {kind}, plural: {}s}}
+/// #   scope: Namespaced
+/// #   versions:
+/// #   - name: v1
+/// #     schema:
+/// #       openAPIV3Schema:
+/// #         type: object
+/// #         properties:
+/// #           spec:
+/// #             type: object
+/// #             properties:
+/// #               berth: {{type: object, properties: {{deck: {{type: integer}}, side: {{type: string}}}}}}",
+/// #     kind.to_lowercase(),
+/// # );
+/// // Captain and Mate both have a `berth` with the same fields.
+/// let both = format!("{}\n---\n{}", crd("Captain"), crd("Mate"));
+/// let imported = kubewright_scaffold::import_crds_together(&both, |_kind, version| version == "v1")?;
+/// assert_eq!(imported.modules.len(), 2);
+/// assert!(imported.shared.contains("pub deck: "));
+/// # Ok::<(), kubewright_scaffold::ImportError>(())
+/// ```
+pub fn import_crds_together(
     text: &str,
     chosen: impl Fn(&str, &str) -> bool,
-) -> Result<Together, ImportError> {
+) -> Result<SharedModules, ImportError> {
     let definitions = definitions(text)?;
     let versions: Vec<_> = definitions
         .iter()

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Module, Together,
+    Module, SharedModules,
     attributes::Attributes,
     definition::{Definition, Version},
     naming::{names, words},
@@ -39,7 +39,7 @@ struct Made<'a> {
 }
 
 /// Returns the modules of some versions, with the types that they share.
-pub(super) fn modules(versions: &[Of<'_>]) -> Together {
+pub(super) fn modules(versions: &[Of<'_>]) -> SharedModules {
     let mut types = Types::default();
     let outlines: Vec<Outline> = versions
         .iter()
@@ -68,7 +68,7 @@ pub(super) fn modules(versions: &[Of<'_>]) -> Together {
         .iter()
         .map(|made| made.module(&types, &shared))
         .collect();
-    Together {
+    SharedModules {
         modules,
         shared: shared_source(&types, &shared),
     }

@@ -6,12 +6,19 @@ use crate::Error;
 
 const MARKER: &str = "+kubebuilder:rbac:";
 
-/// Returns the permissions that the markers of a Go file ask for. `path` is used in errors.
+/// Returns the permissions that the `+kubebuilder:rbac` markers of a Go file ask for. `path` is used in errors.
 ///
 /// # Errors
 ///
 /// Fails if a marker is not valid.
-pub fn rules(path: &str, source: &str) -> Result<Vec<PolicyRule>, Error> {
+///
+/// ```
+/// let source = "// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list";
+/// let rules = kubewright_scaffold::rbac_markers("controller.go", source)?;
+/// assert_eq!(rules[0].verbs, ["get", "list"]);
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
+pub fn rbac_markers(path: &str, source: &str) -> Result<Vec<PolicyRule>, Error> {
     let mut rules = Vec::new();
     for (at, line) in source.lines().enumerate() {
         let comment = line.trim_start().strip_prefix("//").map(str::trim_start);
@@ -104,7 +111,7 @@ mod tests {
     fn markers_are_read_as_controller_gen_reads_them() {
         let source = "package x\n\n// +kubebuilder:rbac:groups=apps;\"\",resources=deployments,verbs=get;list\n\
                       \t//+kubebuilder:rbac:urls=/metrics,verbs={get,\"head\"},roleName=reader,namespace=`a`\n// other\n";
-        let rules = rules("x.go", source).unwrap();
+        let rules = rbac_markers("x.go", source).unwrap();
         assert_eq!(rules[0].api_groups, ["apps", ""]);
         assert_eq!(rules[0].verbs, ["get", "list"]);
         assert_eq!(rules[1].verbs, ["get", "head"]);
@@ -120,7 +127,7 @@ mod tests {
             ("verbs=\"get", "a quote in \"verbs=\\\"get\" is not closed"),
             ("verbs", "\"verbs\" has no value"),
         ] {
-            let error = rules("x.go", &format!("\n// {MARKER}{fields}\n")).unwrap_err();
+            let error = rbac_markers("x.go", &format!("\n// {MARKER}{fields}\n")).unwrap_err();
             assert_eq!(
                 error.to_string(),
                 format!("x.go, line 2: {what}; correct the marker")

@@ -7,10 +7,10 @@
 //! | module | contents |
 //! |---|---|
 //! | `project_file` | `PROJECT` |
-//! | [`markers`] | permissions in comments of Go source |
+//! | `markers` | permissions in comments of Go source |
 //! | `permissions` | permissions as a Rust module |
 
-pub mod markers;
+mod markers;
 mod permissions;
 mod project_file;
 
@@ -22,14 +22,12 @@ use std::{
 
 use kubewright_operator::PolicyRule;
 
+pub use markers::rbac_markers;
+
 use crate::{
     Error,
-    commands::{
-        api, controller,
-        new::{Dependency, NewProject},
-        registration, targets,
-    },
-    import_crd::{Module, import},
+    commands::{Dependency, NewProject, api, controller, registration, targets},
+    import_crd::{Module, import_crds},
     names::{self, Gvk},
     plan::Plan,
     project::{File, PROJECT_FILE, Resource, plain},
@@ -40,6 +38,23 @@ use project_file::{GoProject, GoResource};
 const DEEPEST: usize = 20;
 
 /// Imports a kubebuilder project.
+///
+/// ```
+/// use kubewright_scaffold::{Dependency, ImportProject};
+///
+/// # let go = std::env::temp_dir().join(format!("kubewright-doc-go-{}", std::process::id()));
+/// # std::fs::create_dir_all(&go).unwrap();
+/// std::fs::write(go.join("PROJECT"), "version: '3'\ndomain: example.com\nprojectName: crew\n").unwrap();
+/// let import = ImportProject {
+///     from: go.clone(),
+///     name: None,
+///     kubewright: Dependency::Version("0.1.0".into()),
+/// };
+/// let imported = import.plan(&go.join("rust"), |source| source.to_owned())?;
+/// assert!(imported.plan.diff().contains("+name = \"crew\""));
+/// # std::fs::remove_dir_all(&go).unwrap();
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ImportProject {
     /// The directory of the Go project.
@@ -90,7 +105,7 @@ impl ImportProject {
         let rules = self.rules()?;
         if !rules.is_empty() {
             let source = format(&permissions::module(&rules));
-            import.plan.create(permissions::PATH, source, false)?;
+            import.plan.create(permissions::PATH, source)?;
             registration::declare(&mut import.plan, "src/lib.rs", "permissions", "")?;
             registration::register(&mut import.plan, "permissions::register(operator);")?;
         }
@@ -111,7 +126,7 @@ impl ImportProject {
         let mut modules = Vec::new();
         for path in walk(&self.from.join("config/crd/bases"), "yaml", DEEPEST)? {
             let text = fs::read_to_string(&path).map_err(|e| Error::io("read", &path, &e))?;
-            modules.extend(import(&text).map_err(|e| {
+            modules.extend(import_crds(&text).map_err(|e| {
                 Error::new(
                     format_args!("{}: {e}", path.display()),
                     "correct the definition",
@@ -127,7 +142,7 @@ impl ImportProject {
         for path in walk(&self.from, "go", 0)? {
             let text = fs::read_to_string(&path).map_err(|e| Error::io("read", &path, &e))?;
             let shown = path.strip_prefix(&self.from).unwrap_or(&path);
-            rules.extend(markers::rules(&shown.display().to_string(), &text)?);
+            rules.extend(rbac_markers(&shown.display().to_string(), &text)?);
         }
         let role = "config/rbac/role.yaml";
         if rules.is_empty() && self.from.join(role).is_file() {
@@ -235,8 +250,7 @@ impl Import {
         if !source.contains("kubewright::Schema") {
             source += &format!("\nkubewright::custom_kind!({});\n", go.kind);
         }
-        self.plan
-            .create(&resource.types_path(), format(&source), false)?;
+        self.plan.create(&resource.types_path(), format(&source))?;
         let reexport = format!("pub use {}::{};", resource.kind_module(), resource.kind);
         api::modules_of(&mut self.plan, &full, &resource, &reexport)?;
         let notes = module.notes.iter().map(|note| format!("{gvk}: {note}"));

@@ -3,12 +3,14 @@
 //! A plan is built in memory. It can be shown as a diff, and it is written all or nothing. Users' code is never reformatted:
 //! edits insert and remove whole lines.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `diff` | a plan as a unified diff |
-//! | `write` | a plan on the disk, with a journal against interruption |
+//! | `inside` | rejection of paths that lead out of the project |
+//! | `write` | a plan on disk, with a journal against interruption |
 
 mod diff;
+mod inside;
 mod write;
 
 use std::{
@@ -20,7 +22,32 @@ pub use write::finish_interrupted;
 
 use crate::Error;
 
+/// The treatment of files that the user has edited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Edits {
+    /// An edited file is an error, and nothing changes.
+    #[default]
+    Keep,
+    /// Edited files are overwritten or removed.
+    Discard,
+}
+
 /// The changes a command will make to the files of a project.
+///
+/// ```
+/// use kubewright_scaffold::Plan;
+///
+/// let directory = std::env::temp_dir().join(format!("kubewright-plan-{}", std::process::id()));
+/// let mut plan = Plan::new(&directory);
+/// plan.create("notes/today.txt", "wind from the west\n".into())?;
+/// assert!(plan.diff().ends_with("+wind from the west\n"));
+/// assert!(plan.create("../elsewhere.txt", "".into()).is_err());
+///
+/// plan.write()?;
+/// assert!(directory.join("notes/today.txt").is_file());
+/// # std::fs::remove_dir_all(&directory).unwrap();
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Plan {
     root: PathBuf,
@@ -76,10 +103,15 @@ impl Plan {
     }
 
     /// Returns the content that a file will have, or `None` if it will not exist.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the path leads out of the directory, or if the file cannot be read.
     pub fn read(&self, path: &str) -> Result<Option<String>, Error> {
         if let Some(change) = self.changes.iter().find(|change| change.path == path) {
             return Ok(change.after.clone());
         }
+        inside::check(&self.root, path)?;
         let full = self.root.join(path);
         match fs::read_to_string(&full) {
             Ok(text) => Ok(Some(text)),
@@ -88,10 +120,14 @@ impl Plan {
         }
     }
 
-    /// Adds a file. Fails if it exists, unless `force` is set.
-    pub fn create(&mut self, path: &str, text: String, force: bool) -> Result<(), Error> {
+    /// Adds a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file exists with another content, or if the path leads out of the directory.
+    pub fn create(&mut self, path: &str, text: String) -> Result<(), Error> {
         match self.read(path)? {
-            Some(there) if there != text && !force => Err(Error::new(
+            Some(there) if there != text => Err(Error::new(
                 format_args!("{path} exists already"),
                 "move it away, or replace it with --force",
             )),
@@ -99,7 +135,19 @@ impl Plan {
         }
     }
 
+    /// Adds a file, and replaces an existing one if `force` is set.
+    pub(crate) fn put(&mut self, path: &str, text: String, force: bool) -> Result<(), Error> {
+        match force {
+            true => self.set(path, Some(text)),
+            false => self.create(path, text),
+        }
+    }
+
     /// Replaces the content of a file, or removes the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the path leads out of the directory, or if the file cannot be read.
     pub fn set(&mut self, path: &str, after: Option<String>) -> Result<(), Error> {
         let current = self.read(path)?;
         if let Some(change) = self.changes.iter_mut().find(|change| change.path == path) {

@@ -7,13 +7,13 @@
 
 use std::{
     fs::{self, File},
-    io,
-    path::{Component, Path},
+    io::{self, Write},
+    path::Path,
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Plan};
+use super::{Change, Plan, inside};
 use crate::Error;
 
 /// The name of the journal in the project.
@@ -99,7 +99,7 @@ impl Plan {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent).map_err(|e| Error::io("create", parent, &e))?;
             }
-            fs::write(&path, text).map_err(|e| Error::io("write", &path, &e))?;
+            write_new(&path, text).map_err(|e| Error::io("write", &path, &e))?;
         }
         journal.unfinished = false;
         journal.write(&self.root)
@@ -111,7 +111,7 @@ impl Journal {
         let path = root.join(JOURNAL);
         let text = serde_json::to_string(self).unwrap_or_default();
         let temporary = path.with_extension("tmp");
-        let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path));
+        let written = write_new(&temporary, &text).and_then(|()| fs::rename(&temporary, &path));
         written.map_err(|e| Error::io("write", &path, &e))
     }
 
@@ -137,6 +137,15 @@ fn lock(root: &Path) -> Option<File> {
     Some(directory)
 }
 
+/// Writes a file that does not exist yet. A leftover or a link of that name is removed, never written through.
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    File::create_new(path)?.write_all(text.as_bytes())
+}
+
 /// Removes temporary files.
 fn take_back(root: &Path, journal: &Journal) {
     for (temporary, _) in &journal.renames {
@@ -148,6 +157,10 @@ fn take_back(root: &Path, journal: &Journal) {
 }
 
 /// Completes or rolls back the writes of an interrupted command. Returns whether there were any.
+///
+/// # Errors
+///
+/// Fails if the journal of that command is not valid, or if a file cannot be written.
 pub fn finish_interrupted(root: &Path) -> Result<bool, Error> {
     let path = root.join(JOURNAL);
     let half = path.with_extension("tmp");
@@ -169,17 +182,12 @@ pub fn finish_interrupted(root: &Path) -> Result<bool, Error> {
             "remove it if no command is running",
         )
     })?;
-    let inside = |path: &String| {
-        Path::new(path)
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)))
-    };
     let mut paths = journal
         .renames
         .iter()
         .flat_map(|(from, to)| [from, to])
         .chain(&journal.removals);
-    if !paths.all(inside) {
+    if !paths.all(|path| inside::check(root, path).is_ok()) {
         return Err(Error::new(
             format_args!("{} names files outside the project", path.display()),
             "remove it",

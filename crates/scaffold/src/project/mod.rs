@@ -21,6 +21,21 @@ use crate::{
 pub const PROJECT_FILE: &str = "operator.toml";
 
 /// A project as recorded in its file.
+///
+/// ```
+/// # use kubewright_scaffold::{AddApi, Dependency, Gvk, NewProject, Project};
+/// # let directory = std::env::temp_dir().join(format!("kubewright-doc-project-{}", std::process::id()));
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # new.plan(&directory)?.write()?;
+/// # let captain = AddApi { gvk: Gvk::parse("crew/v1/Captain")?, plural: None, namespaced: true, resource: true, controller: true, force: false };
+/// # captain.plan(&Project::read(&directory)?)?.write()?;
+/// # let project = Project::read(&directory)?;
+/// assert_eq!(project.full_group("crew"), "crew.example.com");
+/// let captain = project.one("crew", "v1", "Captain")?;
+/// assert_eq!(captain.types_path(), "src/api/crew/v1/captain.rs");
+/// # std::fs::remove_dir_all(&directory).unwrap();
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Project {
     root: PathBuf,

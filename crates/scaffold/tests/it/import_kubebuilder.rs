@@ -3,11 +3,7 @@
 
 use std::{fs, path::Path};
 
-use kubewright_scaffold::{
-    commands::new::Dependency,
-    import_kubebuilder::{ImportProject, Imported},
-    project::Project,
-};
+use kubewright_scaffold::{Dependency, ImportProject, Imported, Project};
 
 use crate::project::Directory;
 

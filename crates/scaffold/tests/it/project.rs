@@ -7,19 +7,8 @@ use std::{
 };
 
 use kubewright_scaffold::{
-    Error,
-    commands::{
-        api::AddApi,
-        controller::AddController,
-        edit::Edit,
-        new::{Dependency, NewProject},
-        remove::Remove,
-        status::{PartStatus, State, status},
-        version::AddVersion,
-    },
-    names::Gvk,
-    plan::{Plan, finish_interrupted},
-    project::Project,
+    AddApi, AddController, AddVersion, Dependency, Edit, Edits, Error, Gvk, NewProject, PartState,
+    PartStatus, Plan, Project, Remove, finish_interrupted, status,
 };
 
 /// A directory that goes with the test.
@@ -157,7 +146,7 @@ fn an_api_is_registered_and_recorded() {
     assert!(
         states
             .iter()
-            .all(|part| matches!(part.state, State::New | State::Edited)),
+            .all(|part| matches!(part.state, PartState::New | PartState::Edited)),
         "{states:?}"
     );
 }
@@ -231,7 +220,7 @@ fn removing_a_kind_leaves_what_was_before() {
         group: String::new(),
         kind: "Captain".into(),
     };
-    directory.write(remove.plan(&directory.open(), false));
+    directory.write(remove.plan(&directory.open(), Edits::Keep));
     let names = |files: &[(PathBuf, String)]| {
         files
             .iter()
@@ -273,7 +262,7 @@ fn a_version_is_a_copy_that_is_not_stored() {
     let line = "api::crew::v2::captain_from_v1::register(operator);";
     assert!(directory.read("src/lib.rs").contains(line));
     let states = status(&directory.open()).unwrap();
-    let new = |part: &&PartStatus| part.state == State::New;
+    let new = |part: &&PartStatus| part.state == PartState::New;
     assert_eq!(
         states.iter().filter(new).count(),
         states.len(),
@@ -292,11 +281,11 @@ fn a_version_is_a_copy_that_is_not_stored() {
     let test = directory.read("tests/captain_v1_v2.rs");
     fs::write(directory.0.join("tests/captain_v1_v2.rs"), "mine").unwrap();
     assert_eq!(
-        refused(&directory, |project| remove.plan(project, false)),
+        refused(&directory, |project| remove.plan(project, Edits::Keep)),
         "tests/captain_v1_v2.rs has work in it; save what you need, then remove it with --force"
     );
     fs::write(directory.0.join("tests/captain_v1_v2.rs"), test).unwrap();
-    directory.write(remove.plan(&directory.open(), false));
+    directory.write(remove.plan(&directory.open(), Edits::Keep));
     assert!(!directory.0.join("src/api/crew/v2").exists());
     assert!(!directory.0.join("tests/captain_v1_v2.rs").exists());
     assert_eq!(directory.everything(), before);
@@ -330,10 +319,10 @@ fn a_controller_can_be_for_a_built_in_kind_and_own_others() {
     );
     let states = status(&directory.open()).unwrap();
     assert!(
-        states.iter().all(|part| part.state == State::New),
+        states.iter().all(|part| part.state == PartState::New),
         "{states:?}"
     );
-    directory.write(remove.plan(&directory.open(), false));
+    directory.write(remove.plan(&directory.open(), Edits::Keep));
     assert_eq!(directory.open().resources.len(), 1);
     assert!(!directory.read("operator.toml").contains("owns"));
 }
@@ -398,7 +387,7 @@ fn edited_files_are_not_removed() {
         kind: "Captain".into(),
     };
     assert_eq!(
-        refused(&directory, |project| remove.plan(project, false)),
+        refused(&directory, |project| remove.plan(project, Edits::Keep)),
         "src/api/crew/v1/captain.rs has work in it; save what you need, then remove it with --force"
     );
 }

@@ -1,7 +1,7 @@
 //! `kubewright create api` and `kubewright add api`: scaffold a kind and its controller.
 
 use clap::Args;
-use kubewright_scaffold::{Error, commands::api::AddApi, names::Gvk};
+use kubewright_scaffold::{AddApi, Error, Gvk};
 
 use crate::{
     output::{Kubebuilder, PlanArgs},

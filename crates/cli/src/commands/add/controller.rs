@@ -1,7 +1,7 @@
 //! `kubewright add controller`: scaffold a controller for a kind of the project or a built-in kind.
 
 use clap::Args;
-use kubewright_scaffold::{commands::controller::AddController, names::Gvk};
+use kubewright_scaffold::{AddController, Gvk};
 
 use crate::{output::PlanArgs, project::project};
 

@@ -1,7 +1,7 @@
 //! `kubewright add version`: scaffold another version of a kind.
 
 use clap::Args;
-use kubewright_scaffold::commands::version::AddVersion;
+use kubewright_scaffold::AddVersion;
 
 use crate::{output::PlanArgs, project::project};
 

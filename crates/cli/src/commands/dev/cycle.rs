@@ -10,7 +10,7 @@ use std::{
 };
 
 use kube::{Client, core::DynamicObject};
-use kubewright_scaffold::{Error, project::Project};
+use kubewright_scaffold::{Error, Project};
 use serde_json::Value;
 use tokio::sync::watch;
 

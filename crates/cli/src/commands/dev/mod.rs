@@ -31,7 +31,7 @@ use std::{
 use clap::Args;
 use kube::Client;
 use kubewright_cluster::Controllers;
-use kubewright_scaffold::project::Project;
+use kubewright_scaffold::Project;
 use tokio::sync::watch;
 
 use cycle::Cycle;

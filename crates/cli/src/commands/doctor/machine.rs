@@ -2,7 +2,7 @@
 
 use std::{net::TcpListener, path::PathBuf, process::Command};
 
-use kubewright_scaffold::project::Project;
+use kubewright_scaffold::Project;
 use serde_json::Value;
 
 use super::Finding;

@@ -3,7 +3,10 @@
 use std::{fs, io::Write, process::Command};
 
 use kubewright_operator::Model;
-use kubewright_scaffold::generate::{Owner, Settings, Target, plan, render};
+use kubewright_scaffold::{
+    Edits,
+    generate::{Owner, Settings, Target, plan, render},
+};
 use serde_json::{Value, json};
 
 use super::{golden_definitions, model, parsed, rendered, settings};
@@ -44,14 +47,14 @@ fn nothing() -> Model {
     model(Vec::new(), json!([]))
 }
 
-fn write(directory: &Directory, model: &Model, force: bool) {
-    let plan = plan(&directory.open(), model, &Target::ALL, force).unwrap();
+fn write(directory: &Directory, model: &Model, edits: Edits) {
+    let plan = plan(&directory.open(), model, &Target::ALL, edits).unwrap();
     plan.write().unwrap();
 }
 
 fn refusal(directory: &Directory, model: &Model) -> String {
     let before = directory.everything();
-    let refusal = plan(&directory.open(), model, &Target::ALL, false).unwrap_err();
+    let refusal = plan(&directory.open(), model, &Target::ALL, Edits::Keep).unwrap_err();
     assert_eq!(directory.everything(), before);
     refusal.to_string()
 }
@@ -59,15 +62,15 @@ fn refusal(directory: &Directory, model: &Model) -> String {
 #[test]
 fn a_second_run_changes_nothing() {
     let directory = Directory::with_captain();
-    write(&directory, &crew(), false);
-    let plan = plan(&directory.open(), &crew(), &Target::ALL, false).unwrap();
+    write(&directory, &crew(), Edits::Keep);
+    let plan = plan(&directory.open(), &crew(), &Target::ALL, Edits::Keep).unwrap();
     assert_eq!(plan.changes(), []);
 }
 
 #[test]
 fn an_edited_file_is_refused_until_the_edit_is_discarded() {
     let directory = Directory::with_captain();
-    write(&directory, &crew(), false);
+    write(&directory, &crew(), Edits::Keep);
     let path = directory.path("config/rbac/role.yaml");
     let edited = directory.read("config/rbac/role.yaml") + "# mine\n";
     fs::write(&path, edited).unwrap();
@@ -76,7 +79,7 @@ fn an_edited_file_is_refused_until_the_edit_is_discarded() {
         "config/rbac/role.yaml was generated and then edited; move the change to the types, to operator.toml or to \
          config/overlays, then discard it here with --force"
     );
-    write(&directory, &crew(), true);
+    write(&directory, &crew(), Edits::Discard);
     assert!(!directory.read("config/rbac/role.yaml").contains("mine"));
     fs::write(&path, "mine: true\n").unwrap();
     assert_eq!(
@@ -88,7 +91,7 @@ fn an_edited_file_is_refused_until_the_edit_is_discarded() {
 #[test]
 fn samples_and_values_are_the_users_from_the_first_edit_on() {
     let directory = Directory::with_captain();
-    write(&directory, &crew(), false);
+    write(&directory, &crew(), Edits::Keep);
     let sample = "config/samples/crew_v1_captain.yaml";
     assert!(directory.read(sample).contains("ship: Example"));
     for path in [
@@ -98,7 +101,7 @@ fn samples_and_values_are_the_users_from_the_first_edit_on() {
     ] {
         fs::write(directory.path(path), directory.read(path) + "mine: 1\n").unwrap();
     }
-    write(&directory, &nothing(), true);
+    write(&directory, &nothing(), Edits::Discard);
     for path in [
         sample,
         "dist/chart/values.yaml",
@@ -111,8 +114,8 @@ fn samples_and_values_are_the_users_from_the_first_edit_on() {
 #[test]
 fn files_of_a_kind_that_is_gone_go_too() {
     let directory = Directory::with_captain();
-    write(&directory, &crew(), false);
-    write(&directory, &nothing(), false);
+    write(&directory, &crew(), Edits::Keep);
+    write(&directory, &nothing(), Edits::Keep);
     for path in [
         "config/crd",
         "config/rbac/captain_admin_role.yaml",
@@ -128,13 +131,13 @@ fn files_of_a_kind_that_is_gone_go_too() {
 #[test]
 fn a_target_makes_its_own_files_only() {
     let directory = Directory::with_captain();
-    write(&directory, &crew(), false);
+    write(&directory, &crew(), Edits::Keep);
     let changed = {
         let mut model = crew();
         model.rules.clear();
         model
     };
-    let plan = plan(&directory.open(), &changed, &[Target::Rbac], false).unwrap();
+    let plan = plan(&directory.open(), &changed, &[Target::Rbac], Edits::Keep).unwrap();
     let paths: Vec<&str> = plan.changes().iter().map(|it| it.path.as_str()).collect();
     assert_eq!(
         paths,
@@ -260,7 +263,7 @@ fn whole_project() -> Directory {
     all.crds.extend(definitions);
     // kustomize would move a role of another namespace into the project's.
     all.rules.retain(|rule| rule.namespace.is_none());
-    write(&directory, &all, false);
+    write(&directory, &all, Edits::Keep);
     directory
 }
 

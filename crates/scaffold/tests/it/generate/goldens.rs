@@ -6,7 +6,7 @@
 use std::{fs, path::Path};
 
 use kubewright_operator::PolicyRule;
-use kubewright_scaffold::{generate::Target, import_kubebuilder::markers};
+use kubewright_scaffold::{generate::Target, rbac_markers};
 use serde_json::{Value, json};
 
 use super::{golden_definitions, model, rendered, unmarked};
@@ -42,7 +42,7 @@ fn definitions_are_what_controller_gen_writes() {
 
 #[test]
 fn roles_are_what_controller_gen_writes() {
-    let rules = markers::rules("markers.go", include_str!("../../rbac/markers.go")).unwrap();
+    let rules = rbac_markers("markers.go", include_str!("../../rbac/markers.go")).unwrap();
     let rules: Vec<Value> = rules.iter().map(described).collect();
     let model = model(Vec::new(), json!(rules));
     let files = rendered(&model, Target::Rbac);

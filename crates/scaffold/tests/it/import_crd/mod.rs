@@ -9,7 +9,7 @@ mod whole;
 use std::{fs, path::PathBuf};
 
 use kubewright::CustomKind;
-use kubewright_scaffold::import_crd::{ImportError, Module, import, import_together};
+use kubewright_scaffold::{ImportError, Module, import_crds, import_crds_together};
 use kubewright_schema::yaml::parse_yaml;
 use serde_json::json;
 
@@ -26,7 +26,7 @@ fn text(file: &str) -> String {
 
 /// Imports a file and compares what comes out with what was kept, version by version.
 fn kept(file: &str) -> Vec<Module> {
-    let modules = import(&text(file)).unwrap();
+    let modules = import_crds(&text(file)).unwrap();
     for module in &modules {
         keep(
             &format!("{}_{}.rs", module.plural, module.version),
@@ -114,7 +114,7 @@ fn equal_objects_are_one_type() {
 
 #[test]
 fn equal_types_of_several_versions_are_shared() {
-    let together = import_together(&text("gatewayclasses.yaml"), |_, _| true).unwrap();
+    let together = import_crds_together(&text("gatewayclasses.yaml"), |_, _| true).unwrap();
     keep("together/shared.rs", &together.shared);
     for module in &together.modules {
         let name = format!("{}_{}.rs", module.plural, module.version);
@@ -128,7 +128,7 @@ fn equal_types_of_several_versions_are_shared() {
 
 #[test]
 fn one_version_alone_shares_nothing() {
-    let together = import_together(&text("gatewayclasses.yaml"), |_, version| version == "v1");
+    let together = import_crds_together(&text("gatewayclasses.yaml"), |_, version| version == "v1");
     let together = together.unwrap();
     assert_eq!(together.shared, "");
     assert_eq!(together.modules, kept("gatewayclasses.yaml")[..1]);
@@ -191,12 +191,12 @@ fn the_types_read_and_write_objects() {
 
 #[test]
 fn what_cannot_be_imported_says_why() {
-    let sentence = |text: &str| import(text).unwrap_err().to_string();
+    let sentence = |text: &str| import_crds(text).unwrap_err().to_string();
     assert_eq!(
         sentence("kind: Pod\napiVersion: v1\nspec: {group: a, names: {kind: A, plural: as}}"),
         "this is a \"Pod\", not a CustomResourceDefinition; give a file with one"
     );
-    assert_eq!(import("").unwrap_err(), ImportError::Nothing);
+    assert_eq!(import_crds("").unwrap_err(), ImportError::Nothing);
     assert!(sentence("a: [").starts_with("this is not YAML"));
     assert!(
         sentence("kind: CustomResourceDefinition")
@@ -205,12 +205,12 @@ fn what_cannot_be_imported_says_why() {
     let old =
         text("everything.yaml").replace("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1");
     assert_eq!(
-        import(&old).unwrap_err(),
+        import_crds(&old).unwrap_err(),
         ImportError::ApiVersion("apiextensions.k8s.io/v1beta1".into())
     );
     let bad = text("everything.yaml").replace("kind: Ship\n", "kind: \"Ship{}\"\n");
     assert_eq!(
-        import(&bad).unwrap_err(),
+        import_crds(&bad).unwrap_err(),
         ImportError::Name("Ship{}".into())
     );
 }
@@ -218,7 +218,7 @@ fn what_cannot_be_imported_says_why() {
 #[test]
 fn a_definition_that_nests_too_deep_is_refused() {
     let deep = "{properties: {a: ".repeat(5000);
-    assert!(matches!(import(&deep), Err(ImportError::Yaml(_))));
+    assert!(matches!(import_crds(&deep), Err(ImportError::Yaml(_))));
 }
 
 #[test]
@@ -244,7 +244,7 @@ spec:
               "a: u8, } fn evil(){} //": {type: string, pattern: "\"]fn evil(){}"}
               e: {type: string, enum: ["A, } fn evil(){}", "b\")]fn evil(){}"]}
 "#;
-    let source = &import(evil).unwrap()[0].source;
+    let source = &import_crds(evil).unwrap()[0].source;
     for line in source.lines().filter(|line| line.contains("evil()")) {
         let line = line.trim_start();
         let quoted = line.contains('"') && line.replace("\\\"", "").matches('"').count() % 2 == 0;

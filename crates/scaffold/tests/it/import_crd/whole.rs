@@ -12,7 +12,7 @@ use std::{
 };
 
 use flate2::read::GzDecoder;
-use kubewright_scaffold::import_crd::import_together;
+use kubewright_scaffold::import_crds_together;
 use kubewright_schema::yaml::parse_yaml;
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ fn read(path: &Path) -> String {
 
 /// Writes a program that prints the definitions of a project's types, one a line. Answers how many there are.
 fn write_program(project: &Project, directory: &Path) -> usize {
-    let together = import_together(&project.definitions.join("\n---\n"), |_, _| true).unwrap();
+    let together = import_crds_together(&project.definitions.join("\n---\n"), |_, _| true).unwrap();
     fs::create_dir_all(directory).unwrap();
     let mut main = "use kubewright::CustomKind;\n".to_owned();
     let mut body = String::new();
@@ -179,7 +179,8 @@ fn parsed(text: &str) -> Value {
 #[test]
 fn every_public_definition_is_imported_without_a_note() {
     for project in projects() {
-        let together = import_together(&project.definitions.join("\n---\n"), |_, _| true).unwrap();
+        let together =
+            import_crds_together(&project.definitions.join("\n---\n"), |_, _| true).unwrap();
         for module in &together.modules {
             assert_eq!(module.notes, Vec::<String>::new(), "{}", module.kind);
         }
