@@ -14,6 +14,25 @@ use crate::{
 /// A kind that a Rust type defines.
 ///
 /// Implemented by `#[derive(Schema)]` next to `kube::CustomResource`, and by [`custom_kind!`](crate::custom_kind).
+///
+/// ```
+/// # extern crate kubewright_resource as kubewright;
+/// use kube::CustomResource;
+/// use kubewright::{CustomKind, Schema};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+/// #[kube(group = "crew.example.com", version = "v1", kind = "Ship", namespaced)]
+/// pub struct ShipSpec {
+///     #[schema(minimum = 1)]
+///     masts: i32,
+/// }
+///
+/// assert_eq!(Ship::manifest()?["metadata"]["name"], "ships.crew.example.com");
+/// assert!(Ship::new("pequod", ShipSpec { masts: 3 }).validate(None).is_ok());
+/// assert!(Ship::new("raft", ShipSpec { masts: 0 }).validate(None).is_err());
+/// # Ok::<(), kubewright::CrdError>(())
+/// ```
 pub trait CustomKind:
     Resource<DynamicType = ()> + CustomResourceExt + Serialize + Sized + 'static
 {

@@ -7,6 +7,16 @@ use super::rng::Rng;
 /// Changes one value in the spec or the status of an object: another value, another type, an added or removed field.
 ///
 /// The object may still be valid afterwards.
+///
+/// ```
+/// use kubewright_resource::generate::{Rng, mutate};
+/// use serde_json::json;
+///
+/// let before = json!({"spec": {"masts": 3}});
+/// let mut after = before.clone();
+/// mutate(&mut after, &mut Rng::new(1));
+/// assert_ne!(after, before);
+/// ```
 pub fn mutate(object: &mut Value, rng: &mut Rng) {
     let part = match object.get("status").is_some() && rng.one_in(3) {
         true => "status",

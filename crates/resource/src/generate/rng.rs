@@ -1,6 +1,13 @@
 //! [`Rng`]: a seeded random number generator.
 
 /// A random number generator that gives the same numbers for the same seed (splitmix64). Not for cryptography.
+///
+/// ```
+/// use kubewright_resource::generate::Rng;
+///
+/// assert_eq!(Rng::new(7).number(), Rng::new(7).number());
+/// assert!(Rng::new(7).below(10) < 10);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 

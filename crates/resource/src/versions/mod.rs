@@ -75,6 +75,13 @@ pub struct Versions<H> {
 }
 
 /// A version that is identical to the hub except for its name.
+///
+/// ```
+/// use kubewright_resource::SameAsHub;
+///
+/// let old = SameAsHub::new("v1alpha1").deprecated_with("use crew.example.com/v1");
+/// # let _ = old;
+/// ```
 #[derive(Clone, Debug)]
 pub struct SameAsHub {
     name: String,

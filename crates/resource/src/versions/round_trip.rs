@@ -40,6 +40,39 @@ const MAX_SHRINKS: usize = 2000;
 /// # Errors
 ///
 /// Returns the first object that differs, reduced to a small one that still differs.
+///
+/// ```
+/// # extern crate kubewright_resource as kubewright;
+/// # mod v1 {
+/// #     use kube::CustomResource;
+/// #     use serde::{Deserialize, Serialize};
+/// #     #[derive(CustomResource, kubewright::Schema, Clone, Debug, Serialize, Deserialize)]
+/// #     #[kube(group = "crew.example.com", version = "v1", kind = "Ship", namespaced)]
+/// #     pub struct ShipSpec { pub masts: i32 }
+/// # }
+/// # mod v2 {
+/// #     use kube::CustomResource;
+/// #     use serde::{Deserialize, Serialize};
+/// #     #[derive(CustomResource, kubewright::Schema, Clone, Debug, Serialize, Deserialize)]
+/// #     #[kube(group = "crew.example.com", version = "v2", kind = "Ship", namespaced)]
+/// #     pub struct ShipSpec { pub masts: i32 }
+/// # }
+/// impl From<v1::Ship> for v2::Ship {
+///     fn from(old: v1::Ship) -> Self {
+///         // Masts beyond three are lost.
+///         let spec = v2::ShipSpec { masts: old.spec.masts.min(3) };
+///         v2::Ship { metadata: old.metadata, spec }
+///     }
+/// }
+/// # impl From<v2::Ship> for v1::Ship {
+/// #     fn from(new: v2::Ship) -> Self {
+/// #         v1::Ship { metadata: new.metadata, spec: v1::ShipSpec { masts: new.spec.masts } }
+/// #     }
+/// # }
+///
+/// let lost = kubewright::round_trip::<v1::Ship, v2::Ship>(256).unwrap_err();
+/// assert_eq!(lost.after["spec"]["masts"], 3);
+/// ```
 pub fn round_trip<A, B>(cases: u64) -> Result<(), Box<Counterexample>>
 where
     A: CustomKind + DeserializeOwned + TryFrom<B, Error: fmt::Display>,
