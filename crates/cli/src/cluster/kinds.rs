@@ -103,16 +103,3 @@ impl Kind {
         }
     }
 }
-
-/// Splits `captain/first` into its parts.
-pub(crate) fn target(text: &str) -> Result<(&str, &str), Error> {
-    match text.split_once('/') {
-        Some((kind, name)) if !kind.is_empty() && !name.is_empty() && !name.contains('/') => {
-            Ok((kind, name))
-        }
-        _ => Err(Error::new(
-            format_args!("{text:?} is not an object reference"),
-            "use kind/name, e.g. captain/first",
-        )),
-    }
-}

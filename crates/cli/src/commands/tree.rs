@@ -5,17 +5,14 @@ use std::collections::{BTreeMap, HashSet};
 use clap::Args;
 use futures_util::{StreamExt, stream};
 use kube::{Client, ResourceExt, api::ListParams, core::PartialObjectMeta};
-use kubewright_scaffold::Error;
 use serde_json::{Value, json};
 
 use crate::{
     cluster::{
-        Cluster,
-        kinds::{Kind, Kinds, target},
-        refused,
+        kinds::{Kind, Kinds},
+        object::{Located, ObjectArgs},
     },
     output::{Output, say},
-    project::session::or_session,
 };
 
 /// The number of concurrent list requests.
@@ -26,15 +23,8 @@ const DEEPEST: usize = 32;
 
 #[derive(Args)]
 pub(crate) struct Tree {
-    /// Object, as kind/name
-    object: String,
-
-    /// Namespace of the object [default: that of the context]
-    #[arg(short, long, value_name = "NAMESPACE")]
-    namespace: Option<String>,
-
     #[command(flatten)]
-    cluster: Cluster,
+    object: ObjectArgs,
 
     #[command(flatten)]
     output: Output,
@@ -55,19 +45,9 @@ type Owned = BTreeMap<String, Vec<Node>>;
 
 impl Tree {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
-        let (word, name) = target(&self.object)?;
-        let client = or_session(&self.cluster).client().await?;
-        let kinds = Kinds::of(&client).await?;
-        let kind = kinds.find(word)?;
-        let api = kind.api(&client, self.namespace.as_deref());
-        let doing = format!("get {}", self.object);
-        let root = api.get_metadata_opt(name).await;
-        let root = root.map_err(|e| refused(doing, &e))?.ok_or_else(|| {
-            Error::new(
-                format_args!("{} not found", self.object),
-                "check the name and --namespace",
-            )
-        })?;
+        let (client, kinds) = self.object.connect().await?;
+        let Located { kind, api, name } = self.object.locate(&client, &kinds)?;
+        let root = self.object.found(api.get_metadata_opt(name).await)?;
         let root = node(&kind.resource.kind, &root);
         let (owned, unseen) = owned(&client, &kinds, root.namespace.as_deref()).await;
         if self.output.is_json() {

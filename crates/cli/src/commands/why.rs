@@ -9,15 +9,14 @@ use serde_json::{Value, json};
 
 use crate::{
     cluster::{
-        Cluster,
-        kinds::{Kind, Kinds, target},
+        kinds::{Kind, Kinds},
+        object::{Located, ObjectArgs},
         refused,
     },
     operator::endpoint::{
         self, ControllerStatus, Controllers, KeyStatus, RunStatus, Trigger, operator_address,
     },
     output::{Output, say},
-    project::session::or_session,
 };
 
 /// The maximum number of owners that are followed.
@@ -31,19 +30,12 @@ const EVENTS: u32 = 500;
 
 #[derive(Args)]
 pub(crate) struct Why {
-    /// Object, as kind/name
-    object: String,
-
-    /// Namespace of the object [default: that of the context]
-    #[arg(short, long, value_name = "NAMESPACE")]
-    namespace: Option<String>,
+    #[command(flatten)]
+    object: ObjectArgs,
 
     /// Address of the operator's debug endpoint [default: that of a running `kubewright dev`, or 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     operator: Option<String>,
-
-    #[command(flatten)]
-    cluster: Cluster,
 
     #[command(flatten)]
     output: Output,
@@ -58,19 +50,9 @@ struct Subject {
 
 impl Why {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
-        let (word, name) = target(&self.object)?;
-        let client = or_session(&self.cluster).client().await?;
-        let kinds = Kinds::of(&client).await?;
-        let kind = kinds.find(word)?;
-        let api = kind.api(&client, self.namespace.as_deref());
-        let doing = format!("get {}", self.object);
-        let object = api.get_opt(name).await.map_err(|e| refused(&doing, &e))?;
-        let object = object.ok_or_else(|| {
-            Error::new(
-                format_args!("{} not found", self.object),
-                "check the name and --namespace",
-            )
-        })?;
+        let (client, kinds) = self.object.connect().await?;
+        let Located { kind, api, name } = self.object.locate(&client, &kinds)?;
+        let object = self.object.found(api.get_opt(name).await)?;
         let subjects = subjects(&client, &kinds, kind, &object).await?;
         let events = events(&client, &object).await?;
         let address = operator_address(self.operator.as_deref());

@@ -1,6 +1,7 @@
 //! The controller of the demo: keeps an Ingress for every Service with the annotation `ingress/http`.
 //!
-//! This is a short form of the controller in `examples/ingress_manager`, which is the one to read.
+//! `examples/ingress_manager` is the same controller as a complete program, and the one to read. The two are separate: an
+//! example must stand alone, and the tool must not depend on an example.
 
 use std::fmt;
 
