@@ -151,3 +151,22 @@ impl<'a> Generator<'a> {
         object
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_that_asks_for_too_much_has_no_objects() {
+        for spec in [
+            json!({"type": "array", "minItems": i64::MAX, "items": {"type": "integer"}}),
+            json!({"type": "string", "minLength": 1e300}),
+            json!({"type": "object", "minProperties": 1_000_000_000_000_i64, "additionalProperties": {"type": "boolean"}}),
+        ] {
+            let root =
+                json!({"type": "object", "required": ["spec"], "properties": {"spec": spec}});
+            let generated = Sampler::new(&root, 0).sample(&mut Rng::new(1), Size::Minimal);
+            assert!(generated.to_string().len() < 1_000_000, "{root}");
+        }
+    }
+}

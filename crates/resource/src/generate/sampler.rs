@@ -20,6 +20,9 @@ const SHALLOW: usize = 8;
 /// The depth below which nothing is generated.
 const MAX_DEPTH: usize = 100;
 
+/// The maximum number of items or characters that a schema can ask for. Schemas that need more have no generated objects.
+const MAX_COUNT: i64 = 10_000;
+
 /// The size of generated values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
@@ -274,8 +277,11 @@ impl Sampler {
         (low, high.max(low))
     }
 
+    /// Returns a count of the schema, at most [`MAX_COUNT`].
     fn count(&self, key: &str) -> Option<i64> {
-        self.schema[key].as_i64()
+        let count = &self.schema[key];
+        let count = count.as_i64().or_else(|| count.as_f64().map(|n| n as i64));
+        count.map(|count| count.min(MAX_COUNT))
     }
 }
 
