@@ -38,6 +38,7 @@
 //! | `names` | validation of the names of projects, groups, versions and kinds |
 //! | `import_crd` | Rust types from a CustomResourceDefinition |
 //! | `import_kubebuilder` | import of kubebuilder projects |
+//! | `manifests` | objects of YAML and JSON files |
 //! | `templates`, `rust_text` | the texts of files, and positions in Rust source |
 
 mod commands;
@@ -45,6 +46,7 @@ mod error;
 pub mod generate;
 mod import_crd;
 mod import_kubebuilder;
+mod manifests;
 mod names;
 mod plan;
 mod project;
@@ -58,6 +60,7 @@ pub use commands::{
 pub use error::Error;
 pub use import_crd::{ImportError, Module, SharedModules, import_crds, import_crds_together};
 pub use import_kubebuilder::{ImportProject, Imported, rbac_markers};
+pub use manifests::{ManifestError, parse_manifests};
 pub use names::Gvk;
 pub use plan::{Change, Edits, Paste, Plan, finish_interrupted};
 pub use project::{PROJECT_FILE, Project, Resource};

@@ -6,7 +6,10 @@ use kubewright_machinery::validation::names::{
     is_dns1035_label, is_dns1123_label, is_dns1123_subdomain,
 };
 
-use crate::{Error, import_crd::words::singular};
+use crate::{
+    Error,
+    import_crd::words::{is_keyword, singular},
+};
 
 /// The types that generated code refers to by these names.
 const RUST_TYPES: [&str; 27] = [
@@ -39,8 +42,26 @@ const RUST_TYPES: [&str; 27] = [
     "Vec",
 ];
 
-/// The crates that every program has.
-const RUST_CRATES: [&str; 6] = ["core", "std", "alloc", "test", "proc-macro", "kubewright"];
+/// The crates that every program or every scaffolded project uses.
+const CRATES: [&str; 14] = [
+    "alloc",
+    "core",
+    "k8s-openapi",
+    "kube",
+    "kubewright",
+    "kubewright-operator",
+    "proc-macro",
+    "schemars",
+    "serde",
+    "serde-json",
+    "std",
+    "test",
+    "tokio",
+    "tracing",
+];
+
+/// The directories that cargo creates next to programs.
+const CARGO_DIRECTORIES: [&str; 4] = ["build", "deps", "examples", "incremental"];
 
 /// A kind as users write it, such as `crew/v1/Captain`.
 ///
@@ -100,24 +121,30 @@ impl fmt::Display for Gvk {
 }
 
 /// Checks the name of a project, which is also the name of a package and part of namespaces.
-pub fn check_project(name: &str) -> Result<(), Error> {
+pub(crate) fn check_project(name: &str) -> Result<(), Error> {
     if !is_dns1123_label(name).is_empty() || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         return Err(Error::new(
             format_args!("{name:?} cannot be the name of a project"),
             "use small letters, digits and dashes, and begin with a letter",
         ));
     }
-    if RUST_CRATES.contains(&name) {
-        return Err(Error::new(
-            format_args!("{name:?} is the name of a crate that every project uses"),
-            "choose another with --project-name",
-        ));
-    }
-    Ok(())
+    let taken = if is_keyword(name) {
+        "a Rust keyword"
+    } else if CRATES.contains(&name) {
+        "the name of a crate that every project uses"
+    } else if CARGO_DIRECTORIES.contains(&name) {
+        "the name of a directory that cargo creates"
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(
+        format_args!("{name:?} is {taken}"),
+        "choose another with --project-name",
+    ))
 }
 
 /// Checks a domain, such as `example.com`.
-pub fn check_domain(domain: &str) -> Result<(), Error> {
+pub(crate) fn check_domain(domain: &str) -> Result<(), Error> {
     match is_dns1123_subdomain(domain).is_empty() {
         true => Ok(()),
         false => Err(Error::new(
@@ -128,7 +155,7 @@ pub fn check_domain(domain: &str) -> Result<(), Error> {
 }
 
 /// Checks a group without its domain, such as `crew`.
-pub fn check_group(group: &str) -> Result<(), Error> {
+pub(crate) fn check_group(group: &str) -> Result<(), Error> {
     match is_dns1123_subdomain(group).is_empty()
         && group.starts_with(|c: char| c.is_ascii_lowercase())
     {
@@ -141,7 +168,7 @@ pub fn check_group(group: &str) -> Result<(), Error> {
 }
 
 /// Checks a version, such as `v1`, `v1alpha1` or `v2beta3`.
-pub fn check_version(version: &str) -> Result<(), Error> {
+pub(crate) fn check_version(version: &str) -> Result<(), Error> {
     let number = |text: &str| {
         text.starts_with(|c: char| ('1'..='9').contains(&c))
             && text.chars().all(|c| c.is_ascii_digit())
@@ -165,7 +192,7 @@ pub fn check_version(version: &str) -> Result<(), Error> {
 }
 
 /// Checks a kind, such as `Captain`.
-pub fn check_kind(kind: &str) -> Result<(), Error> {
+pub(crate) fn check_kind(kind: &str) -> Result<(), Error> {
     let letters = kind.chars().all(|c| c.is_ascii_alphanumeric());
     let lower = kind.to_ascii_lowercase();
     if !kind.starts_with(|c: char| c.is_ascii_uppercase())
@@ -177,17 +204,23 @@ pub fn check_kind(kind: &str) -> Result<(), Error> {
             "begin with a capital, and use letters and digits only, 63 at most, such as Captain",
         ));
     }
+    if kind == "Self" {
+        return Err(Error::new(
+            format_args!("{kind:?} is a Rust keyword"),
+            "choose another kind",
+        ));
+    }
     if RUST_TYPES.contains(&kind) {
         return Err(Error::new(
             format_args!("the kind {kind:?} would hide another type of that name"),
-            "choose another",
+            "choose another kind",
         ));
     }
     Ok(())
 }
 
 /// Checks a plural, such as `captains`.
-pub fn check_plural(plural: &str) -> Result<(), Error> {
+pub(crate) fn check_plural(plural: &str) -> Result<(), Error> {
     match is_dns1035_label(plural).is_empty() {
         true => Ok(()),
         false => Err(Error::new(
@@ -198,7 +231,7 @@ pub fn check_plural(plural: &str) -> Result<(), Error> {
 }
 
 /// Returns the usual plural of a kind: `policies` for `Policy`, `addresses` for `Address`.
-pub fn plural(kind: &str) -> String {
+pub(crate) fn plural(kind: &str) -> String {
     let one = kind.to_ascii_lowercase();
     let before_y = one.len() >= 2 && !one[..one.len() - 1].ends_with(['a', 'e', 'i', 'o', 'u']);
     let sibilant = ["s", "x", "z", "ch", "sh"]
@@ -218,7 +251,7 @@ pub fn plural(kind: &str) -> String {
 }
 
 /// Returns the module name for a name, such as `captain` or `networking_k8s_io`.
-pub fn module(name: &str) -> String {
+pub(crate) fn module(name: &str) -> String {
     crate::import_crd::words::field(name)
 }
 
@@ -272,9 +305,20 @@ mod tests {
         for bad in ["", "Crew", "crew_1", "-a", "a..b", "1a", "été"] {
             assert!(check_group(bad).is_err(), "{bad}");
         }
-        for bad in ["", "Op", "my_op", "1op", "a.b", "core", "-x"] {
+        for bad in [
+            "", "Op", "my_op", "1op", "a.b", "core", "-x", "fn", "self", "crate", "type", "deps",
+            "kube",
+        ] {
             assert!(check_project(bad).is_err(), "{bad}");
         }
+        assert_eq!(
+            sentence(check_project("fn")),
+            "\"fn\" is a Rust keyword; choose another with --project-name"
+        );
+        assert_eq!(
+            sentence(check_kind("Self")),
+            "\"Self\" is a Rust keyword; choose another kind"
+        );
         assert!(check_kind("Option").is_err());
         assert!(check_kind("Été").is_err());
         assert!(check_plural("Captains").is_err());

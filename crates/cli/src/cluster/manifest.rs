@@ -3,9 +3,7 @@
 use std::{fs, path::Path};
 
 use kube::core::DynamicObject;
-use kubewright_scaffold::Error;
-use kubewright_schema::yaml::parse_yaml;
-use serde_json::Value;
+use kubewright_scaffold::{Error, parse_manifests};
 
 use crate::cluster::one_line;
 
@@ -36,43 +34,14 @@ pub(crate) fn files(directory: &Path) -> Vec<std::path::PathBuf> {
 
 fn parse(text: &str) -> Result<Vec<DynamicObject>, String> {
     let mut objects = Vec::new();
-    for part in parts(text) {
-        let yaml = parse_yaml(part.as_bytes()).map_err(|e| one_line(&e))?;
-        let value = yaml.node.into_value().map_err(|e| one_line(&e))?;
-        let values = match value {
-            Value::Null => continue,
-            Value::Object(mut list) if list.get("kind") == Some(&Value::from("List")) => {
-                match list.remove("items") {
-                    Some(Value::Array(items)) => items,
-                    _ => Vec::new(),
-                }
-            }
-            one => vec![one],
-        };
-        for value in values {
-            let object: DynamicObject = serde_json::from_value(value).map_err(|e| one_line(&e))?;
-            if object.types.is_none() || object.metadata.name.is_none() {
-                return Err("an object needs apiVersion, kind and metadata.name".to_owned());
-            }
-            objects.push(object);
+    for value in parse_manifests(text).map_err(|e| one_line(&e))? {
+        let object: DynamicObject = serde_json::from_value(value).map_err(|e| one_line(&e))?;
+        if object.types.is_none() || object.metadata.name.is_none() {
+            return Err("an object needs apiVersion, kind and metadata.name".to_owned());
         }
+        objects.push(object);
     }
     Ok(objects)
-}
-
-/// Splits a stream into documents.
-fn parts(text: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    for line in text.lines() {
-        let begins = line.strip_prefix("---");
-        if begins.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])) {
-            parts.push(String::new());
-        } else if let Some(part) = parts.last_mut() {
-            part.push_str(line);
-            part.push('\n');
-        }
-    }
-    parts
 }
 
 #[cfg(test)]

@@ -1,13 +1,18 @@
 //! The parts of a CustomResourceDefinition that an import needs.
 //!
-//! The CRD is not validated here, which is the server's job. Only what would give invalid Rust is rejected.
+//! The CRD is not validated here, which is the server's job. Only names are checked, since they become file names and
+//! identifiers.
 
 use std::collections::BTreeMap;
 
+use kubewright_machinery::validation::names::{is_dns1035_label, is_dns1123_subdomain};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::ImportError;
+
+/// Kinds whose Rust type would hide a type that generated code refers to, or would not compile.
+const NOT_KINDS: [&str; 4] = ["Option", "Self", "String", "Vec"];
 
 /// A CustomResourceDefinition, reduced to the parts that an import needs.
 #[derive(Clone, Debug, Deserialize)]
@@ -119,26 +124,38 @@ impl Definition {
         if definition.api_version != "apiextensions.k8s.io/v1" {
             return Err(ImportError::ApiVersion(definition.api_version));
         }
-        let names = &definition.spec.names;
+        definition.check_names()?;
+        if definition.spec.versions.is_empty() {
+            return Err(ImportError::NoVersions);
+        }
+        Ok(definition)
+    }
+
+    /// Checks the names that become file names and identifiers.
+    fn check_names(&self) -> Result<(), ImportError> {
+        let wrong = |name: &String| Err(ImportError::Name(name.clone()));
+        let names = &self.spec.names;
         for kind in [Some(&names.kind), names.list_kind.as_ref()]
             .into_iter()
             .flatten()
         {
             let first = kind.chars().next().is_some_and(|c| c.is_ascii_uppercase());
-            if !first || !kind.chars().all(|c| c.is_ascii_alphanumeric()) {
-                return Err(ImportError::Name(kind.clone()));
+            let letters = kind.chars().all(|c| c.is_ascii_alphanumeric());
+            if !first || !letters || NOT_KINDS.contains(&kind.as_str()) {
+                return wrong(kind);
             }
         }
-        for version in &definition.spec.versions {
-            let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-            let first = version.name.chars().next();
-            if !first.is_some_and(|c| c.is_ascii_lowercase()) || !version.name.chars().all(lower) {
-                return Err(ImportError::Name(version.name.clone()));
+        if !is_dns1035_label(&names.plural).is_empty() {
+            return wrong(&names.plural);
+        }
+        if !is_dns1123_subdomain(&self.spec.group).is_empty() {
+            return wrong(&self.spec.group);
+        }
+        for Version { name, .. } in &self.spec.versions {
+            if !is_dns1035_label(name).is_empty() || name.contains('-') {
+                return wrong(name);
             }
         }
-        if definition.spec.versions.is_empty() {
-            return Err(ImportError::NoVersions);
-        }
-        Ok(definition)
+        Ok(())
     }
 }

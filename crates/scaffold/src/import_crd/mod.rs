@@ -33,10 +33,10 @@ mod schema_attrs;
 mod types;
 pub(crate) mod words;
 
-use kubewright_schema::yaml::parse_yaml;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::manifests::parse_manifests;
 use definition::Definition;
 
 /// The types of one version of a kind.
@@ -77,8 +77,8 @@ pub enum ImportError {
         "CustomResourceDefinitions of {0:?} are not read; convert it to apiextensions.k8s.io/v1"
     )]
     ApiVersion(String),
-    /// A name is not valid for a kind or version.
-    #[error("{0:?} cannot be the name of a kind or a version; correct the definition")]
+    /// A kind, plural, group or version has a name that is not valid, or not usable in Rust.
+    #[error("{0:?} cannot be the name of a kind, plural, group or version; correct the definition")]
     Name(String),
     /// The CRD has no versions.
     #[error("the definition has no versions; add one under spec.versions")]
@@ -194,26 +194,9 @@ fn definitions(text: &str) -> Result<Vec<Definition>, ImportError> {
     }
 }
 
-/// Reads the CRDs of a YAML stream. Lists are expanded; other kinds between CRDs are skipped.
+/// Reads the CRDs of a YAML stream. Other kinds between CRDs are skipped.
 fn documents(text: &str) -> Result<Vec<Value>, ImportError> {
-    let mut all = Vec::new();
-    for part in text.split("\n---") {
-        let part = part.strip_prefix("---").unwrap_or(part);
-        let yaml = parse_yaml(part.as_bytes()).map_err(|e| ImportError::Yaml(e.to_string()))?;
-        let value = yaml
-            .node
-            .into_value()
-            .map_err(|e| ImportError::Yaml(e.to_string()))?;
-        match value {
-            Value::Null => {}
-            Value::Object(mut list) if list.get("kind") == Some(&Value::from("List")) => {
-                if let Some(Value::Array(items)) = list.remove("items") {
-                    all.extend(items);
-                }
-            }
-            other => all.push(other),
-        }
-    }
+    let mut all = parse_manifests(text).map_err(|e| ImportError::Yaml(e.to_string()))?;
     let is_definition =
         |value: &Value| value.get("kind") == Some(&Value::from("CustomResourceDefinition"));
     if all.len() > 1 && all.iter().any(is_definition) {

@@ -14,6 +14,11 @@ const KEYWORDS: [&str; 49] = [
 /// Words that cannot be the name of a field at all.
 const NEVER: [&str; 4] = ["self", "super", "crate", "_"];
 
+/// Reports whether a name is reserved by Rust.
+pub(crate) fn is_keyword(name: &str) -> bool {
+    KEYWORDS.contains(&name) || NEVER.contains(&name)
+}
+
 /// Returns the name of a field: `pod_cidrs` for `podCIDRs`, `r#type` for `type`.
 pub(crate) fn field(name: &str) -> String {
     let snake = words(name).join("_");

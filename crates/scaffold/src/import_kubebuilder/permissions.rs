@@ -1,11 +1,10 @@
 //! Converts the permissions of a Go project to a Rust module.
 
-use kubewright_schema::yaml::parse_yaml;
 use serde_json::Value;
 
 use kubewright_operator::PolicyRule;
 
-use crate::Error;
+use crate::{Error, manifests::parse_manifests};
 
 /// The path of the permissions.
 pub(super) const PATH: &str = "src/permissions.rs";
@@ -16,10 +15,7 @@ pub(super) fn of_roles(path: &str, text: &str) -> Result<Vec<PolicyRule>, Error>
         Error::new(format_args!("{path} cannot be read: {e}"), "correct it")
     };
     let mut rules = Vec::new();
-    for part in text.split("\n---") {
-        let part = part.strip_prefix("---").unwrap_or(part);
-        let yaml = parse_yaml(part.as_bytes()).map_err(|e| wrong(&e))?;
-        let role = yaml.node.into_value().map_err(|e| wrong(&e))?;
+    for role in parse_manifests(text).map_err(|e| wrong(&e))? {
         let own = |name: &str| match name {
             "" | "manager-role" => None,
             other => Some(other.to_owned()),

@@ -458,3 +458,49 @@ fn outside_a_project_the_sentence_says_how_to_make_one() {
         "there is no operator.toml here or above; go to a project, or make one with `kubewright new`"
     );
 }
+
+#[test]
+fn a_plan_stays_in_its_directory() {
+    let directory = Directory::new();
+    let inside = directory.path("inside");
+    fs::create_dir_all(&inside).unwrap();
+    for path in ["../x", "/tmp/x", "a/../../x", "", ".", "a/"] {
+        let mut plan = Plan::new(&inside);
+        assert!(plan.create(path, "x".into()).is_err(), "{path:?}");
+        assert!(plan.set(path, None).is_err(), "{path:?}");
+        assert!(plan.read(path).is_err(), "{path:?}");
+    }
+    assert_eq!(fs::read_dir(directory.path("")).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_never_written_through() {
+    use std::os::unix::fs::symlink;
+    let directory = Directory::new();
+    let (inside, outside) = (directory.path("inside"), directory.path("outside"));
+    fs::create_dir_all(&inside).unwrap();
+    fs::create_dir_all(&outside).unwrap();
+    let precious = outside.join("precious");
+    fs::write(&precious, "precious").unwrap();
+    symlink(&outside, inside.join("link")).unwrap();
+    symlink(&precious, inside.join("a.kubewright-new")).unwrap();
+    symlink(&precious, inside.join("b")).unwrap();
+
+    // A directory that leads out.
+    let mut plan = Plan::new(&inside);
+    assert!(plan.create("link/new", "x".into()).is_err());
+    // A link in the way of the temporary file, and a file that is a link.
+    plan.create("a", "x".into()).unwrap();
+    plan.set("b", Some("x".into())).unwrap();
+    plan.write().unwrap();
+    assert_eq!(fs::read_to_string(inside.join("b")).unwrap(), "x");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+
+    // A journal that came with the project.
+    fs::write(inside.join("evil"), "evil").unwrap();
+    let journal = r#"{"renames": [["evil", "link/precious"]], "removals": []}"#;
+    fs::write(inside.join(".kubewright-journal.json"), journal).unwrap();
+    assert!(finish_interrupted(&inside).is_err());
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+}

@@ -216,6 +216,47 @@ fn what_cannot_be_imported_says_why() {
 }
 
 #[test]
+fn names_that_would_be_paths_or_keywords_are_rejected() {
+    let good = text("everything.yaml");
+    for plural in [
+        "../src/bin/x",
+        "/tmp/x",
+        "a/b",
+        "..",
+        ".",
+        "",
+        "a\\b",
+        "Ships",
+        "a\0",
+    ] {
+        let bad = good.replace("plural: ships", &format!("plural: {plural:?}"));
+        assert_ne!(bad, good);
+        let error = import_crds(&bad).unwrap_err();
+        assert_eq!(error, ImportError::Name(plural.into()));
+    }
+    for kind in ["Self", "Option", "String", "Vec"] {
+        let bad = good.replace("kind: Ship\n", &format!("kind: {kind}\n"));
+        assert_eq!(
+            import_crds(&bad).unwrap_err(),
+            ImportError::Name(kind.into())
+        );
+    }
+}
+
+#[test]
+fn a_definition_as_json_may_escape_characters() {
+    let json = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {
+        "group": "crew.example.com", "names": {"kind": "Ship", "plural": "ships"}, "versions": [{"name": "v1", "schema":
+        {"openAPIV3Schema": {"type": "object", "description": "With a flag: \ud83d\udea9."}}}]}}"#;
+    let modules = import_crds(json).unwrap();
+    assert!(
+        modules[0].source.contains("With a flag: \u{1f6a9}."),
+        "{}",
+        modules[0].source
+    );
+}
+
+#[test]
 fn a_definition_that_nests_too_deep_is_refused() {
     let deep = "{properties: {a: ".repeat(5000);
     assert!(matches!(import_crds(&deep), Err(ImportError::Yaml(_))));
@@ -227,8 +268,8 @@ fn nothing_in_a_definition_becomes_code() {
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 spec:
-  group: "x\"]fn evil(){}"
-  names: {kind: A, plural: "a\")]fn evil(){}"}
+  group: x.example.com
+  names: {kind: A, plural: as, singular: "a\")]fn evil(){}", shortNames: ["b\")]\nfn evil(){}"]}
   versions:
   - name: v1
     served: true
@@ -244,6 +285,15 @@ spec:
               "a: u8, } fn evil(){} //": {type: string, pattern: "\"]fn evil(){}"}
               e: {type: string, enum: ["A, } fn evil(){}", "b\")]fn evil(){}"]}
 "#;
+    for (good, bad) in [
+        ("group: x.example.com", r#"group: "x\nfn evil(){}""#),
+        ("plural: as", r#"plural: "a\")]fn evil(){}""#),
+        ("kind: A,", r#"kind: "A{} fn evil(){}","#),
+        ("name: v1", r#"name: "v1\nfn evil(){}""#),
+    ] {
+        let error = import_crds(&evil.replace(good, bad)).unwrap_err();
+        assert!(matches!(error, ImportError::Name(_)), "{error}");
+    }
     let source = &import_crds(evil).unwrap()[0].source;
     for line in source.lines().filter(|line| line.contains("evil()")) {
         let line = line.trim_start();
