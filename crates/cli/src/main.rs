@@ -132,13 +132,13 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // A sentence that says what is wrong and what to do.
         Err(error) if error.is::<Error>() => {
-            eprintln!("error: {error}");
+            output::warn(format_args!("error: {error}"));
             ExitCode::from(2)
         }
         Err(error) => match error.downcast_ref::<Exit>() {
             Some(Exit(code)) => ExitCode::from(*code),
             None => {
-                eprintln!("Error: {error:?}");
+                output::warn(format_args!("Error: {error:?}"));
                 ExitCode::FAILURE
             }
         },

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    io::Write,
     path::PathBuf,
     process::{Command, ExitCode},
 };
@@ -15,7 +16,11 @@ fn main() -> ExitCode {
     match Command::new(tool()).args(arguments).status() {
         Ok(status) => ExitCode::from(status.code().map_or(1, |code| code as u8)),
         Err(error) => {
-            eprintln!("error: cannot run kubewright: {error}; install it next to cargo-kubewright");
+            // If standard error is closed, nobody is left to notify.
+            let _ = writeln!(
+                std::io::stderr(),
+                "error: cannot run kubewright: {error}; install it next to cargo-kubewright"
+            );
             ExitCode::from(2)
         }
     }

@@ -21,7 +21,7 @@ use crate::{
         duration,
         program::{CargoOutput, build},
     },
-    output::Output,
+    output::{Output, warn},
     project::{here, project},
 };
 
@@ -116,7 +116,7 @@ impl Manifest {
         };
         let model = build(&project, said).map_err(Error::from)?.describe()?;
         if let Some(note) = note(&model) {
-            eprintln!("{note}");
+            warn(note);
         }
         let files = render(&model, &Settings::of(&project, &model), &[Target::Yaml])?;
         let mut objects = Vec::new();

@@ -14,7 +14,7 @@ use crate::{
         conversion::note,
         program::{CargoOutput, build},
     },
-    output::{Output, report, say},
+    output::{Output, report, say, warn},
     project::project,
 };
 
@@ -89,7 +89,7 @@ impl Generate {
         let program = build(&project, CargoOutput::Captured).map_err(Error::from)?;
         let model = program.describe()?;
         if let Some(note) = note(&model).filter(|_| !self.check) {
-            eprintln!("{note}");
+            warn(note);
         }
         if self.stdout {
             return self.print(&project, &model, &targets);

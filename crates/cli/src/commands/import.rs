@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{
     cluster::{Cluster, refused},
-    output::{PlanArgs, say},
+    output::{PlanArgs, say, warn},
     project::{dependency, here},
 };
 
@@ -66,7 +66,7 @@ impl Kubebuilder {
         };
         let imported = import.plan(&here()?.join(&self.out), formatted)?;
         for note in &imported.notes {
-            eprintln!("note: {note}");
+            warn(format_args!("note: {note}"));
         }
         let next = format!("cd {} && cargo test", self.out.display());
         self.plan.carry_out(&imported.plan, &next)

@@ -10,7 +10,7 @@ use crate::{
         apply::{Applier, Report},
     },
     operator::{OperatorFlags, conversion::note, definitions, duration},
-    output::{Output, say},
+    output::{Output, say, warn},
 };
 
 #[derive(Args)]
@@ -65,7 +65,7 @@ impl Definitions {
         let client = self.cluster.client().await?;
         let described = self.operator.described(json)?;
         if let (Doing::Install, Some(note)) = (&doing, note(&described)) {
-            eprintln!("{note}");
+            warn(note);
         }
         let objects = definitions(&described)?;
         if objects.is_empty() && !json {

@@ -1,6 +1,6 @@
 //! `kubewright new` and `kubewright init`: create a project.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 use kubewright_scaffold::{Error, NewProject, finish_interrupted};
@@ -70,6 +70,13 @@ struct Options {
 
 impl New {
     pub(crate) fn run(self) -> anyhow::Result<()> {
+        if self.goes_up_again() {
+            return Err(Error::new(
+                format_args!("{} goes down and up again", self.directory.display()),
+                "write the path without the detour",
+            )
+            .into());
+        }
         let root = here()?.join(&self.directory);
         finish_interrupted(&root)?;
         if root.is_dir()
@@ -88,6 +95,13 @@ impl New {
             self.directory.display()
         );
         self.options.run(&root, &next)
+    }
+
+    /// Returns whether `..` follows a name, as in `a/../../b`: the path would create `a` and then leave it.
+    fn goes_up_again(&self) -> bool {
+        let parts = self.directory.components();
+        let mut after_name = parts.skip_while(|part| !matches!(part, Component::Normal(_)));
+        after_name.any(|part| part == Component::ParentDir)
     }
 }
 

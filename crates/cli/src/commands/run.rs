@@ -19,7 +19,7 @@ use crate::{
         conversion::{Endpoint, note},
         definitions,
     },
-    output::Output,
+    output::{Output, warn},
     project::{project, session::Session},
 };
 
@@ -62,7 +62,7 @@ impl Run {
                 endpoint.configure(&mut described);
                 command.args(endpoint.flags());
             } else if let Some(note) = note(&described) {
-                eprintln!("{note}");
+                warn(note);
             }
         }
         if !self.install {

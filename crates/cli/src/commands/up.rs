@@ -10,7 +10,7 @@ use kubewright_scaffold::Error;
 use serde_json::json;
 
 use crate::{
-    output::{Output, say_line},
+    output::{Output, say_line, warn},
     signal::interrupted,
 };
 
@@ -92,6 +92,12 @@ impl Up {
                 e => anyhow::Error::from(e),
             })?;
         let endpoint = cluster.endpoint().context("the cluster does not listen")?;
+        if !endpoint.address().ip().is_loopback() {
+            warn(format_args!(
+                "warning: {} is reachable from other machines; anyone with a token of this cluster has full access to it",
+                endpoint.address()
+            ));
+        }
         let path = &self.kubeconfig;
         let written = endpoint.write_kubeconfig(path);
         written.map_err(|e| Error::io("write", path, &e))?;

@@ -66,11 +66,14 @@ fn object(definition: &Value) -> anyhow::Result<DynamicObject> {
     serde_json::from_value(value).context("invalid CRD")
 }
 
+/// The longest duration that a flag accepts.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// Parses a duration such as `90s`, `2m` or `1m30s`, as Go formats it; a number without a unit is in seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is not a duration such as 90s or 2m");
     if let Ok(seconds) = text.parse::<u64>() {
-        return Ok(Duration::from_secs(seconds));
+        return bounded(Duration::from_secs(seconds));
     }
     let mut total = Duration::ZERO;
     let mut rest = text;
@@ -94,7 +97,15 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
     match text.is_empty() {
         true => Err(wrong()),
-        false => Ok(total),
+        false => bounded(total),
+    }
+}
+
+/// Rejects durations that cannot be added to the current time.
+fn bounded(duration: Duration) -> Result<Duration, String> {
+    match duration <= LONGEST {
+        true => Ok(duration),
+        false => Err("a duration is at most a year, 8760h".to_owned()),
     }
 }
 
@@ -106,6 +117,17 @@ mod tests {
     fn times_are_read_as_go_writes_them() {
         assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        for long in [
+            "18446744073709551615",
+            "4294967295h",
+            "8761h",
+            "4294967295h4294967295h",
+        ] {
+            assert!(
+                duration(long).unwrap_err().contains("at most a year"),
+                "{long}"
+            );
+        }
         assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
         for wrong in [
             "",

@@ -2,9 +2,10 @@
 
 mod plan;
 
-use std::io::Write;
+use std::{fmt::Display, io::Write, path::Path};
 
 use clap::{Args, ValueEnum};
+use kubewright_scaffold::Error;
 use serde_json::Value;
 
 pub(crate) use plan::{Kubebuilder, PlanArgs, report};
@@ -42,9 +43,15 @@ impl Output {
 pub(crate) fn say(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
+        Err(e) => Err(Error::io("write to", Path::new("standard output"), &e).into()),
     }
+}
+
+/// Prints a line to standard error. If that fails, nobody is left to notify.
+pub(crate) fn warn(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Prints a line. A closed pipe is not an error.

@@ -37,7 +37,10 @@ impl SessionLock {
         let directory = Session::directory(root);
         fs::create_dir_all(&directory).map_err(|e| Error::io("make", &directory, &e))?;
         let path = Session::lock(root);
-        let lock = File::create(&path).map_err(|e| Error::io("write", &path, &e))?;
+        // The file is only locked. Whatever it leads to keeps its content.
+        let mut options = File::options();
+        let lock = options.create(true).write(true).truncate(false).open(&path);
+        let lock = lock.map_err(|e| Error::io("write", &path, &e))?;
         match lock.try_lock() {
             Ok(()) => Ok(Self {
                 root: root.to_owned(),

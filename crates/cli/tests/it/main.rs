@@ -5,6 +5,7 @@ mod clients;
 mod demo;
 mod deploying;
 mod generating;
+mod hostile_input;
 mod https;
 mod interrupted;
 mod json;

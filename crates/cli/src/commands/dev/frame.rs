@@ -56,8 +56,10 @@ fn state(notes: &Notes, style: Style) -> String {
 
 fn controllers(notes: &Notes, style: Style, lines: &mut Vec<String>) {
     let all = &notes.controllers.controllers;
-    let runs: u64 = all.iter().map(|controller| controller.runs).sum();
-    let failures: u64 = all.iter().map(|controller| controller.failures).sum();
+    // The numbers come from a program that may report anything.
+    let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::saturating_add);
+    let runs = sum(&mut all.iter().map(|controller| controller.runs));
+    let failures = sum(&mut all.iter().map(|controller| controller.failures));
     lines.push(format!(
         "{}  reconciled {}, failed {}",
         heading("SO FAR", style),

@@ -51,7 +51,10 @@ fn news(controllers: &Controllers, known: &mut HashMap<String, u64>) -> Vec<DevE
         let seen = seen.unwrap_or_default();
         let new = controller.recent.iter().filter(|run| run.number > seen);
         let new: Vec<_> = new.collect();
-        let missed = controller.runs.saturating_sub(seen + new.len() as u64);
+        let missed = controller
+            .runs
+            .saturating_sub(seen)
+            .saturating_sub(new.len() as u64);
         if missed > 0 {
             let event = DevEvent::Missed {
                 controller: controller.name.clone(),
