@@ -6,8 +6,10 @@ mod codegen;
 mod conformance;
 mod deps;
 mod features;
+mod fuzz;
 mod metadata;
 mod public_api;
+mod soak;
 mod tidy;
 mod unused;
 
@@ -23,7 +25,9 @@ Tasks:
   conformance [OPTIONS]  Compare a server with recorded answers of kube-apiserver (see conformance/README.md)
   deps                   Check licences, sources and duplicate versions of all dependencies
   features               Build every crate without features, and with each feature alone
+  fuzz [TARGET...]       Run fuzz targets under libFuzzer (see fuzz --help)
   public-api             Check which dependencies public signatures name
+  soak [OPTIONS]         Run mixed load with faults against a server and print what it costs (see soak --help)
   tidy                   Check the rules that the compiler does not know
   unused                 List public items that nothing else in the workspace names";
 
@@ -39,7 +43,9 @@ fn main() -> ExitCode {
         "conformance" => conformance::run(rest),
         "deps" => deps::run(rest),
         "features" => features::run(rest),
+        "fuzz" => fuzz::run(rest),
         "public-api" => public_api::run(rest),
+        "soak" => soak::run(rest),
         "tidy" => tidy::run(rest),
         "unused" => unused::run(rest),
         "help" | "--help" | "-h" => {

@@ -1,0 +1,97 @@
+//! The bodies of the fuzz targets.
+//!
+//! A target is a plain function that takes any bytes and panics if something does not hold. libFuzzer calls it with inputs that
+//! it invents (`cargo xtask fuzz`); the test of this crate calls it with the inputs in `corpus/`, so that what was found once
+//! stays fixed. Inputs with several parts separate them by a line with two dashes.
+//!
+//! | module | targets |
+//! |---|---|
+//! | `documents` | `json`, `yaml`, `protobuf` |
+//! | `patches` | `json-patch`, `merge-patch`, `strategic-patch`, `apply` |
+//! | `selectors` | `selectors` |
+//! | `tokens` | `tokens` |
+//! | `cel` | `cel` |
+//! | `schemas` | `schemas` |
+//! | `requests` | `requests`: one or several requests to a whole server |
+//! | `connection` | `connection`: bytes on a socket of a whole server |
+//!
+//! ```
+//! for target in kubewright_fuzz::TARGETS {
+//!     (target.run)(b"{}");
+//! }
+//! ```
+
+mod cel;
+mod connection;
+mod documents;
+mod parts;
+mod patches;
+mod requests;
+mod schemas;
+mod selectors;
+mod tokens;
+
+/// A fuzz target.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The name on the command line, which is also that of its directory in `corpus/`.
+    pub name: &'static str,
+    /// Checks one input, and panics if something does not hold.
+    pub run: fn(&[u8]),
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "json",
+        run: documents::json,
+    },
+    Target {
+        name: "yaml",
+        run: documents::yaml,
+    },
+    Target {
+        name: "protobuf",
+        run: documents::protobuf,
+    },
+    Target {
+        name: "json-patch",
+        run: patches::json_patch,
+    },
+    Target {
+        name: "merge-patch",
+        run: patches::merge_patch,
+    },
+    Target {
+        name: "strategic-patch",
+        run: patches::strategic_patch,
+    },
+    Target {
+        name: "apply",
+        run: patches::apply,
+    },
+    Target {
+        name: "selectors",
+        run: selectors::selectors,
+    },
+    Target {
+        name: "tokens",
+        run: tokens::tokens,
+    },
+    Target {
+        name: "cel",
+        run: cel::cel,
+    },
+    Target {
+        name: "schemas",
+        run: schemas::schemas,
+    },
+    Target {
+        name: "requests",
+        run: requests::requests,
+    },
+    Target {
+        name: "connection",
+        run: connection::connection,
+    },
+];
