@@ -130,6 +130,6 @@ pub use manager::{
     Unsettled,
 };
 pub use predicate::{AnyEvent, Predicate};
-pub use reconcile::{Action, Context, Error, ErrorKind, Reconciler, Request};
+pub use reconcile::{Action, Context, Error, ErrorKind, ReconcileId, Reconciler, Request};
 pub use serve::{Routes, serve};
 pub use source::{Enqueue, RequestSender, Source, Watch};

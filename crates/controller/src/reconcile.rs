@@ -4,7 +4,16 @@
 //! desired one. It never runs twice at once for one request. Errors are logged and retried with growing delays; a panic
 //! is an error too.
 
-use std::{fmt, future::Future, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    future::Future,
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use kube::{Resource, ResourceExt};
 use kubewright_client::BoxError;
@@ -96,16 +105,49 @@ pub enum ErrorKind {
 }
 
 /// The context of a reconcile: the client, the number of the attempt, the stop signal.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Action, Context, Error, Request};
+///
+/// async fn reconcile(context: Context, request: Request) -> Result<Action, Error> {
+///     let Some(map) = context.get::<ConfigMap>(&request).await? else {
+///         return Ok(Action::done());
+///     };
+///     println!("attempt {} of {}: {:?}", context.attempt(), context.reconcile_id(), map.data);
+///     Ok(Action::done())
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Context {
     pub(crate) client: Client,
-    pub(crate) id: Uuid,
+    pub(crate) id: ReconcileId,
     pub(crate) attempt: usize,
     pub(crate) trigger: Option<Trigger>,
     pub(crate) stop: Stop,
 }
 
+/// The ID of one run of a reconciler, printed as a UUID.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReconcileId(Uuid);
+
 /// Makes the state of an object the desired one. Async functions of a [`Context`] and a [`Request`] are reconcilers.
+///
+/// ```
+/// use kubewright_controller::{Action, Context, Error, Reconciler, Request};
+///
+/// struct Greeter {
+///     greeting: String,
+/// }
+///
+/// #[async_trait::async_trait]
+/// impl Reconciler for Greeter {
+///     async fn reconcile(&self, _: Context, request: Request) -> Result<Action, Error> {
+///         println!("{}, {request}", self.greeting);
+///         Ok(Action::done())
+///     }
+/// }
+/// ```
 #[async_trait::async_trait]
 pub trait Reconciler: Send + Sync + 'static {
     /// Reconciles one object.
@@ -124,6 +166,30 @@ where
 {
     async fn reconcile(&self, context: Context, request: Request) -> Result<Action, Error> {
         self(context, request).await
+    }
+}
+
+impl ReconcileId {
+    /// Returns a new ID. It is unpredictable enough for logs, and costs no call of the system.
+    pub(crate) fn random() -> Self {
+        static SEEDS: LazyLock<[RandomState; 2]> = LazyLock::new(Default::default);
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let [high, low] = [&SEEDS[0], &SEEDS[1]].map(|seed| seed.hash_one(count));
+        let bytes = (u128::from(high) << 64 | u128::from(low)).to_be_bytes();
+        Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
+    }
+}
+
+impl fmt::Display for ReconcileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for ReconcileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -299,7 +365,7 @@ impl Context {
     }
 
     /// Returns the ID of this run in logs.
-    pub fn reconcile_id(&self) -> Uuid {
+    pub fn reconcile_id(&self) -> ReconcileId {
         self.id
     }
 

@@ -104,7 +104,7 @@ impl Routes {
     }
 
     /// Answers a request without reading its body.
-    pub async fn answer<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
+    async fn answer<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
         if ![Method::GET, Method::HEAD].contains(request.method()) {
             return text(StatusCode::METHOD_NOT_ALLOWED, "405 method not allowed\n");
         }

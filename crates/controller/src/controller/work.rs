@@ -6,13 +6,12 @@ use futures_util::FutureExt;
 use kubewright_workqueue::AddOptions;
 use tokio::time::Instant;
 use tracing::Instrument;
-use uuid::Uuid;
 
 use super::{Inner, Parts};
 use crate::{
     manager::Stop,
     metrics::{ControllerMetrics, ReconcileResult},
-    reconcile::{Action, Context, Error, ErrorKind, Next, Request},
+    reconcile::{Action, Context, Error, ErrorKind, Next, ReconcileId, Request},
     status::TriggerCause,
 };
 
@@ -45,7 +44,7 @@ impl Inner {
         let trigger = self.journal.begin(request);
         let context = Context {
             client: parts.client.clone(),
-            id: Uuid::new_v4(),
+            id: ReconcileId::random(),
             attempt: parts.queue.num_requeues(request),
             trigger: trigger.clone(),
             stop: stop.clone(),
