@@ -53,6 +53,8 @@ impl Monitor {
         self.errors.subscribe()
     }
 
+    /// Notes an error. A watch list that breaks off is followed by a list, whose error says more: the first must not hide
+    /// the second while both fail in turn.
     pub(super) fn failed(&self, source: usize, error: ReflectorError) {
         self.metrics.errors.inc();
         match &error {
@@ -63,7 +65,9 @@ impl Monitor {
             on_error(&error);
         }
         self.errors.send_modify(|errors| {
-            if let Some(slot) = errors.get_mut(source) {
+            if let Some(slot) = errors.get_mut(source)
+                && (slot.is_none() || !matches!(error, ReflectorError::NoEndMarker))
+            {
                 *slot = Some(Arc::new(error));
             }
         });

@@ -75,6 +75,28 @@ async fn an_answer_that_cannot_be_decoded_says_so() {
     assert!(report.contains("refused"), "{report}");
 }
 
+// Each time a watch list breaks off before the list fails. The reason must not depend on which of the two was last.
+#[tokio::test(start_paused = true)]
+async fn the_reason_of_a_list_outlives_that_of_a_watch_list() {
+    let (cluster, _) = cluster().await;
+    let wire = Wire::to(cluster.service(), 1);
+    let strike = Strike::Cut(Place::Byte(300), false);
+    wire.strike_lists(std::iter::repeat_n(strike.clone(), 200));
+    wire.strike_watches(std::iter::repeat_n(strike, 200));
+    let factory = SharedInformerFactory::new(wire.client());
+    let maps = factory.informer::<ConfigMap>();
+    factory.start();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    for second in 10..400 {
+        let reason = maps.wait_for_sync(Duration::from_secs(1)).await;
+        assert_eq!(
+            reason.unwrap_err().to_string(),
+            "configmaps not synced: the stream ended in the middle of a list",
+            "after {second} s"
+        );
+    }
+}
+
 // An informer that was not started is not waited for.
 #[tokio::test(start_paused = true)]
 async fn only_what_was_started_is_waited_for() {
