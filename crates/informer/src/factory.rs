@@ -14,7 +14,7 @@ use crate::informer::core::{Core, Lease};
 use crate::informer::{InformerConfig, Namespaces, NotSynced, SharedInformer, status};
 use crate::lister_watcher::{KubeListerWatcher, ListerWatcher, Projection, Selection};
 use crate::metrics::MetricsSnapshot;
-use crate::object::Compression;
+use crate::object::{Compression, DecodedLimits};
 use crate::reflector::ReflectorConfig;
 use crate::reflector::monitor::ErrorHandler;
 use crate::transform::Transform;
@@ -43,6 +43,24 @@ use crate::transform::Transform;
 pub struct SharedInformerFactory(Arc<Shared>);
 
 /// Builds a [`SharedInformerFactory`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_informer::{Compression, SharedInformerFactory, Transform};
+///
+/// let factory = SharedInformerFactory::builder(client)
+///     .namespaces(["shop", "bank"])
+///     .labels("app=web")
+///     .compression(Compression::Lz4)
+///     .transform(Transform::drop_fields(["metadata.annotations"]))
+///     .build();
+/// let _pods = factory.informer::<Pod>();
+/// assert_eq!(factory.len(), 1);
+/// # });
+/// ```
 pub struct SharedInformerFactoryBuilder {
     client: kube::Client,
     config: InformerConfig,
@@ -316,6 +334,13 @@ impl SharedInformerFactoryBuilder {
     #[must_use]
     pub fn compression(mut self, compression: Compression) -> Self {
         self.config.compression = compression;
+        self
+    }
+
+    /// Bounds the decoded values that each cache keeps for the next reader.
+    #[must_use]
+    pub fn decoded(mut self, limits: DecodedLimits) -> Self {
+        self.config.decoded = limits;
         self
     }
 

@@ -96,7 +96,8 @@ pub use lister_watcher::{
 };
 pub use metrics::{MetricsSnapshot, RelistCause, write_metrics};
 pub use object::{
-    Cached, Compression, DecodeFailure, Ingest, ObjectKind, Owner, Rejected, StoredObject,
+    Cached, Compression, DecodeFailure, DecodedLimits, Ingest, ObjectKind, Owner, Rejected,
+    StoredObject,
 };
 pub use reflector::{BackoffSettings, ErrorHandler, Reflector, ReflectorConfig, ReflectorError};
 pub use store::{IndexError, IndexFn, Indexer, NAMESPACE_INDEX, Snapshot, VersionError};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::lister_watcher::Selection;
-use crate::object::Compression;
+use crate::object::{Compression, DecodedLimits};
 use crate::reflector::ReflectorConfig;
 use crate::reflector::monitor::ErrorHandler;
 use crate::transform::Transform;
@@ -27,6 +27,8 @@ pub struct InformerConfig {
     pub selection: Selection,
     /// The compression of the bytes.
     pub compression: Compression,
+    /// The bounds of decoded values that are kept for the next reader.
+    pub decoded: DecodedLimits,
     /// True if `metadata.managedFields` is kept.
     pub keep_managed_fields: bool,
     /// A transformation before objects are cached.

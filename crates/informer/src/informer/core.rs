@@ -79,7 +79,7 @@ impl Core {
             DeltaQueue::new(delta::CAPACITY)
         };
         Arc::new(Lease(Arc::new(Self {
-            kind: ObjectKind::new(resource, config.compression),
+            kind: ObjectKind::with_limits(resource, config.compression, config.decoded),
             processor: Arc::new(Processor::new(indexer, monitor, namespaces)),
             sources,
             queue,

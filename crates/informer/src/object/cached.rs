@@ -30,11 +30,6 @@ impl<K> Cached<K> {
         &self.object
     }
 
-    /// Returns the stored object.
-    pub fn into_stored(self) -> Arc<StoredObject> {
-        self.object
-    }
-
     /// Returns the same object as another type, such as a pod as its metadata.
     pub fn cast<T>(self) -> Cached<T> {
         Cached::new(self.object)

@@ -171,7 +171,7 @@ impl Ingest {
             metadata_at: u32::try_from(metadata_at).unwrap_or(0),
             metadata_length: u32::try_from(metadata_length).unwrap_or(0),
             spans: layout.spans,
-            typed: Mutex::new(None),
+            typed: Mutex::default(),
         })
     }
 

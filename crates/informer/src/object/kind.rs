@@ -1,14 +1,13 @@
 //! [`ObjectKind`]: what all objects of one cache share.
 
-use std::any::Any;
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 
 use kube::core::ApiResource;
 use parking_lot::Mutex;
 
-use super::stored::{DecodeFailure, StoredObject};
+use super::decoded::{Decoded, DecodedLimits};
+use super::stored::DecodeFailure;
 
 /// The compression of cached objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -30,15 +29,21 @@ pub struct ObjectKind {
     pub(crate) dictionary: OnceLock<Box<[u8]>>,
     decode_failures: AtomicU64,
     last_failure: Mutex<Option<DecodeFailure>>,
-    remembered: Mutex<VecDeque<Weak<StoredObject>>>,
+    pub(super) decoded: Decoded,
 }
 
-/// A decoded value of any type, while somebody holds it.
-pub(crate) type Remembered = Weak<dyn Any + Send + Sync>;
-
 impl ObjectKind {
-    /// Creates the kind of a resource.
+    /// Creates the kind of a resource, with the default [`DecodedLimits`].
     pub fn new(resource: ApiResource, compression: Compression) -> Arc<Self> {
+        Self::with_limits(resource, compression, DecodedLimits::default())
+    }
+
+    /// Creates the kind of a resource.
+    pub fn with_limits(
+        resource: ApiResource,
+        compression: Compression,
+        decoded: DecodedLimits,
+    ) -> Arc<Self> {
         let head = format!(
             "{{\"apiVersion\":\"{}\",\"kind\":\"{}\",",
             resource.api_version, resource.kind
@@ -50,7 +55,7 @@ impl ObjectKind {
             dictionary: OnceLock::new(),
             decode_failures: AtomicU64::new(0),
             last_failure: Mutex::new(None),
-            remembered: Mutex::new(VecDeque::new()),
+            decoded: Decoded::new(decoded),
         })
     }
 
@@ -78,23 +83,5 @@ impl ObjectKind {
             "object cannot be decoded"
         );
         *self.last_failure.lock() = Some(failure.clone());
-    }
-
-    /// Notes that `object` remembers its decoded value, and makes others drop values that nobody holds any more,
-    /// because a weak reference keeps the value's memory.
-    pub(crate) fn remember(&self, object: &Arc<StoredObject>) {
-        let mut remembered = self.remembered.lock();
-        remembered.push_back(Arc::downgrade(object));
-        for _ in 0..2 {
-            let Some(oldest) = remembered.pop_front() else {
-                break;
-            };
-            if oldest
-                .upgrade()
-                .is_some_and(|object| !object.forget_if_dead())
-            {
-                remembered.push_back(oldest);
-            }
-        }
     }
 }

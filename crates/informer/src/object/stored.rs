@@ -1,7 +1,8 @@
 //! [`StoredObject`]: one object as it is cached, of any kind.
 //!
 //! It keeps the JSON without managedFields, plain or compressed, and the position of the metadata in it: names, labels
-//! and owners are read from the bytes on demand. A decoded value is remembered while somebody holds it.
+//! and owners are read from the bytes on demand. A decoded value is shared while somebody holds it, and kept within the
+//! limits of `decoded`.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -13,11 +14,26 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::kind::{ObjectKind, Remembered};
+use super::decoded::Typed;
+use super::kind::ObjectKind;
 use super::spans::{Span, Spans};
 use crate::key::Key;
 
 /// One cached object, immutable and shared by all readers.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::core::ApiResource;
+/// use kubewright_informer::{Compression, Ingest, ObjectKind};
+///
+/// let kind = ObjectKind::new(ApiResource::erase::<ConfigMap>(&()), Compression::None);
+/// let object = Ingest::new(kind)
+///     .object(br#"{"metadata":{"name":"sky","uid":"1","resourceVersion":"7","labels":{"a":"b"}},"data":{"is":"blue"}}"#)
+///     .unwrap();
+/// // Metadata is read without decoding the object.
+/// assert_eq!((object.resource_version(), object.label("a").as_deref()), ("7", Some("b")));
+/// assert_eq!(object.decode::<ConfigMap>().unwrap().data.as_ref().unwrap()["is"], "blue");
+/// ```
 pub struct StoredObject {
     pub(super) key: Key,
     pub(super) kind: Arc<ObjectKind>,
@@ -26,7 +42,7 @@ pub struct StoredObject {
     pub(super) metadata_at: u32,
     pub(super) metadata_length: u32,
     pub(super) spans: Spans,
-    pub(super) typed: Mutex<Option<Remembered>>,
+    pub(super) typed: Mutex<Typed>,
 }
 
 /// The JSON of an object.
@@ -196,7 +212,8 @@ impl StoredObject {
         }
     }
 
-    /// Decodes the object, or returns the value that somebody else has decoded and still holds.
+    /// Decodes the object, or returns the value that somebody else has decoded and still holds, or that the cache keeps
+    /// within its [`DecodedLimits`](crate::DecodedLimits).
     ///
     /// # Errors
     ///
@@ -205,12 +222,17 @@ impl StoredObject {
     where
         K: DeserializeOwned + Send + Sync + 'static,
     {
-        if let Some(value) = self.recall().and_then(|value| value.downcast::<K>().ok()) {
+        let known = self.typed.lock().value();
+        if let Some(value) = known.and_then(|value| value.downcast::<K>().ok()) {
             return Ok(value);
         }
         let value: K = parse(&self.json()).map_err(|error| self.undecodable(&error))?;
         let value = Arc::new(value);
-        self.remember(value.clone());
+        let any: Arc<dyn Any + Send + Sync> = value.clone();
+        let again = !matches!(*self.typed.lock(), Typed::New);
+        if !(again && self.kind.decoded.keep(self, &any)) {
+            self.share(&any);
+        }
         Ok(value)
     }
 
@@ -221,22 +243,27 @@ impl StoredObject {
             && self.resource_version() == other.resource_version()
     }
 
-    pub(super) fn forget_if_dead(&self) -> bool {
-        let mut typed = self.typed.lock();
-        if typed.as_ref().is_some_and(|value| value.strong_count() > 0) {
-            return false;
+    /// Returns the size of the JSON, uncompressed.
+    pub(super) fn json_length(&self) -> usize {
+        match &self.body {
+            Body::Plain(json) => json.len(),
+            Body::Packed {
+                metadata,
+                rest_length,
+                ..
+            } => metadata.len() + *rest_length as usize,
         }
-        *typed = None;
-        true
     }
 
-    fn recall(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.typed.lock().as_ref()?.upgrade()
-    }
-
-    fn remember(self: &Arc<Self>, value: Arc<dyn Any + Send + Sync>) {
-        *self.typed.lock() = Some(Arc::downgrade(&value));
-        self.kind.remember(self);
+    /// Shares a value with others while somebody holds it.
+    fn share(self: &Arc<Self>, value: &Arc<dyn Any + Send + Sync>) {
+        let mut typed = self.typed.lock();
+        if matches!(*typed, Typed::Kept { .. }) {
+            return;
+        }
+        *typed = Typed::Held(Arc::downgrade(value));
+        drop(typed);
+        self.kind.decoded.hold(self);
     }
 
     fn undecodable(&self, error: &serde_json::Error) -> DecodeFailure {
@@ -283,6 +310,14 @@ impl StoredObject {
             }
         }
         entries
+    }
+}
+
+impl Drop for StoredObject {
+    fn drop(&mut self) {
+        if matches!(self.typed.get_mut(), Typed::Kept { .. }) {
+            self.kind.decoded.dropped(self.json_length());
+        }
     }
 }
 
