@@ -1,7 +1,8 @@
 //! A persistent map: cloning is free, and a change copies the few nodes on its path unless nobody else holds them.
 //!
-//! A hash trie, sixteen ways, with small leaves. The hash is seeded per process, so that names cannot be chosen to
-//! collide.
+//! A hash trie, sixteen ways, with small leaves. Values lie beside their hashes, so that a search looks at no other value
+//! than the right one: each would be a wait for memory. The hash is seeded per process, so that names cannot be chosen
+//! to collide.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, LazyLock};
@@ -20,14 +21,15 @@ pub(crate) struct Trie<T> {
 
 #[derive(Clone, Debug)]
 enum Node<T> {
-    Leaf(Vec<T>),
+    /// Values with their hashes.
+    Leaf(Vec<(u64, T)>),
     Branch(Box<[Option<Arc<Node<T>>>; WAYS]>),
 }
 
 /// Iterates over all values.
 pub(crate) struct Iter<'a, T> {
     nodes: Vec<&'a Node<T>>,
-    leaf: std::slice::Iter<'a, T>,
+    leaf: std::slice::Iter<'a, (u64, T)>,
 }
 
 const BITS: u32 = 4;
@@ -53,14 +55,18 @@ impl<T: Keyed> Trie<T> {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&T> {
-        let mut hash = hash(key);
+        let hash = hash(key);
+        let mut rest = hash;
         let mut node = self.root.as_deref()?;
         loop {
             match node {
-                Node::Leaf(values) => return values.iter().find(|value| value.text_key() == key),
+                Node::Leaf(values) => {
+                    let at = position(values, hash, key)?;
+                    return values.get(at).map(|(_, value)| value);
+                }
                 Node::Branch(children) => {
-                    node = children[way(hash)].as_deref()?;
-                    hash >>= BITS;
+                    node = children[way(rest)].as_deref()?;
+                    rest >>= BITS;
                 }
             }
         }
@@ -72,14 +78,14 @@ impl<T: Keyed> Trie<T> {
         let root = self
             .root
             .get_or_insert_with(|| Arc::new(Node::Leaf(Vec::new())));
-        let old = insert(root, value, hash, 0);
+        let old = insert(root, (hash, value), 0);
         self.length += usize::from(old.is_none());
         old
     }
 
     pub(crate) fn remove(&mut self, key: &str) -> Option<T> {
         let root = self.root.as_mut()?;
-        let (old, empty) = remove(root, key, hash(key));
+        let (old, empty) = remove(root, key, hash(key), 0);
         if empty {
             self.root = None;
         }
@@ -118,7 +124,7 @@ impl<'a, T> Iterator for Iter<'a, T> {
 
     fn next(&mut self) -> Option<&'a T> {
         loop {
-            if let Some(value) = self.leaf.next() {
+            if let Some((_, value)) = self.leaf.next() {
                 return Some(value);
             }
             match self.nodes.pop()? {
@@ -140,30 +146,35 @@ fn way(hash: u64) -> usize {
     (hash & (WAYS as u64 - 1)) as usize
 }
 
+fn position<T: Keyed>(values: &[(u64, T)], hash: u64, key: &str) -> Option<usize> {
+    values
+        .iter()
+        .position(|(other, value)| *other == hash && value.text_key() == key)
+}
+
 /// The recursion is at most as deep as the hash has digits.
-fn insert<T: Keyed>(node: &mut Arc<Node<T>>, value: T, rest: u64, shift: u32) -> Option<T> {
+fn insert<T: Keyed>(node: &mut Arc<Node<T>>, new: (u64, T), shift: u32) -> Option<T> {
     match Arc::make_mut(node) {
-        Node::Branch(children) => match &mut children[way(rest)] {
-            Some(child) => insert(child, value, rest >> BITS, shift + BITS),
+        Node::Branch(children) => match &mut children[way(new.0 >> shift)] {
+            Some(child) => insert(child, new, shift + BITS),
             empty => {
-                *empty = Some(Arc::new(Node::Leaf(vec![value])));
+                *empty = Some(Arc::new(Node::Leaf(vec![new])));
                 None
             }
         },
         Node::Leaf(values) => {
-            if let Some(old) = values
-                .iter_mut()
-                .find(|old| old.text_key() == value.text_key())
-            {
-                return Some(std::mem::replace(old, value));
+            if let Some(at) = position(values, new.0, new.1.text_key()) {
+                return values
+                    .get_mut(at)
+                    .map(|(_, old)| std::mem::replace(old, new.1));
             }
             if values.len() < LEAF || shift >= MAX_SHIFT {
-                values.push(value);
+                values.push(new);
                 return None;
             }
             let mut branch: Box<[Option<Arc<Node<T>>>; WAYS]> = Box::default();
-            for value in values.drain(..).chain([value]) {
-                let way = way(hash(value.text_key()) >> shift);
+            for value in values.drain(..).chain([new]) {
+                let way = way(value.0 >> shift);
                 match branch[way].as_mut().and_then(Arc::get_mut) {
                     Some(Node::Leaf(leaf)) => leaf.push(value),
                     _ => branch[way] = Some(Arc::new(Node::Leaf(vec![value]))),
@@ -176,27 +187,32 @@ fn insert<T: Keyed>(node: &mut Arc<Node<T>>, value: T, rest: u64, shift: u32) ->
 }
 
 /// Returns the removed value, and whether the node is empty now.
-fn remove<T: Keyed>(node: &mut Arc<Node<T>>, key: &str, rest: u64) -> (Option<T>, bool) {
+fn remove<T: Keyed>(
+    node: &mut Arc<Node<T>>,
+    key: &str,
+    hash: u64,
+    shift: u32,
+) -> (Option<T>, bool) {
     // Nothing is copied for a missing key.
     let there = match &**node {
-        Node::Leaf(values) => values.iter().any(|value| value.text_key() == key),
-        Node::Branch(children) => children[way(rest)].is_some(),
+        Node::Leaf(values) => position(values, hash, key).is_some(),
+        Node::Branch(children) => children[way(hash >> shift)].is_some(),
     };
     if !there {
         return (None, false);
     }
     match Arc::make_mut(node) {
         Node::Leaf(values) => {
-            let at = values.iter().position(|value| value.text_key() == key);
-            let old = at.map(|at| values.swap_remove(at));
+            let at = position(values, hash, key);
+            let old = at.map(|at| values.swap_remove(at).1);
             (old, values.is_empty())
         }
         Node::Branch(children) => {
-            let slot = &mut children[way(rest)];
+            let slot = &mut children[way(hash >> shift)];
             let Some(child) = slot else {
                 return (None, false);
             };
-            let (old, empty) = remove(child, key, rest >> BITS);
+            let (old, empty) = remove(child, key, hash, shift + BITS);
             if empty {
                 *slot = None;
             }
