@@ -1,12 +1,12 @@
 //! [`Caches`]: one cache for each kind, shared by all readers and by the sources of all controllers.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{any::TypeId, collections::HashMap, sync::Arc};
 
-use kube::core::ApiResource;
+use kube::{Resource, core::ApiResource};
 use kubewright_informer::{
     IndexError, IndexFn, Namespaces, Projection, Scope, SharedInformer, SharedInformerFactory,
 };
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 /// One cache for each kind. Clones share them.
@@ -19,8 +19,18 @@ struct Shared {
     scopes: HashMap<String, Scope>,
     /// The namespaces where no scope sets them; the factory's if `None`.
     namespaces: watch::Sender<Option<Namespaces>>,
-    /// Caches that have been read; they stay.
+    /// Caches that have been read; they stay. By the identity of the kind.
     read: Mutex<HashMap<String, Read>>,
+    /// The kinds of types that have been read, since their names are made anew for each question.
+    kinds: RwLock<HashMap<TypeId, Arc<Kind>>>,
+}
+
+/// A kind with its names.
+pub(crate) struct Kind {
+    pub(crate) resource: ApiResource,
+    /// The name: `pods`, `deployments.apps`.
+    pub(crate) name: String,
+    identity: String,
 }
 
 /// A cache that has been read.
@@ -41,6 +51,7 @@ impl Caches {
             scopes,
             namespaces: watch::Sender::new(namespaces),
             read: Mutex::default(),
+            kinds: RwLock::default(),
         }))
     }
 
@@ -70,20 +81,34 @@ impl Caches {
 
     /// Returns the cache of a resource for reading. It stays.
     pub fn reading(&self, resource: &ApiResource) -> SharedInformer<()> {
-        let identity = identity(resource);
-        if let Some(read) = self.0.read.lock().get(&identity)
+        self.reading_kind(&Kind::of(resource.clone()))
+    }
+
+    pub(crate) fn reading_kind(&self, kind: &Kind) -> SharedInformer<()> {
+        if let Some(read) = self.0.read.lock().get(&kind.identity)
             && !read.cache.is_stopped()
         {
             return read.cache.clone();
         }
-        let cache = self.informer(resource);
+        let cache = self.informer(&kind.resource);
         let read = Read {
             cache: cache.clone(),
-            resource: resource.clone(),
+            resource: kind.resource.clone(),
             indices: Vec::new(),
         };
-        self.0.read.lock().insert(identity, read);
+        self.0.read.lock().insert(kind.identity.clone(), read);
         cache
+    }
+
+    /// Returns the kind of a type.
+    pub(crate) fn kind<K: Resource<DynamicType = ()> + 'static>(&self) -> Arc<Kind> {
+        let id = TypeId::of::<K>();
+        if let Some(kind) = self.0.kinds.read().get(&id) {
+            return kind.clone();
+        }
+        let kind = Arc::new(Kind::of(ApiResource::erase::<K>(&())));
+        self.0.kinds.write().insert(id, kind.clone());
+        kind
     }
 
     /// Adds an index to the cache of a resource.
@@ -155,6 +180,16 @@ impl Caches {
             scope.namespaces.clone_from(&self.0.namespaces.borrow());
         }
         scope
+    }
+}
+
+impl Kind {
+    pub(crate) fn of(resource: ApiResource) -> Self {
+        Self {
+            name: name(&resource),
+            identity: identity(&resource),
+            resource,
+        }
     }
 }
 

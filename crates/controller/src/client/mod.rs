@@ -23,7 +23,7 @@ use kubewright_informer::{DecodeFailure, IndexError, IndexFn, Key, NotSynced, Sh
 use kubewright_machinery::labels::LabelSelector;
 use serde::de::DeserializeOwned;
 
-use caches::Caches;
+use caches::{Caches, Kind};
 use writes::Writes;
 
 /// The default time that a read waits for the cache to show a write.
@@ -57,12 +57,21 @@ pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct Client {
     live: kube::Client,
+    /// The client below `live`, whose writes are not recorded.
+    base: kube::Client,
     caches: Caches,
     writes: Option<Writes>,
     timeout: Duration,
 }
 
 /// Selects the objects of a list.
+///
+/// ```
+/// use kubewright_controller::Filter;
+///
+/// let filter = Filter::new().namespace("shop").labels("app=web".parse().unwrap());
+/// # let _ = filter;
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     namespace: Option<String>,
@@ -100,11 +109,12 @@ impl Client {
         timeout: Duration,
     ) -> Self {
         let live = match &writes {
-            Some(writes) => writes.note(client),
-            None => client,
+            Some(writes) => writes.note(client.clone()),
+            None => client.clone(),
         };
         Self {
             live,
+            base: client,
             caches,
             writes,
             timeout,
@@ -154,8 +164,7 @@ impl Client {
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
     {
-        let resource = ApiResource::erase::<K>(&());
-        let cache = self.caught_up(&resource, Some(key)).await?;
+        let cache = self.caught_up(&self.caches.kind::<K>(), Some(key)).await?;
         Ok(cache.cast::<K>().lister().get_key(key)?)
     }
 
@@ -169,7 +178,8 @@ impl Client {
         resource: &ApiResource,
         key: &Key,
     ) -> Result<Option<Arc<DynamicObject>>, ReadError> {
-        let cache = self.caught_up(resource, Some(key)).await?;
+        let kind = Kind::of(resource.clone());
+        let cache = self.caught_up(&kind, Some(key)).await?;
         Ok(cache.cast::<DynamicObject>().lister().get_key(key)?)
     }
 
@@ -182,12 +192,29 @@ impl Client {
     where
         K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
     {
-        let resource = ApiResource::erase::<K>(&());
-        let cache = self.caught_up(&resource, None).await?;
+        let cache = self.caught_up(&self.caches.kind::<K>(), None).await?;
         filter.list(&cache.cast::<K>())
     }
 
     /// Returns objects of a kind that is known at run time, from the same cache that typed readers use.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// # let cluster = kubewright_testing::TestCluster::start().await;
+    /// use k8s_openapi::api::core::v1::Namespace;
+    /// use kube::core::ApiResource;
+    /// use kubewright_controller::{Filter, Manager};
+    ///
+    /// let manager = Manager::new(cluster.client());
+    /// let client = manager.client().clone();
+    /// # let work = async move {
+    /// let namespaces = ApiResource::erase::<Namespace>(&());
+    /// let found = client.list_dynamic(&namespaces, &Filter::new()).await.unwrap();
+    /// assert!(!found.is_empty());
+    /// # };
+    /// # manager.run(work).await.unwrap();
+    /// # });
+    /// ```
     ///
     /// # Errors
     ///
@@ -197,7 +224,7 @@ impl Client {
         resource: &ApiResource,
         filter: &Filter,
     ) -> Result<Vec<Arc<DynamicObject>>, ReadError> {
-        let cache = self.caught_up(resource, None).await?;
+        let cache = self.caught_up(&Kind::of(resource.clone()), None).await?;
         filter.list(&cache.cast::<DynamicObject>())
     }
 
@@ -235,20 +262,22 @@ impl Client {
     /// Returns the cache of a resource, filled and not older than the recorded writes.
     async fn caught_up(
         &self,
-        resource: &ApiResource,
+        kind: &Kind,
         key: Option<&Key>,
     ) -> Result<SharedInformer<()>, ReadError> {
-        let cache = self.caches.reading(resource);
+        let cache = self.caches.reading_kind(kind);
         if !cache.has_synced() {
             cache.wait_for_sync(self.timeout).await?;
         }
-        if let Some(writes) = &self.writes {
-            let caught_up = writes.caught_up(resource, &cache, key);
+        if let Some(writes) = &self.writes
+            && writes.are_pending(&kind.name, key)
+        {
+            let caught_up = writes.caught_up(&kind.name, &cache, key);
             if tokio::time::timeout(self.timeout, caught_up).await.is_err() {
                 // The object may be outside the cache's scope: one read fails for it, not all.
-                writes.forget(resource, key);
+                writes.forget(&kind.name, key);
                 return Err(ReadError::Behind {
-                    resource: resource.plural.clone(),
+                    resource: kind.resource.plural.clone(),
                     waited: self.timeout,
                 });
             }

@@ -1,6 +1,12 @@
 //! Writing the status of an object.
 
-use kube::{Resource, api::PostParams, core::Request};
+use http_body_util::BodyExt;
+use kube::{
+    Resource,
+    api::PostParams,
+    client::Body,
+    core::{Request, Status},
+};
 use serde::Serialize;
 
 use super::Client;
@@ -25,7 +31,22 @@ impl Client {
         let request = Request::new(url)
             .replace_subresource("status", name, &PostParams::default(), body)
             .map_err(kube::Error::BuildRequest)?;
-        self.live.request_text(request).await?;
-        Ok(())
+        let request = request.map(Body::from);
+        // Every `kube::Client` passes requests through a task of its own, so the one below is used.
+        let response = match &self.writes {
+            Some(writes) => writes.send(&self.base, request).await?,
+            None => self.base.send(request).await?,
+        };
+        // The body is read to its end, so that the connection can be used again.
+        let code = response.status();
+        let body = response.into_body().collect().await?.to_bytes();
+        if code.is_success() {
+            return Ok(());
+        }
+        let status = serde_json::from_slice(&body).unwrap_or_else(|_| {
+            let text = String::from_utf8_lossy(&body);
+            Status::failure(&text, "Failed to parse error data").with_code(code.as_u16())
+        });
+        Err(kube::Error::Api(Box::new(status)))
     }
 }

@@ -15,14 +15,15 @@ use std::{
 
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
-use kube::{client::Body, core::ApiResource};
-use kubewright_client::{BoxError, policy::ClientService};
+use kube::client::Body;
+use kubewright_client::{
+    BoxError,
+    stream::scan::{ObjectReader, text},
+};
 use kubewright_informer::{Key, SharedInformer, compare_resource_versions};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use tower::Service;
-
-use super::caches::name;
 
 /// The maximum number of records of one kind.
 pub(crate) const NOTES: usize = 4096;
@@ -86,7 +87,7 @@ struct Details {
 /// A client whose writes are recorded.
 #[derive(Clone)]
 struct Noting {
-    inner: ClientService,
+    inner: kube::Client,
     writes: Writes,
 }
 
@@ -96,23 +97,52 @@ impl Writes {
         let namespace = client.default_namespace().to_owned();
         let valid_until = *client.valid_until();
         let service = Noting {
-            inner: ClientService::new(client),
+            inner: client,
             writes: self.clone(),
         };
         kube::Client::new(service, namespace).with_valid_until(valid_until)
     }
 
+    /// Sends a request, and records it if it writes. Returns the whole body of a write that succeeded.
+    pub(crate) async fn send(
+        &self,
+        client: &kube::Client,
+        request: Request<Body>,
+    ) -> kube::Result<Response<Body>> {
+        let target = Target::of(&request);
+        let method = request.method().clone();
+        let answer = client.send(request).await?;
+        let Some(target) = target.filter(|_| answer.status().is_success()) else {
+            return Ok(answer);
+        };
+        let (head, body) = answer.into_parts();
+        let body = body.collect().await?.to_bytes();
+        self.add(target, &method, &body);
+        Ok(Response::from_parts(head, Body::from(body)))
+    }
+
+    /// Reports whether a cache may not show the writes of an object, or of the whole kind, yet.
+    pub(crate) fn are_pending(&self, resource: &str, key: Option<&Key>) -> bool {
+        let kinds = self.0.lock();
+        kinds.get(resource).is_some_and(|kind| {
+            let noted = match key {
+                Some(key) => kind.notes.contains_key(key),
+                None => !kind.notes.is_empty(),
+            };
+            noted || kind.floor.is_some()
+        })
+    }
+
     /// Waits until a cache shows the writes of an object, or of the whole kind.
     pub(crate) async fn caught_up(
         &self,
-        resource: &ApiResource,
+        resource: &str,
         cache: &SharedInformer<()>,
         key: Option<&Key>,
     ) {
-        let resource = name(resource);
         let (notes, floor) = {
             let kinds = self.0.lock();
-            let Some(kind) = kinds.get(&resource) else {
+            let Some(kind) = kinds.get(resource) else {
                 return;
             };
             let notes: Vec<_> = match key {
@@ -129,7 +159,7 @@ impl Writes {
             && cache.wait_for(&floor).await.is_ok()
         {
             let mut kinds = self.0.lock();
-            if let Some(kind) = kinds.get_mut(&resource)
+            if let Some(kind) = kinds.get_mut(resource)
                 && kind.floor.as_ref() == Some(&floor)
             {
                 kind.floor = None;
@@ -138,7 +168,7 @@ impl Writes {
         for (key, note) in notes {
             note.reached(cache, &key).await;
             let mut kinds = self.0.lock();
-            if let Some(kind) = kinds.get_mut(&resource)
+            if let Some(kind) = kinds.get_mut(resource)
                 && kind.notes.get(&key) == Some(&note)
             {
                 kind.notes.remove(&key);
@@ -147,9 +177,9 @@ impl Writes {
     }
 
     /// Drops the records of an object, or of the whole kind.
-    pub(crate) fn forget(&self, resource: &ApiResource, key: Option<&Key>) {
+    pub(crate) fn forget(&self, resource: &str, key: Option<&Key>) {
         let mut kinds = self.0.lock();
-        let Some(kind) = kinds.get_mut(&name(resource)) else {
+        let Some(kind) = kinds.get_mut(resource) else {
             return;
         };
         kind.floor = None;
@@ -162,7 +192,12 @@ impl Writes {
     }
 
     fn add(&self, target: Target, method: &Method, body: &[u8]) {
-        let Ok(answer) = serde_json::from_slice::<Answer>(body) else {
+        // Of a deletion the details count too; of others only the metadata, which is all that is read of them.
+        let answer = match *method {
+            Method::DELETE => serde_json::from_slice(body).ok(),
+            _ => Answer::head(body),
+        };
+        let Some(answer) = answer else {
             return;
         };
         let name = target.name.unwrap_or_else(|| answer.metadata.name.clone());
@@ -181,6 +216,43 @@ impl Writes {
         if kind.notes.len() > NOTES {
             kind.coarsen();
         }
+    }
+}
+
+impl Answer {
+    /// Reads the kind, the name and the version of an object, and nothing behind its metadata.
+    fn head(body: &[u8]) -> Option<Self> {
+        let mut answer = Self {
+            kind: String::new(),
+            metadata: Metadata::default(),
+            details: None,
+        };
+        let mut object = ObjectReader::new(body, 0).ok()?;
+        while let Some(key) = object.next_key().ok()? {
+            if key == b"metadata" {
+                let mut metadata = ObjectReader::new(body, object.position()).ok()?;
+                while let Some(key) = metadata.next_key().ok()? {
+                    let value = &body[metadata.skip().ok()?];
+                    match key {
+                        b"name" => answer.metadata.name = text(value)?.into_owned(),
+                        b"resourceVersion" => {
+                            answer.metadata.resource_version = text(value)?.into_owned();
+                        }
+                        _ => {}
+                    }
+                }
+                object.resume_at(metadata.position());
+                if !answer.kind.is_empty() {
+                    break;
+                }
+            } else {
+                let value = object.skip().ok()?;
+                if key == b"kind" {
+                    answer.kind = text(&body[value])?.into_owned();
+                }
+            }
+        }
+        Some(answer)
     }
 }
 
@@ -323,25 +395,13 @@ impl Service<Request<Body>> for Noting {
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, BoxError>> + Send>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        Service::<Request<Body>>::poll_ready(&mut self.inner, cx)
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let target = Target::of(&request);
-        let method = request.method().clone();
-        let answer = self.inner.call(request);
-        let writes = self.writes.clone();
-        Box::pin(async move {
-            let answer = answer.await?;
-            let Some(target) = target.filter(|_| answer.status().is_success()) else {
-                return Ok(answer);
-            };
-            let (head, body) = answer.into_parts();
-            let body = body.collect().await?.to_bytes();
-            writes.add(target, &method, &body);
-            Ok(Response::from_parts(head, Body::from(body)))
-        })
+        let Self { inner, writes } = self.clone();
+        Box::pin(async move { Ok(writes.send(&inner, request).await?) })
     }
 }
 
