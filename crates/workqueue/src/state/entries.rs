@@ -9,9 +9,10 @@
 
 use std::hash::Hash;
 
-use hashbrown::{HashTable, hash_table::Entry as Place};
-
-use super::slots::Slots;
+use super::{
+    slots::Slots,
+    table::{Indexed, Table},
+};
 use crate::clock::Moment;
 
 /// The number of slots that an empty queue keeps; the rest is freed.
@@ -46,16 +47,9 @@ pub(super) struct Entry<K> {
 pub(super) struct Entries<K> {
     slots: Slots<Entry<K>>,
     free: Vec<u32>,
-    table: HashTable<Indexed>,
+    table: Table,
     /// Slots whose keys are to be forgotten, unless they came again meanwhile.
     retiring: Vec<u32>,
-}
-
-/// A slot with the hash of its key, so that neither growing nor most collisions look at the slots.
-#[derive(Clone, Copy, Debug)]
-struct Indexed {
-    hash: u32,
-    slot: u32,
 }
 
 impl<K> Entries<K> {
@@ -63,7 +57,7 @@ impl<K> Entries<K> {
         Self {
             slots: Slots::new(),
             free: Vec::new(),
-            table: HashTable::new(),
+            table: Table::new(),
             retiring: Vec::new(),
         }
     }
@@ -99,11 +93,7 @@ impl<K> Entries<K> {
             if !entry.is_idle() || in_use(slot) {
                 continue;
             }
-            let found = self
-                .table
-                .find_entry(wide(entry.hash), |other| other.slot == slot);
-            if let Ok(found) = found {
-                found.remove();
+            if self.table.remove(entry.hash, slot) {
                 forgotten.extend(entry.key.take());
                 self.free.push(slot);
             }
@@ -122,31 +112,27 @@ impl<K> Entries<K> {
 
 impl<K: Hash + Eq> Entries<K> {
     pub(super) fn find(&self, hash: u32, key: &K) -> Option<u32> {
-        let found = self.table.find(wide(hash), |other| {
-            other.hash == hash && self.slots.peek(other.slot).key() == Some(key)
-        });
-        found.map(|found| found.slot)
+        let slots = &self.slots;
+        self.table
+            .find(hash, |slot| slots.peek(slot).key() == Some(key))
     }
 
     /// Returns the slot of a key, creating one if necessary, and the key itself if it was not needed.
     #[inline]
     pub(super) fn find_or_insert(&mut self, hash: u32, key: K, tenant: u64) -> (u32, Option<K>) {
         let slots = &self.slots;
-        let place = self.table.entry(
-            wide(hash),
-            |other| other.hash == hash && slots.peek(other.slot).key() == Some(&key),
-            |other| wide(other.hash),
-        );
+        let place = self
+            .table
+            .entry(hash, |slot| slots.peek(slot).key() == Some(&key));
         let vacant = match place {
-            Place::Occupied(found) => {
-                let slot = found.get().slot;
+            Ok(slot) => {
                 let entry = self.slots.at(slot);
                 if entry.is_idle() {
                     entry.tenant = tenant;
                 }
                 return (slot, Some(key));
             }
-            Place::Vacant(vacant) => vacant,
+            Err(vacant) => vacant,
         };
         let entry = Entry {
             key: Some(key),
@@ -167,6 +153,7 @@ impl<K: Hash + Eq> Entries<K> {
             None => self.slots.push(entry),
         };
         vacant.insert(Indexed { hash, slot });
+        self.table.added();
         (slot, None)
     }
 }
@@ -181,10 +168,4 @@ impl<K> Entry<K> {
     pub(super) fn is_idle(&self) -> bool {
         !self.dirty && !self.processing
     }
-}
-
-/// The table takes the position from the low bits and the tag from the high ones.
-#[inline]
-fn wide(hash: u32) -> u64 {
-    u64::from(hash) << 32 | u64::from(hash)
 }

@@ -8,7 +8,7 @@
 //! | [`waiters`], [`waking`] | waiting workers, and when they are woken |
 //! | [`shutdown`] | shutdown and drain |
 //! | [`effects`] | work to do once the lock is released |
-//! | [`links`], [`slots`] | the lists and the vector the others are made of |
+//! | [`links`], [`slots`], [`table`] | the lists, the vector and the hash table the others are made of |
 //!
 //! Invariants: a key is in `ready` exactly if it is dirty and not processing; a key has an entry if it is dirty,
 //! processing or delayed, or was so recently. Work for outside the lock (wakers to call, keys to drop, metrics to
@@ -21,6 +21,7 @@ mod links;
 mod ready;
 mod shutdown;
 mod slots;
+mod table;
 mod tenants;
 mod waiters;
 mod waking;
