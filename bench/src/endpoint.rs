@@ -15,6 +15,8 @@ use rustls::{
 };
 use serde::Deserialize;
 
+use crate::wire::Protocol;
+
 /// A server that can be called.
 pub(crate) struct Endpoint {
     /// The host and port of the socket.
@@ -23,8 +25,8 @@ pub(crate) struct Endpoint {
     pub(crate) name: ServerName<'static>,
     /// The bearer token.
     pub(crate) token: String,
-    /// The TLS configuration.
-    pub(crate) tls: Arc<ClientConfig>,
+    /// The TLS configurations for HTTP/1.1 and HTTP/2.
+    tls: [Arc<ClientConfig>; 2],
     /// The ids of its processes.
     pub(crate) pids: Vec<u32>,
 }
@@ -112,14 +114,25 @@ impl Endpoint {
                 .token
                 .clone()
                 .context("the user of the kubeconfig has no token")?,
-            tls: Arc::new(tls(cluster)?),
+            tls: [
+                Arc::new(tls(cluster, b"http/1.1")?),
+                Arc::new(tls(cluster, b"h2")?),
+            ],
             pids: Vec::new(),
         })
     }
+
+    /// Returns the TLS configuration for a protocol.
+    pub(crate) fn tls(&self, protocol: Protocol) -> &Arc<ClientConfig> {
+        match protocol {
+            Protocol::Http1 => &self.tls[0],
+            Protocol::Http2 => &self.tls[1],
+        }
+    }
 }
 
-/// HTTP/1.1 over TLS 1.3 with AES-128-GCM, which clients and servers in Go negotiate.
-fn tls(cluster: &Cluster) -> anyhow::Result<ClientConfig> {
+/// One protocol over TLS 1.3 with AES-128-GCM, which clients and servers in Go negotiate.
+fn tls(cluster: &Cluster, protocol: &[u8]) -> anyhow::Result<ClientConfig> {
     let mut provider = ring::default_provider();
     provider
         .cipher_suites
@@ -153,7 +166,7 @@ fn tls(cluster: &Cluster) -> anyhow::Result<ClientConfig> {
             bail!("the kubeconfig says neither which authority to trust nor to skip verification")
         }
     };
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![protocol.to_vec()];
     Ok(config)
 }
 

@@ -84,7 +84,7 @@ impl Load<'_> {
     pub(crate) async fn run(self) -> anyhow::Result<Outcome> {
         let mut connections = Vec::new();
         for _ in 0..self.connections {
-            let connection = Connection::open(self.endpoint).await;
+            let connection = Connection::open_with(self.endpoint, self.request.protocol()).await;
             connections.push(connection.context("cannot connect to the server")?);
         }
         let begin = Instant::now() + self.warm_up;

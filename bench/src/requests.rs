@@ -1,6 +1,14 @@
 //! The bytes of requests: made once, with a number of fixed width that is overwritten for each use.
 
-use crate::endpoint::Endpoint;
+use crate::{
+    endpoint::Endpoint,
+    wire::{Protocol, http2},
+};
+
+/// The media type of JSON.
+pub(crate) const JSON: &str = "application/json";
+/// The media type of Kubernetes' protobuf.
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// The digits of a number: enough for any count that fits into memory, and always the same length.
 const DIGITS: usize = 10;
@@ -10,31 +18,89 @@ const HOLE: &str = "##########";
 /// A request with placeholders for a number.
 #[derive(Clone)]
 pub(crate) struct Template {
+    protocol: Protocol,
     bytes: Vec<u8>,
     holes: Vec<usize>,
 }
 
-impl Template {
-    /// Creates a request. In the target and in the body, [`hole`] stands for the number.
-    pub(crate) fn new(endpoint: &Endpoint, method: &str, target: &str, body: &str) -> Self {
-        let mut text = format!(
-            "{method} {target} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\
-             user-agent: kubewright-bench\r\naccept: application/json\r\n",
-            endpoint.address, endpoint.token
-        );
-        if !body.is_empty() {
-            text += &format!(
-                "content-type: application/json\r\ncontent-length: {}\r\n",
-                body.len()
-            );
-        }
-        text += "\r\n";
-        text += body;
-        let holes = text.match_indices(HOLE).map(|(at, _)| at).collect();
+/// The parts of a request that differ between cases.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts<'a> {
+    pub(crate) protocol: Protocol,
+    pub(crate) method: &'a str,
+    pub(crate) target: &'a str,
+    pub(crate) accept: &'a str,
+    pub(crate) content_type: &'a str,
+    pub(crate) body: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    /// Returns a request in JSON by HTTP/1.1.
+    pub(crate) fn new(method: &'a str, target: &'a str, body: &'a [u8]) -> Self {
         Self {
-            bytes: text.into_bytes(),
-            holes,
+            protocol: Protocol::Http1,
+            method,
+            target,
+            accept: JSON,
+            content_type: JSON,
+            body,
         }
+    }
+}
+
+impl Template {
+    /// Creates a request in JSON by HTTP/1.1. In the target and in the body, [`hole`] stands for the number.
+    pub(crate) fn new(endpoint: &Endpoint, method: &str, target: &str, body: &str) -> Self {
+        Self::of(endpoint, Parts::new(method, target, body.as_bytes()))
+    }
+
+    /// Creates a request.
+    pub(crate) fn of(endpoint: &Endpoint, parts: Parts<'_>) -> Self {
+        let authorization = format!("Bearer {}", endpoint.token);
+        let length = parts.body.len().to_string();
+        let mut headers = vec![
+            ("authorization", authorization.as_str()),
+            ("user-agent", "kubewright-bench"),
+            ("accept", parts.accept),
+        ];
+        if !parts.body.is_empty() {
+            headers.push(("content-type", parts.content_type));
+            headers.push(("content-length", &length));
+        }
+        let bytes = match parts.protocol {
+            Protocol::Http1 => {
+                let mut text = format!(
+                    "{} {} HTTP/1.1\r\nhost: {}\r\n",
+                    parts.method, parts.target, endpoint.address
+                );
+                for (name, value) in headers {
+                    text += &format!("{name}: {value}\r\n");
+                }
+                let mut bytes = (text + "\r\n").into_bytes();
+                bytes.extend_from_slice(parts.body);
+                bytes
+            }
+            Protocol::Http2 => {
+                let mut all = vec![
+                    (":method", parts.method),
+                    (":scheme", "https"),
+                    (":authority", endpoint.address.as_str()),
+                    (":path", parts.target),
+                ];
+                all.extend(headers);
+                http2::request(&all, parts.body)
+            }
+        };
+        Self {
+            protocol: parts.protocol,
+            holes: holes(&bytes),
+            bytes,
+        }
+    }
+
+    /// Returns the protocol of the connections that it is made for.
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.protocol
     }
 
     /// Returns the request with a number.
@@ -57,6 +123,14 @@ impl Template {
     }
 }
 
+fn holes(bytes: &[u8]) -> Vec<usize> {
+    let found = bytes.windows(DIGITS).enumerate();
+    found
+        .filter(|(_, window)| *window == HOLE.as_bytes())
+        .map(|(at, _)| at)
+        .collect()
+}
+
 /// Returns the path of the ConfigMaps of a namespace.
 pub(crate) fn config_maps(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/configmaps")
@@ -65,6 +139,11 @@ pub(crate) fn config_maps(namespace: &str) -> String {
 /// Returns the name of the numbered ConfigMap, with a placeholder.
 pub(crate) fn hole() -> String {
     format!("map-{HOLE}")
+}
+
+/// Returns the name of the numbered Deployment, with a placeholder.
+pub(crate) fn deployment_hole() -> String {
+    format!("web-{HOLE}")
 }
 
 /// Returns a ConfigMap with a placeholder for its number and one value of a given size.
@@ -79,6 +158,11 @@ pub(crate) fn config_map_named(name: &str, value_bytes: usize) -> String {
     format!(
         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}"}},"data":{{"value":"{value}"}}}}"#
     )
+}
+
+/// Returns an object in protobuf, with the same placeholder.
+pub(crate) fn in_protobuf(json: &str) -> anyhow::Result<Vec<u8>> {
+    Ok(kubewright_protobuf::encode(&serde_json::from_str(json)?)?)
 }
 
 /// Returns a Deployment of about 4 KB with a placeholder for its number: three containers with probes, resources,
@@ -123,10 +207,10 @@ mod tests {
     #[test]
     fn numbers_fill_their_holes() {
         let text = format!("a {HOLE} b {HOLE}");
-        let holes = text.match_indices(HOLE).map(|(at, _)| at).collect();
         let mut template = Template {
+            protocol: Protocol::Http1,
+            holes: holes(text.as_bytes()),
             bytes: text.into_bytes(),
-            holes,
         };
         assert_eq!(template.numbered(1234), b"a 0000001234 b 0000001234");
         assert_eq!(template.numbered(7), b"a 0000000007 b 0000000007");

@@ -4,21 +4,15 @@ use std::{cell::Cell, rc::Rc, time::Duration};
 
 use super::{
     Bench, Case, custom_definitions,
-    servers::{self, CONNECTIONS, PEER, Servers, WARM_UP},
+    servers::{self, CONNECTIONS, HTTP2, PEER, Servers, USUAL, WARM_UP, Way},
     widgets,
 };
-use crate::{
-    contest::Sample,
-    load::Load,
-    requests::{self, Template},
-    results::Section,
-    rows::Row,
-};
+use crate::{contest::Sample, load::Load, requests, results::Section, rows::Row};
 
 pub(crate) const CASE: Case = Case {
     name: "custom-resources",
     title: "custom objects of 4 KB with schema and three CEL rules over 32 connections",
-    what: "POSTs custom objects of about 4 KB over TLS, 32 connections. Their definition has a structural schema with defaults and \
+    what: "POSTs custom objects of about 4 KB over TLS, 32 connections, by HTTP/1.1 and by HTTP/2. Their definition has a structural schema with defaults and \
            three rules in CEL. Afterwards the server must have as many objects as it said it created.",
     run,
 };
@@ -26,12 +20,14 @@ pub(crate) const CASE: Case = Case {
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     section.rows = vec![
         Row::rate("rate", "created", "/s")
-            .at_least(5000.0)
+            .at_least(9000.0)
             .better(8.0, PEER),
         Row::cost("p50", "median", "ms"),
         Row::cost("p99", "99 of 100 within", "ms"),
         Row::cost("processor", "server's processor time for one", "µs"),
     ];
+    let rows = HTTP2.rows("created", |row| row.at_least(9000.0).better(8.0, PEER));
+    section.rows.extend(rows);
     let time = Duration::from_millis(bench.size(2000, 800));
     let rounds = (Servers::Kept, bench.rounds(3));
     servers::contest(
@@ -47,19 +43,22 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
             let namespace = servers::namespace(endpoint).await?;
             let path = widgets::path(0, &namespace);
             let next = Rc::new(Cell::new(0));
-            let numbers = next.clone();
             let body = widgets::object(0, &requests::hole());
-            let load = Load {
-                endpoint,
-                connections: CONNECTIONS,
-                request: Template::new(endpoint, "POST", &path, &body),
-                status: 201,
-                numbers: Rc::new(move || Some(numbers.replace(numbers.get() + 1))),
-                warm_up: WARM_UP,
-                time,
+            let load = |way: Way, time| {
+                let next = next.clone();
+                anyhow::Ok(Load {
+                    endpoint,
+                    connections: CONNECTIONS,
+                    request: way.request(endpoint, "POST", &path, &body)?,
+                    status: 201,
+                    numbers: Rc::new(move || Some(next.replace(next.get() + 1))),
+                    warm_up: WARM_UP,
+                    time,
+                })
             };
             let mut sample = Sample::default();
-            servers::note(&mut sample, &load.run().await?);
+            servers::note(&mut sample, &load(USUAL, time)?.run().await?);
+            HTTP2.note(&mut sample, &load(HTTP2, time / 2)?.run().await?);
             servers::check_count(endpoint, &path, next.get()).await?;
             Ok(sample)
         },

@@ -36,7 +36,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     let limit = Duration::from_secs(bench.size(240, 60));
     section.rows = vec![
         Row::cost("sync_cpu_seconds", "list, processor time", "s")
-            .at_most(0.75)
+            .at_most(0.45)
             .better(10.0, JSON)
             .better(10.0, KUBE_RS)
             .better(3.0, PROTOBUF),
@@ -45,7 +45,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
             "list and every object read once as a typed value, processor time",
             "s",
         )
-        .better(1.0, PROTOBUF),
+        .better(3.0, PROTOBUF),
         Row::rate(
             "events_per_cpu_second",
             "changes by watch",

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::{
     Bench, Case, ask, megabytes, millis,
-    servers::{self, Servers},
+    servers::{self, PEER, Servers},
 };
 use crate::{
     contest::Sample,
@@ -30,7 +30,7 @@ pub(crate) const CASE: Case = Case {
 };
 
 /// An object has about 1.5 KB with metadata and managed fields.
-const VALUE_BYTES: usize = 1120;
+pub(super) const VALUE_BYTES: usize = 1120;
 const REPEATS: usize = 5;
 
 #[derive(Deserialize)]
@@ -57,7 +57,9 @@ struct Listed {
 
 fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
     section.rows = vec![
-        Row::rate("rate", "received", "MB/s").at_least(800.0),
+        Row::rate("rate", "received", "MB/s")
+            .at_least(800.0)
+            .better(10.0, PEER),
         Row::cost("processor", "server's processor time for one", "ms"),
         Row::cost("extra", "extra memory, 1 at a time", "MB").at_most(1.0),
         Row::cost(

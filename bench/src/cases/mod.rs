@@ -5,6 +5,7 @@
 //! `bench/peers`; cases of controllers do the same on a server, with `controllers`; cases of servers compare ours with
 //! kube-apiserver, with `servers`.
 
+mod apply;
 mod cel;
 mod controller_hello;
 mod controller_idle;
@@ -15,6 +16,7 @@ mod custom_resources;
 mod custom_start;
 mod deployments;
 mod documents;
+mod forms;
 mod get;
 mod growth;
 mod growth_tls;
@@ -24,6 +26,8 @@ mod informer_modes;
 mod informer_scale;
 mod leader;
 mod list;
+mod list_forms;
+mod list_pages;
 mod openapi;
 mod reconcile;
 mod reconcile_latency;
@@ -31,6 +35,7 @@ mod servers;
 mod start;
 mod tool;
 mod watch;
+mod watch_many;
 mod widgets;
 mod workqueue;
 
@@ -71,7 +76,7 @@ pub(crate) struct Bench {
 }
 
 /// All cases in the order of the document.
-pub(crate) const ALL: [Case; 25] = [
+pub(crate) const ALL: [Case; 29] = [
     informer::CASE,
     informer_scale::CASE,
     informer_modes::CASE,
@@ -85,9 +90,13 @@ pub(crate) const ALL: [Case; 25] = [
     start::CASE,
     create::CASE,
     deployments::CASE,
+    apply::CASE,
     get::CASE,
     list::CASE,
+    list_forms::CASE,
+    list_pages::CASE,
     watch::CASE,
+    watch_many::CASE,
     openapi::CASE,
     growth::CASE,
     growth_tls::CASE,

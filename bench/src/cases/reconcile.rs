@@ -44,7 +44,8 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
             "read_rate",
             "reconciles that read their object",
             "per processor second",
-        ),
+        )
+        .better(4.0, PEER),
         Row::cost(
             "status_cpu_micros",
             "processor time for one that writes status",

@@ -13,9 +13,11 @@ use crate::{
     load::{Load, Outcome, counting},
     machine::says,
     proc,
-    requests::{self, Template},
+    requests::{self, JSON, PROTOBUF, Parts, Template},
     results::Section,
+    rows::Row,
     server::Server,
+    wire::Protocol,
 };
 
 /// The name of the peer's column.
@@ -29,6 +31,97 @@ pub(super) const VALUE_BYTES: usize = 512;
 
 /// The time limit of the preparation and of each turn.
 const LIMIT: Duration = Duration::from_secs(150);
+
+/// A way to send the same requests. Its rows have the key of the usual way with a suffix.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    pub(super) key: &'static str,
+    pub(super) label: &'static str,
+    pub(super) protocol: Protocol,
+    /// The media type of bodies, both ways.
+    pub(super) media_type: &'static str,
+}
+
+/// JSON by HTTP/1.1.
+pub(super) const USUAL: Way = Way {
+    key: "",
+    label: "",
+    protocol: Protocol::Http1,
+    media_type: JSON,
+};
+/// JSON by HTTP/2, one stream for each connection.
+pub(super) const HTTP2: Way = Way {
+    key: "_http2",
+    label: ", HTTP/2",
+    protocol: Protocol::Http2,
+    media_type: JSON,
+};
+/// Protobuf by HTTP/1.1.
+pub(super) const IN_PROTOBUF: Way = Way {
+    key: "_protobuf",
+    label: ", protobuf",
+    protocol: Protocol::Http1,
+    media_type: PROTOBUF,
+};
+/// Protobuf by HTTP/2.
+pub(super) const PROTOBUF_HTTP2: Way = Way {
+    key: "_protobuf_http2",
+    label: ", protobuf, HTTP/2",
+    protocol: Protocol::Http2,
+    media_type: PROTOBUF,
+};
+
+impl Way {
+    /// Returns a request. A JSON body is encoded as the way requires.
+    pub(super) fn request(
+        self,
+        endpoint: &Endpoint,
+        method: &str,
+        target: &str,
+        body: &str,
+    ) -> anyhow::Result<Template> {
+        let encoded = match self.media_type {
+            PROTOBUF if !body.is_empty() => requests::in_protobuf(body)?,
+            _ => body.as_bytes().to_vec(),
+        };
+        let parts = Parts {
+            protocol: self.protocol,
+            accept: self.media_type,
+            content_type: self.media_type,
+            ..Parts::new(method, target, &encoded)
+        };
+        Ok(Template::of(endpoint, parts))
+    }
+
+    /// Returns the key of a row.
+    pub(super) fn key(self, key: &str) -> String {
+        format!("{key}{}", self.key)
+    }
+
+    /// Returns the rows of a way that is not the usual one: rate and processor time.
+    pub(super) fn rows(self, verb: &str, target: impl FnOnce(Row) -> Row) -> [Row; 2] {
+        let label = |text: &str| format!("{text}{}", self.label);
+        [
+            target(Row::rate(&self.key("rate"), &label(verb), "/s")),
+            Row::cost(
+                &self.key("processor"),
+                &label("server's processor time for one"),
+                "µs",
+            ),
+        ]
+    }
+
+    /// Records those rows.
+    pub(super) fn note(self, sample: &mut Sample, outcome: &Outcome) {
+        let rows = [
+            ("rate", outcome.rate()),
+            ("processor", super::micros(outcome.processor())),
+        ];
+        for (key, figure) in rows {
+            sample.figures.insert(self.key(key), figure);
+        }
+    }
+}
 
 /// The way a case uses its servers.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -64,9 +64,9 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
         },
     );
     section.rows = vec![
-        Row::cost("ready", "to ready", "ms").at_most(150.0),
+        Row::cost("ready", "to ready", "ms").at_most(8.0),
         Row::cost("answered", "to the first answer", "ms"),
-        Row::cost("idle", "memory at rest", "MB").at_most(40.0),
+        Row::cost("idle", "memory at rest", "MB").at_most(16.0),
         Row::cost("cold", "TestCluster, first in a process", "ms").at_most(20.0),
         Row::cost("warm", "TestCluster, further ones", "ms").at_most(20.0),
     ];

@@ -56,6 +56,11 @@ impl Answer {
         self.phase = Phase::Head;
     }
 
+    /// Marks the response as complete.
+    pub(super) fn finish(&mut self) {
+        self.phase = Phase::Done;
+    }
+
     /// Returns whether the response is complete.
     pub(crate) fn is_done(&self) -> bool {
         self.phase == Phase::Done

@@ -14,7 +14,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::Answer;
+use super::{Answer, Protocol, http2};
 use crate::endpoint::Endpoint;
 
 /// The initial size of the ciphertext buffer, which holds a record and most responses.
@@ -32,14 +32,30 @@ pub(crate) struct Connection {
     outgoing: Vec<u8>,
     closed: bool,
     shaken: bool,
+    /// The state of HTTP/2; `None` on a connection that speaks HTTP/1.1.
+    http2: Option<Http2>,
+}
+
+struct Http2 {
+    frames: http2::Frames,
+    /// The number of the next stream.
+    stream: u32,
+    /// The request with the number of its stream.
+    request: Vec<u8>,
 }
 
 impl Connection {
-    /// Connects and completes the handshake.
+    /// Connects by HTTP/1.1 and completes the handshake.
     pub(crate) async fn open(endpoint: &Endpoint) -> io::Result<Self> {
+        Self::open_with(endpoint, Protocol::Http1).await
+    }
+
+    /// Connects by the given protocol and completes the handshake.
+    pub(crate) async fn open_with(endpoint: &Endpoint, protocol: Protocol) -> io::Result<Self> {
         let tcp = TcpStream::connect(&endpoint.address).await?;
         tcp.set_nodelay(true)?;
-        let tls = UnbufferedClientConnection::new(endpoint.tls.clone(), endpoint.name.clone())
+        let tls = endpoint.tls(protocol).clone();
+        let tls = UnbufferedClientConnection::new(tls, endpoint.name.clone())
             .map_err(io::Error::other)?;
         let mut connection = Self {
             tcp,
@@ -49,15 +65,42 @@ impl Connection {
             outgoing: Vec::new(),
             closed: false,
             shaken: false,
+            http2: None,
         };
         loop {
             connection.process(&mut |_| {})?;
             connection.flush().await?;
             if connection.shaken {
-                return Ok(connection);
+                break;
             }
             connection.fill().await?;
         }
+        if protocol == Protocol::Http2 {
+            connection.begin_http2().await?;
+        }
+        Ok(connection)
+    }
+
+    /// Exchanges the settings of HTTP/2.
+    async fn begin_http2(&mut self) -> io::Result<()> {
+        if self.tls.alpn_protocol() != Some(b"h2") {
+            return Err(io::Error::other("the server does not speak HTTP/2"));
+        }
+        self.encrypt(http2::PREFACE).await?;
+        self.http2 = Some(Http2 {
+            frames: http2::Frames::default(),
+            stream: 1,
+            request: Vec::new(),
+        });
+        let mut none = Answer::new();
+        while self
+            .http2
+            .as_ref()
+            .is_some_and(|http2| !http2.frames.settled)
+        {
+            self.receive(&mut none, &mut |_| {}).await?;
+        }
+        self.encrypt(http2::ACKNOWLEDGE).await
     }
 
     /// Sends a request and reads its response, whose body is passed on as it arrives.
@@ -77,6 +120,23 @@ impl Connection {
 
     /// Sends a request.
     pub(crate) async fn send(&mut self, request: &[u8]) -> io::Result<()> {
+        let Some(http2) = &mut self.http2 else {
+            return self.encrypt(request).await;
+        };
+        let mut frames = std::mem::take(&mut http2.request);
+        frames.clear();
+        frames.extend_from_slice(request);
+        http2::number(&mut frames, http2.stream);
+        http2.stream += 2;
+        let sent = self.encrypt(&frames).await;
+        if let Some(http2) = &mut self.http2 {
+            http2.request = frames;
+        }
+        sent
+    }
+
+    /// Encrypts and sends bytes.
+    async fn encrypt(&mut self, request: &[u8]) -> io::Result<()> {
         let UnbufferedStatus { discard, state } = self
             .tls
             .process_tls_records(&mut self.incoming[self.pending.clone()]);
@@ -110,11 +170,17 @@ impl Connection {
     ) -> io::Result<()> {
         self.fill().await?;
         let mut outcome = Ok(());
-        self.process(&mut |plain| {
+        let mut http2 = self.http2.take();
+        let processed = self.process(&mut |plain| {
             if outcome.is_ok() {
-                outcome = answer.feed(plain, body);
+                outcome = match &mut http2 {
+                    Some(http2) => http2.frames.feed(plain, answer, body),
+                    None => answer.feed(plain, body),
+                };
             }
-        })?;
+        });
+        self.http2 = http2;
+        processed?;
         outcome?;
         if self.closed && !answer.is_done() {
             return Err(io::ErrorKind::UnexpectedEof.into());
