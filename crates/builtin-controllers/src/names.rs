@@ -3,6 +3,14 @@
 use std::{fmt, str::FromStr};
 
 /// A built-in controller.
+///
+/// ```
+/// use kubewright_builtin_controllers::Name;
+///
+/// let name: Name = "namespace".parse().unwrap();
+/// assert_eq!(name.to_string(), "namespace-controller");
+/// assert!("gardener".parse::<Name>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Name {
     /// `namespace-controller`, or `namespace`.

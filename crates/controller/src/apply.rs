@@ -81,6 +81,23 @@ impl Apply {
 
 /// Applies the object as that manager, taking over fields of other managers.
 ///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::Api;
+/// use kubewright_controller::apply;
+///
+/// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("colours".into());
+/// map.data = Some([("sky".into(), "blue".into())].into());
+/// let applied = apply(&maps, "painter", &map).await.unwrap();
+/// assert_eq!(applied.data, map.data);
+/// # });
+/// ```
+///
 /// # Errors
 ///
 /// Fails if the server rejects it or cannot be reached.

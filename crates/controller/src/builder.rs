@@ -91,6 +91,15 @@ impl Controller {
     }
 
     /// Builds a controller for a kind that is known at run time.
+    ///
+    /// ```
+    /// use kube::core::{ApiResource, GroupVersionKind};
+    /// use kubewright_controller::{Controller, KindScope};
+    ///
+    /// let kind = GroupVersionKind::gvk("example.com", "v1", "Greeting");
+    /// let builder = Controller::for_kind(&ApiResource::from_gvk(&kind), KindScope::Namespaced);
+    /// # let _ = builder;
+    /// ```
     pub fn for_kind(resource: &ApiResource, scope: KindScope) -> ControllerBuilder {
         ControllerBuilder::new().main(resource.clone(), scope)
     }

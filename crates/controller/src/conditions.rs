@@ -6,6 +6,16 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 /// Builds a condition without a time, for [`set_status_condition`].
+///
+/// ```
+/// use kubewright_controller::conditions::{condition, is_status_condition_true, set_status_condition};
+///
+/// let mut conditions = Vec::new();
+/// let ready = condition("Ready", "True", "Available", "2 of 2 pods are up");
+/// assert!(set_status_condition(&mut conditions, ready.clone()));
+/// assert!(!set_status_condition(&mut conditions, ready));
+/// assert!(is_status_condition_true(&conditions, "Ready"));
+/// ```
 pub fn condition(type_: &str, status: &str, reason: &str, message: impl Into<String>) -> Condition {
     Condition {
         type_: type_.to_owned(),

@@ -108,6 +108,27 @@ where
 /// Only the differences are sent, as merge patches without a resource version, so that they do not conflict with
 /// changes of other fields. Lists are replaced as a whole.
 ///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::Api;
+/// use kubewright_controller::{OperationResult, create_or_patch};
+///
+/// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("colours".into());
+/// let paint = |map: &mut ConfigMap| {
+///     map.data.get_or_insert_default().insert("sky".into(), "blue".into());
+/// };
+/// let (_, result) = create_or_patch(&maps, map.clone(), paint).await.unwrap();
+/// assert_eq!(result, OperationResult::Created);
+/// let (_, result) = create_or_patch(&maps, map, paint).await.unwrap();
+/// assert_eq!(result, OperationResult::Unchanged);
+/// # });
+/// ```
+///
 /// # Errors
 ///
 /// Fails if the server rejects a request, and with the error of the closure.

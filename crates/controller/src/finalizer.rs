@@ -23,6 +23,21 @@ use thiserror::Error;
 const TRIES: u32 = 5;
 
 /// Cleanup that has to happen before an object is deleted.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{BoxError, finalizer::Finalizer};
+///
+/// struct Paint;
+///
+/// #[async_trait::async_trait]
+/// impl Finalizer<ConfigMap> for Paint {
+///     async fn finalize(&self, map: &ConfigMap) -> Result<(), BoxError> {
+///         println!("removing the paint of {:?}", map.metadata.name);
+///         Ok(())
+///     }
+/// }
+/// ```
 #[async_trait::async_trait]
 pub trait Finalizer<K>: Send + Sync {
     /// Cleans up. May be called again for the same object.

@@ -10,6 +10,25 @@ use kubewright_client::BoxError;
 use parking_lot::RwLock;
 
 /// A health check.
+///
+/// ```
+/// use kubewright_controller::{BoxError, health::{Check, Checks}};
+///
+/// struct Disk;
+///
+/// #[async_trait::async_trait]
+/// impl Check for Disk {
+///     async fn check(&self) -> Result<(), BoxError> {
+///         Err("full".into())
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let checks = Checks::new();
+/// checks.add("disk", Disk);
+/// assert_eq!(checks.report("", "").await.status, 500);
+/// # });
+/// ```
 #[async_trait::async_trait]
 pub trait Check: Send + Sync {
     /// Runs the check.

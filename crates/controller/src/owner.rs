@@ -121,6 +121,20 @@ pub fn set_controller_reference_with<O: Resource, C: Resource>(
 }
 
 /// Adds `owner` to the owners of `object`, which is deleted when all of them are gone.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// use kubewright_controller::owner::{has_owner_reference, remove_owner_reference, set_owner_reference};
+///
+/// let mut owner = ConfigMap::default();
+/// owner.metadata.name = Some("colours".into());
+/// owner.metadata.uid = Some("1".into());
+/// let mut secret = Secret::default();
+/// set_owner_reference(&owner, &mut secret).unwrap();
+/// assert!(has_owner_reference(&owner, &secret));
+/// remove_owner_reference(&owner, &mut secret).unwrap();
+/// assert!(!has_owner_reference(&owner, &secret));
+/// ```
 pub fn set_owner_reference<O, C>(owner: &O, object: &mut C) -> Result<(), OwnerError>
 where
     O: Resource,

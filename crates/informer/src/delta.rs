@@ -54,6 +54,19 @@ pub struct Sourced {
 }
 
 /// A bounded queue of deltas between a reflector and a cache. Clones share it.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use kubewright_informer::{Delta, DeltaQueue};
+///
+/// let queue = DeltaQueue::new(1000);
+/// let empty = Delta::Replaced { objects: Vec::new(), resource_version: "7".into() };
+/// queue.push(0, empty).await;
+/// assert_eq!(queue.pop(100).await.unwrap().len(), 1);
+/// queue.close();
+/// assert!(queue.pop(100).await.is_none());
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct DeltaQueue(Arc<Shared>);
 

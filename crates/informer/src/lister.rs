@@ -43,6 +43,22 @@ pub struct Lister<K> {
 }
 
 /// Reads the objects of one namespace.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::time::Duration;
+/// use k8s_openapi::api::core::v1::ServiceAccount;
+/// use kubewright_informer::SharedInformerFactory;
+///
+/// let factory = SharedInformerFactory::new(client);
+/// let accounts = factory.informer::<ServiceAccount>().lister().namespace("default");
+/// factory.start();
+/// assert!(factory.wait_for_sync(Duration::from_secs(10)).await.is_synced());
+/// assert!(accounts.get("nobody").unwrap().is_none());
+/// # });
+/// ```
 pub struct NamespaceLister<K> {
     lister: Lister<K>,
     namespace: String,

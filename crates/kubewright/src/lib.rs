@@ -18,25 +18,66 @@
 //! | `protobuf` | `protobuf` | the protobuf encoding |
 //! | `mimalloc` | | makes mimalloc the global allocator of the program |
 //!
-//! ```
-//! # #[cfg(feature = "operator")] {
-//! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+//! # A first operator
+//!
+//! The whole program: a kind, a controller that keeps a ConfigMap for each object of it, and `main`. It installs the
+//! CustomResourceDefinition with `install`, and runs without arguments. `kubewright new` creates such a project with tests.
+//!
+#![cfg_attr(feature = "operator", doc = "```")]
+#![cfg_attr(not(feature = "operator"), doc = "```ignore")]
+//! use std::process::ExitCode;
+//!
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kube::CustomResource;
 //! use kubewright::{
-//!     controller::{Action, Context, Controller, Error, Request},
+//!     Schema,
+//!     controller::{
+//!         Action, Context, Controller, Error, Request, create_or_update,
+//!         owner::set_controller_reference,
+//!     },
 //!     operator::Operator,
 //! };
+//! use serde::{Deserialize, Serialize};
 //!
-//! pub fn register(operator: &mut Operator) {
-//!     operator.controller(Controller::for_::<ConfigMap>().owns::<Secret>(), reconcile);
+//! /// The desired state of a Greeting.
+//! #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
+//! #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced)]
+//! pub struct GreetingSpec {
+//!     /// The text to show.
+//!     #[schema(min_length = 1, max_length = 100)]
+//!     pub text: String,
 //! }
 //!
-//! async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+//! async fn reconcile(context: Context, request: Request) -> Result<Action, Error> {
+//!     let Some(greeting) = context.get::<Greeting>(&request).await? else {
+//!         // It was deleted; objects it owned are garbage-collected.
+//!         return Ok(Action::done());
+//!     };
+//!     let mut map = ConfigMap::default();
+//!     map.metadata.name = Some(request.name().to_owned());
+//!     map.metadata.namespace = request.namespace().map(str::to_owned);
+//!     set_controller_reference(&*greeting, &mut map)?;
+//!     let maps = context.client().api::<ConfigMap>(request.namespace().unwrap_or_default());
+//!     create_or_update(&maps, map, |map| {
+//!         map.data = Some([("text".to_owned(), greeting.spec.text.clone())].into());
+//!     })
+//!     .await?;
 //!     Ok(Action::done())
 //! }
 //!
-//! let model = Operator::new("keeper", register).model().unwrap();
-//! assert_eq!(model.controllers[0].owns[0].kind, "Secret");
-//! # }
+//! fn register(operator: &mut Operator) {
+//!     operator
+//!         .api::<Greeting>()
+//!         .controller(Controller::for_::<Greeting>().owns::<ConfigMap>(), reconcile);
+//! }
+//!
+//! fn main() -> ExitCode {
+//! #   let model = Operator::new("greeter", register).model().unwrap();
+//! #   assert_eq!(model.controllers[0].owns[0].kind, "ConfigMap");
+//! #   return ExitCode::SUCCESS;
+//! #   #[allow(unreachable_code)]
+//!     kubewright::operator::main("greeter", register)
+//! }
 //! ```
 
 #[cfg(feature = "mimalloc")]

@@ -29,6 +29,16 @@ pub trait Collect: Send + Sync {
 }
 
 /// All metrics of a program. Clones share them.
+///
+/// ```
+/// use kubewright_metrics::{CounterVec, Registry};
+///
+/// let registry = Registry::new();
+/// let sold = CounterVec::new("sold_total", "Items sold", ["item"]);
+/// registry.register(sold.clone());
+/// sold.with(["apple"]).add(3);
+/// assert!(registry.encode().ends_with("\nsold_total{item=\"apple\"} 3\n"));
+/// ```
 #[derive(Clone, Default)]
 pub struct Registry(Arc<RwLock<Vec<Arc<dyn Collect>>>>);
 

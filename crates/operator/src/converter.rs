@@ -9,6 +9,52 @@ use serde_json::Value;
 use crate::Operator;
 
 /// Converts the objects of an operator's kinds between versions. Clones are cheap and share the conversions.
+///
+/// ```
+/// # extern crate kubewright_resource as kubewright;
+/// use kubewright_operator::Operator;
+/// use serde_json::json;
+///
+/// mod v1 {
+///     #[derive(kube::CustomResource, kubewright::Schema, Clone, Debug, serde::Serialize, serde::Deserialize)]
+///     #[kube(group = "example.com", version = "v1", kind = "Ship")]
+///     pub struct ShipSpec {
+///         pub name: String,
+///     }
+/// }
+///
+/// mod v2 {
+///     #[derive(kube::CustomResource, kubewright::Schema, Clone, Debug, serde::Serialize, serde::Deserialize)]
+///     #[kube(group = "example.com", version = "v2", kind = "Ship", storage = false)]
+///     pub struct ShipSpec {
+///         pub title: String,
+///     }
+/// }
+///
+/// impl From<v1::Ship> for v2::Ship {
+///     fn from(old: v1::Ship) -> Self {
+///         Self { metadata: old.metadata, spec: v2::ShipSpec { title: old.spec.name } }
+///     }
+/// }
+///
+/// impl From<v2::Ship> for v1::Ship {
+///     fn from(new: v2::Ship) -> Self {
+///         Self { metadata: new.metadata, spec: v1::ShipSpec { name: new.spec.title } }
+///     }
+/// }
+///
+/// let operator = Operator::new("harbour", |operator| {
+///     operator.api::<v1::Ship>().api::<v2::Ship>().conversion::<v1::Ship, v2::Ship>();
+/// });
+/// let old = json!({
+///     "apiVersion": "example.com/v1",
+///     "kind": "Ship",
+///     "metadata": {"name": "a"},
+///     "spec": {"name": "Pequod"},
+/// });
+/// let new = operator.converter().convert(&old, "example.com/v2").unwrap();
+/// assert_eq!(new["spec"]["title"], "Pequod");
+/// ```
 #[derive(Clone, Default)]
 pub struct Converter(Vec<Arc<Pair>>);
 

@@ -13,6 +13,26 @@ use crate::{
 };
 
 /// The APIs, controllers, conversions and permissions of an operator.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// use kubewright_controller::{Action, Context, Controller, Error, Request};
+/// use kubewright_operator::Operator;
+///
+/// fn register(operator: &mut Operator) {
+///     operator
+///         .version("1.2.0")
+///         .controller(Controller::for_::<ConfigMap>().owns::<Secret>(), reconcile)
+///         .rule("", &["pods/log"], &["get"]);
+/// }
+///
+/// async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+///     Ok(Action::done())
+/// }
+///
+/// let operator = Operator::new("keeper", register);
+/// assert_eq!(operator.model().unwrap().version.as_deref(), Some("1.2.0"));
+/// ```
 pub struct Operator {
     pub(crate) name: String,
     version: Option<String>,

@@ -25,6 +25,19 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_BODY: usize = 64 << 20;
 
 /// Serves conversion reviews: converts the objects of a request to the version the cluster asks for.
+///
+/// ```no_run
+/// use std::path::Path;
+/// use kubewright_operator::{ConversionWebhook, Operator};
+///
+/// # async fn run(operator: Operator) -> Result<(), Box<dyn std::error::Error>> {
+/// let certificates = Path::new("/tmp/k8s-webhook-server/serving-certs");
+/// let webhook = ConversionWebhook::new(operator.converter(), certificates)?;
+/// let listener = tokio::net::TcpListener::bind("0.0.0.0:9443").await?;
+/// webhook.serve(listener).await;
+/// # Ok(())
+/// # }
+/// ```
 pub struct ConversionWebhook {
     converter: Converter,
     tls: Tls,

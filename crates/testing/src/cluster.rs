@@ -22,6 +22,22 @@ use crate::{
 ///
 /// As in every cluster, events expire after an hour, by tokio's clock, which a test may [pause](Time). Past states are
 /// compacted by [`compact_now`](Self::compact_now) only, so that an idle cluster stays at its revision.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kube::Api;
+/// use kubewright_testing::TestCluster;
+///
+/// let cluster = TestCluster::start().await;
+/// let namespaces: Api<Namespace> = Api::all(cluster.client());
+/// assert!(namespaces.get("default").await.is_ok());
+///
+/// // A fork begins with the same objects at the same revision.
+/// let fork = cluster.fork().await;
+/// assert_eq!(fork.revision().await, cluster.revision().await);
+/// # });
+/// ```
 pub struct TestCluster {
     cluster: Cluster,
     store: MemoryStore,

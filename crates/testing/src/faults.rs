@@ -51,6 +51,13 @@ pub enum Fault {
 }
 
 /// Selects the requests that a fault hits. `None` selects all.
+///
+/// ```
+/// use kubewright_testing::{Match, Verb};
+///
+/// let update = Match::verb(Verb::Update).resource("configmaps").name("colours");
+/// # let _ = update;
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Match {
     /// The verb.

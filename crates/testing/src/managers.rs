@@ -18,6 +18,18 @@ use crate::cluster::TestCluster;
 pub const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A manager in its own task. Dropping it kills the manager without a graceful shutdown.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// use kubewright_controller::Manager;
+/// use kubewright_testing::TestCluster;
+///
+/// let cluster = TestCluster::start().await;
+/// let running = cluster.run(&Manager::new(cluster.client()));
+/// cluster.settled().await.unwrap();
+/// running.stop().await.unwrap();
+/// # });
+/// ```
 #[must_use = "the manager is killed when this is dropped"]
 pub struct RunningManager {
     manager: Manager,

@@ -15,6 +15,19 @@ use crate::cluster::TestCluster;
 
 /// The cluster's clock. It starts at the machine's time, follows tokio's clock, and can be moved by a test. Clones
 /// share it.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// use std::time::Duration;
+/// use kubewright_testing::TestCluster;
+///
+/// let cluster = TestCluster::start().await;
+/// let before = cluster.time().now();
+/// // The server's clock alone; timers of the program stay where they are.
+/// cluster.clock().advance(Duration::from_secs(60));
+/// assert!(cluster.time().now().duration_since(before).as_secs() >= 60);
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct TestClock(Arc<Base>);
 

@@ -20,6 +20,22 @@ use crate::{
 const AGEING: u32 = 10;
 
 /// Builds a [`WorkQueue`].
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_workqueue::{ItemExponentialFailureRateLimiter, Tenant, WorkQueue};
+///
+/// let queue: WorkQueue<(String, String)> = WorkQueue::builder()
+///     .name("web")
+///     .rate_limiter(ItemExponentialFailureRateLimiter::new(
+///         Duration::from_millis(5),
+///         Duration::from_secs(60),
+///     ))
+///     // Namespaces take turns.
+///     .fair_by(|(namespace, _): &(String, String)| Tenant::named(namespace))
+///     .build();
+/// assert!(queue.is_empty());
+/// ```
 #[must_use]
 pub struct WorkQueueBuilder<K> {
     name: Option<Arc<str>>,

@@ -11,6 +11,18 @@ use crate::{Key, queue::Shared, sync::Arc};
 
 /// The future of [`WorkQueue::shut_down_with_drain`](crate::WorkQueue::shut_down_with_drain). Dropping it ends the wait,
 /// not the shutdown.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use kubewright_workqueue::WorkQueue;
+///
+/// let queue = WorkQueue::new();
+/// queue.add(1);
+/// let item = queue.get().await.unwrap();
+/// let (_, ()) = tokio::join!(queue.shut_down_with_drain(), async { item.done() });
+/// assert!(queue.get().await.is_none());
+/// # });
+/// ```
 #[must_use = "the shutdown has begun, but only the future waits for its end"]
 pub struct Drain<'a, K: Key> {
     shared: &'a Arc<Shared<K>>,

@@ -5,6 +5,20 @@ use std::{fmt, mem, ops::Deref};
 use crate::{Key, queue::Shared, state::Taken, sync::Arc};
 
 /// A key to process. No other worker gets the same key until this is dropped, whether normally or by a panic.
+///
+/// ```
+/// use kubewright_workqueue::WorkQueue;
+///
+/// let queue = WorkQueue::new();
+/// queue.add("shop/web");
+/// let item = queue.try_get().unwrap();
+/// assert_eq!(*item.key(), "shop/web");
+/// // Added again while it is being processed: it is queued once the item is done.
+/// queue.add("shop/web");
+/// assert!(queue.is_empty());
+/// item.done();
+/// assert_eq!(queue.len(), 1);
+/// ```
 pub struct Item<'a, K: Key> {
     key: K,
     priority: i32,

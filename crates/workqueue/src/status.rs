@@ -5,6 +5,16 @@ use std::fmt;
 use crate::sync::Instant;
 
 /// The numbers of a queue at one moment.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_workqueue::WorkQueue;
+///
+/// let queue = WorkQueue::new();
+/// queue.add("now");
+/// queue.add_after("later", Duration::from_secs(60));
+/// assert!(!queue.status().is_idle());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueStatus {
     /// Keys that can be handed out.

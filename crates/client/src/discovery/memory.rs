@@ -18,6 +18,20 @@ use super::{Discovered, Discovery};
 use crate::error::{Error, Result};
 
 /// Caches the results of another [`Discovery`] in memory.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_client::{DiscoveryClient, discovery::{Discovery, MemoryCache}};
+///
+/// let cache = MemoryCache::new(DiscoveryClient::new(client));
+/// let found = cache.discover().await.unwrap();
+/// assert!(found.preferred().iter().any(|list| list.group_version == "apps/v1"));
+/// // From memory, until it is invalidated.
+/// cache.discover().await.unwrap();
+/// # });
+/// ```
 pub struct MemoryCache<D> {
     source: D,
     known: Mutex<Option<Known>>,

@@ -20,6 +20,25 @@ use crate::{
 };
 
 /// A list that is being received, with one item in memory at a time.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kube::api::ListParams;
+/// use kubewright_client::ClientSet;
+///
+/// let namespaces = ClientSet::new(client).cluster::<Namespace>();
+/// let mut listing = namespaces.list_each(&ListParams::default()).await.unwrap();
+/// let mut names = Vec::new();
+/// while let Some(namespace) = listing.next().await.unwrap() {
+///     names.extend(namespace.metadata.name);
+/// }
+/// assert!(names.contains(&"kube-system".to_owned()));
+/// assert!(listing.finish().unwrap().continue_token.is_empty());
+/// # });
+/// ```
 pub struct Listing<T, F> {
     chunks: ByteStream,
     decoder: ListDecoder,

@@ -33,6 +33,24 @@ use crate::{
 };
 
 /// A client for one resource: in a namespace, or in the whole cluster.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::api::{DeleteParams, ListParams, PostParams};
+/// use kubewright_client::ClientSet;
+///
+/// let maps = ClientSet::new(client).namespaced::<ConfigMap>("default");
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("colours".into());
+/// let created = maps.create(&PostParams::default(), &map).await.unwrap();
+/// assert_eq!(maps.list(&ListParams::default()).await.unwrap().items, [created]);
+/// maps.delete("colours", &DeleteParams::default()).await.unwrap();
+/// assert!(maps.get_opt("colours").await.unwrap().is_none());
+/// # });
+/// ```
 pub struct ObjectClient<T, F> {
     client: kube::Client,
     resource: GroupVersionResource,

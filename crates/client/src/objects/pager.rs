@@ -14,6 +14,25 @@ use crate::error::Result;
 pub(super) const PAGE_SIZE: u32 = 500;
 
 /// The pages of a list.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kube::api::ListParams;
+/// use kubewright_client::ClientSet;
+///
+/// let namespaces = ClientSet::new(client).cluster::<Namespace>();
+/// let mut pages = namespaces.pages(&ListParams::default().limit(2));
+/// let mut count = 0;
+/// while let Some(page) = pages.next().await.unwrap() {
+///     assert!(page.items.len() <= 2);
+///     count += page.items.len();
+/// }
+/// assert!(count > 2);
+/// # });
+/// ```
 pub struct Pages<'a, T, F> {
     objects: &'a ObjectClient<T, F>,
     /// The parameters of the next page.

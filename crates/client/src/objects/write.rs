@@ -18,6 +18,26 @@ use crate::{
 };
 
 /// The outcome of a delete.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::api::{DeleteParams, PostParams};
+/// use kubewright_client::{ClientSet, Deletion};
+///
+/// let maps = ClientSet::new(client).namespaced::<ConfigMap>("default");
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("colours".into());
+/// map.metadata.finalizers = Some(vec!["example.com/paint".into()]);
+/// maps.create(&PostParams::default(), &map).await.unwrap();
+/// match maps.delete("colours", &DeleteParams::default()).await.unwrap() {
+///     Deletion::Done(_) => unreachable!("the finalizer keeps the object"),
+///     Deletion::Begun(map) => assert!(map.metadata.deletion_timestamp.is_some()),
+/// }
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub enum Deletion<T> {
     /// The deletion has started, and something still holds the object. This is its state.

@@ -35,6 +35,23 @@ pub struct NoWarnings;
 pub struct LogWarnings;
 
 /// Passes each warning that users should see on once.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// use kubewright_client::policy::{OnceEach, Warning, WarningHandler, parse_warnings};
+///
+/// let texts = Arc::new(Mutex::new(Vec::new()));
+/// let sink = texts.clone();
+/// let handler = OnceEach::new(move |warning: &Warning| {
+///     sink.lock().unwrap().push(warning.text.clone());
+/// });
+/// let mut headers = http::HeaderMap::new();
+/// headers.insert("warning", "299 - \"v1beta1 is deprecated\"".parse().unwrap());
+/// for warning in parse_warnings(&headers).iter().chain(&parse_warnings(&headers)) {
+///     handler.warn(warning);
+/// }
+/// assert_eq!(*texts.lock().unwrap(), ["v1beta1 is deprecated"]);
+/// ```
 #[derive(Debug, Default)]
 pub struct OnceEach<H> {
     to: H,

@@ -20,6 +20,23 @@ use crate::{
 };
 
 /// A request that is being built. Created by [`RestClient`](super::RestClient).
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::time::Duration;
+/// use kubewright_client::RestClient;
+///
+/// let request = RestClient::new(client)
+///     .get()
+///     .abs_path("/readyz")
+///     .param("verbose", "")
+///     .timeout(Duration::from_secs(5))
+///     .max_retries(2);
+/// assert!(request.send().await.unwrap().text().unwrap().contains("[+]ping ok"));
+/// # });
+/// ```
 #[must_use = "a request does nothing until it is sent"]
 pub struct RestRequest {
     client: kube::Client,

@@ -23,6 +23,22 @@ use crate::{
 };
 
 /// The events of a watch. An error ends it; otherwise it ends when the server closes it.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use futures_util::StreamExt;
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kube::api::{WatchEvent, WatchParams};
+/// use kubewright_client::ClientSet;
+///
+/// let namespaces = ClientSet::new(client).cluster::<Namespace>();
+/// let mut events = namespaces.watch(&WatchParams::default(), "0").await.unwrap();
+/// let first = events.next().await.unwrap().unwrap();
+/// assert!(matches!(first, WatchEvent::Added(_)));
+/// # });
+/// ```
 pub struct WatchStream<T>(Pin<Box<dyn Stream<Item = Result<WatchEvent<T>>> + Send>>);
 
 impl<T> Stream for WatchStream<T> {

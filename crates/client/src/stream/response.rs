@@ -40,6 +40,27 @@ pub enum OpenError {
 
 /// Sends a GET for `path`, query included, and returns the chunks of the body.
 ///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use futures_util::StreamExt;
+/// use kubewright_client::stream::{ListDecoder, open};
+///
+/// let mut chunks = open(&client, "/api/v1/namespaces", "application/json").await.unwrap();
+/// let mut decoder = ListDecoder::default();
+/// let mut count = 0;
+/// while let Some(chunk) = chunks.next().await {
+///     decoder.push(chunk.unwrap());
+///     while decoder.next().unwrap().is_some() {
+///         count += 1;
+///     }
+/// }
+/// assert_eq!(decoder.finish().unwrap().kind, "NamespaceList");
+/// assert!(count > 0);
+/// # });
+/// ```
+///
 /// # Errors
 ///
 /// Fails if the server answers with a failure or cannot be reached.

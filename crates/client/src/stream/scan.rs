@@ -28,6 +28,19 @@ enum State {
 }
 
 /// Iterates over the fields of one JSON object in a whole buffer.
+///
+/// ```
+/// use kubewright_client::stream::scan::ObjectReader;
+///
+/// let json = br#"{"kind": "Pod", "metadata": {"name": "web"}}"#;
+/// let mut reader = ObjectReader::new(json, 0).unwrap();
+/// while let Some(key) = reader.next_key().unwrap() {
+///     let value = &json[reader.skip().unwrap()];
+///     if key == b"metadata" {
+///         assert_eq!(value, br#"{"name": "web"}"#);
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct ObjectReader<'a> {
     bytes: &'a [u8],
@@ -120,11 +133,6 @@ impl Boundary {
             }
         }
         None
-    }
-
-    /// Reports whether a value has started.
-    pub fn has_begun(&self) -> bool {
-        self.state != State::Start
     }
 
     /// Scans whole blocks from `at` on, within brackets. Returns where it stopped, and whether the value ended there.

@@ -73,6 +73,27 @@ pub struct EventStats {
 }
 
 /// Writes the events of its recorders. Create recorders, then [`run`](Self::run) it.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::{ConfigMap, Event};
+/// use kube::{Api, api::ListParams};
+/// use kubewright_controller::events::{EventBroadcaster, EventType};
+///
+/// let broadcaster = EventBroadcaster::new(client.clone());
+/// let recorder = broadcaster.recorder("painter");
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("colours".into());
+/// map.metadata.namespace = Some("default".into());
+/// recorder.event(&map, EventType::Normal, "Painted", "the sky is blue");
+/// // Sends what is queued before it ends.
+/// broadcaster.run(async {}).await;
+/// let events: Api<Event> = Api::default_namespaced(client);
+/// assert_eq!(events.list(&ListParams::default()).await.unwrap().items.len(), 1);
+/// # });
+/// ```
 pub struct EventBroadcaster {
     client: Client,
     options: EventOptions,

@@ -14,6 +14,19 @@ use tower::Layer;
 use super::guard::FenceLayer;
 
 /// Permits writes while a candidate leads. Clones share it.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_controller::leader_election::{ElectionConfig, LeaderElector};
+///
+/// let elector = LeaderElector::new(client, ElectionConfig::new("shop", "default")).unwrap();
+/// // Closed until the Lease is held.
+/// assert!(!elector.fence().is_open());
+/// assert!(elector.fence().check().is_err());
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct Fence {
     shared: Arc<Shared>,

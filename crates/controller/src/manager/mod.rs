@@ -55,6 +55,29 @@ use groups::Groups;
 /// Runs controllers. Clones share the manager.
 ///
 /// The [crate documentation](crate) has a complete example.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::time::Duration;
+/// use kubewright_controller::{Group, Manager};
+///
+/// let manager = Manager::builder(client)
+///     .namespaces(["shop"])
+///     .graceful_shutdown_timeout(Duration::from_secs(10))
+///     .build()
+///     .unwrap();
+/// manager
+///     .add(Group::Others, "clock", |stop| async move {
+///         stop.stopping().await;
+///         Ok(())
+///     })
+///     .unwrap();
+/// manager.run(async {}).await.unwrap();
+/// assert!(manager.has_ended());
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct Manager(Arc<Shared>);
 

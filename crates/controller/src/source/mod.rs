@@ -74,6 +74,23 @@ pub struct Enqueue {
 }
 
 /// Sends requests to a controller.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Action, Context, Controller, Manager, Request, Source};
+///
+/// let (requests, source) = Source::channel("webhook");
+/// let manager = Manager::new(client);
+/// let controller = Controller::for_::<ConfigMap>()
+///     .build(&manager, |_: Context, _: Request| async { Ok(Action::done()) })
+///     .unwrap();
+/// controller.watch(source).detach();
+/// assert!(requests.send(Request::new("shop", "web")).await);
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct RequestSender(mpsc::Sender<Request>);
 

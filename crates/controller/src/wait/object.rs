@@ -70,6 +70,20 @@ where
 
 /// Waits until the object is deleted. With a UID, another object of the same name does not count.
 ///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::time::Duration;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::Api;
+/// use kubewright_controller::wait::wait_for_deletion;
+///
+/// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+/// wait_for_deletion(&maps, "colours", None, Duration::from_secs(1)).await.unwrap();
+/// # });
+/// ```
+///
 /// # Errors
 ///
 /// Fails like [`wait_for`].

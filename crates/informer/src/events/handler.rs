@@ -30,6 +30,27 @@ impl<K, F: FnMut(Event<K>) + Send + 'static> EventHandler<K> for F {
 }
 
 /// The registration of a handler. Dropping it does not end the handler; [`remove`](Self::remove) does.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_informer::{Event, SharedInformerFactory};
+///
+/// let factory = SharedInformerFactory::new(client);
+/// let seen = Arc::new(AtomicUsize::new(0));
+/// let count = seen.clone();
+/// let handler = factory.informer::<Namespace>().add_handler(move |_: Event<Namespace>| {
+///     count.fetch_add(1, Ordering::Relaxed);
+/// });
+/// factory.start();
+/// assert!(handler.synced().await);
+/// assert!(seen.load(Ordering::Relaxed) > 0);
+/// handler.shut_down().await;
+/// # });
+/// ```
 pub struct Registration {
     pub(crate) state: Arc<SubscriberState>,
     lease: std::sync::Weak<Lease>,

@@ -29,6 +29,25 @@ pub enum Projection {
 }
 
 /// Lists and watches through a [`kube::Client`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::{sync::Arc, time::Duration};
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kube::core::ApiResource;
+/// use kubewright_informer::{InformerConfig, KubeListerWatcher, Selection, SharedInformer};
+///
+/// let resource = ApiResource::erase::<Namespace>(&());
+/// let source = KubeListerWatcher::new(client, &resource, None, Selection::default());
+/// let informer =
+///     SharedInformer::<Namespace>::new(resource, vec![Arc::new(source)], InformerConfig::default());
+/// informer.start();
+/// informer.wait_for_sync(Duration::from_secs(10)).await.unwrap();
+/// assert!(informer.lister().get("default").unwrap().is_some());
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct KubeListerWatcher {
     client: kube::Client,

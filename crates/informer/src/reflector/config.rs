@@ -5,6 +5,18 @@ use std::time::Duration;
 use super::backoff::BackoffSettings;
 
 /// The timeouts and sizes of a reflector.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_informer::{BackoffSettings, ReflectorConfig};
+///
+/// let config = ReflectorConfig {
+///     page_size: Some(1000),
+///     backoff: BackoffSettings { most: Duration::from_secs(5), ..BackoffSettings::default() },
+///     ..ReflectorConfig::default()
+/// };
+/// assert!(config.watch_list);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReflectorConfig {
     /// True to begin with a watch that sends the existing objects, where the server supports that.

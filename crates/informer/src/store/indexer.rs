@@ -14,6 +14,21 @@ use crate::object::ingest::Known;
 use crate::version::compare_resource_versions;
 
 /// The cache of an informer. Reading takes the current [`Snapshot`] without waiting; writing publishes a new one.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::core::ApiResource;
+/// use kubewright_informer::{Compression, IndexFn, Indexer, Ingest, ObjectKind};
+///
+/// let kind = ObjectKind::new(ApiResource::erase::<ConfigMap>(&()), Compression::None);
+/// let indexer = Indexer::new();
+/// indexer.add_index("team", IndexFn::label("team")).unwrap();
+/// indexer.upsert(Ingest::new(kind)
+///     .object(br#"{"metadata":{"name":"a","namespace":"shop","uid":"1","resourceVersion":"7","labels":{"team":"x"}}}"#)
+///     .unwrap());
+/// assert_eq!(indexer.by_index("team", "x").unwrap().len(), 1);
+/// assert!(indexer.get("shop/a").is_some());
+/// ```
 pub struct Indexer {
     current: ArcSwap<Snapshot>,
     next: Mutex<Snapshot>,

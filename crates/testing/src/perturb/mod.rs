@@ -1,49 +1,6 @@
 //! [`perturb`]: runs a program with controllers through the same story repeatedly, each time under another
 //! perturbation, and compares the final state with that of an undisturbed run.
 //!
-//! ```
-//! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-//! use kube::Api;
-//! use kubewright_controller::{
-//!     Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request,
-//!     create_or_update, owner::set_controller_reference,
-//! };
-//! use kubewright_testing::{World, perturb};
-//!
-//! // The program: a Secret for every ConfigMap.
-//! fn program(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
-//!     let manager = manager.build()?;
-//!     Controller::for_::<ConfigMap>().owns::<Secret>().build(&manager, reconcile)?;
-//!     Ok(manager)
-//! }
-//!
-//! async fn reconcile(context: Context, request: Request) -> Result<Action, Error> {
-//!     let Some(map) = context.get::<ConfigMap>(&request).await? else {
-//!         return Ok(Action::done());
-//!     };
-//!     let mut secret = Secret::default();
-//!     secret.metadata.name = map.metadata.name.clone();
-//!     secret.metadata.namespace = map.metadata.namespace.clone();
-//!     set_controller_reference(&*map, &mut secret)?;
-//!     let secrets = context.client().api::<Secret>("default");
-//!     create_or_update(&secrets, secret, |secret| secret.string_data = map.data.clone()).await?;
-//!     Ok(Action::done())
-//! }
-//!
-//! // The story: what happens in the cluster while the program runs.
-//! async fn story(world: World) {
-//!     let maps: Api<ConfigMap> = Api::default_namespaced(world.client());
-//!     let mut map = ConfigMap::default();
-//!     map.metadata.name = Some("colours".into());
-//!     let map = maps.create(&Default::default(), &map).await.unwrap();
-//!     world.pause().await;
-//!     let changed = ConfigMap { data: Some([("sky".into(), "blue".into())].into()), ..map };
-//!     maps.replace("colours", &Default::default(), &changed).await.unwrap();
-//! }
-//!
-//! perturb(program, story).run();
-//! ```
-//!
 //! Every run has its own cluster, runtime and virtual clock, and the program is rebuilt after each crash. The
 //! comparison covers everything in the cluster except events and leases, without values that differ by nature (uids,
 //! resourceVersions, times, generated names, cluster IPs): see [`State`]. A failure names the [`Perturbation`], which
@@ -124,6 +81,49 @@ struct Script {
 /// `program` builds a manager with its controllers from the given builder, whose client goes through the perturbations
 /// and which takes part in a leader election. `story` is what the users of the cluster do; it [pauses](World::pause)
 /// between its steps.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// use kube::Api;
+/// use kubewright_controller::{
+///     Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request,
+///     create_or_update, owner::set_controller_reference,
+/// };
+/// use kubewright_testing::{World, perturb};
+///
+/// // The program: a Secret for every ConfigMap.
+/// fn program(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
+///     let manager = manager.build()?;
+///     Controller::for_::<ConfigMap>().owns::<Secret>().build(&manager, reconcile)?;
+///     Ok(manager)
+/// }
+///
+/// async fn reconcile(context: Context, request: Request) -> Result<Action, Error> {
+///     let Some(map) = context.get::<ConfigMap>(&request).await? else {
+///         return Ok(Action::done());
+///     };
+///     let mut secret = Secret::default();
+///     secret.metadata.name = map.metadata.name.clone();
+///     secret.metadata.namespace = map.metadata.namespace.clone();
+///     set_controller_reference(&*map, &mut secret)?;
+///     let secrets = context.client().api::<Secret>("default");
+///     create_or_update(&secrets, secret, |secret| secret.string_data = map.data.clone()).await?;
+///     Ok(Action::done())
+/// }
+///
+/// // The story: what happens in the cluster while the program runs.
+/// async fn story(world: World) {
+///     let maps: Api<ConfigMap> = Api::default_namespaced(world.client());
+///     let mut map = ConfigMap::default();
+///     map.metadata.name = Some("colours".into());
+///     let map = maps.create(&Default::default(), &map).await.unwrap();
+///     world.pause().await;
+///     let changed = ConfigMap { data: Some([("sky".into(), "blue".into())].into()), ..map };
+///     maps.replace("colours", &Default::default(), &changed).await.unwrap();
+/// }
+///
+/// perturb(program, story).run();
+/// ```
 pub fn perturb<S, F>(
     program: impl Fn(ManagerBuilder) -> Result<Manager, ManagerError> + Send + Sync + 'static,
     story: S,

@@ -19,6 +19,21 @@ const TOLD: usize = 10;
 /// Values that differ by nature are removed or replaced: `uid`, `resourceVersion`, `generation`, `creationTimestamp`,
 /// `managedFields`, cluster IPs and node ports are removed; times become `<time>`, uids name their object, and a
 /// generated name becomes its `generateName` with a star.
+///
+/// ```
+/// use kubewright_testing::{State, perturb};
+///
+/// # fn program(manager: kubewright_controller::ManagerBuilder) -> Result<kubewright_controller::Manager, kubewright_controller::ManagerError> { manager.build() }
+/// # async fn story(_: kubewright_testing::World) {}
+/// perturb(program, story)
+///     .invariant("no secrets are left", |state: &State| match state.of("secrets").count() {
+///         0 => Ok(()),
+///         count => Err(format!("{count} secrets")),
+///     })
+///     .without_leader_election()
+///     .at_most(3)
+///     .run();
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State(BTreeMap<String, Vec<Value>>);
 

@@ -11,6 +11,16 @@ use crate::sync::{Instant, Mutex};
 const NEVER: Duration = Duration::from_nanos(i64::MAX as u64);
 
 /// A token bucket that all keys share.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_workqueue::{BucketRateLimiter, RateLimiter};
+///
+/// let limiter = BucketRateLimiter::new(10.0, 2);
+/// assert_eq!(limiter.when(&"a"), Duration::ZERO);
+/// assert_eq!(limiter.when(&"b"), Duration::ZERO);
+/// assert!(limiter.when(&"c") > Duration::from_millis(50));
+/// ```
 #[derive(Debug)]
 pub struct BucketRateLimiter {
     qps: f64,

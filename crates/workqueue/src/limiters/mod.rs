@@ -28,6 +28,27 @@ pub use max_wait::WithMaxWaitRateLimiter;
 use crate::Key;
 
 /// Determines the delay before a key is retried.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_workqueue::{RateLimiter, WorkQueue};
+///
+/// /// Delays every retry by a second.
+/// struct EverySecond;
+///
+/// impl RateLimiter<u32> for EverySecond {
+///     fn when(&self, _: &u32) -> Duration {
+///         Duration::from_secs(1)
+///     }
+///     fn forget(&self, _: &u32) {}
+///     fn num_requeues(&self, _: &u32) -> usize {
+///         0
+///     }
+/// }
+///
+/// let queue: WorkQueue<u32> = WorkQueue::builder().rate_limiter(EverySecond).build();
+/// # let _ = queue;
+/// ```
 pub trait RateLimiter<K>: Send + Sync {
     /// Returns the delay of the key, and counts an attempt.
     fn when(&self, key: &K) -> Duration;
