@@ -1,8 +1,11 @@
 //! Lists in chunks: one state however long it takes, tokens that expire, tokens that were never issued.
 
+use std::sync::Arc;
+
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use kubewright_store::COMPACTION_INTERVAL;
-use kubewright_testing::TestCluster;
+use kubewright_kube_apiserver::KubeApiServer;
+use kubewright_store::{COMPACTION_INTERVAL, MemoryStore};
+use kubewright_testing::{Faults, FaultyServer, TestCluster};
 use serde_json::{Value, json};
 
 use crate::http_client::{Answer, Http, MAPS, labelled, map, map_with};
@@ -222,7 +225,15 @@ async fn an_expired_token_offers_one_for_the_newest_state() {
 /// Nobody asks for it: the store of a cluster forgets old states at each interval, even while nothing is written.
 #[tokio::test(start_paused = true)]
 async fn a_token_expires_with_the_periodic_compaction() {
-    let (_cluster, http) = five().await;
+    let store = MemoryStore::new();
+    let compacted = store.clone();
+    tokio::spawn(async move { compacted.run_compaction(COMPACTION_INTERVAL).await });
+    let server = KubeApiServer::builder().store(Arc::new(store)).build();
+    let server = server.await.expect("a server").server().clone();
+    let http = Http::on(FaultyServer::new(server, Faults::default()));
+    for name in ["a", "b", "c", "d", "e"] {
+        http.post(MAPS, map(name)).await.ok();
+    }
     let first = http.get(&format!("{MAPS}?limit=2")).await;
     let token = first.continue_token();
 

@@ -66,6 +66,13 @@ impl Delete for Generic {
     }
 }
 
+/// Returns a time some seconds later. Periods of more than 292 years wrap around, as they do in Go.
+fn later(time: Timestamp, seconds: i64) -> Timestamp {
+    let nanoseconds = seconds.wrapping_mul(1_000_000_000);
+    let duration = SignedDuration::from_nanos(nanoseconds);
+    time.checked_add(duration).unwrap_or(time)
+}
+
 impl Generic {
     /// Makes one attempt. Returns `None` after a conflict.
     async fn delete_once(
@@ -229,7 +236,7 @@ impl Generic {
                 return Grace::Pending;
             };
             let due: Option<Timestamp> = text(object, "deletionTimestamp").parse().ok();
-            let due = due.unwrap_or(now) + SignedDuration::from_secs(requested - current);
+            let due = later(later(due.unwrap_or(now), -current), requested);
             let (due, period) = if due < now {
                 (now, requested.min(1))
             } else {
@@ -241,7 +248,7 @@ impl Generic {
             return Grace::Started(period);
         }
         bump_generation(object);
-        let due = now + SignedDuration::from_secs(period);
+        let due = later(now, period);
         let metadata = metadata_mut(object);
         metadata.insert("deletionTimestamp".into(), json!(rfc3339(due)));
         metadata.insert("deletionGracePeriodSeconds".into(), json!(period));

@@ -49,7 +49,7 @@ pub(super) fn bump_generation(object: &mut Value) {
         .and_then(Value::as_i64)
         .filter(|g| *g > 0)
     {
-        metadata.insert("generation".into(), json!(generation + 1));
+        metadata.insert("generation".into(), json!(generation.saturating_add(1)));
     }
 }
 

@@ -177,7 +177,7 @@ impl Strategy for Plain {
     fn prepare_for_update(&self, object: &mut Value, old: &Value) {
         if object.get("spec") != old.get("spec") {
             let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
-            object["metadata"]["generation"] = (generation + 1).into();
+            object["metadata"]["generation"] = generation.saturating_add(1).into();
         }
     }
 }

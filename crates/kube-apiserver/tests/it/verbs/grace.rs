@@ -57,6 +57,20 @@ async fn a_pod_on_a_node_gets_thirty_seconds() {
 }
 
 #[tokio::test]
+async fn the_longest_grace_period_is_accepted() {
+    for seconds in [i64::MAX, i64::MAX / 2, 1 << 40] {
+        let (_cluster, http, path) = with_pod(json!({})).await;
+        let answer = http
+            .delete(&format!("{path}?gracePeriodSeconds={seconds}"))
+            .await;
+        assert_eq!(answer.code, 200, "{}", answer.message());
+        assert_eq!(grace(&answer.ok()), &json!(seconds));
+        let sooner = http.delete(&format!("{path}?gracePeriodSeconds=5")).await;
+        assert_eq!(sooner.code, 200, "{}", sooner.message());
+    }
+}
+
+#[tokio::test]
 async fn a_pod_says_how_long_it_needs() {
     let (_cluster, http, path) = with_pod(json!({"terminationGracePeriodSeconds": 7})).await;
     let pod = http.delete(&path).await.ok();
