@@ -24,6 +24,9 @@ pub enum EncodeError {
         /// The type's name.
         expected: &'static str,
     },
+    /// The text to transcode is not JSON.
+    #[error("the text is not valid JSON")]
+    Syntax,
     /// The value nests deeper than [`DOCUMENT_DEPTH`](kubewright_machinery::limits::DOCUMENT_DEPTH).
     #[error("exceeded max depth")]
     TooDeep,
@@ -72,6 +75,11 @@ pub enum DecodeError {
 impl DecodeError {
     /// The API version and kind of the object, as far as they are known. The Go server answers
     /// `the object provided is unrecognized` where they are not, and `… cannot be handled as …` where they are.
+    ///
+    /// ```
+    /// let error = kubewright_protobuf::decode(b"{}", ("v1", "Pod")).unwrap_err();
+    /// assert_eq!(error.type_meta(), None);
+    /// ```
     pub fn type_meta(&self) -> Option<(&str, &str)> {
         match self {
             DecodeError::Envelope(_) => None,

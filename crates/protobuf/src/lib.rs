@@ -7,8 +7,10 @@
 //! | module | contents |
 //! |---|---|
 //! | `encode` | [`encode()`]: an object to bytes; [`encode_watch_event`]: a frame of a watch |
+//! | `transcode` | [`Transcoder`]: the JSON text of objects to bytes, without a tree of values |
 //! | `decode` | [`decode()`]: bytes to an object |
 //! | `error` | [`EncodeError`], [`DecodeError`], with the messages of the Go server |
+//! | `input` | the JSON to encode: a tree of values, or a text that is cut into tokens |
 //! | `layout` | the tables compiled for the wire: fields by number and by name |
 //! | `wire` | varints, tags and lengths: reading forwards, writing backwards |
 //!
@@ -42,12 +44,15 @@
 mod decode;
 mod encode;
 mod error;
+mod input;
 mod layout;
+mod transcode;
 mod wire;
 
 pub use decode::{Decoded, decode};
 pub use encode::{encode, encode_watch_event};
 pub use error::{DecodeError, EncodeError};
+pub use transcode::{ListType, ObjectType, Transcoder};
 
 /// The four bytes before every envelope.
 pub const MAGIC: [u8; 4] = *b"k8s\0";

@@ -34,6 +34,14 @@ pub struct Decoded {
 /// # Errors
 ///
 /// Returns an error if the bytes are not an object of a known kind.
+///
+/// ```
+/// let object = serde_json::json!({"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "shop"}});
+/// let bytes = kubewright_protobuf::encode(&object)?;
+/// let decoded = kubewright_protobuf::decode(&bytes, ("v1", "Namespace"))?;
+/// assert_eq!(decoded.value["metadata"]["name"], "shop");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn decode(bytes: &[u8], default: (&str, &str)) -> Result<Decoded, DecodeError> {
     let envelope = Envelope::read(bytes).map_err(DecodeError::Envelope)?;
     let (mut api_version, mut kind) = (envelope.api_version.clone(), envelope.kind.clone());

@@ -8,11 +8,14 @@
 
 mod leaf;
 
+use std::borrow::Cow;
+
 use kubewright_machinery::limits::DOCUMENT_DEPTH;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     EncodeError, MAGIC,
+    input::{Form, Json},
     layout::{Content, Lookup, Message, MessageId, Parts, Shape, message, message_of_kind},
     wire::{LENGTH, Writer},
 };
@@ -23,22 +26,96 @@ use crate::{
 ///
 /// Returns an error if the kind is unknown, or the value does not fit its type.
 pub fn encode(value: &Value) -> Result<Vec<u8>, EncodeError> {
-    let mut encoder = Encoder::new();
-    encoder.envelope(value)?;
-    Ok(encoder.out.finish())
+    let mut out = Writer::with_capacity(4096);
+    envelope_of(value, &mut out)?;
+    Ok(out.finish())
 }
 
 /// Encodes one frame of a watch: a length of four bytes, big endian, and an event of that type (`ADDED`, `ERROR`)
-/// with the
-/// object in its envelope.
+/// with the object in its envelope.
 ///
 /// # Errors
 ///
 /// Returns an error if the object cannot be encoded.
+///
+/// ```
+/// use serde_json::json;
+///
+/// let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}});
+/// let frame = kubewright_protobuf::encode_watch_event("ADDED", &pod)?;
+/// let length = u32::from_be_bytes([frame[0], frame[1], frame[2], frame[3]]);
+/// assert_eq!(length as usize, frame.len() - 4);
+/// # Ok::<(), kubewright_protobuf::EncodeError>(())
+/// ```
 pub fn encode_watch_event(kind: &str, object: &Value) -> Result<Vec<u8>, EncodeError> {
-    let mut encoder = Encoder::new();
-    encoder.envelope(object)?;
-    let out = &mut encoder.out;
+    let mut out = Writer::with_capacity(4096);
+    envelope_of(object, &mut out)?;
+    frame(kind, &mut out)?;
+    Ok(out.finish())
+}
+
+fn envelope_of(value: &Value, out: &mut Writer) -> Result<(), EncodeError> {
+    let text = |key| value.get(key).and_then(Value::as_str).unwrap_or("");
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let layout = layout_of(api_version, kind)?;
+    envelope(layout, (api_version, kind), value, out)
+}
+
+/// The message of a kind.
+pub(crate) fn layout_of(api_version: &str, kind: &str) -> Result<&'static Message, EncodeError> {
+    match message_of_kind(api_version, kind) {
+        Lookup::Found(layout) => Ok(layout),
+        _ => Err(EncodeError::NoType {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+        }),
+    }
+}
+
+/// Writes an object in its envelope.
+pub(crate) fn envelope<'a, J: Json<'a>>(
+    layout: &'static Message,
+    type_meta: (&str, &str),
+    value: J,
+    out: &mut Writer,
+) -> Result<(), EncodeError> {
+    // Content encoding and content type, both empty.
+    out.bytes(&ENVELOPE_END);
+    let mark = out.len();
+    write_message(layout, value, out)?;
+    out.close(2, mark);
+    envelope_start(type_meta, out);
+    Ok(())
+}
+
+/// The end of an envelope: empty content encoding and content type.
+pub(crate) const ENVELOPE_END: [u8; 4] = [0x1a, 0, 0x22, 0];
+
+/// Writes the start of an envelope, up to the object.
+pub(crate) fn envelope_start((api_version, kind): (&str, &str), out: &mut Writer) {
+    let mark = out.len();
+    out.bytes_field(2, kind.as_bytes());
+    out.bytes_field(1, api_version.as_bytes());
+    out.close(1, mark);
+    out.bytes(&MAGIC);
+}
+
+/// Writes the fields of an object.
+pub(crate) fn write_message<'a, J: Json<'a>>(
+    layout: &'static Message,
+    value: J,
+    out: &mut Writer,
+) -> Result<(), EncodeError> {
+    let mut encoder = Encoder {
+        out,
+        slots: Vec::with_capacity(128),
+    };
+    let object = Some(value).filter(|value| value.form() == Form::Object);
+    encoder.fields(layout, object, 0)
+}
+
+/// Makes the frame of a watch event of an envelope.
+pub(crate) fn frame(kind: &str, out: &mut Writer) -> Result<(), EncodeError> {
     out.close(1, 0);
     out.close(2, 0);
     out.bytes_field(1, kind.as_bytes());
@@ -48,13 +125,13 @@ pub fn encode_watch_event(kind: &str, object: &Value) -> Result<Vec<u8>, EncodeE
         expected: "frame",
     })?;
     out.bytes(&length.to_be_bytes());
-    Ok(encoder.out.finish())
+    Ok(())
 }
 
-struct Encoder<'a> {
-    out: Writer,
+struct Encoder<'w, J> {
+    out: &'w mut Writer,
     /// The values of the fields of the messages being written, innermost last.
-    slots: Vec<Option<&'a Value>>,
+    slots: Vec<Option<J>>,
 }
 
 /// A field being written.
@@ -78,42 +155,12 @@ impl At {
     }
 }
 
-impl<'a> Encoder<'a> {
-    fn new() -> Self {
-        Encoder {
-            out: Writer::with_capacity(4096),
-            slots: Vec::with_capacity(256),
-        }
-    }
-
-    fn envelope(&mut self, value: &'a Value) -> Result<(), EncodeError> {
-        let text = |key| value.get(key).and_then(Value::as_str).unwrap_or("");
-        let (api_version, kind) = (text("apiVersion"), text("kind"));
-        let Lookup::Found(layout) = message_of_kind(api_version, kind) else {
-            return Err(EncodeError::NoType {
-                api_version: api_version.to_owned(),
-                kind: kind.to_owned(),
-            });
-        };
-        // Content encoding and content type, both empty.
-        self.out.bytes_field(4, b"");
-        self.out.bytes_field(3, b"");
-        let mark = self.out.len();
-        self.fields(layout, value.as_object(), 0)?;
-        self.out.close(2, mark);
-        let mark = self.out.len();
-        self.out.bytes_field(2, kind.as_bytes());
-        self.out.bytes_field(1, api_version.as_bytes());
-        self.out.close(1, mark);
-        self.out.bytes(&MAGIC);
-        Ok(())
-    }
-
+impl<'a, J: Json<'a>> Encoder<'_, J> {
     /// The fields of a message, without tag and length.
     fn fields(
         &mut self,
         layout: &'static Message,
-        object: Option<&'a Map<String, Value>>,
+        object: Option<J>,
         depth: usize,
     ) -> Result<(), EncodeError> {
         if depth > DOCUMENT_DEPTH {
@@ -122,11 +169,9 @@ impl<'a> Encoder<'a> {
         let base = self.slots.len();
         self.slots.resize(base + layout.slots(), None);
         let mut hint = 0;
-        for (key, value) in object.into_iter().flatten() {
-            if !value.is_null()
-                && let Some(slot) = layout.slot(key, &mut hint)
-            {
-                self.slots[base + slot] = Some(value);
+        for (key, value) in object.into_iter().flat_map(Json::entries) {
+            if let Some(slot) = layout.slot(&key, &mut hint) {
+                self.slots[base + slot] = value.present();
             }
         }
         self.parts(&layout.parts, base, depth)?;
@@ -168,7 +213,7 @@ impl<'a> Encoder<'a> {
         &mut self,
         at: At,
         shape: &'static Shape,
-        value: Option<&'a Value>,
+        value: Option<J>,
     ) -> Result<(), EncodeError> {
         match (shape, value) {
             (
@@ -176,36 +221,39 @@ impl<'a> Encoder<'a> {
                 None,
             ) => Ok(()),
             (Shape::Optional(inner), value) => self.field(at, inner, value),
-            (Shape::List(item), Some(Value::Array(values))) => {
-                for value in values.iter().rev() {
-                    self.single(at, item, present(value))?;
+            (Shape::List(item), Some(values)) if values.form() == Form::Array => {
+                for value in values.items_reversed() {
+                    self.single(at, item, value.present())?;
                 }
                 Ok(())
             }
-            (Shape::Map(item), Some(Value::Object(entries))) => self.map(at, item, entries),
+            (Shape::Map(item), Some(map)) if map.form() == Form::Object => self.map(at, item, map),
             (Shape::List(_), _) => Err(at.mismatch("list")),
             (Shape::Map(_), _) => Err(at.mismatch("map")),
             (shape, value) => self.single(at, shape, value),
         }
     }
 
-    fn map(
-        &mut self,
-        at: At,
-        item: &'static Shape,
-        entries: &'a Map<String, Value>,
-    ) -> Result<(), EncodeError> {
-        // Maps are sorted unless a feature of serde_json keeps their order.
-        if entries.keys().is_sorted() {
-            for (key, value) in entries.iter().rev() {
-                self.entry(at, item, key, value)?;
+    /// The entries of a map, sorted by key. The last one of equal keys counts.
+    fn map(&mut self, at: At, item: &'static Shape, map: J) -> Result<(), EncodeError> {
+        let mut before: Option<Cow<'a, [u8]>> = None;
+        let ascending = map.entries().all(|(key, _)| {
+            let ascends = before.as_ref().is_none_or(|before| *before < key);
+            before = Some(key);
+            ascends
+        });
+        if ascending {
+            for (key, value) in map.entries_reversed() {
+                self.entry(at, item, &key, value)?;
             }
-        } else {
-            let mut sorted: Vec<_> = entries.iter().collect();
-            sorted.sort_unstable_by_key(|(key, _)| *key);
-            for (key, value) in sorted.into_iter().rev() {
-                self.entry(at, item, key, value)?;
-            }
+            return Ok(());
+        }
+        let mut sorted: Vec<_> = map.entries_reversed().collect();
+        // Of equal keys the last one comes first, and is kept.
+        sorted.sort_by(|(a, _), (b, _)| a.cmp(b));
+        sorted.dedup_by(|(a, _), (b, _)| a == b);
+        for (key, value) in sorted.into_iter().rev() {
+            self.entry(at, item, &key, value)?;
         }
         Ok(())
     }
@@ -214,15 +262,15 @@ impl<'a> Encoder<'a> {
         &mut self,
         at: At,
         item: &'static Shape,
-        key: &str,
-        value: &'a Value,
+        key: &[u8],
+        value: J,
     ) -> Result<(), EncodeError> {
         let mark = self.out.len();
-        let value = present(value);
+        let value = value.present();
         if !(value.is_none() && matches!(item, Shape::Bytes)) {
             self.single(at.numbered(2), item, value)?;
         }
-        self.out.bytes_field(1, key.as_bytes());
+        self.out.bytes_field(1, key);
         self.out.close(at.number, mark);
         Ok(())
     }
@@ -232,18 +280,18 @@ impl<'a> Encoder<'a> {
         &mut self,
         at: At,
         shape: &'static Shape,
-        value: Option<&'a Value>,
+        value: Option<J>,
     ) -> Result<(), EncodeError> {
         let mark = self.out.len();
         match shape {
             Shape::Message(id) => self.message(at, *id, value)?,
-            Shape::SchemaOrBool(schema) => match value {
-                Some(Value::Object(_)) => {
+            Shape::SchemaOrBool(schema) => match value.map(Json::form) {
+                Some(Form::Object) => {
                     self.message(at.numbered(2), *schema, value)?;
                     self.out.close(2, mark);
                     self.out.varint_field(1, 1);
                 }
-                Some(Value::Bool(allows)) => self.out.varint_field(1, u64::from(*allows)),
+                Some(Form::Bool(allows)) => self.out.varint_field(1, u64::from(allows)),
                 None => self.out.varint_field(1, 0),
                 Some(_) => return Err(at.mismatch("boolean or JSON schema")),
             },
@@ -257,16 +305,10 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    fn message(
-        &mut self,
-        at: At,
-        id: MessageId,
-        value: Option<&'a Value>,
-    ) -> Result<(), EncodeError> {
+    fn message(&mut self, at: At, id: MessageId, value: Option<J>) -> Result<(), EncodeError> {
         let layout = message(id);
-        match value {
-            None => self.fields(layout, None, at.depth),
-            Some(Value::Object(object)) => self.fields(layout, Some(object), at.depth),
+        match value.map(Json::form) {
+            None | Some(Form::Object) => self.fields(layout, value, at.depth),
             Some(_) => Err(at.mismatch(layout.name)),
         }
     }
@@ -277,25 +319,23 @@ impl<'a> Encoder<'a> {
         at: At,
         schema: MessageId,
         item: &Shape,
-        value: Option<&'a Value>,
+        value: Option<J>,
     ) -> Result<(), EncodeError> {
         let Some(value) = value else { return Ok(()) };
-        match value {
-            Value::Array(values) => {
-                for value in values.iter().rev() {
+        match value.form() {
+            Form::Array => {
+                for value in value.items_reversed() {
                     let mark = self.out.len();
                     match item {
-                        Shape::Message(id) => self.message(at, *id, present(value))?,
-                        _ => self
-                            .out
-                            .bytes(value.as_str().ok_or(at.mismatch("string"))?.as_bytes()),
+                        Shape::Message(id) => self.message(at, *id, value.present())?,
+                        _ => self.out.bytes(&value.text().ok_or(at.mismatch("string"))?),
                     }
                     self.out.varint((self.out.len() - mark) as u64);
                     self.out.tag(2, LENGTH);
                 }
                 Ok(())
             }
-            Value::Object(_) => {
+            Form::Object => {
                 let mark = self.out.len();
                 self.message(at, schema, Some(value))?;
                 self.out.close(1, mark);
@@ -304,8 +344,4 @@ impl<'a> Encoder<'a> {
             _ => Err(at.mismatch("JSON schema or list")),
         }
     }
-}
-
-fn present(value: &Value) -> Option<&Value> {
-    (!value.is_null()).then_some(value)
 }

@@ -198,10 +198,10 @@ mod tests {
             "kind",
             "apiVersion",
         ] {
-            assert!(pod().slot(name, &mut hint).is_some(), "{name}");
+            assert!(pod().slot(name.as_bytes(), &mut hint).is_some(), "{name}");
         }
-        assert_eq!(pod().slot("nope", &mut 0), None);
-        assert_eq!(pod().slot("zzz", &mut 5), None);
+        assert_eq!(pod().slot(b"nope", &mut 0), None);
+        assert_eq!(pod().slot(b"zzz", &mut 5), None);
     }
 
     #[test]

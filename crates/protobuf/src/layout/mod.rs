@@ -143,6 +143,12 @@ pub(crate) fn message(id: MessageId) -> &'static Message {
     &LAYOUTS.messages[id.0]
 }
 
+impl std::fmt::Debug for Message {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Message").field(&self.name).finish()
+    }
+}
+
 impl Message {
     /// The number of fields of the struct.
     pub(crate) fn slots(&self) -> usize {
@@ -151,12 +157,13 @@ impl Message {
 
     /// The slot of a JSON name. `hint` is where the search begins, and is moved behind the name: names that come
     /// sorted are found in one pass.
-    pub(crate) fn slot(&self, json: &str, hint: &mut usize) -> Option<usize> {
+    #[inline]
+    pub(crate) fn slot(&self, json: &[u8], hint: &mut usize) -> Option<usize> {
         let find = |from: usize| {
             let names = self.names.get(from..)?;
-            let at = names.iter().position(|(name, _)| *name >= json)?;
+            let at = names.iter().position(|(name, _)| name.as_bytes() >= json)?;
             let (name, slot) = names[at];
-            (name == json).then_some((from + at + 1, usize::from(slot)))
+            (name.as_bytes() == json).then_some((from + at + 1, usize::from(slot)))
         };
         let (next, slot) = find(*hint).or_else(|| if *hint > 0 { find(0) } else { None })?;
         *hint = next;
@@ -164,7 +171,36 @@ impl Message {
     }
 }
 
+impl Message {
+    /// Returns whether a field of the message is on the wire.
+    pub(crate) fn carries(&self, json: &[u8]) -> bool {
+        self.parts.carry(json)
+    }
+
+    /// The number and message of the items, if it is a list of objects.
+    pub(crate) fn items(&self) -> Option<(u32, &'static Message)> {
+        self.parts.list.iter().find_map(|part| match &part.content {
+            Content::Field {
+                json: "items",
+                shape: Shape::List(item),
+                ..
+            } => match **item {
+                Shape::Message(id) => Some((part.number, message(id))),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+}
+
 impl Parts {
+    fn carry(&self, name: &[u8]) -> bool {
+        self.list.iter().any(|part| match &part.content {
+            Content::Field { json, .. } => json.as_bytes() == name,
+            Content::Embedded(inner) => inner.carry(name),
+        })
+    }
+
     /// The part of that number.
     pub(crate) fn get(&self, number: u32) -> Option<&Part> {
         let place = *self.by_number.get(usize::try_from(number).ok()?)?;

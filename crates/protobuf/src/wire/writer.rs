@@ -3,6 +3,7 @@
 use super::{FIXED64, LENGTH, VARINT};
 
 /// A buffer that is written back to front: the last field first, its value before its tag.
+#[derive(Default)]
 pub(crate) struct Writer {
     /// Free space, followed by the written bytes.
     buffer: Vec<u8>,
@@ -83,6 +84,16 @@ impl Writer {
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.buffer.drain(..self.start);
         self.buffer
+    }
+
+    /// Returns the written bytes.
+    pub(crate) fn written(&self) -> &[u8] {
+        &self.buffer[self.start..]
+    }
+
+    /// Forgets the written bytes and keeps the buffer.
+    pub(crate) fn clear(&mut self) {
+        self.start = self.buffer.len();
     }
 
     #[cold]

@@ -6,3 +6,4 @@ mod golden;
 mod hostile;
 mod messages;
 mod round_trip;
+mod transcode;
