@@ -47,15 +47,17 @@ impl Date {
         Self { year, month, day }
     }
 
-    /// Returns the number of days since 1970-01-01, negative before it.
+    /// Returns the number of days since 1970-01-01, negative before it; the nearest number if there are too many.
     pub fn days_since_1970(self) -> i64 {
-        let year = self.year - i64::from(self.month <= 2);
+        let year = self.year.saturating_sub(i64::from(self.month <= 2));
         let era = year.div_euclid(400);
         let year_of_era = year.rem_euclid(400);
-        let month = (self.month + 9) % 12;
-        let day_of_year = (153 * month + 2) / 5 + self.day - 1;
-        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-        era * DAYS_PER_ERA + day_of_era - MARCH_OF_YEAR_0
+        let month = self.month.saturating_add(9) % 12;
+        let day_of_year = ((153 * month + 2) / 5).saturating_add(self.day);
+        let year_start = year_of_era * 365 + year_of_era / 4 - year_of_era / 100;
+        era.saturating_mul(DAYS_PER_ERA)
+            .saturating_add(year_start - MARCH_OF_YEAR_0 - 1)
+            .saturating_add(day_of_year)
     }
 
     /// Reports whether the calendar has this day.
@@ -85,6 +87,18 @@ mod tests {
             let date = Date::from_days_since_1970(days);
             assert!(date.is_valid(), "{date:?}");
             assert_eq!(date.days_since_1970(), days);
+        }
+    }
+
+    #[test]
+    fn extreme_dates_do_not_overflow() {
+        for year in [i64::MIN, -1 << 60, 1 << 60, i64::MAX] {
+            for (month, day) in [(1, 1), (12, 31), (i64::MIN, i64::MIN), (i64::MAX, i64::MAX)] {
+                let _ = Date { year, month, day }.days_since_1970();
+            }
+        }
+        for days in [i64::MIN, i64::MIN + 1, i64::MAX - 1, i64::MAX] {
+            let _ = Date::from_days_since_1970(days);
         }
     }
 

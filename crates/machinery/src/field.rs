@@ -6,7 +6,13 @@ use std::{collections::HashSet, fmt};
 
 use serde_json::Value;
 
-use crate::go;
+use crate::{
+    go,
+    limits::{MAX_ERROR_BYTES, MAX_FIELD_ERRORS, MAX_PATH_BYTES, push_path, start_of},
+};
+
+/// The longest value that an error prints, in bytes; of a longer one it prints the start.
+const MAX_VALUE_BYTES: usize = 64 << 10;
 
 /// A path to a field: `spec.containers[0].name`. Extending it costs one allocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,10 +32,9 @@ impl Path {
     /// Returns the path of a field below.
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
-        if self.0.is_empty() {
-            Self(name.into())
-        } else {
-            self.joined(&[".", name])
+        match self.0.is_empty() {
+            true => self.joined(&[name]),
+            false => self.joined(&[".", name]),
         }
     }
 
@@ -60,10 +65,22 @@ impl Path {
     /// Validation builds thousands of paths that no error needs, so this formats by hand, with one allocation each.
     fn joined(&self, parts: &[&str]) -> Self {
         let more: usize = parts.iter().map(|part| part.len()).sum();
+        if self.0.len() + more > MAX_PATH_BYTES {
+            return self.cut(parts);
+        }
         let mut text = String::with_capacity(self.0.len() + more);
         text.push_str(&self.0);
         for part in parts {
             text.push_str(part);
+        }
+        Self(text)
+    }
+
+    #[cold]
+    fn cut(&self, parts: &[&str]) -> Self {
+        let mut text = self.0.clone();
+        for part in parts {
+            push_path(&mut text, part);
         }
         Self(text)
     }
@@ -187,7 +204,7 @@ pub fn invalid(path: &Path, value: &Value, detail: impl Into<String>) -> FieldEr
 
 /// Creates an error for a string that breaks a rule.
 pub fn invalid_str(path: &Path, value: &str, detail: impl Into<String>) -> FieldError {
-    error(ErrorKind::Invalid, path, Some(go::quote(value)), detail)
+    error(ErrorKind::Invalid, path, Some(quote(value)), detail)
 }
 
 /// Creates an error for a value that breaks a rule and is printed as given.
@@ -223,12 +240,7 @@ pub fn not_supported(path: &Path, value: &str, supported: &[&str]) -> FieldError
         let list: Vec<String> = supported.iter().map(|s| go::quote(s)).collect();
         format!("supported values: {}", list.join(", "))
     };
-    error(
-        ErrorKind::NotSupported,
-        path,
-        Some(go::quote(value)),
-        detail,
-    )
+    error(ErrorKind::NotSupported, path, Some(quote(value)), detail)
 }
 
 /// Creates an error for a value of too many bytes. The value itself is not printed.
@@ -280,6 +292,11 @@ pub fn internal(path: &Path, detail: impl Into<String>) -> FieldError {
 }
 
 impl FieldError {
+    /// Returns the number of bytes of the texts of the error.
+    pub fn size(&self) -> usize {
+        self.field.len() + self.value.as_ref().map_or(0, String::len) + self.detail.len()
+    }
+
     /// Returns the message without the field: `Invalid value: "x": must be y`.
     pub fn body(&self) -> String {
         let mut out = self.kind.title().to_owned();
@@ -301,6 +318,18 @@ impl fmt::Display for FieldError {
     }
 }
 
+/// Returns the errors that are reported: up to [`MAX_FIELD_ERRORS`], and those after which [`MAX_ERROR_BYTES`] are
+/// exceeded are left out.
+pub fn reported(errors: &[FieldError]) -> &[FieldError] {
+    let mut bytes = 0usize;
+    let within = errors.iter().take(MAX_FIELD_ERRORS).take_while(|error| {
+        let before = bytes;
+        bytes = bytes.saturating_add(error.size());
+        before < MAX_ERROR_BYTES
+    });
+    &errors[..within.count()]
+}
+
 /// Joins errors into one text: a single one plain, several in brackets, equal ones once.
 pub fn aggregate(errors: &[FieldError]) -> String {
     let mut seen = HashSet::new();
@@ -315,9 +344,27 @@ pub fn aggregate(errors: &[FieldError]) -> String {
 
 fn print(value: &Value) -> String {
     match value {
-        Value::String(text) => go::quote(text),
+        Value::String(text) => quote(text),
         Value::Number(n) if n.is_f64() => go::float(n.as_f64().unwrap_or_default()),
-        other => go::json(other),
+        other => {
+            let mut text = go::json(other);
+            if text.len() > MAX_VALUE_BYTES {
+                text.truncate(start_of(&text, MAX_VALUE_BYTES).len());
+                text.push_str("...");
+            }
+            text
+        }
+    }
+}
+
+/// Quotes a text, or the start of a long one.
+fn quote(text: &str) -> String {
+    match text.len() > MAX_VALUE_BYTES {
+        false => go::quote(text),
+        true => {
+            let start = start_of(text, MAX_VALUE_BYTES);
+            go::quote(start) + "..."
+        }
     }
 }
 
@@ -387,6 +434,18 @@ mod tests {
             required(&Path::root(), "").to_string(),
             "<nil>: Required value"
         );
+    }
+
+    #[test]
+    fn long_names_are_not_copied_for_everything_below_them() {
+        let long = Path::new("spec").key(&"é".repeat(1 << 20));
+        assert!(long.as_str().len() <= MAX_PATH_BYTES);
+        assert_eq!(long.index(7).child("a"), long);
+        let errors = vec![required(&long, ""); 100_000];
+        assert!((100..1000).contains(&reported(&errors).len()));
+        assert_eq!(reported(&[]).len(), 0);
+        let large = vec![required(&Path::root(), "x".repeat(10 << 20)); 3];
+        assert_eq!(reported(&large).len(), 1);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Generates names from `generateName`: the base and five random characters.
 
+use crate::limits::start_of;
+
 /// The longest base; longer ones are truncated.
 pub const MAX_BASE: usize = 58;
 /// The number of characters that are appended.
@@ -15,12 +17,9 @@ pub const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// assert_eq!(generate_name("web-", |_| 0), "web-bbbbb");
 /// ```
 pub fn generate_name(base: &str, mut random: impl FnMut(usize) -> usize) -> String {
-    let mut end = base.len().min(MAX_BASE);
-    while !base.is_char_boundary(end) {
-        end -= 1;
-    }
-    let mut name = String::with_capacity(end + SUFFIX_LENGTH);
-    name.push_str(&base[..end]);
+    let start = start_of(base, MAX_BASE);
+    let mut name = String::with_capacity(start.len() + SUFFIX_LENGTH);
+    name.push_str(start);
     for _ in 0..SUFFIX_LENGTH {
         let i = random(ALPHABET.len()) % ALPHABET.len();
         name.push(char::from(ALPHABET[i]));

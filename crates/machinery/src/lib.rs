@@ -18,7 +18,7 @@
 //! | [`calendar`] | conversion between dates and days |
 //! | [`json`] | reading and writing decoded objects, with Go's zero values |
 //! | [`go`] | text as Go prints it: quoting, `%v`, floats, JSON, base64 |
-//! | [`limits`] | the depth to which documents and values may nest |
+//! | [`limits`] | the depth and size that documents and values may have |
 //! | [`validation`] | the rules for names, metadata and label selectors |
 //! | [`field`] | field paths and field errors, which add up to a 422 |
 //! | [`status`] | [`Status`], and a constructor for every error that the API server returns |
@@ -55,12 +55,12 @@
 //!     field::Path,
 //!     gvk::{GroupKind, GroupResource},
 //!     status,
-//!     validation::{names, validate_object_meta},
+//!     validation::{Scope, names, validate_object_meta},
 //! };
 //! use serde_json::json;
 //!
 //! let meta = json!({"name": "a.b", "namespace": "shop"});
-//! let errors = validate_object_meta(&meta, true, names::name_is_dns_label, &Path::new("metadata"));
+//! let errors = validate_object_meta(&meta, Scope::Namespaced, names::name_is_dns_label, &Path::new("metadata"));
 //! let refused = status::invalid(&GroupKind::new("", "Service"), "a.b", &errors);
 //! assert_eq!(refused.code, 422);
 //! assert_eq!(
@@ -80,6 +80,7 @@ pub mod generate_name;
 pub mod go;
 pub mod gvk;
 pub mod json;
+mod keyed_items;
 pub mod labels;
 pub mod limits;
 pub mod merge_patch;
@@ -92,4 +93,5 @@ pub mod validation;
 pub mod version;
 
 pub use deletion::PropagationPolicy;
-pub use status::Status;
+pub use keyed_items::KeyedItems;
+pub use status::object::Status;

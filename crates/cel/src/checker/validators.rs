@@ -3,7 +3,7 @@
 
 use crate::ast::{Expr, ExprId, ExprKind, Literal};
 use crate::functions::format::{self, Clause, Piece};
-use crate::regex;
+use crate::regex::Regex;
 use crate::types::Type;
 use crate::value::{Str, Value};
 
@@ -32,7 +32,7 @@ fn literal_arguments(checker: &Checker<'_>, root: &Expr, found: &mut Found) {
             return;
         };
         let valid = match (function.as_str(), literal) {
-            ("matches", Literal::String(pattern)) => regex::compile(pattern).is_ok(),
+            ("matches", Literal::String(pattern)) => Regex::compile(pattern).is_ok(),
             ("duration" | "timestamp", Literal::String(text)) => {
                 let value = Value::String(Str::Borrowed(text));
                 converts(checker, function, value)

@@ -191,7 +191,7 @@ fn word(text: &str) -> Option<(i64, i32)> {
             digits <= 18,
         ),
     };
-    let scale = exponent - fraction.len() as i32;
+    let scale = i32::checked_sub(exponent, i32::try_from(fraction.len()).ok()?)?;
     if !fits || scale < -9 {
         return None;
     }
@@ -211,10 +211,12 @@ fn add_words(a: (i64, i32), b: (i64, i32)) -> Option<(i64, i32)> {
         (a, (0, _)) => Some(a),
         ((0, _), b) => Some(b),
         ((a, a_scale), (b, b_scale)) if a_scale >= b_scale => {
-            Some((scaled(a, a_scale - b_scale)?.checked_add(b)?, b_scale))
+            let by = a_scale.checked_sub(b_scale)?;
+            Some((scaled(a, by)?.checked_add(b)?, b_scale))
         }
         ((a, a_scale), (b, b_scale)) => {
-            Some((a.checked_add(scaled(b, b_scale - a_scale)?)?, a_scale))
+            let by = b_scale.checked_sub(a_scale)?;
+            Some((a.checked_add(scaled(b, by)?)?, a_scale))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `matches`, `find` and `findAll`.
 
-use crate::regex::{Regex, compile};
+use crate::regex::Regex;
 use crate::value::{EvalError, EvalResult, Value};
 
 use super::{Implementation, Registry, no_such_overload};
@@ -57,14 +57,14 @@ impl Search {
         };
         match self {
             Self::Matches => Ok(Value::Bool(regex.is_match(text))),
-            Self::Find => Ok(Value::text(regex.find(text).map_or("", |m| m.as_str()))),
+            Self::Find => Ok(Value::text(regex.find(text).unwrap_or_default())),
             Self::FindAll => {
                 let most = match args.get(2) {
                     None => usize::MAX,
                     Some(Value::Int(n)) => usize::try_from(*n).unwrap_or(usize::MAX),
                     Some(_) => return no_such_overload(),
                 };
-                let found = regex.find_iter(text).take(most).map(|m| m.as_str());
+                let found = regex.find_all(text).take(most);
                 Ok(Value::strings(found))
             }
         }
@@ -74,7 +74,7 @@ impl Search {
 fn matches<'a>(args: &[Value<'a>]) -> EvalResult<'a> {
     match args {
         [Value::String(_), Value::String(pattern)] => {
-            let regex = compile(pattern).map_err(EvalError::new)?;
+            let regex = Regex::compile(pattern).map_err(EvalError::new)?;
             Search::Matches.run(&regex, args)
         }
         [Value::String(_), _] => no_such_overload(),
@@ -95,6 +95,7 @@ fn search<'a>(search: Search, args: &[Value<'a>]) -> EvalResult<'a> {
     let Some(Value::String(pattern)) = args.get(1) else {
         return no_such_overload();
     };
-    let regex = compile(pattern).map_err(|why| EvalError::new(format!("Illegal regex: {why}")))?;
+    let regex =
+        Regex::compile(pattern).map_err(|why| EvalError::new(format!("Illegal regex: {why}")))?;
     search.run(&regex, args)
 }

@@ -40,6 +40,16 @@ pub struct Program {
 }
 
 /// The values of the variables of an [`Env`](crate::Env), in the order of their declaration.
+///
+/// ```
+/// use kubewright_cel::{Activation, Env, Type, Value};
+///
+/// let env = Env::new().variable("x", Type::Int).variable("y", Type::Int);
+/// let program = env.compile("x + y")?.program()?;
+/// let activation = Activation::new().value(Value::Int(1)).value(Value::Int(2));
+/// assert!(matches!(program.evaluate(&activation).result, Ok(Value::Int(3))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Activation<'a> {
     values: Vec<Option<EvalResult<'a>>>,

@@ -10,7 +10,7 @@ use crate::escape::unescape;
 use crate::functions::Function;
 use crate::functions::conversion::is_conversion;
 use crate::functions::regex::Search;
-use crate::regex;
+use crate::regex::Regex;
 use crate::value::map::Entries;
 use crate::value::{List, Map, Str, Value};
 
@@ -423,7 +423,7 @@ fn plan_function(
     if let Some(search) = Search::of(function.name)
         && let Some(Node::Constant(Value::String(pattern))) = args.get(1)
     {
-        let regex = regex::compile(pattern)?;
+        let regex = Regex::compile(pattern)?;
         return Ok(Node::Search {
             search,
             regex,

@@ -1,6 +1,12 @@
 //! Character classes and single characters.
 
-use super::rewrite::PatternError;
+use super::rewrite::{Classes, PatternError};
+
+/// The names of classes, as in `[:alpha:]`.
+const NAMES: [&str; 14] = [
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+    "space", "upper", "word", "xdigit",
+];
 
 /// Writes a character literally, in a class or outside of one.
 pub(super) fn literal(c: char, out: &mut String) {
@@ -24,7 +30,11 @@ pub(super) fn perl(c: char, out: &mut String) {
 }
 
 /// Rewrites `\pL` or `\p{Greek}` at the start and gives what follows.
-pub(super) fn unicode<'p>(text: &'p str, out: &mut String) -> Result<&'p str, PatternError> {
+pub(super) fn unicode<'p>(
+    text: &'p str,
+    classes: Classes,
+    out: &mut String,
+) -> Result<&'p str, PatternError> {
     let inner = text.get(2..).unwrap_or("");
     let length = match inner.strip_prefix('{') {
         Some(name) => name.find('}').map(|end| end + 2),
@@ -42,7 +52,9 @@ pub(super) fn unicode<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Pa
         false if item.starts_with("\\p") => negated.replacen("\\p", "\\P", 1),
         false => negated.replacen("\\P", "\\p", 1),
     };
-    if regex::Regex::new(&item_out).is_err() {
+    // One that was written before is known.
+    let known = classes == Classes::Assumed || out.contains(&item_out);
+    if !known && regex::Regex::new(&item_out).is_err() {
         return Err((range, item.into()));
     }
     out.push_str(&item_out);
@@ -104,7 +116,11 @@ pub(super) fn escaped(text: &str) -> Result<(char, &str), PatternError> {
 }
 
 /// Rewrites the class at the start and gives what follows.
-pub(super) fn class<'p>(text: &'p str, out: &mut String) -> Result<&'p str, PatternError> {
+pub(super) fn class<'p>(
+    text: &'p str,
+    classes: Classes,
+    out: &mut String,
+) -> Result<&'p str, PatternError> {
     let mut rest = &text[1..];
     out.push('[');
     if let Some(after) = rest.strip_prefix('^') {
@@ -112,6 +128,8 @@ pub(super) fn class<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Patt
         rest = after;
     }
     let mut first = true;
+    // Once no name ends further on, none is looked for again.
+    let mut names = true;
     loop {
         if rest.is_empty() {
             return Err(("missing closing ]", text.into()));
@@ -121,11 +139,15 @@ pub(super) fn class<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Patt
             return Ok(&rest[1..]);
         }
         first = false;
-        if rest.starts_with("[:")
-            && let Some(end) = rest.find(":]")
-        {
+        let end = match names && rest.starts_with("[:") {
+            true => rest.find(":]"),
+            false => None,
+        };
+        names = end.is_some() || !rest.starts_with("[:") && names;
+        if let Some(end) = end {
             let name = &rest[..end + 2];
-            if regex::Regex::new(&format!("[{name}]")).is_err() {
+            let known = name.get(2..end).unwrap_or_default();
+            if !NAMES.contains(&known.strip_prefix('^').unwrap_or(known)) {
                 return Err(("invalid character class range", name.into()));
             }
             out.push_str(name);
@@ -140,7 +162,7 @@ pub(super) fn class<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Patt
                     continue;
                 }
                 'p' | 'P' => {
-                    rest = unicode(rest, out)?;
+                    rest = unicode(rest, classes, out)?;
                     continue;
                 }
                 _ => {}

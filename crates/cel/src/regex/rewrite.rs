@@ -5,6 +5,25 @@ use super::class;
 /// The error, and the part of the pattern that it is about.
 pub(super) type PatternError = (&'static str, String);
 
+/// The deepest nesting of groups.
+const MAX_NESTING: usize = 200;
+
+/// A pattern of the `regex` crate.
+pub(super) struct Rewritten {
+    pub(super) text: String,
+    /// An estimate of the number of states of its compiled form.
+    pub(super) weight: usize,
+}
+
+/// The treatment of the names of character classes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Classes {
+    /// They are taken to exist.
+    Assumed,
+    /// Those that do not exist are errors.
+    Checked,
+}
+
 /// The largest count of a repetition, and of repetitions inside of each other together.
 const MAX_REPEAT: u32 = 1_000;
 
@@ -14,6 +33,10 @@ struct Counts {
     last: u32,
     /// The most of the innermost group, then of those around it.
     groups: Vec<u32>,
+    /// The weight of the last item.
+    last_weight: usize,
+    /// The weights of the outermost group and of those in it so far.
+    weights: Vec<usize>,
 }
 
 impl Counts {
@@ -22,19 +45,31 @@ impl Counts {
         self.last = 1;
     }
 
+    fn weigh(&mut self, weight: usize) {
+        self.last_weight = weight;
+        if let Some(group) = self.weights.last_mut() {
+            *group = group.saturating_add(weight);
+        }
+    }
+
     fn open(&mut self) {
         self.settle();
         self.groups.push(1);
+        self.weights.push(0);
     }
 
     fn close(&mut self) {
         self.settle();
         self.last = self.groups.pop().unwrap_or(1);
         self.settle();
+        let weight = self.weights.pop().unwrap_or_default();
+        self.weigh(weight);
     }
 
     /// Records a repetition of the last item; returns whether the total is within the limit.
     fn repeat(&mut self, count: u32) -> bool {
+        let copies = usize::try_from(count.saturating_sub(1)).unwrap_or(usize::MAX);
+        self.weigh(self.last_weight.saturating_mul(copies));
         self.last = match count {
             0 => 1,
             count => self.last.saturating_mul(count),
@@ -51,6 +86,10 @@ impl Counts {
     }
 }
 
+/// The weights of a class of characters, and of one that Unicode defines: their UTF-8 takes that many states.
+const CLASS_WEIGHT: usize = 10;
+const UNICODE_WEIGHT: usize = 300;
+
 /// A repetition operator.
 struct Repeat {
     length: usize,
@@ -58,7 +97,7 @@ struct Repeat {
     count: Option<u32>,
 }
 
-pub(super) fn rewrite(pattern: &str) -> Result<String, PatternError> {
+pub(super) fn rewrite(pattern: &str, classes: Classes) -> Result<Rewritten, PatternError> {
     let mut out = String::with_capacity(pattern.len() + 16);
     let mut rest = pattern;
     let mut open = 0usize;
@@ -68,6 +107,8 @@ pub(super) fn rewrite(pattern: &str) -> Result<String, PatternError> {
     let mut counts = Counts {
         last: 1,
         groups: vec![1],
+        last_weight: 0,
+        weights: vec![0],
     };
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
@@ -101,6 +142,9 @@ pub(super) fn rewrite(pattern: &str) -> Result<String, PatternError> {
                 let length = group(rest)?;
                 if !rest[..length].ends_with(')') {
                     open += 1;
+                    if open > MAX_NESTING {
+                        return Err(("expression nests too deeply", pattern.into()));
+                    }
                     counts.open();
                 }
                 out.push_str(&rest[..length]);
@@ -122,21 +166,33 @@ pub(super) fn rewrite(pattern: &str) -> Result<String, PatternError> {
                 repeatable = false;
             }
             '[' => {
-                rest = class::class(rest, &mut out)?;
+                rest = class::class(rest, classes, &mut out)?;
+                counts.weigh(CLASS_WEIGHT);
                 repeatable = true;
                 continue;
             }
             '\\' => {
-                rest = escape(rest, &mut out)?;
+                let before = out.len();
+                let escaped = rest;
+                rest = escape(rest, classes, &mut out)?;
+                counts.weigh(match escaped.as_bytes().get(1) {
+                    Some(b'p' | b'P') => UNICODE_WEIGHT,
+                    Some(b'd' | b'D' | b's' | b'S' | b'w' | b'W') => CLASS_WEIGHT,
+                    // The length of the text that is quoted.
+                    Some(b'Q') => out.len() - before,
+                    _ => 1,
+                });
                 repeatable = true;
                 continue;
             }
             '.' | '^' | '$' => {
                 out.push(c);
+                counts.weigh(CLASS_WEIGHT);
                 repeatable = true;
             }
             c => {
                 class::literal(c, &mut out);
+                counts.weigh(c.len_utf8());
                 repeatable = true;
             }
         }
@@ -145,7 +201,8 @@ pub(super) fn rewrite(pattern: &str) -> Result<String, PatternError> {
     if open > 0 {
         return Err(("missing closing )", pattern.into()));
     }
-    Ok(out)
+    let weight = counts.weights.first().copied().unwrap_or_default();
+    Ok(Rewritten { text: out, weight })
 }
 
 /// The repetition operator at the start, if there is one.
@@ -156,9 +213,17 @@ fn repeat(text: &str) -> Result<Option<Repeat>, PatternError> {
             count: None,
         }));
     }
-    let Some(end) = text.find('}').filter(|_| text.starts_with('{')) else {
+    if !text.starts_with('{') {
+        return Ok(None);
+    }
+    // No count is longer than `{1000,1000}`, and one that is too large is rejected whatever its length.
+    let digits = |c: char| c.is_ascii_digit() || c == ',';
+    let Some(end) = text[1..].find(|c| !digits(c)).map(|end| end + 1) else {
         return Ok(None);
     };
+    if !text[end..].starts_with('}') {
+        return Ok(None);
+    }
     let inner = &text[1..end];
     let (low, high) = match inner.split_once(',') {
         Some((low, "")) => (low, None),
@@ -226,7 +291,7 @@ fn group(text: &str) -> Result<usize, PatternError> {
 }
 
 /// Rewrites the escape at the start and gives what follows.
-fn escape<'p>(text: &'p str, out: &mut String) -> Result<&'p str, PatternError> {
+fn escape<'p>(text: &'p str, classes: Classes, out: &mut String) -> Result<&'p str, PatternError> {
     let inner = &text[1..];
     if let Some(quoted) = inner.strip_prefix('Q') {
         let (quoted, rest) = match quoted.find("\\E") {
@@ -256,7 +321,7 @@ fn escape<'p>(text: &'p str, out: &mut String) -> Result<&'p str, PatternError> 
             out.push(']');
             Ok(rest)
         }
-        'p' | 'P' => class::unicode(text, out),
+        'p' | 'P' => class::unicode(text, classes, out),
         _ => {
             let (c, rest) = class::escaped(text)?;
             class::literal(c, out);

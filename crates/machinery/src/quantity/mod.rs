@@ -72,12 +72,18 @@ impl Quantity {
         parse::parse(text)
     }
 
-    /// `value` units.
+    /// Creates a quantity of `value` units.
     pub fn new(value: i64, format: Format) -> Self {
         Self::from_number(Decimal::from_int(value, 0), format)
     }
 
-    /// `value` thousandths.
+    /// Creates a quantity of `value` thousandths.
+    ///
+    /// ```
+    /// use kubewright_machinery::quantity::{Format, Quantity};
+    ///
+    /// assert_eq!(Quantity::new_milli(1500, Format::DecimalSi).to_string(), "1500m");
+    /// ```
     pub fn new_milli(value: i64, format: Format) -> Self {
         Self::from_number(Decimal::from_int(value, -3), format)
     }

@@ -13,12 +13,12 @@ pub fn is_ip(value: &str) -> Vec<String> {
     }
 }
 
-/// An IP address as older fields take it: any spelling, but (if `strict`) no leading zeros and no IPv4 within IPv6.
-pub fn is_ip_legacy(value: &str, strict: bool) -> Vec<String> {
-    parse_ip(value, strict).1
+/// Checks an IP address as older fields accept it: any spelling, but no leading zeros and no IPv4 within IPv6.
+pub fn is_ip_legacy(value: &str) -> Vec<String> {
+    parse_ip(value, true).1
 }
 
-fn parse_ip(value: &str, strict: bool) -> (Option<IpAddr>, Vec<String>) {
+pub(super) fn parse_ip(value: &str, strict: bool) -> (Option<IpAddr>, Vec<String>) {
     let invalid = || "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned();
     let Some((ip, leading_zeros)) = sloppy_ip(value) else {
         return (None, vec![invalid()]);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    NameCheck, NameForm,
+    NameCheck, NameForm, Scope,
     metadata_fields::{
         validate_annotations, validate_finalizers, validate_labels, validate_managed_fields,
         validate_no_new_finalizers, validate_owner_references,
@@ -22,7 +22,7 @@ pub const IMMUTABLE: &str = "field is immutable";
 /// Checks the metadata of a new object, after its name was generated. `path` is where the metadata is.
 pub fn validate_object_meta(
     meta: &Value,
-    namespaced: bool,
+    scope: Scope,
     name_check: NameCheck,
     path: &Path,
 ) -> ErrorList {
@@ -49,11 +49,7 @@ pub fn validate_object_meta(
             errors.push(field::invalid_str(&name_path, name, reason));
         }
     }
-    errors.extend(validate_namespace(
-        text(meta, "namespace"),
-        namespaced,
-        path,
-    ));
+    errors.extend(validate_namespace(text(meta, "namespace"), scope, path));
     let generation = int(meta, "generation");
     if generation < 0 {
         let path = path.child("generation");
@@ -155,16 +151,16 @@ pub fn validate_object_meta_update(new: &Value, old: &Value, path: &Path) -> Err
     errors
 }
 
-fn validate_namespace(namespace: &str, namespaced: bool, path: &Path) -> ErrorList {
+fn validate_namespace(namespace: &str, scope: Scope, path: &Path) -> ErrorList {
     let path = path.child("namespace");
-    match (namespaced, namespace.is_empty()) {
-        (true, true) => vec![field::required(&path, "")],
-        (true, false) => names::name_is_dns_label(namespace, NameForm::Whole)
+    match (scope, namespace.is_empty()) {
+        (Scope::Namespaced, true) => vec![field::required(&path, "")],
+        (Scope::Namespaced, false) => names::name_is_dns_label(namespace, NameForm::Whole)
             .into_iter()
             .map(|reason| field::invalid_str(&path, namespace, reason))
             .collect(),
-        (false, false) => vec![field::forbidden(&path, "not allowed on this type")],
-        (false, true) => Vec::new(),
+        (Scope::Cluster, false) => vec![field::forbidden(&path, "not allowed on this type")],
+        (Scope::Cluster, true) => Vec::new(),
     }
 }
 

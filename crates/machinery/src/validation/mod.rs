@@ -35,5 +35,24 @@ pub enum NameForm {
     Prefix,
 }
 
+/// The scope of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Objects have a namespace.
+    Namespaced,
+    /// Objects have no namespace.
+    Cluster,
+}
+
+impl From<bool> for Scope {
+    /// Returns the scope of a kind by its field `namespaced`, as discovery has it.
+    fn from(namespaced: bool) -> Self {
+        match namespaced {
+            true => Scope::Namespaced,
+            false => Scope::Cluster,
+        }
+    }
+}
+
 /// A check of an object's name.
 pub type NameCheck = fn(&str, NameForm) -> Vec<String>;

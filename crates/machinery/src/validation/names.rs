@@ -188,21 +188,6 @@ pub fn is_config_map_key(value: &str) -> Vec<String> {
     out
 }
 
-/// The name of an environment variable, as it once had to be.
-pub fn is_env_var_name(value: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    let starts = value.bytes().next().is_some_and(|b| !b.is_ascii_digit());
-    if !starts || !value.bytes().all(is_key_byte) {
-        out.push(regex_error(
-            "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit",
-            "[-._a-zA-Z][-._a-zA-Z0-9]*",
-            &["my.env-name", "MY_ENV.NAME", "MyEnvName1"],
-        ));
-    }
-    out.extend(parent_directory(value));
-    out
-}
-
 /// The name of an environment variable: printable ASCII without `=`.
 pub fn is_relaxed_env_var_name(value: &str) -> Vec<String> {
     if value.is_empty() {
@@ -218,23 +203,6 @@ pub fn is_relaxed_env_var_name(value: &str) -> Vec<String> {
         ];
     }
     Vec::new()
-}
-
-/// An identifier of the C language.
-pub fn is_c_identifier(value: &str) -> Vec<String> {
-    let starts = value.bytes().next().is_some_and(|b| !b.is_ascii_digit());
-    if starts
-        && value
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    {
-        return Vec::new();
-    }
-    vec![regex_error(
-        "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
-        "[A-Za-z_][A-Za-z0-9_]*",
-        &["my_name", "MY_NAME", "MyName"],
-    )]
 }
 
 /// The name of an HTTP header.

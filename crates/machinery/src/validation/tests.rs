@@ -13,7 +13,12 @@ fn texts(errors: &ErrorList) -> Vec<String> {
 }
 
 fn create(meta: Value) -> Vec<String> {
-    let errors = validate_object_meta(&meta, true, name_is_dns_subdomain, &Path::new("metadata"));
+    let errors = validate_object_meta(
+        &meta,
+        Scope::Namespaced,
+        name_is_dns_subdomain,
+        &Path::new("metadata"),
+    );
     texts(&errors)
 }
 
@@ -117,7 +122,7 @@ fn names_that_do_not_fit_say_why() {
         is_ip("x"),
         &["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"],
     );
-    assert!(is_ip_legacy("01.2.3.4", false).is_empty());
+    assert!(ip::parse_ip("01.2.3.4", false).1.is_empty());
 }
 
 #[test]
@@ -158,7 +163,12 @@ fn a_new_object_needs_a_name_and_a_namespace() {
         ]
     );
     let meta = json!({"name": "a", "namespace": "b"});
-    let errors = validate_object_meta(&meta, false, name_is_dns_label, &Path::new("metadata"));
+    let errors = validate_object_meta(
+        &meta,
+        Scope::Cluster,
+        name_is_dns_label,
+        &Path::new("metadata"),
+    );
     assert_eq!(
         texts(&errors),
         ["metadata.namespace: Forbidden: not allowed on this type"]

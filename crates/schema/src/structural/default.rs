@@ -1,5 +1,10 @@
 //! Applies defaults and removes `null`s that mean nothing.
 
+use kubewright_machinery::{
+    Status,
+    limits::{MAX_ADDED_BYTES, encoded_size},
+    status,
+};
 use serde_json::{Map, Value};
 
 use super::model::Structural;
@@ -27,54 +32,127 @@ pub fn prune_nulls(value: &mut Value, schema: &Structural) {
 }
 
 /// Fills in defaults: of fields that are missing, or `null` where that is not allowed.
-pub fn apply_defaults(value: &mut Value, schema: &Structural) {
-    if !schema.has_defaults {
-        return;
+///
+/// A default of list items or of map values is copied for each of them, so a small object can become a large one.
+///
+/// # Errors
+///
+/// Returns an error if the defaults add more than [`MAX_ADDED_BYTES`]. The object is then left with a part of its
+/// defaults and must not be used.
+///
+/// ```
+/// use kubewright_schema::structural::{Structural, apply_defaults};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "array", "items": {
+///     "type": "object",
+///     "properties": {"text": {"type": "string", "default": "x".repeat(100_000)}},
+/// }}))?;
+/// let mut object = json!([{}, {"text": "short"}]);
+/// apply_defaults(&mut object, &schema)?;
+///
+/// let mut many = json!(vec![json!({}); 100_000]);
+/// assert!(apply_defaults(&mut many, &schema).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn apply_defaults(value: &mut Value, schema: &Structural) -> Result<(), DefaultsTooLarge> {
+    let mut budget = Budget {
+        left: MAX_ADDED_BYTES,
+    };
+    budget.apply(value, schema)
+}
+
+/// The defaults of a schema make an object larger than [`MAX_ADDED_BYTES`] allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the defaults of the schema add more than {MAX_ADDED_BYTES} bytes to the object")]
+pub struct DefaultsTooLarge;
+
+impl From<DefaultsTooLarge> for Status {
+    /// Returns the answer of kube-apiserver, whose storage rejects the object.
+    fn from(_: DefaultsTooLarge) -> Self {
+        status::object_too_large()
     }
-    match value {
-        Value::Object(fields) => default_fields(fields, schema),
-        Value::Array(items) => {
-            let Some(schema) = schema.items.as_deref() else {
-                return;
+}
+
+/// The bytes that defaults may still add.
+struct Budget {
+    left: usize,
+}
+
+impl Budget {
+    fn apply(&mut self, value: &mut Value, schema: &Structural) -> Result<(), DefaultsTooLarge> {
+        if !schema.has_defaults {
+            return Ok(());
+        }
+        match value {
+            Value::Object(fields) => self.fields(fields, schema),
+            Value::Array(items) => {
+                let Some(schema) = schema.items.as_deref() else {
+                    return Ok(());
+                };
+                items.iter_mut().try_for_each(|item| {
+                    self.replace_null(item, schema)?;
+                    self.apply(item, schema)
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn fields(
+        &mut self,
+        fields: &mut Map<String, Value>,
+        schema: &Structural,
+    ) -> Result<(), DefaultsTooLarge> {
+        for (name, property) in &schema.properties {
+            let Some(default) = &property.default else {
+                continue;
             };
-            for item in items {
-                replace_null(item, schema);
-                apply_defaults(item, schema);
+            match fields.get_mut(&**name) {
+                Some(field) if field.is_null() && !property.nullable => {
+                    *field = self.copy(default)?;
+                }
+                Some(_) => {}
+                None => {
+                    // Quotes, a colon and a comma.
+                    self.spend(name.len() + 4)?;
+                    fields.insert((**name).into(), self.copy(default)?);
+                }
             }
         }
-        _ => {}
-    }
-}
-
-fn default_fields(fields: &mut Map<String, Value>, schema: &Structural) {
-    for (name, property) in &schema.properties {
-        let Some(default) = &property.default else {
-            continue;
-        };
-        match fields.get_mut(&**name) {
-            Some(field) if field.is_null() && !property.nullable => *field = (**default).clone(),
-            Some(_) => {}
-            None => {
-                fields.insert((**name).into(), (**default).clone());
+        for (key, field) in fields.iter_mut() {
+            if let Some(property) = schema.property(key) {
+                self.apply(field, property)?;
+            } else if let Some(additional) = schema.additional_schema() {
+                self.replace_null(field, additional)?;
+                self.apply(field, additional)?;
             }
         }
+        Ok(())
     }
-    for (key, field) in fields.iter_mut() {
-        if let Some(property) = schema.property(key) {
-            apply_defaults(field, property);
-        } else if let Some(additional) = schema.additional_schema() {
-            replace_null(field, additional);
-            apply_defaults(field, additional);
-        }
-    }
-}
 
-fn replace_null(value: &mut Value, schema: &Structural) {
-    if let Some(default) = schema
-        .default
-        .as_deref()
-        .filter(|_| value.is_null() && !schema.nullable)
-    {
-        *value = default.clone();
+    fn replace_null(
+        &mut self,
+        value: &mut Value,
+        schema: &Structural,
+    ) -> Result<(), DefaultsTooLarge> {
+        if let Some(default) = schema
+            .default
+            .as_deref()
+            .filter(|_| value.is_null() && !schema.nullable)
+        {
+            *value = self.copy(default)?;
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, default: &Value) -> Result<Value, DefaultsTooLarge> {
+        self.spend(encoded_size(default, self.left).ok_or(DefaultsTooLarge)?)?;
+        Ok(default.clone())
+    }
+
+    fn spend(&mut self, bytes: usize) -> Result<(), DefaultsTooLarge> {
+        self.left = self.left.checked_sub(bytes).ok_or(DefaultsTooLarge)?;
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Validates that a schema is structural: every field has a type, and conditions only restrict fields that are
 //! specified outside of them.
 
+use kubewright_cel::regex::weight;
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::{Value, json};
 
@@ -13,13 +14,50 @@ enum Level {
     Field,
 }
 
+/// The maximum weight of all patterns of a schema together, see [`weight`]. Compiling them takes less than a second.
+const MAX_PATTERNS_WEIGHT: usize = 4_000_000;
+
 /// Returns the reasons why a `JSONSchemaProps` document is not structural, in the order of the real server.
+///
+/// A schema whose patterns are too large together is rejected before any of them is compiled.
+///
+/// ```
+/// use kubewright_machinery::field::Path;
+/// use kubewright_schema::structural::check_structural;
+/// use serde_json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"spec": {"description": "no type"}}});
+/// let errors = check_structural(&schema, &Path::new("schema"));
+/// assert_eq!(errors[0].field, "schema.properties[spec].type");
+/// ```
 pub fn check_structural(schema: &Value, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
+    if patterns_weight(schema) > MAX_PATTERNS_WEIGHT {
+        let message = "must not have regular expressions that are too large together";
+        errors.push(field::forbidden(path, message));
+        return errors;
+    }
     invariants(schema, Level::Root, path, &mut errors);
     complete::check(schema, path, &mut errors);
     errors.sort_by_cached_key(ToString::to_string);
     errors
+}
+
+/// The weight of all patterns in a schema.
+fn patterns_weight(schema: &Value) -> usize {
+    match schema {
+        Value::Object(fields) => fields.iter().fold(0, |sum, (key, field)| {
+            let own = match field {
+                Value::String(pattern) if key == "pattern" => weight(pattern),
+                other => patterns_weight(other),
+            };
+            sum.saturating_add(own)
+        }),
+        Value::Array(items) => items.iter().fold(0, |sum, item| {
+            usize::saturating_add(sum, patterns_weight(item))
+        }),
+        _ => 0,
+    }
 }
 
 /// The fields of an object by name.

@@ -1,21 +1,25 @@
 //! Patterns in the syntax of Go's `regexp`, which is RE2's. Both engines are linear, and what they compile to is bounded.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, LazyLock, Mutex, OnceLock, Weak},
-};
+use std::{fmt, sync::OnceLock};
 
-use kubewright_cel::regex::{Regex, compile};
+use kubewright_cel::regex::Regex;
 
-/// A pattern, compiled when it is first needed and shared with all equal ones.
+/// A pattern, compiled when it is first needed.
+///
+/// ```
+/// use kubewright_schema::structural::Pattern;
+///
+/// let pattern = Pattern::new("^[a-z]+$");
+/// assert!(pattern.matches("abc"));
+/// assert!(Pattern::check("(").is_err());
+/// ```
 pub struct Pattern {
     text: Box<str>,
-    compiled: OnceLock<Option<Arc<Regex>>>,
+    compiled: OnceLock<Option<Regex>>,
 }
 
 impl Pattern {
-    /// Compiles a pattern.
+    /// Creates a pattern, which is compiled when it is first needed.
     pub fn new(text: &str) -> Self {
         Self {
             text: text.into(),
@@ -29,7 +33,7 @@ impl Pattern {
     ///
     /// Returns Go's message for an invalid pattern.
     pub fn check(text: &str) -> Result<(), String> {
-        shared(text).map(|_| ())
+        Regex::compile(text).map(|_| ())
     }
 
     /// As it was written.
@@ -39,7 +43,9 @@ impl Pattern {
 
     /// Reports whether the pattern matches a part of a text. An invalid pattern never matches.
     pub fn matches(&self, text: &str) -> bool {
-        let compiled = self.compiled.get_or_init(|| shared(&self.text).ok());
+        let compiled = self
+            .compiled
+            .get_or_init(|| Regex::compile(&self.text).ok());
         compiled.as_ref().is_some_and(|regex| regex.is_match(text))
     }
 }
@@ -48,26 +54,6 @@ impl fmt::Debug for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Pattern").field(&self.text).finish()
     }
-}
-
-/// The same pattern is used in many places of many schemas; it is compiled once.
-fn shared(text: &str) -> Result<Arc<Regex>, String> {
-    static ALL: LazyLock<Mutex<HashMap<Box<str>, Weak<Regex>>>> = LazyLock::new(Mutex::default);
-    let known = |all: &HashMap<Box<str>, Weak<Regex>>| all.get(text).and_then(Weak::upgrade);
-    let lock = || {
-        ALL.lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-    };
-    if let Some(regex) = known(&lock()) {
-        return Ok(regex);
-    }
-    let regex = Arc::new(compile(text)?);
-    let mut all = lock();
-    if all.len() > 1024 {
-        all.retain(|_, regex| regex.strong_count() > 0);
-    }
-    all.insert(text.into(), Arc::downgrade(&regex));
-    Ok(regex)
 }
 
 #[cfg(test)]

@@ -6,22 +6,28 @@
 //!
 //! It is not a YAML 1.1 scanner: text is tokenized by the rules of YAML 1.2, which differ in corner cases.
 //!
-//! Invariants: depth is bounded as in JSON; aliases that expand a small text too much are rejected.
+//! Invariants: depth is bounded as in JSON; aliases that expand a small text too much, in nodes or in bytes, are
+//! rejected.
 
 mod errors;
 mod resolve;
 
-use kubewright_machinery::{go, limits::DOCUMENT_DEPTH};
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, HashMap},
-    fmt,
+use kubewright_machinery::{
+    go,
+    limits::{DOCUMENT_DEPTH, MAX_REQUEST_BYTES},
 };
+use std::{borrow::Cow, collections::HashMap, fmt};
 
 use serde_saphyr::granit_parser::{Event, Options, Parser, ScalarStyle, Tag};
 
 use crate::{document::Node, problems::Problem};
 use resolve::Scalar;
+
+/// The most bytes that aliases may add to a document, counted as if it were written without them in compact JSON.
+const MAX_ALIASED_BYTES: usize = MAX_REQUEST_BYTES;
+
+/// The maximum number of repeated keys that are reported.
+const MAX_DUPLICATES: usize = 100;
 
 /// A YAML document.
 #[derive(Clone, Debug)]
@@ -42,7 +48,7 @@ pub struct YamlError {
 ///
 /// # Errors
 ///
-/// Returns an error if the text is not YAML, or cannot be expressed as JSON.
+/// Returns an error if the text is not YAML, or cannot be expressed as JSON, or if its aliases stand for too much.
 pub fn parse_yaml(bytes: &[u8]) -> Result<Yaml, YamlError> {
     let text = errors::check_text(bytes)?;
     errors::check_escapes(text)?;
@@ -56,18 +62,14 @@ pub fn parse_yaml(bytes: &[u8]) -> Result<Yaml, YamlError> {
     let mut expander = Expander {
         tree: &tree,
         duplicates: Vec::new(),
+        entries: 0,
         active: Vec::new(),
         decoded: 0,
         aliased: 0,
+        aliased_bytes: 0,
     };
     let node = expander.node(root, 0)?.into_json()?;
-    let duplicates = expander.duplicates;
-    let problem = (!duplicates.is_empty()).then(|| {
-        Problem::Other(format!(
-            "yaml: unmarshal errors:\n  {}",
-            duplicates.join("\n  ")
-        ))
-    });
+    let problem = expander.problem();
     Ok(Yaml { node, problem })
 }
 
@@ -165,7 +167,16 @@ impl<'a> Tree<'a> {
 enum Meant {
     Scalar(Scalar),
     Sequence(Vec<Meant>),
-    Mapping(BTreeMap<Key, Meant>),
+    /// Sorted by key, without repeated keys.
+    Mapping(Vec<Entry>),
+}
+
+struct Entry {
+    key: Key,
+    value: Meant,
+    line: usize,
+    /// The position among all entries of the document, by which repeated keys are reported.
+    order: usize,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -177,16 +188,20 @@ struct Key {
 
 struct Expander<'t, 'a> {
     tree: &'t Tree<'a>,
-    duplicates: Vec<String>,
+    /// The first repeated keys, with their order.
+    duplicates: Vec<(usize, String)>,
+    entries: usize,
     /// Anchors being followed.
     active: Vec<usize>,
+    /// The nodes so far.
     decoded: usize,
+    /// Those of them that were reached through an alias, and the size of their text.
     aliased: usize,
+    aliased_bytes: usize,
 }
 
 impl<'t, 'a> Expander<'t, 'a> {
     fn node(&mut self, index: usize, depth: usize) -> Result<Meant, YamlError> {
-        self.spend()?;
         if depth > DOCUMENT_DEPTH {
             return Err(errors::too_deep());
         }
@@ -194,6 +209,7 @@ impl<'t, 'a> Expander<'t, 'a> {
         let Some(written) = tree.nodes.get(index) else {
             return Ok(Meant::Scalar(Scalar::Null));
         };
+        self.spend(&written.content)?;
         match &written.content {
             Content::Scalar(value, style, tag) => {
                 resolve::resolve(value, *style, tag.as_deref()).map(Meant::Scalar)
@@ -220,12 +236,13 @@ impl<'t, 'a> Expander<'t, 'a> {
                 Ok(Meant::Sequence(items))
             }
             Content::Mapping(children) => {
-                let mut map = BTreeMap::new();
+                let mut map = Vec::new();
                 for pair in children.chunks_exact(2) {
                     if let [key, value] = pair {
                         self.entry(*key, *value, depth, &mut map)?;
                     }
                 }
+                self.settle(&mut map);
                 Ok(Meant::Mapping(map))
             }
         }
@@ -236,7 +253,7 @@ impl<'t, 'a> Expander<'t, 'a> {
         key: usize,
         value: usize,
         depth: usize,
-        map: &mut BTreeMap<Key, Meant>,
+        map: &mut Vec<Entry>,
     ) -> Result<(), YamlError> {
         let line = self.tree.nodes.get(value).map_or(0, |n| n.line);
         if self.is_merge(key) {
@@ -262,16 +279,56 @@ impl<'t, 'a> Expander<'t, 'a> {
         Ok(())
     }
 
-    fn set(&mut self, key: Key, value: Meant, line: usize, map: &mut BTreeMap<Key, Meant>) {
-        if map.contains_key(&key) && self.duplicates.len() < 100 {
-            let shown = match key.kind {
-                resolve::STRING_KEY => go::quote(&key.text),
-                _ => key.text.clone(),
-            };
-            self.duplicates
-                .push(format!("line {line}: key {shown} already set in map"));
+    fn set(&mut self, key: Key, value: Meant, line: usize, map: &mut Vec<Entry>) {
+        map.push(Entry {
+            key,
+            value,
+            line,
+            order: self.entries,
+        });
+        self.entries += 1;
+    }
+
+    /// Sorts the entries of a mapping. Of a repeated key the last one is kept, and each but the first is reported.
+    fn settle(&mut self, map: &mut Vec<Entry>) {
+        map.sort_by(|a, b| a.key.cmp(&b.key));
+        map.dedup_by(|later, earlier| {
+            let again = later.key == earlier.key;
+            if again {
+                self.report(later);
+                std::mem::swap(earlier, later);
+            }
+            again
+        });
+    }
+
+    fn report(&mut self, again: &Entry) {
+        let shown = match again.key.kind {
+            resolve::STRING_KEY => go::quote(&again.key.text),
+            _ => again.key.text.clone(),
+        };
+        let message = format!("line {}: key {shown} already set in map", again.line);
+        self.duplicates.push((again.order, message));
+        if self.duplicates.len() >= 2 * MAX_DUPLICATES {
+            self.order_duplicates();
         }
-        map.insert(key, value);
+    }
+
+    fn order_duplicates(&mut self) {
+        self.duplicates.sort_unstable_by_key(|(order, _)| *order);
+        self.duplicates.truncate(MAX_DUPLICATES);
+    }
+
+    /// The problem of repeated keys, in the order in which they occur.
+    fn problem(mut self) -> Option<Problem> {
+        self.order_duplicates();
+        let messages: Vec<_> = self.duplicates.into_iter().map(|(_, text)| text).collect();
+        (!messages.is_empty()).then(|| {
+            Problem::Other(format!(
+                "yaml: unmarshal errors:\n  {}",
+                messages.join("\n  ")
+            ))
+        })
     }
 
     fn is_merge(&self, index: usize) -> bool {
@@ -286,7 +343,7 @@ impl<'t, 'a> Expander<'t, 'a> {
         value: usize,
         line: usize,
         depth: usize,
-        map: &mut BTreeMap<Key, Meant>,
+        map: &mut Vec<Entry>,
     ) -> Result<(), YamlError> {
         let wrong =
             || YamlError::new("yaml: map merge requires map or sequence of maps as the value");
@@ -299,27 +356,36 @@ impl<'t, 'a> Expander<'t, 'a> {
             let Meant::Mapping(source) = source else {
                 return Err(wrong());
             };
-            for (key, value) in source {
-                self.set(key, value, line, map);
+            for entry in source {
+                self.set(entry.key, entry.value, line, map);
             }
         }
         Ok(())
     }
 
-    /// Counts a step and refuses documents that consist of aliases: 99 of 100 steps up to 400,000, falling to 10 of
-    /// 100 at 4,000,000.
-    fn spend(&mut self) -> Result<(), YamlError> {
+    /// Counts a node and rejects documents that consist of aliases: 99 of 100 nodes up to 400,000, falling to 10 of
+    /// 100 at 4,000,000, or more than [`MAX_ALIASED_BYTES`].
+    fn spend(&mut self, content: &Content<'_>) -> Result<(), YamlError> {
         const LOW: f64 = 400_000.0;
         const HIGH: f64 = 4_000_000.0;
         self.decoded += 1;
         if self.active.is_empty() {
             return Ok(());
         }
+        let excessive = || YamlError::new("yaml: document contains excessive aliasing");
         self.aliased += 1;
+        // Quotes or brackets, and a comma.
+        self.aliased_bytes += 3;
+        if let Content::Scalar(text, ..) = content {
+            self.aliased_bytes = self.aliased_bytes.saturating_add(text.len());
+        }
+        if self.aliased_bytes > MAX_ALIASED_BYTES {
+            return Err(excessive());
+        }
         let decoded = self.decoded as f64;
         let allowed = 0.99 - 0.89 * ((decoded - LOW) / (HIGH - LOW)).clamp(0.0, 1.0);
         if self.aliased > 100 && self.decoded > 1000 && self.aliased as f64 / decoded > allowed {
-            return Err(YamlError::new("yaml: document contains excessive aliasing"));
+            return Err(excessive());
         }
         Ok(())
     }
@@ -338,7 +404,7 @@ impl Meant {
             Meant::Mapping(map) => {
                 let mut entries: Vec<(Cow<'static, str>, Node<'static>)> =
                     Vec::with_capacity(map.len());
-                for (key, value) in map {
+                for Entry { key, value, .. } in map {
                     let value = value.into_json()?;
                     match entries.last_mut() {
                         Some((last, slot)) if *last == key.text => *slot = value,
@@ -365,7 +431,9 @@ impl Meant {
             Meant::Mapping(map) => {
                 let entries: Vec<_> = map
                     .iter()
-                    .map(|(key, value)| format!("{}:{}", go::quote(&key.text), value.go_syntax()))
+                    .map(|entry| {
+                        format!("{}:{}", go::quote(&entry.key.text), entry.value.go_syntax())
+                    })
                     .collect();
                 format!(
                     "map[interface {{}}]interface {{}}{{{}}}",
