@@ -4,7 +4,7 @@ use std::{hint::black_box, time::Duration};
 
 use anyhow::{Context, ensure};
 use kubewright_cel::{
-    Activation, DeclType, Env, Ratcheting, Schema, Validator, limits::RUNTIME_COST_BUDGET,
+    Activation, DeclType, Env, Extent, Ratcheting, Schema, Validator, limits::RUNTIME_COST_BUDGET,
 };
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ fn run(bench: &Bench, section: &mut Section) -> anyhow::Result<()> {
 
 fn turn(count: u32) -> anyhow::Result<Sample> {
     let (schema, object) = (schema(), object());
-    let decl = DeclType::of(&schema, false).context("the schema has no type")?;
+    let decl = DeclType::of(&schema, Extent::Value).context("the schema has no type")?;
     let env = Env::new()
         .declared("self", "selfType", &decl)
         .declared("oldSelf", "selfType", &decl);
@@ -84,7 +84,7 @@ fn turn(count: u32) -> anyhow::Result<Sample> {
         })?;
         sample.figures.insert(key.to_owned(), micros(time));
     }
-    let validator = Validator::new(&schema, false).context("the schema has no rules")?;
+    let validator = Validator::new(&schema, Extent::Value).context("the schema has no rules")?;
     let validate = || {
         validator.validate(
             &object,

@@ -4,11 +4,11 @@ use std::{hint::black_box, time::Duration};
 
 use anyhow::{Context, anyhow};
 use kubewright_apiserver::TypeSchema;
-use kubewright_machinery::time::Time;
+use kubewright_machinery::{merge_patch, time::Time};
 use kubewright_merge::{
     json_patch,
     managed::{Apply, Endpoint, OneVersion, apply, update},
-    merge_patch, strategic,
+    strategic,
 };
 use kubewright_schema::{decode_typed, encode, normalize_typed, parse_json, yaml::parse_yaml};
 use serde_json::{Value, json};

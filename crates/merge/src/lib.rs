@@ -3,12 +3,13 @@
 //! | module | contents |
 //! |---|---|
 //! | [`json_patch`] | JSON patch (RFC 6902), with the limits and messages of kube-apiserver |
-//! | [`merge_patch`] | JSON merge patch (RFC 7386): apply, two-way and three-way diff |
 //! | [`strategic`] | strategic merge patch: apply, two-way and three-way diff |
 //! | [`managed`] | `metadata.managedFields` after a write, and server-side apply with conflicts |
 //! | [`fieldset`] | sets of field paths, and their encoding `FieldsV1` |
 //! | [`typed`] | values and their schema: field sets, comparison, merge, removal |
 //! | [`schema`] | the trait through which the crate reads the caller's type tables |
+//!
+//! JSON merge patch is in [`machinery`](kubewright_machinery::merge_patch), since clients need it too.
 //!
 //! Everything works on [`serde_json::Value`], does no I/O and reads no clock: the time of a write is an argument. No
 //! input causes a panic, and nothing nests deeper than [`VALUE_DEPTH`](kubewright_machinery::limits::VALUE_DEPTH).
@@ -54,7 +55,6 @@
 pub mod fieldset;
 pub mod json_patch;
 pub mod managed;
-pub use kubewright_machinery::merge_patch;
 pub mod schema;
 pub mod strategic;
 pub mod typed;

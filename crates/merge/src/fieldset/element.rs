@@ -6,13 +6,23 @@ use serde_json::Value;
 use smol_str::SmolStr;
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// One step from a container to an item or field in it.
+///
+/// ```
+/// use kubewright_merge::fieldset::{Path, PathElement};
+/// use serde_json::json;
+///
+/// let port = PathElement::key([("protocol", json!("TCP")), ("port", json!(80))]);
+/// let path = Path(vec![PathElement::field("spec"), PathElement::field("ports"), port]);
+/// assert_eq!(path.to_string(), r#".spec.ports[port=80,protocol="TCP"]"#);
+/// ```
 #[derive(Clone, Debug)]
 pub enum PathElement {
     /// A field of a struct or an entry of a map.
-    FieldName(SmolStr),
+    FieldName(FieldName),
     /// The item of a list whose key fields have these values; sorted by name.
     Key(Arc<[KeyField]>),
     /// The item of a list that equals this value.
@@ -21,11 +31,22 @@ pub enum PathElement {
     Index(i64),
 }
 
+/// The name of a field. Short names need no allocation.
+///
+/// ```
+/// use kubewright_merge::fieldset::FieldName;
+///
+/// let name = FieldName::from("containerPort");
+/// assert_eq!(&*name, "containerPort");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FieldName(SmolStr);
+
 /// A key field of a list item, and its value.
 #[derive(Clone, Debug)]
 pub struct KeyField {
     /// The field's name.
-    pub name: SmolStr,
+    pub name: FieldName,
     /// The field's value.
     pub value: Value,
 }
@@ -37,11 +58,11 @@ pub struct Path(pub Vec<PathElement>);
 impl PathElement {
     /// Creates the element of a field.
     pub fn field(name: &str) -> Self {
-        PathElement::FieldName(SmolStr::new(name))
+        PathElement::FieldName(name.into())
     }
 
     /// Creates the element of a list item, from its key fields in any order.
-    pub fn key(fields: impl IntoIterator<Item = (impl Into<SmolStr>, Value)>) -> Self {
+    pub fn key(fields: impl IntoIterator<Item = (impl Into<FieldName>, Value)>) -> Self {
         let fields = fields.into_iter().map(|(name, value)| KeyField {
             name: name.into(),
             value,
@@ -70,6 +91,32 @@ impl Path {
     /// Creates a path of field names.
     pub fn of_fields<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
         Path(names.into_iter().map(PathElement::field).collect())
+    }
+}
+
+impl From<&str> for FieldName {
+    fn from(name: &str) -> Self {
+        FieldName(SmolStr::new(name))
+    }
+}
+
+impl From<String> for FieldName {
+    fn from(name: String) -> Self {
+        FieldName(name.into())
+    }
+}
+
+impl Deref for FieldName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for FieldName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
     }
 }
 

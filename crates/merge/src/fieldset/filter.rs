@@ -6,6 +6,19 @@
 use super::{FieldSet, Node, PathElement};
 
 /// A filter of paths.
+///
+/// ```
+/// use kubewright_merge::fieldset::{FieldSet, Filter, Path, PathElement, Pattern};
+///
+/// let set: FieldSet = [Path::of_fields(["spec", "size"]), Path::of_fields(["status"])]
+///     .into_iter()
+///     .collect();
+/// let status: FieldSet = [Path::of_fields(["status"])].into_iter().collect();
+/// assert_eq!(Filter::Exclude(status).apply(&set).len(), 1);
+///
+/// let spec = Pattern::prefix([Some(PathElement::field("spec"))]);
+/// assert_eq!(Filter::Include(spec).apply(&set).paths()[0].to_string(), ".spec.size");
+/// ```
 #[derive(Clone, Debug)]
 pub enum Filter {
     /// Keeps all paths but these and those below them.

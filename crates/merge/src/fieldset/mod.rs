@@ -19,7 +19,7 @@ mod order;
 mod tests;
 
 pub use codec::DecodeError;
-pub use element::{KeyField, Path, PathElement};
+pub use element::{FieldName, KeyField, Path, PathElement};
 pub use filter::{Filter, Pattern};
 pub(crate) use order::{compare as compare_values, equal, is_zero_length_map};
 
@@ -29,6 +29,17 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A set of field paths.
+///
+/// ```
+/// use kubewright_merge::fieldset::{FieldSet, Path};
+///
+/// let mine = FieldSet::from_json(r#"{"f:spec":{"f:size":{},"f:colour":{}}}"#)?;
+/// let theirs = FieldSet::from_json(r#"{"f:spec":{"f:size":{}}}"#)?;
+/// let shared = mine.intersection(&theirs);
+/// assert!(shared.contains(Path::of_fields(["spec", "size"]).as_ref()));
+/// assert_eq!(mine.difference(&theirs).to_json(), r#"{"f:spec":{"f:colour":{}}}"#);
+/// # Ok::<(), kubewright_merge::fieldset::DecodeError>(())
+/// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct FieldSet {
     nodes: Vec<Node>,
@@ -114,11 +125,6 @@ impl FieldSet {
         node.below
             .as_ref()
             .is_some_and(|below| below.contains(rest))
-    }
-
-    /// The paths below one element, without that element.
-    pub fn with_prefix(&self, element: &PathElement) -> Option<&FieldSet> {
-        self.node(element)?.below.as_deref()
     }
 
     /// Calls `visit` for each member. At each level the members come first and then the paths below them, which is the
@@ -209,7 +215,7 @@ impl FieldSet {
     /// The node of a field, without making an element of its name.
     pub(crate) fn field_node(&self, name: &str) -> Option<&Node> {
         let at = self.nodes.binary_search_by(|n| match &n.element {
-            PathElement::FieldName(field) => field.as_str().cmp(name),
+            PathElement::FieldName(field) => (**field).cmp(name),
             _ => std::cmp::Ordering::Greater,
         });
         at.ok().and_then(|at| self.nodes.get(at))

@@ -31,7 +31,7 @@ use serde_json::value::RawValue;
 pub const MAX_OPERATIONS: usize = 10_000;
 
 /// The maximum number of bytes that the `copy` operations of one patch may add, measured as JSON.
-pub const MAX_COPY_BYTES: usize = 3 * 1024 * 1024;
+pub const MAX_COPY_BYTES: usize = kubewright_machinery::limits::MAX_REQUEST_BYTES;
 
 /// A decoded patch: operations in order.
 #[derive(Debug, Default)]

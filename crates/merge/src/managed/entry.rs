@@ -37,6 +37,19 @@ pub struct Entry {
 
 /// All entries of an object. No two have the same identity: manager, operation and subresource, and for updates the
 /// version.
+///
+/// ```
+/// use kubewright_merge::managed::{ManagedFields, Operation};
+/// use serde_json::json;
+///
+/// let managed = ManagedFields::decode(&json!([{
+///     "manager": "kubectl", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+///     "fieldsV1": {"f:data": {"f:colour": {}}},
+/// }]))?;
+/// assert_eq!(managed.entries[0].operation, Operation::Apply);
+/// assert_eq!(managed.entries[0].fields.paths()[0].to_string(), ".data.colour");
+/// # Ok::<(), kubewright_merge::managed::DecodeError>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ManagedFields {
     /// The entries, in no particular order.

@@ -28,6 +28,31 @@ pub struct UpdateError(pub(super) String);
 /// # Errors
 ///
 /// Returns an error if an object does not fit its schema.
+///
+/// ```
+/// use kubewright_machinery::time::Time;
+/// use kubewright_merge::managed::{Endpoint, OneVersion, update};
+/// use kubewright_merge::schema::Deduced;
+/// use serde_json::json;
+///
+/// let versions = OneVersion::default();
+/// let endpoint = Endpoint {
+///     schema: Deduced,
+///     api_version: "example.com/v1",
+///     kind: "Widget",
+///     subresource: "",
+///     versions: &versions,
+/// };
+/// let empty = json!({"apiVersion": "example.com/v1", "kind": "Widget"});
+/// let mut widget = json!({
+///     "apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1},
+/// });
+/// update(&empty, &mut widget, &endpoint, "tool", Time::from_unix(0, 0))?;
+/// let entry = &widget["metadata"]["managedFields"][0];
+/// assert_eq!(entry["manager"], "tool");
+/// assert_eq!(entry["fieldsV1"], json!({"f:spec": {".": {}, "f:size": {}}}));
+/// # Ok::<(), kubewright_merge::managed::UpdateError>(())
+/// ```
 pub fn update<S: Schema>(
     live: &Value,
     new: &mut Value,

@@ -28,6 +28,44 @@ use merging::Options;
 use serde_json::{Map, Value};
 
 /// A handle to the type of a value, as far as patches go.
+///
+/// ```
+/// use kubewright_merge::strategic::{self, Holder, PatchField, PatchSchema, Strategy};
+/// use serde_json::json;
+///
+/// #[derive(Clone, Copy)]
+/// enum Type {
+///     Pod,
+///     Containers,
+///     Container,
+/// }
+///
+/// impl PatchSchema for Type {
+///     fn holder(&self) -> Holder<'_> {
+///         Holder::Struct("Pod")
+///     }
+///
+///     fn patch_field(&self, name: &str) -> Option<PatchField<Self>> {
+///         (name == "containers").then_some(PatchField {
+///             schema: Type::Containers,
+///             strategy: Strategy::Merge,
+///             retain_keys: false,
+///             merge_key: Some("name"),
+///         })
+///     }
+///
+///     fn item(&self) -> Option<Self> {
+///         matches!(self, Type::Containers).then_some(Type::Container)
+///     }
+/// }
+///
+/// let pod = json!({"containers": [{"name": "a", "image": "x:1"}, {"name": "b", "image": "y:1"}]});
+/// let patch = json!({"containers": [{"name": "a", "image": "x:2"}]});
+/// let patched = strategic::apply(Type::Pod, pod, patch)?;
+/// assert_eq!(patched["containers"][0]["image"], "x:2");
+/// assert_eq!(patched["containers"][1]["name"], "b");
+/// # Ok::<(), strategic::Error>(())
+/// ```
 pub trait PatchSchema: Copy {
     /// Returns the schema of the fields of an object of this type.
     fn holder(&self) -> Holder<'_>;

@@ -5,7 +5,6 @@ use crate::fieldset::{KeyField, PathElement, equal};
 use crate::schema::{ListMerge, Scalar, Schema, Shape};
 use kubewright_machinery::go;
 use serde_json::Value;
-use smol_str::SmolStr;
 
 /// The treatment of one value.
 pub(super) enum Atom<S> {
@@ -191,7 +190,7 @@ impl<S: Schema> ListAtom<S> {
                 .or_else(|| self.schema.key_default(name));
             if let Some(value) = value {
                 keys.push(KeyField {
-                    name: SmolStr::new(name),
+                    name: name.into(),
                     value,
                 });
             }

@@ -25,6 +25,18 @@ pub struct Comparison {
 /// # Errors
 ///
 /// Returns the problems of values that do not fit the schema.
+///
+/// ```
+/// use kubewright_merge::{schema::Deduced, typed};
+/// use serde_json::json;
+///
+/// let old = json!({"spec": {"size": 1, "colour": "red"}});
+/// let new = json!({"spec": {"size": 2, "name": "a"}});
+/// let changes = typed::compare(Deduced, &old, &new)?;
+/// assert!(!changes.is_same());
+/// assert_eq!(changes.modified.paths()[0].to_string(), ".spec.size");
+/// # Ok::<(), typed::Problems>(())
+/// ```
 pub fn compare<S: Schema>(schema: S, old: &Value, new: &Value) -> Result<Comparison, Problems> {
     Ok(walk(schema, Some(old), Some(new), 0)?.below)
 }

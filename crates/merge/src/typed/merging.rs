@@ -17,6 +17,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// # Errors
 ///
 /// Returns the problems of values that do not fit the schema.
+///
+/// ```
+/// use kubewright_merge::{schema::Deduced, typed};
+/// use serde_json::json;
+///
+/// let merged = typed::merge(Deduced, &json!({"a": 1, "b": 1}), &json!({"b": 2, "c": 3}))?;
+/// assert_eq!(merged, json!({"a": 1, "b": 2, "c": 3}));
+/// # Ok::<(), typed::Problems>(())
+/// ```
 pub fn merge<S: Schema>(schema: S, base: &Value, over: &Value) -> Result<Value, Problems> {
     walk(schema, base, over, 0)
 }

@@ -1,10 +1,11 @@
 //! Properties that hold for every input.
 
+use kubewright_machinery::merge_patch;
 use kubewright_machinery::time::Time;
 use kubewright_merge::fieldset::{FieldSet, PathElement};
 use kubewright_merge::managed::{Apply, Endpoint, OneVersion, apply, update};
 use kubewright_merge::schema::Deduced;
-use kubewright_merge::{json_patch, managed, merge_patch, strategic, typed};
+use kubewright_merge::{json_patch, managed, strategic, typed};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
