@@ -1,6 +1,6 @@
 //! CEL: an expression, and optionally the object and its schema.
 
-use kubewright_cel::{Activation, DeclType, Env, Schema, limits::PER_CALL_LIMIT};
+use kubewright_cel::{Activation, DeclType, Env, Extent, Schema, limits::PER_CALL_LIMIT};
 use serde_json::json;
 
 use crate::parts::{self, parts};
@@ -25,7 +25,7 @@ pub(crate) fn cel(data: &[u8]) {
         }})
     });
     let schema = Schema::from_json(&schema);
-    let Some(decl) = DeclType::of(&schema, false) else {
+    let Some(decl) = DeclType::of(&schema, Extent::Value) else {
         return;
     };
     let env = Env::new().declared("self", "selfType", &decl);

@@ -1,11 +1,10 @@
 //! Patches, and server-side apply.
 
 use kubewright_apiserver::{TypeSchema, registry::Shape};
-use kubewright_machinery::time::Time;
+use kubewright_machinery::{merge_patch, time::Time};
 use kubewright_merge::{
     json_patch::{self, Decoding, Patch},
     managed::{self, Apply, Endpoint, OneVersion},
-    merge_patch,
     schema::{Deduced, Schema},
     strategic,
 };

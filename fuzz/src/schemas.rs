@@ -1,5 +1,6 @@
 //! The schemas of custom resources: a schema and an object.
 
+use kubewright_cel::Extent;
 use kubewright_machinery::{field::Path, gvk::GroupVersionKind};
 use kubewright_schema::structural::{
     ConformOptions, ObjectRules, Structural, apply_defaults, check_structural, compile_rules,
@@ -19,7 +20,7 @@ pub(crate) fn schemas(data: &[u8]) {
     let Ok(schema) = Structural::compile(&schema) else {
         return;
     };
-    let rules = compile_rules(&schema, true);
+    let rules = compile_rules(&schema, Extent::Resource);
     let object = parts.next().and_then(parts::json);
     let mut object = object.unwrap_or_else(|| json!({}));
     if !object.is_object() {
@@ -35,9 +36,11 @@ pub(crate) fn schemas(data: &[u8]) {
     let mut again = object.clone();
     conform(&mut again, &schema, options).expect("a pruned object can be pruned");
     assert_eq!(again, object, "pruned twice");
-    apply_defaults(&mut object, &schema);
+    if apply_defaults(&mut object, &schema).is_err() {
+        return;
+    }
     let mut again = object.clone();
-    apply_defaults(&mut again, &schema);
+    apply_defaults(&mut again, &schema).expect("the second time adds nothing");
     assert_eq!(again, object, "defaulted twice");
     let kind = GroupVersionKind::new("example.com", "v1", "Ship");
     let rules = ObjectRules {

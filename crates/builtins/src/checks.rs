@@ -42,7 +42,7 @@ pub(crate) fn qualified_name(text: &str, path: &Path, errors: &mut ErrorList) {
 /// An address in a field that is older than the strict rules, unless it was there before.
 pub(crate) fn legacy_ip(text: &str, before: &[&str], path: &Path, errors: &mut ErrorList) {
     if !before.contains(&text) {
-        messages(text, names::is_ip_legacy(text, true), path, errors);
+        messages(text, names::is_ip_legacy(text), path, errors);
     }
 }
 

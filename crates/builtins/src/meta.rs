@@ -43,7 +43,7 @@ pub(crate) fn validate_at(
     name: NameCheck,
     path: &Path,
 ) -> ErrorList {
-    let mut errors = validate_object_meta(meta, namespaced, name, path);
+    let mut errors = validate_object_meta(meta, namespaced.into(), name, path);
     errors.extend(validate_finalizers(meta, path));
     errors
 }
@@ -58,7 +58,8 @@ pub(crate) fn validate_update(new: &Value, old: &Value) -> ErrorList {
 
 /// Validates the metadata of an object whose finalizers may have any name.
 pub(crate) fn validate_general(obj: &Value, namespaced: bool, name: NameCheck) -> ErrorList {
-    validate_object_meta(&obj["metadata"], namespaced, name, &Path::new("metadata"))
+    let path = Path::new("metadata");
+    validate_object_meta(&obj["metadata"], namespaced.into(), name, &path)
 }
 
 /// Validates an update of metadata whose finalizers may have any name.
@@ -70,7 +71,7 @@ pub(crate) fn validate_general_update(new: &Value, old: &Value) -> ErrorList {
 pub(crate) fn common(new: &Value, old: &Value, namespaced: bool) -> ErrorList {
     let path = Path::new("metadata");
     let (new, old) = (&new["metadata"], &old["metadata"]);
-    let mut errors = validate_object_meta(new, namespaced, path_segment, &path);
+    let mut errors = validate_object_meta(new, namespaced.into(), path_segment, &path);
     errors.extend(validate_object_meta_update(new, old, &path));
     errors
 }

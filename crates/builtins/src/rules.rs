@@ -84,6 +84,20 @@ pub struct KindRules {
 }
 
 /// Returns the rules of a kind; [`KindRules::GENERAL`] if it has none.
+///
+/// ```
+/// use kubewright_builtins::{KindRules, rules};
+/// use serde_json::json;
+///
+/// let service = rules("", "Service");
+/// let errors = (service.validate_create)(&json!({"metadata": {"name": "a.b", "namespace": "shop"}}));
+/// assert_eq!(errors[0].field, "metadata.name");
+///
+/// // Kinds without special rules have the general ones.
+/// let mut object = json!({"metadata": {"name": "c"}});
+/// (rules("example.com", "Captain").default)(&mut object);
+/// assert_eq!(object, json!({"metadata": {"name": "c"}}));
+/// ```
 pub fn rules(group: &str, kind: &str) -> &'static KindRules {
     table::find(group, kind).unwrap_or(&KindRules::GENERAL)
 }

@@ -13,6 +13,21 @@ use crate::{
 };
 
 /// Returns the `Scale` of an object.
+///
+/// ```
+/// use kubewright_builtins::scale::{apply_scale, to_scale};
+/// use serde_json::json;
+///
+/// let mut deployment = json!({
+///     "metadata": {"name": "web", "namespace": "shop"},
+///     "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}},
+/// });
+/// let mut scale = to_scale(&deployment);
+/// assert_eq!(scale["status"]["selector"], "app=web");
+/// scale["spec"]["replicas"] = json!(5);
+/// apply_scale(&mut deployment, &scale);
+/// assert_eq!(deployment["spec"]["replicas"], 5);
+/// ```
 pub fn to_scale(obj: &Value) -> Value {
     let mut metadata = json!({});
     for name in [

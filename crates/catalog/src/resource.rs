@@ -25,6 +25,12 @@ pub struct VersionInfo {
 }
 
 /// A resource: a kind under its plural name.
+///
+/// ```
+/// let deployments = kubewright_catalog::resource("apps", "v1", "deployments").expect("built in");
+/// assert_eq!((deployments.kind, deployments.namespaced), ("Deployment", true));
+/// assert!(deployments.subresources.iter().any(|sub| sub.name == "scale"));
+/// ```
 #[derive(Debug)]
 pub struct ResourceInfo {
     /// `pods`

@@ -14,6 +14,15 @@
 use std::fmt;
 
 /// A struct: an object with named fields.
+///
+/// ```
+/// use kubewright_catalog::{kind_type, types::Type};
+///
+/// let pod = kind_type("", "v1", "Pod").expect("pods are built in");
+/// assert_eq!(pod.name, "Pod");
+/// let spec = pod.field("spec").expect("pods have a spec");
+/// assert!(matches!(spec.ty, Type::Struct(spec) if spec.name == "PodSpec"));
+/// ```
 pub struct StructType {
     /// The name without package, as error messages print it: `PodSpec`.
     pub name: &'static str,

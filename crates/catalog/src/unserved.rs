@@ -150,6 +150,13 @@ const DEVICES: &[&str] = &[
 ];
 
 /// Reports whether kube-apiserver can read a kind in this version, served or not.
+///
+/// ```
+/// use kubewright_catalog::is_known_kind;
+///
+/// assert!(is_known_kind("apps", "v1beta1", "Deployment"));
+/// assert!(!is_known_kind("example.com", "v1", "Captain"));
+/// ```
 pub fn is_known_kind(group: &str, version: &str, kind: &str) -> bool {
     crate::kind_type(group, version, kind).is_some()
         || UNSERVED.iter().any(|(g, v, kinds)| {

@@ -29,11 +29,29 @@ enum Shape {
     },
 }
 
+/// The extent of the values that a schema describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// A whole resource, with `apiVersion`, `kind` and `metadata`.
+    Resource,
+    /// A value inside a resource.
+    Value,
+}
+
 impl DeclType {
     /// Returns the type of values of a schema; `None` for values that rules cannot see: preserved fields without a
-    /// type, arrays without
-    /// items. `resource` if the schema is that of a whole resource.
-    pub fn of(schema: &Schema, resource: bool) -> Option<Arc<Self>> {
+    /// type, arrays without items.
+    ///
+    /// ```
+    /// use kubewright_cel::{DeclType, Env, Extent, Schema};
+    /// use serde_json::json;
+    ///
+    /// let schema = Schema::from_json(&json!({"type": "object"}));
+    /// let resource = DeclType::of(&schema, Extent::Resource).expect("an object has a type");
+    /// let env = Env::new().declared("self", "selfType", &resource);
+    /// assert!(env.compile("self.metadata.name == 'a'").is_ok());
+    /// ```
+    pub fn of(schema: &Schema, extent: Extent) -> Option<Arc<Self>> {
         if schema.int_or_string {
             let max = match schema.max_length {
                 Some(max) => characters(max),
@@ -41,7 +59,7 @@ impl DeclType {
             };
             return Some(Self::sized(Type::Dyn, max, 1));
         }
-        if resource && !schema.embedded_resource {
+        if extent == Extent::Resource && !schema.embedded_resource {
             return Self::of_kind(&schema.clone().with_object_meta());
         }
         Self::of_kind(schema)
@@ -189,7 +207,7 @@ impl DeclType {
             SchemaKind::String => Self::string(schema),
             SchemaKind::Array => {
                 let items = schema.items.as_deref()?;
-                let element = Self::of(items, items.embedded_resource)?;
+                let element = Self::of(items, items.extent())?;
                 let most = (MAX_REQUEST_BYTES - 2) / (element.min_serialized_size + 1);
                 Arc::new(Self {
                     shape: Shape::List(element),
@@ -199,7 +217,7 @@ impl DeclType {
             }
             SchemaKind::Object => match schema.additional_properties.as_deref() {
                 Some(values) => {
-                    let element = Self::of(values, values.embedded_resource)?;
+                    let element = Self::of(values, values.extent())?;
                     let most = (MAX_REQUEST_BYTES - 2) / (element.min_serialized_size + 6);
                     Arc::new(Self {
                         shape: Shape::Map(element),
@@ -239,7 +257,7 @@ impl DeclType {
         let mut fields = BTreeMap::new();
         let mut size = 2;
         for (name, property) in &schema.properties {
-            let Some(field) = Self::of(property, property.embedded_resource) else {
+            let Some(field) = Self::of(property, property.extent()) else {
                 continue;
             };
             if schema.required.contains(name) && !property.has_default {

@@ -30,6 +30,13 @@ const RESERVED: [&str; 21] = [
 
 /// Returns the identifier that a rule uses for the property `name`; `None` if it cannot be escaped (a leading digit,
 /// a `$`).
+///
+/// ```
+/// use kubewright_cel::{escape, unescape};
+///
+/// assert_eq!(escape("x.y/z").as_deref(), Some("x__dot__y__slash__z"));
+/// assert_eq!(unescape("x__dot__y").as_deref(), Some("x.y"));
+/// ```
 pub fn escape(name: &str) -> Option<String> {
     let first = *name.as_bytes().first()?;
     if first.is_ascii_digit() {

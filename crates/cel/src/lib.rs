@@ -5,14 +5,14 @@
 //! Messages, results and costs are those of the real server.
 //!
 //! ```
-//! use kubewright_cel::{Activation, DeclType, Env, Schema, Value};
+//! use kubewright_cel::{Activation, DeclType, Env, Extent, Schema, Value};
 //! use serde_json::json;
 //!
 //! let schema = Schema::from_json(&json!({
 //!     "type": "object",
 //!     "properties": {"replicas": {"type": "integer"}, "max": {"type": "integer"}},
 //! }));
-//! let decl = DeclType::of(&schema, false).expect("an object has a type");
+//! let decl = DeclType::of(&schema, Extent::Value).expect("an object has a type");
 //! let env = Env::new().declared("self", "selfType", &decl);
 //!
 //! let checked = env.compile("self.replicas <= self.max")?;
@@ -74,7 +74,7 @@ pub use admission::AdmissionEnv;
 pub use checker::Checked;
 pub use compile_error::CompileError;
 pub use cost::{CostEstimate, SizeEstimate};
-pub use decl::DeclType;
+pub use decl::{DeclType, Extent};
 pub use device::compile_device_selector;
 pub use env::Env;
 pub use escape::{escape, is_reserved, unescape};

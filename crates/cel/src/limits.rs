@@ -6,9 +6,6 @@ pub const PER_CALL_LIMIT: u64 = 1_000_000;
 /// The maximum cost of all rules of one object together.
 pub const RUNTIME_COST_BUDGET: i64 = 10_000_000;
 
-/// The maximum cost of all match conditions of one webhook or policy together.
-pub const MATCH_CONDITIONS_COST_BUDGET: i64 = 2_500_000;
-
 /// The maximum estimated cost of a rule, times the number of its runs.
 pub const STATIC_COST_LIMIT: u64 = 10_000_000;
 
@@ -16,7 +13,7 @@ pub const STATIC_COST_LIMIT: u64 = 10_000_000;
 pub const STATIC_CRD_COST_LIMIT: u64 = 100_000_000;
 
 /// The size of the largest request, which bounds lists and strings without a bound.
-pub const MAX_REQUEST_BYTES: i64 = 3 * 1024 * 1024;
+pub const MAX_REQUEST_BYTES: i64 = kubewright_machinery::limits::MAX_REQUEST_BYTES as i64;
 
 /// The longest message of a `messageExpression`, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 5 * 1024;

@@ -14,9 +14,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
+use crate::decl::Extent;
 use crate::rules::Rule;
 
 /// The schema of a value.
+///
+/// ```
+/// use kubewright_cel::{Schema, SchemaKind};
+/// use serde_json::json;
+///
+/// let schema = Schema::from_json(&json!({"type": "array", "items": {"type": "string"}}));
+/// assert_eq!(schema.kind, SchemaKind::Array);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
     /// The `type`.
@@ -201,6 +210,14 @@ impl Schema {
             schema.with_object_meta()
         } else {
             schema
+        }
+    }
+
+    /// Returns whether values of the schema are resources, embedded in others.
+    pub(crate) fn extent(&self) -> Extent {
+        match self.embedded_resource {
+            true => Extent::Resource,
+            false => Extent::Value,
         }
     }
 }

@@ -4,6 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A type of CEL.
+///
+/// ```
+/// use kubewright_cel::{Env, Type};
+///
+/// let checked = Env::new().compile("[1, 2].map(x, string(x))")?;
+/// assert_eq!(checked.output_type(), &Type::list(Type::String));
+/// # Ok::<(), kubewright_cel::Issues>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Type {
     /// A type that is known only at run time.

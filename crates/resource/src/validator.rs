@@ -4,7 +4,7 @@
 //! pruned and defaults applied. Checks that need more than the object are left out: authorization, quotas, webhooks, and
 //! whether the name is taken.
 
-use kubewright_cel::Validator as Rules;
+use kubewright_cel::{Extent, Validator as Rules};
 use kubewright_machinery::{
     Status,
     gvk::{GroupKind, GroupVersionKind},
@@ -13,9 +13,9 @@ use kubewright_machinery::{
 use kubewright_schema::{
     Node, TypeError, decode_untyped, normalize_untyped,
     structural::{
-        CompileError, ConformOptions, ObjectRules, ScalePaths, Structural, apply_defaults,
-        compile_rules, conform, default_status, prepare_for_create, prepare_for_status_update,
-        prepare_for_update, refresh,
+        CompileError, ConformOptions, ObjectRules, ScalePaths, StatusWrites, Structural,
+        apply_defaults, compile_rules, conform, default_status, prepare_for_create,
+        prepare_for_status_update, prepare_for_update, refresh,
     },
 };
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ enum InvalidSchema {
 struct Compiled {
     kind: GroupVersionKind,
     namespaced: bool,
-    has_status: bool,
+    status: StatusWrites,
     scale: Option<Scale>,
     schema: Structural,
     rules: Option<Rules>,
@@ -114,12 +114,17 @@ impl Validator {
     }
 
     /// Returns the object with the defaults of the schema applied.
-    pub fn with_defaults(&self, object: &Value) -> Value {
+    ///
+    /// # Errors
+    ///
+    /// Returns the `Status` with which the server would reject the object if the defaults make it too large.
+    #[allow(clippy::result_large_err)]
+    pub fn with_defaults(&self, object: &Value) -> Result<Value, Status> {
         let mut object = object.clone();
         if let Some(schema) = self.schema() {
-            apply_defaults(&mut object, schema);
+            apply_defaults(&mut object, schema)?;
         }
-        object
+        Ok(object)
     }
 
     /// Validates a new object. Returns it as it would be stored, without the metadata that only a server can set.
@@ -131,9 +136,9 @@ impl Validator {
     pub fn create(&self, object: &Value) -> Result<Value, Status> {
         let compiled = self.compiled()?;
         let mut object = compiled.decode(object)?;
-        prepare_for_create(&mut object, compiled.has_status);
+        prepare_for_create(&mut object, compiled.status);
         let errors = compiled.rules().validate_create(&object);
-        default_status(&mut object, &compiled.schema);
+        default_status(&mut object, &compiled.schema)?;
         compiled.answer(object, &errors)
     }
 
@@ -145,10 +150,10 @@ impl Validator {
     #[allow(clippy::result_large_err)]
     pub fn update(&self, object: &Value, old: &Value) -> Result<Value, Status> {
         let compiled = self.compiled()?;
-        let old = compiled.stored(old);
+        let old = compiled.stored(old)?;
         let mut object = compiled.decode(object)?;
         keep_system_fields(&mut object, &old);
-        prepare_for_update(&mut object, &old, compiled.has_status);
+        prepare_for_update(&mut object, &old, compiled.status);
         let errors = compiled.rules().validate_update(&object, &old).errors;
         compiled.answer(object, &errors)
     }
@@ -161,7 +166,7 @@ impl Validator {
     #[allow(clippy::result_large_err)]
     pub fn update_status(&self, object: &Value, old: &Value) -> Result<Value, Status> {
         let compiled = self.compiled()?;
-        let old = compiled.stored(old);
+        let old = compiled.stored(old)?;
         let mut object = compiled.decode(object)?;
         keep_system_fields(&mut object, &old);
         prepare_for_status_update(&mut object, &old);
@@ -195,13 +200,16 @@ impl Compiled {
                 text(&spec["names"]["kind"]),
             ),
             namespaced: spec["scope"] == "Namespaced",
-            has_status: !found["subresources"]["status"].is_null(),
+            status: match found["subresources"]["status"].is_null() {
+                true => StatusWrites::Object,
+                false => StatusWrites::Subresource,
+            },
             scale: (!scale.is_null()).then(|| Scale {
                 spec_replicas: text(&scale["specReplicasPath"]),
                 status_replicas: text(&scale["statusReplicasPath"]),
                 selector: scale["labelSelectorPath"].as_str().map(str::to_owned),
             }),
-            rules: compile_rules(&schema, true),
+            rules: compile_rules(&schema, Extent::Resource),
             schema,
             document,
         })
@@ -233,7 +241,7 @@ impl Compiled {
                 "{kind} in version \"{version}\" cannot be handled as a {kind}: {e}"
             ))
         })?;
-        apply_defaults(&mut object, &self.schema);
+        apply_defaults(&mut object, &self.schema)?;
         if !object["metadata"].is_object() {
             object["metadata"] = json!({});
         }
@@ -244,10 +252,11 @@ impl Compiled {
     }
 
     /// Returns an object as it is read from storage.
-    fn stored(&self, object: &Value) -> Value {
+    #[allow(clippy::result_large_err)]
+    fn stored(&self, object: &Value) -> Result<Value, Status> {
         let mut object = object.clone();
         normalize_untyped(&mut object);
-        refresh(&mut object, &self.schema);
+        refresh(&mut object, &self.schema)?;
         if !object["metadata"].is_object() {
             object["metadata"] = json!({});
         }
@@ -257,7 +266,7 @@ impl Compiled {
         if object["metadata"]["resourceVersion"].is_null() {
             object["metadata"]["resourceVersion"] = json!(NOT_STORED);
         }
-        object
+        Ok(object)
     }
 
     #[allow(clippy::result_large_err)]

@@ -11,6 +11,12 @@ use serde_json::{Map, Number, Value};
 use kubewright_machinery::go;
 
 /// Encodes a value.
+///
+/// ```
+/// use serde_json::json;
+///
+/// assert_eq!(kubewright_schema::encode(&json!({"a": "<b>"})), br#"{"a":"\u003cb\u003e"}"#);
+/// ```
 pub fn encode(value: &Value) -> Vec<u8> {
     let mut out = Vec::with_capacity(512);
     write_value(&mut out, value);

@@ -12,6 +12,14 @@ pub const TYPE_META_CONTEXT: &str = "couldn't get version/kind; json parse error
 /// # Errors
 ///
 /// Returns an error if the document is not an object, or a field is not a string.
+///
+/// ```
+/// use kubewright_schema::{parse_json, read_type_meta};
+///
+/// let node = parse_json(br#"{"kind": "Pod", "apiVersion": "v1"}"#)?;
+/// assert_eq!(read_type_meta(&node)?, ("v1", "Pod"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read_type_meta<'n>(node: &'n Node<'_>) -> Result<(&'n str, &'n str), TypeError> {
     let entries = match node {
         Node::Null => return Ok(("", "")),

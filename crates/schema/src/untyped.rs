@@ -1,5 +1,6 @@
 //! Decodes without a type, as for custom resources: everything is kept, repeated keys are reported.
 
+use kubewright_machinery::limits::push_path;
 use serde_json::{Map, Number, Value};
 
 use crate::{
@@ -15,6 +16,17 @@ use crate::{
 /// # Errors
 ///
 /// Returns an error if a number does not fit a float.
+///
+/// ```
+/// use kubewright_schema::{decode_untyped, parse_json};
+/// use serde_json::json;
+///
+/// let node = parse_json(br#"{"a": 1.0, "b": 1, "b": 2}"#)?;
+/// let (value, problems) = decode_untyped(node)?;
+/// assert_eq!(value["b"], json!(2));
+/// assert_eq!(problems.duplicate().collect::<Vec<_>>(), ["b"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn decode_untyped(node: Node<'_>) -> Result<(Value, Problems), TypeError> {
     let mut decoder = Decoder::default();
     let value = match node {
@@ -101,7 +113,7 @@ impl Decoder {
                         items.push(self.value(node));
                         continue;
                     }
-                    self.path.push_str(&format!("[{index}]"));
+                    push_path(&mut self.path, &format!("[{index}]"));
                     items.push(self.value(node));
                     self.path.truncate(length);
                 }
@@ -113,9 +125,9 @@ impl Decoder {
                     let twice = map.contains_key(key.as_ref());
                     if twice || matches!(node, Node::Array(_) | Node::Object(_)) {
                         if length > 0 {
-                            self.path.push('.');
+                            push_path(&mut self.path, ".");
                         }
-                        self.path.push_str(&key);
+                        push_path(&mut self.path, &key);
                     }
                     if twice {
                         self.problems.push(Problem::Duplicate(self.path.clone()));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_machinery::gvk::GroupVersionKind;
+use kubewright_machinery::{Status, gvk::GroupVersionKind};
 use kubewright_store::Store;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Fills in the defaults of a kind.
-pub type Defaulter = Arc<dyn Fn(&mut Value) + Send + Sync>;
+pub type Defaulter = Arc<dyn Fn(&mut Value) -> Result<(), Status> + Send + Sync>;
 
 /// Returns the warning for a delete with these options, if there is one.
 pub type DeleteWarning = Arc<dyn Fn(&DeleteOptions) -> Option<String> + Send + Sync>;

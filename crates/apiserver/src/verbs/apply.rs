@@ -87,7 +87,7 @@ impl Change for Applied<'_> {
             self.check_new(cx, &object)?;
             write::clear_system_fields(&mut object);
         }
-        write::default(self.target, &mut object);
+        write::default(self.target, &mut object)?;
         write::check_namespace(cx, self.target, &mut object)?;
         write::check_name(&object, &cx.info.name)?;
         update::mutate(cx, self.target, old, &mut object, options).await?;

@@ -30,7 +30,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         &body,
         options.field_validation,
     )?;
-    write::default(&target, &mut object);
+    write::default(&target, &mut object)?;
     if target.takes_parent() {
         write::clear_system_fields(&mut object);
     }

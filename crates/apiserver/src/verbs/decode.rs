@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The largest body that the server reads.
-pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
+pub(crate) const BODY_LIMIT: usize = kubewright_machinery::limits::MAX_REQUEST_BYTES;
 
 /// Reads the whole body. Fails with 413 if it is too large.
 pub(super) async fn read_body(body: Body) -> Result<Bytes, Status> {

@@ -9,7 +9,7 @@ use kubewright_machinery::{
     gvk::GroupKind,
     status,
 };
-use kubewright_merge::{json_patch, merge_patch, strategic};
+use kubewright_merge::{json_patch, strategic};
 use kubewright_schema::{
     Node, Problem, Problems, decode_typed, decode_untyped, normalize_untyped, parse_json,
 };
@@ -173,7 +173,7 @@ impl Patch {
             }
             Self::Merge(patch, _) => {
                 let mut object = old.clone();
-                merge_patch::apply(&mut object, patch.clone())
+                kubewright_machinery::merge_patch::apply(&mut object, patch.clone())
                     .map_err(|e| status::bad_request(e.to_string()))?;
                 Ok(object)
             }
@@ -210,7 +210,7 @@ impl Change for Patched<'_> {
         let patch = self.patch.as_ref().map_err(Clone::clone)?;
         let patched = patch.apply(old, self.target.body_type().1)?;
         let mut object = self.decode(cx, patch, patched)?;
-        write::default(self.target, &mut object);
+        write::default(self.target, &mut object)?;
         write::check_namespace(cx, self.target, &mut object)?;
         write::check_name(&object, &cx.info.name)?;
         let mut draft = Draft::from(object);

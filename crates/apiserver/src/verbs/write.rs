@@ -91,19 +91,16 @@ pub(super) fn prune_mutated(
         custom
             .prune(object, UnknownFields::Ignore)
             .map_err(status::internal)?;
-        default(target, object);
+        default(target, object)?;
     }
     Ok(())
 }
 
-/// Fills in the defaults of the kind.
-pub(super) fn default(target: &Target, object: &mut Value) {
-    if let Some(default) = target
-        .resource
-        .default
-        .as_ref()
-        .filter(|_| target.takes_parent())
-    {
-        default(object);
+/// Fills in the defaults of the kind. Fails if they make the object too large.
+pub(super) fn default(target: &Target, object: &mut Value) -> Result<(), Status> {
+    let default = target.resource.default.as_ref();
+    match default.filter(|_| target.takes_parent()) {
+        Some(default) => default(object),
+        None => Ok(()),
     }
 }

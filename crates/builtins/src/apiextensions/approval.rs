@@ -25,6 +25,14 @@ pub fn is_protected_group(group: &str) -> bool {
 }
 
 /// Reads the annotation, and returns its message.
+///
+/// ```
+/// use kubewright_builtins::apiextensions::{Approval, approval, is_protected_group};
+///
+/// assert!(is_protected_group("gateway.networking.k8s.io"));
+/// assert_eq!(approval("unapproved, experimental").0, Approval::Bypassed);
+/// assert_eq!(approval("https://github.com/kubernetes/enhancements/pull/1111").0, Approval::Approved);
+/// ```
 pub fn approval(annotation: &str) -> (Approval, String) {
     const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
     if annotation.is_empty() {

@@ -1,5 +1,7 @@
 //! Validates `spec.conversion`.
 
+use std::collections::HashSet;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
@@ -182,9 +184,10 @@ fn validate_versions(versions: &Value, strict: bool, path: &Path, errors: &mut E
         errors.push(field::required(path, ""));
         return;
     }
+    let mut seen = HashSet::new();
     for (i, version) in all.iter().enumerate() {
         let path = path.index(i);
-        if all[..i].contains(version) {
+        if !seen.insert(version.text()) {
             errors.push(field::invalid(&path, version, "duplicate version"));
             continue;
         }

@@ -3,7 +3,7 @@
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
     go,
-    validation::{validate_object_meta, validate_object_meta_update},
+    validation::{Scope, validate_object_meta, validate_object_meta_update},
 };
 use kubewright_schema::structural::is_recognized_format;
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ fn validate_create(crd: &Value) -> ErrorList {
         spec["group"].text()
     );
     let path = Path::new("metadata");
-    let mut errors = validate_object_meta(&crd["metadata"], false, meta::subdomain, &path);
+    let mut errors = validate_object_meta(&crd["metadata"], Scope::Cluster, meta::subdomain, &path);
     let name = crd["metadata"]["name"].text();
     if name != required {
         let message = "must be spec.names.plural+\".\"+spec.group";

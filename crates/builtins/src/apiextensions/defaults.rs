@@ -1,6 +1,6 @@
 //! Validates defaults against the schema that they are part of.
 
-use kubewright_cel::{Ratcheting, limits::RUNTIME_COST_BUDGET};
+use kubewright_cel::{Extent, Ratcheting, limits::RUNTIME_COST_BUDGET};
 use kubewright_machinery::field::{self, ErrorList, FieldError, Path};
 use kubewright_schema::structural::{
     Structural, coerce_value, compile_rules, prune_value, validate, validate_embedded,
@@ -83,11 +83,13 @@ impl Walk {
         path: &Path,
         errors: &mut ErrorList,
     ) {
-        let own = is_root || schema.embedded;
-        let (position, in_metadata) = if own {
-            (Position::root(schema), false)
-        } else {
-            (position, in_metadata)
+        let extent = match is_root {
+            true => Extent::Resource,
+            false => schema.extent(),
+        };
+        let (position, in_metadata) = match extent {
+            Extent::Resource => (Position::root(schema), false),
+            Extent::Value => (position, in_metadata),
         };
         if let Some(default) = schema.default.as_deref() {
             let at = path.child("default");
@@ -95,10 +97,10 @@ impl Walk {
             if in_metadata {
                 validate_in_metadata(default, schema, &position, &at, errors);
             } else {
-                self.validate(default, schema, own, &at, errors);
+                self.validate(default, schema, extent, &at, errors);
             }
             if errors.len() == before {
-                self.run_rules(default, schema, is_root, &at, errors);
+                self.run_rules(default, schema, extent, &at, errors);
             }
         }
         if self.budget < 0 {
@@ -116,7 +118,8 @@ impl Walk {
             );
         }
         for (name, property) in &schema.properties {
-            let meta = own && matches!(&**name, "metadata" | "apiVersion" | "kind");
+            let meta =
+                extent == Extent::Resource && matches!(&**name, "metadata" | "apiVersion" | "kind");
             let position = position.then(Step::Field(name));
             let path = path.child("properties").key(name);
             self.node(
@@ -135,11 +138,11 @@ impl Walk {
         &mut self,
         default: &Value,
         schema: &Structural,
-        is_root: bool,
+        extent: Extent,
         at: &Path,
         errors: &mut ErrorList,
     ) {
-        let Some(rules) = compile_rules(schema, is_root || schema.embedded) else {
+        let Some(rules) = compile_rules(schema, extent) else {
             return;
         };
         let kept = rules.validate(default, Some(default), self.budget, Ratcheting::Disabled);
@@ -158,7 +161,7 @@ impl Walk {
         &self,
         default: &Value,
         schema: &Structural,
-        own: bool,
+        extent: Extent,
         at: &Path,
         errors: &mut ErrorList,
     ) {
@@ -170,11 +173,11 @@ impl Walk {
             }
         }
         let mut coerced = default.clone();
-        if let Err(error) = coerce_value(&mut coerced, schema, own, false, at) {
+        if let Err(error) = coerce_value(&mut coerced, schema, extent, at) {
             errors.push(error);
             return;
         }
-        let found = validate_embedded(&coerced, schema, own, at);
+        let found = validate_embedded(&coerced, schema, extent, at);
         if !found.is_empty() {
             errors.extend(found);
             return;
@@ -209,11 +212,12 @@ fn validate_in_metadata(
             format!("must result in valid metadata: {text}"),
         )
     };
-    if let Err(error) = coerce_value(&mut object, position.root, true, false, &Path::root()) {
+    let root = Path::root();
+    if let Err(error) = coerce_value(&mut object, position.root, Extent::Resource, &root) {
         errors.push(refuse(error.to_string()));
         return;
     }
-    let found = validate_embedded(&object, position.root, true, &Path::root());
+    let found = validate_embedded(&object, position.root, Extent::Resource, &root);
     if !found.is_empty() {
         errors.push(refuse(field::aggregate(&found)));
         return;

@@ -1,7 +1,12 @@
 //! Validates the extensions of a schema: list and map types, and rules.
 
-use kubewright_machinery::field::{self, ErrorList, Path};
-use kubewright_schema::structural::{Structural, find_field};
+use std::{cell::OnceCell, collections::HashSet};
+
+use kubewright_machinery::{
+    field::{self, ErrorList, Path},
+    limits::MAX_FIELD_ERRORS,
+};
+use kubewright_schema::structural::{PathSyntax, Structural, find_field};
 use serde_json::{Value, json};
 
 use crate::json::Read;
@@ -101,7 +106,12 @@ fn check_list_map(schema: &Value, path: &Path, errors: &mut ErrorList) {
             let message = "must be object if parent array's x-kubernetes-list-type is map";
             errors.push(field::invalid_str(&items_path.child("type"), ty, message));
         } else if items.is_object() {
-            for (i, key) in keys.items().iter().enumerate() {
+            let mut seen = HashSet::new();
+            for key in keys.items() {
+                // Each error prints all keys.
+                if errors.len() >= MAX_FIELD_ERRORS {
+                    return;
+                }
                 match items["properties"].get(key.text()) {
                     Some(property) if matches!(property["type"].text(), "array" | "object") => {
                         let path = items_path.child("properties").key(key.text()).child("type");
@@ -115,7 +125,7 @@ fn check_list_map(schema: &Value, path: &Path, errors: &mut ErrorList) {
                         errors.push(field::invalid(&keys_path, keys, message));
                     }
                 }
-                if keys.items()[..i].contains(key) {
+                if !seen.insert(key.text()) {
                     let message = "must not contain duplicate entries";
                     errors.push(field::invalid(&keys_path, keys, message));
                 }
@@ -128,6 +138,7 @@ fn check_list_map(schema: &Value, path: &Path, errors: &mut ErrorList) {
 pub(super) fn check_rules(schema: &Value, path: &Path, errors: &mut ErrorList) {
     let rules = schema["x-kubernetes-validations"].items();
     let has_newline = |text: &str| text.contains(['\n', '\r']);
+    let compiled = OnceCell::new();
     for (i, rule) in rules.iter().enumerate() {
         let path = path.child("x-kubernetes-validations").index(i);
         let (text, message) = (rule["rule"].text(), rule["message"].text());
@@ -182,8 +193,11 @@ pub(super) fn check_rules(schema: &Value, path: &Path, errors: &mut ErrorList) {
                     "must not contain line breaks",
                 ));
             }
-            let compiled = Structural::compile(schema);
-            if compiled.is_ok_and(|schema| find_field(at, &schema, true).is_err()) {
+            let compiled = compiled.get_or_init(|| Structural::compile(schema).ok());
+            if compiled
+                .as_ref()
+                .is_some_and(|schema| find_field(at, schema, PathSyntax::Brackets).is_err())
+            {
                 errors.push(field::invalid_str(&path, at, "must be a valid path"));
             }
         }

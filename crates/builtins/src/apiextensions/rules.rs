@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_cel::{CompiledRule, DeclType, compile_rules, limits};
+use kubewright_cel::{CompiledRule, DeclType, Extent, compile_rules, limits};
 use kubewright_machinery::field::{self, ErrorList, Path};
 use kubewright_schema::structural::{Additional, Kind, Structural, declared_schema, property_type};
 use serde_json::{Value, json};
@@ -42,10 +42,11 @@ impl<'a> Context<'a> {
 
     fn decl(&self) -> Option<Arc<DeclType>> {
         let own = || {
-            DeclType::of(
-                &declared_schema(self.schema),
-                self.is_root || self.schema.embedded,
-            )
+            let extent = match self.is_root {
+                true => Extent::Resource,
+                false => self.schema.extent(),
+            };
+            DeclType::of(&declared_schema(self.schema), extent)
         };
         self.decl.clone().or_else(own)
     }

@@ -1,11 +1,13 @@
 //! Validates a CustomResourceDefinition, except for its schemas.
 
+use std::collections::HashSet;
+
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
     go,
     validation::names,
 };
-use kubewright_schema::structural::{Structural, find_field};
+use kubewright_schema::structural::{PathSyntax, Structural, find_field};
 use serde_json::Value;
 
 use super::{
@@ -288,11 +290,8 @@ fn validate_deprecation(version: &Value, path: &Path, errors: &mut ErrorList) {
 fn validate_version_set(spec: &Hoisted<'_>, path: &Path, errors: &mut ErrorList) {
     let versions = spec.versions();
     let at = path.child("versions");
-    let twice = versions
-        .iter()
-        .enumerate()
-        .any(|(i, v)| versions[..i].iter().any(|other| other["name"] == v["name"]));
-    if twice {
+    let mut names = HashSet::new();
+    if !versions.iter().all(|v| names.insert(v["name"].text())) {
         let message = "must contain unique version names";
         errors.push(field::invalid_raw(&at, print::versions(spec), message));
     }
@@ -383,7 +382,7 @@ fn validate_selectable(fields: &Value, schema: &Value, path: &Path, errors: &mut
             return;
         }
     };
-    let mut known: Vec<String> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
     for (i, selectable) in fields.items().iter().enumerate() {
         let path = path.index(i).child("jsonPath");
         let text = selectable["jsonPath"].text();
@@ -391,7 +390,7 @@ fn validate_selectable(fields: &Value, schema: &Value, path: &Path, errors: &mut
             errors.push(field::required(&path, ""));
             continue;
         }
-        let (found, node) = match find_field(text, &compiled, false) {
+        let (found, node) = match find_field(text, &compiled, PathSyntax::Dots) {
             Ok(found) => found,
             Err(e) => {
                 errors.push(field::invalid_str(
@@ -410,10 +409,8 @@ fn validate_selectable(fields: &Value, schema: &Value, path: &Path, errors: &mut
             let message = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
             errors.push(field::invalid_str(&path, text, message));
         }
-        if known.contains(&found) {
+        if !known.insert(found) {
             errors.push(field::duplicate(&path, &text.into()));
-        } else {
-            known.push(found);
         }
     }
     if known.len() > MOST_SELECTABLE {

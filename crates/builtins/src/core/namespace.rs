@@ -41,6 +41,16 @@ pub fn start_termination(namespace: &mut Value) {
 }
 
 /// Reports whether the namespace has no finalizers, neither in `spec` nor in `metadata`.
+///
+/// ```
+/// use kubewright_builtins::core::namespace::{is_finalized, start_termination};
+/// use serde_json::json;
+///
+/// let mut namespace = json!({"metadata": {"name": "shop"}, "spec": {"finalizers": ["kubernetes"]}});
+/// start_termination(&mut namespace);
+/// assert_eq!(namespace["status"]["phase"], "Terminating");
+/// assert!(!is_finalized(&namespace));
+/// ```
 pub fn is_finalized(namespace: &Value) -> bool {
     namespace["spec"]["finalizers"].is_blank() && namespace["metadata"]["finalizers"].is_blank()
 }

@@ -269,6 +269,9 @@ fn validate_huge_page(name: &str, q: &Quantity, path: &Path, errors: &mut ErrorL
     }
 }
 
+/// The maximum number of names that an error lists.
+const MAX_NAMES: usize = 100;
+
 fn validate_claims(list: &Value, known: &[&str], path: &Path, errors: &mut ErrorList) {
     let mut seen: Vec<String> = Vec::new();
     for (i, claim) in list.items().iter().enumerate() {
@@ -302,6 +305,7 @@ fn validate_claims(list: &Value, known: &[&str], path: &Path, errors: &mut Error
             } else {
                 let mut known = known.to_vec();
                 known.sort_unstable();
+                known.truncate(MAX_NAMES);
                 error.detail.push_str(&format!(": {}", known.join(", ")));
             }
             errors.push(error);

@@ -98,13 +98,18 @@ fn groups(changes: &[Change]) -> Vec<Vec<Change>> {
     out
 }
 
+/// The maximum number of pairs of equal lines that are looked at. Texts that have more of them share no further blocks,
+/// so they are printed as removed and added; the time to compare them would grow with their square.
+const MAX_PAIRS: usize = 2_000_000;
+
 /// The common blocks in order, neighbours joined.
 fn blocks(a: &[&str], b: &[&str]) -> Vec<Block> {
     let places = places(b);
+    let mut pairs = MAX_PAIRS;
     let mut todo = vec![(0, a.len(), 0, b.len())];
     let mut found = Vec::new();
     while let Some((a_low, a_high, b_low, b_high)) = todo.pop() {
-        let (i, j, length) = longest(a, b, &places, (a_low, a_high, b_low, b_high));
+        let (i, j, length) = longest(a, b, &places, (a_low, a_high, b_low, b_high), &mut pairs);
         if length == 0 {
             continue;
         }
@@ -141,10 +146,15 @@ fn longest(
     b: &[&str],
     places: &HashMap<&str, Vec<usize>>,
     (a_low, a_high, b_low, b_high): (usize, usize, usize, usize),
+    pairs: &mut usize,
 ) -> Block {
     let (mut i, mut j, mut size) = (a_low, b_low, 0);
     let mut lengths: HashMap<usize, usize> = HashMap::new();
     for (k, line) in a.iter().enumerate().take(a_high).skip(a_low) {
+        if *pairs == 0 {
+            return (a_low, b_low, 0);
+        }
+        *pairs -= 1;
         let mut next = HashMap::new();
         for &at in places.get(line).map(Vec::as_slice).unwrap_or_default() {
             if at < b_low {
@@ -153,6 +163,7 @@ fn longest(
             if at >= b_high {
                 break;
             }
+            *pairs = pairs.saturating_sub(1);
             let before = at
                 .checked_sub(1)
                 .and_then(|p| lengths.get(&p))
@@ -177,7 +188,20 @@ fn longest(
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::unified;
+
+    #[test]
+    fn large_texts_are_compared_in_bounded_time() {
+        let lines = |step: usize| -> String {
+            let line = |i: usize| format!("line {}\n", i * step % 149);
+            (0..100_000).map(line).collect()
+        };
+        let start = Instant::now();
+        assert!(!unified(&lines(1), &lines(7)).is_empty());
+        assert!(start.elapsed() < Duration::from_secs(20));
+    }
 
     #[test]
     fn far_changes_stand_apart() {

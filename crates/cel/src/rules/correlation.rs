@@ -1,5 +1,6 @@
 //! Correlates new values with old ones, and compares them.
 
+use kubewright_machinery::KeyedItems;
 use serde_json::Value as Json;
 
 use crate::schema::{ListType, Schema};
@@ -50,12 +51,13 @@ impl<'v> Ratchet<'v> {
         }
     }
 
-    pub(super) fn index(&self, at: usize) -> Self {
+    /// Returns the correlation of an item with the old item that has the same keys.
+    pub(super) fn item(&self, new: &'v Json, old: Option<&'v Json>) -> Self {
         let Some(current) = self.current else {
             return *self;
         };
         Self {
-            current: current.index(at),
+            current: current.item(new, old),
             parent: Some(current),
         }
     }
@@ -83,11 +85,10 @@ impl<'v> Correlated<'v> {
         })
     }
 
-    fn index(&self, at: usize) -> Option<Self> {
-        let new = self.new.as_array()?.get(at)?;
+    fn item(&self, new: &'v Json, old: Option<&'v Json>) -> Option<Self> {
         Some(Self {
             new,
-            old: old_item(self.schema, self.old.as_array()?, new)?,
+            old: old?,
             schema: self.schema.items.as_deref()?,
         })
     }
@@ -101,7 +102,11 @@ impl<'v> Correlated<'v> {
                 if self.schema.list_type != ListType::Map {
                     return new == old;
                 }
-                (0..new.len()).all(|at| self.index(at).is_some_and(|item| item.is_unchanged()))
+                let old = old_items(self.schema, old);
+                new.iter().all(|item| {
+                    self.item(item, old.find(item))
+                        .is_some_and(|item| item.is_unchanged())
+                })
             }
             (Json::Object(new), Json::Object(old)) => {
                 new.len() == old.len()
@@ -114,21 +119,10 @@ impl<'v> Correlated<'v> {
     }
 }
 
-/// The item of an old map list with the same keys as a new item.
-pub(super) fn old_item<'v>(schema: &Schema, old: &'v [Json], item: &Json) -> Option<&'v Json> {
-    if schema.list_type != ListType::Map || schema.list_map_keys.is_empty() {
-        return None;
+/// The items of an old list, by the keys of the list.
+pub(super) fn old_items<'v>(schema: &'v Schema, old: &'v [Json]) -> KeyedItems<'v, String> {
+    match schema.list_type {
+        ListType::Map => KeyedItems::new(old, &schema.list_map_keys),
+        _ => KeyedItems::new(old, &[]),
     }
-    let key = |item: &Json, name: &str| -> Option<Json> {
-        let value = item.get(name)?;
-        let scalar = !(value.is_object() || value.is_array() || value.is_null());
-        scalar.then(|| value.clone())
-    };
-    let same = |old: &Json| {
-        schema.list_map_keys.iter().all(|name| {
-            let ours = key(item, name);
-            ours.is_some() && ours == key(old, name)
-        })
-    };
-    old.iter().find(|old| same(old))
 }

@@ -1,6 +1,9 @@
 //! Evaluates the rules of one node on one value.
 
-use kubewright_machinery::field::{self, ErrorList, FieldError, Path};
+use kubewright_machinery::{
+    field::{self, ErrorList, FieldError, Path},
+    limits::{MAX_ERROR_BYTES, MAX_FIELD_ERRORS},
+};
 use serde_json::Value as Json;
 
 use crate::limits::MAX_MESSAGE_BYTES;
@@ -16,6 +19,8 @@ pub(super) struct Run {
     pub(super) budget: i64,
     pub(super) errors: ErrorList,
     pub(super) warnings: Vec<String>,
+    /// The bytes of both.
+    pub(super) reported: usize,
 }
 
 /// The reason to stop.
@@ -48,8 +53,7 @@ impl Run {
         }
         let of = schema.kind.name();
         if self.budget <= 0 {
-            self.errors
-                .push(field::invalid_str(&path(), of, OUT_OF_BUDGET));
+            self.push(field::invalid_str(&path(), of, OUT_OF_BUDGET));
             return Err(Stop);
         }
         let uses_old = rules.iter().any(|(_, compiled)| compiled.uses_old_self);
@@ -65,7 +69,7 @@ impl Run {
         for (rule, compiled) in rules {
             if let Some(error) = &compiled.error {
                 let detail = format!("rule compile error: {error}");
-                self.errors.push(field::invalid_str(&path(), of, detail));
+                self.push(field::invalid_str(&path(), of, detail));
                 continue;
             }
             let Some(program) = &compiled.program else {
@@ -98,8 +102,7 @@ impl Run {
     ) -> Result<bool, Stop> {
         let evaluation = program.evaluate(activation);
         if !self.spend(evaluation.cost) {
-            self.errors
-                .push(field::invalid_str(&path(), of, OUT_OF_BUDGET));
+            self.push(field::invalid_str(&path(), of, OUT_OF_BUDGET));
             return Err(Stop);
         }
         let detail = match &evaluation.result {
@@ -109,7 +112,7 @@ impl Run {
                     "'{error}': no further validation rules will be run due to call cost exceeds limit for rule: {}",
                     rule.shown()
                 );
-                self.errors.push(field::invalid_str(&path(), of, detail));
+                self.push(field::invalid_str(&path(), of, detail));
                 return Err(Stop);
             }
             Err(EvalError::Failed(error)) if error.starts_with("no such overload") => format!(
@@ -118,7 +121,7 @@ impl Run {
             ),
             Err(EvalError::Failed(error)) => format!("{error} evaluating rule: {}", rule.shown()),
         };
-        self.errors.push(field::invalid_str(&path(), of, detail));
+        self.push(field::invalid_str(&path(), of, detail));
         Ok(true)
     }
 
@@ -195,9 +198,26 @@ impl Run {
 
     fn report(&mut self, error: FieldError, forgiven: bool) {
         match forgiven {
-            true => self.warnings.push(error.to_string()),
-            false => self.errors.push(error),
+            false => self.push(error),
+            true if self.takes(&error) => self.warnings.push(error.to_string()),
+            true => {}
         }
+    }
+
+    /// Adds an error, unless there are so many that it would not be reported.
+    pub(super) fn push(&mut self, error: FieldError) {
+        if self.takes(&error) || self.errors.is_empty() {
+            self.errors.push(error);
+        }
+    }
+
+    fn takes(&mut self, error: &FieldError) -> bool {
+        let count = self.errors.len() + self.warnings.len();
+        let takes = count < MAX_FIELD_ERRORS && self.reported < MAX_ERROR_BYTES;
+        if takes {
+            self.reported = self.reported.saturating_add(error.size());
+        }
+        takes
     }
 
     /// Deducts a cost from the budget, if it suffices.

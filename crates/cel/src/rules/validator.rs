@@ -6,12 +6,12 @@ use std::sync::Arc;
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::Value as Json;
 
-use crate::decl::DeclType;
+use crate::decl::{DeclType, Extent};
 use crate::escape::escape;
 use crate::schema::Schema;
 
 use super::compile::compile_rules;
-use super::correlation::{Ratchet, old_item};
+use super::correlation::{Ratchet, old_items};
 use super::evaluate::{Run, Stop};
 use super::{CompiledRule, Rule};
 
@@ -19,7 +19,7 @@ use super::{CompiledRule, Rule};
 ///
 /// ```
 /// use kubewright_cel::limits::RUNTIME_COST_BUDGET;
-/// use kubewright_cel::{Ratcheting, Schema, Validator};
+/// use kubewright_cel::{Extent, Ratcheting, Schema, Validator};
 /// use serde_json::json;
 ///
 /// let schema = Schema::from_json(&json!({
@@ -32,7 +32,7 @@ use super::{CompiledRule, Rule};
 ///         ],
 ///     }},
 /// }));
-/// let validator = Validator::new(&schema, true).expect("there are rules");
+/// let validator = Validator::new(&schema, Extent::Resource).expect("there are rules");
 /// let old = json!({"spec": {"size": 3}});
 /// let new = json!({"spec": {"size": 2}});
 /// let outcome = validator.validate(&new, Some(&old), RUNTIME_COST_BUDGET, Ratcheting::Disabled);
@@ -92,16 +92,16 @@ struct Pair<'v> {
 }
 
 impl Validator {
-    /// Compiles the rules of a schema; `resource` if it is that of a whole resource. None if there are no rules.
-    pub fn new(schema: &Schema, resource: bool) -> Option<Self> {
-        let schema = match resource {
-            true => schema.clone().with_object_meta(),
-            false => schema.clone(),
+    /// Compiles the rules of a schema. Returns `None` if there are no rules.
+    pub fn new(schema: &Schema, extent: Extent) -> Option<Self> {
+        let schema = match extent {
+            Extent::Resource => schema.clone().with_object_meta(),
+            Extent::Value => schema.clone(),
         };
         if !has_rules(&schema) {
             return None;
         }
-        let decl = DeclType::of(&schema, resource);
+        let decl = DeclType::of(&schema, extent);
         let root = Node::new(&schema, &schema, decl.as_ref())?;
         Some(Self { schema, root })
     }
@@ -122,6 +122,7 @@ impl Validator {
             budget,
             errors: Vec::new(),
             warnings: Vec::new(),
+            reported: 0,
         };
         let pair = Pair { new, old };
         let stopped = self
@@ -181,7 +182,7 @@ impl Node {
                 Some(ident) => decl.and_then(|decl| decl.field(&ident)),
                 // No rule above can name it; its own rules can still name themselves.
                 None => {
-                    own = DeclType::of(property, property.embedded_resource);
+                    own = DeclType::of(property, property.extent());
                     own.as_ref()
                 }
             };
@@ -219,7 +220,7 @@ impl Node {
         if let Some(why) = &self.error {
             let detail = format!("rule compiler initialization error: {why}");
             let error = field::invalid_str(&position.path(), schema.kind.name(), detail);
-            run.errors.push(error);
+            run.push(error);
         } else {
             let old = old.filter(|old| !old.is_null());
             run.rules(&self.rules, schema, new, old, ratchet, &|| position.path())?;
@@ -247,10 +248,12 @@ impl Node {
             return Ok(());
         };
         let old = old.and_then(Json::as_array);
+        let old = old.map(|old| old_items(schema, old));
         for (at, new) in items.iter().enumerate() {
-            let old = old.and_then(|old| old_item(schema, old, new));
+            let old = old.as_ref().and_then(|old| old.find(new));
             let position = Position::Index(position, at);
-            node.validate(run, below, Pair { new, old }, &ratchet.index(at), &position)?;
+            let ratchet = ratchet.item(new, old);
+            node.validate(run, below, Pair { new, old }, &ratchet, &position)?;
         }
         Ok(())
     }

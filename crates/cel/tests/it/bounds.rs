@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use kubewright_cel::limits::PER_CALL_LIMIT;
-use kubewright_cel::{Activation, DeclType, Env, Evaluation, Schema};
+use kubewright_cel::{Activation, DeclType, Env, Evaluation, Extent, Schema};
 use serde_json::{Value as Json, json};
 
 fn schema() -> Schema {
@@ -25,7 +25,7 @@ fn object() -> Json {
 
 /// Compiles, estimates and runs, and gives the cost.
 fn run(expression: &str, schema: &Schema, object: &Json) -> Option<u64> {
-    let decl = DeclType::of(schema, false).expect("the schema has a type");
+    let decl = DeclType::of(schema, Extent::Value).expect("the schema has a type");
     let env = Env::new().declared("self", "selfType", &decl);
     let checked = env.compile(expression).map_err(|issues| issues.to_string());
     let checked = checked.ok()?;
@@ -198,5 +198,64 @@ fn what_costs_too_much_ends_soon() {
         }
         let took = began.elapsed();
         assert!(took < Duration::from_secs(20), "{expression} took {took:?}");
+    }
+}
+
+#[test]
+fn numbers_at_the_edges_are_results_or_errors() {
+    let object = json!({"s": "abc", "i": 3, "l": ["a"], "m": {}});
+    let schema = schema();
+    for expression in [
+        "quantity('1.5e-2147483648').add(quantity('1')).isInteger()",
+        "quantity('1.5e-2147483640').isInteger()",
+        "quantity('1e2147483647').add(quantity('1n')).isInteger()",
+        "quantity('1n').add(quantity('1e2147483647')).asApproximateFloat() > 0.0",
+        "quantity('1e2147483647').sub(quantity('-1e-2147483648')).isInteger()",
+        "quantity('9223372036854775807Ei').add(9223372036854775807).isInteger()",
+        "quantity('-9223372036854775808').sub(-9223372036854775808).asInteger() == 0",
+        "9223372036854775807 + 1 > 0",
+        "-9223372036854775808 - 1 < 0",
+        "-9223372036854775808 / -1 > 0",
+        "-9223372036854775808 % -1 == 0",
+        "-(-9223372036854775808) > 0",
+        "9223372036854775807 * 2 > 0",
+        "18446744073709551615u + 1u > 0u",
+        "0u - 1u > 0u",
+        "1 / 0 > 0",
+        "1 % 0 > 0",
+        "int(9223372036854775807.0) > 0",
+        "int(1e300) > 0",
+        "uint(-1.0) > 0u",
+        "int(18446744073709551615u) > 0",
+        "duration('2562047h47m16.854775807s') + duration('1ns') > duration('0s')",
+        "-duration('-2562047h47m16.854775808s') > duration('0s')",
+        "timestamp('9999-12-31T23:59:59.999999999Z') + duration('1ns') > timestamp('0001-01-01T00:00:00Z')",
+        "timestamp('0001-01-01T00:00:00Z') - duration('1ns') < timestamp('9999-12-31T23:59:59Z')",
+        "timestamp('9999-12-31T23:59:59Z') - timestamp('0001-01-01T00:00:00Z') > duration('0s')",
+        "timestamp(9223372036854775807) > timestamp(0)",
+        "timestamp('0001-01-01T00:00:00Z').getFullYear('-23:59') < 1",
+        "lists.range(-9223372036854775808).size() == 0",
+        "self.l.slice(0, 9223372036854775807).size() == 0",
+        "self.l.flatten(9223372036854775807).size() == 1",
+        "self.l[9223372036854775807] == 'a'",
+        "self.s.substring(-9223372036854775808, 9223372036854775807) == ''",
+        "self.s.charAt(9223372036854775807) == ''",
+        "self.s.indexOf('a', 9223372036854775807) == -1",
+        "self.s.lastIndexOf('a', -9223372036854775808) == -1",
+        "self.s.replace('a', 'b', 9223372036854775807) == 'bbc'",
+        "self.s.split('', -9223372036854775808).size() > 0",
+        "self.s.findAll('.', 9223372036854775807).size() > 0",
+        "'%.2147483647f'.format([1.0]).size() > 0",
+        "'%.99999999999999999999e'.format([1.0]).size() > 0",
+        "math.abs(-9223372036854775808) > 0",
+        "math.bitShiftLeft(1, 9223372036854775807) == 0",
+        "math.bitShiftRight(-1, 64) == 0",
+        "semver('18446744073709551615.18446744073709551616.0').major() > 0",
+        "[9223372036854775807, 1].sum() > 0",
+        "cidr('::/128').masked().prefixLength() == 128",
+    ] {
+        let began = Instant::now();
+        run(expression, &schema, &object);
+        assert!(began.elapsed() < Duration::from_secs(20), "{expression}");
     }
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use kubewright_cel::{Activation, DeclType, Env, Schema};
+use kubewright_cel::{Activation, DeclType, Env, Extent, Schema};
 use serde_json::Value as Json;
 
 /// Answers that are not the same, each with the reason.
@@ -88,7 +88,11 @@ fn run(group: &Json) -> (usize, Vec<Difference>) {
     } else {
         schema
     };
-    let decl = DeclType::of(&schema, root).expect("every group's schema has a type");
+    let extent = match root {
+        true => Extent::Resource,
+        false => Extent::Value,
+    };
+    let decl = DeclType::of(&schema, extent).expect("every group's schema has a type");
     let optional = group["optionalOldSelf"] == true;
     let env = Env::new().declared("self", "selfType", &decl);
     let env = match optional {

@@ -1,7 +1,7 @@
 //! Schemas with rules and objects, with recordings of Kubernetes 1.36.3's CRD validator.
 
 use kubewright_cel::limits::RUNTIME_COST_BUDGET;
-use kubewright_cel::{Ratcheting, Schema, Validator};
+use kubewright_cel::{Extent, Ratcheting, Schema, Validator};
 
 use crate::golden::recorded;
 
@@ -17,20 +17,22 @@ fn every_result_is_that_of_the_real_server() {
             None | Some(0) => RUNTIME_COST_BUDGET,
             Some(budget) => budget,
         };
-        let (mut errors, mut warnings, remaining) =
-            match Validator::new(&schema, case["root"] == true) {
-                None => (Vec::new(), Vec::new(), budget),
-                Some(validator) => {
-                    let ratcheting = match case["ratchet"] == true {
-                        true => Ratcheting::Enabled,
-                        false => Ratcheting::Disabled,
-                    };
-                    let outcome =
-                        validator.validate(&case["new"], case.get("old"), budget, ratcheting);
-                    let errors = outcome.errors.iter().map(ToString::to_string).collect();
-                    (errors, outcome.warnings, outcome.remaining_budget)
-                }
-            };
+        let extent = match case["root"] == true {
+            true => Extent::Resource,
+            false => Extent::Value,
+        };
+        let (mut errors, mut warnings, remaining) = match Validator::new(&schema, extent) {
+            None => (Vec::new(), Vec::new(), budget),
+            Some(validator) => {
+                let ratcheting = match case["ratchet"] == true {
+                    true => Ratcheting::Enabled,
+                    false => Ratcheting::Disabled,
+                };
+                let outcome = validator.validate(&case["new"], case.get("old"), budget, ratcheting);
+                let errors = outcome.errors.iter().map(ToString::to_string).collect();
+                (errors, outcome.warnings, outcome.remaining_budget)
+            }
+        };
         errors.sort();
         warnings.sort();
         assert_eq!(serde_json::json!(errors), case["errors"], "{name}: errors");

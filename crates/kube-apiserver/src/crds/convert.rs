@@ -121,7 +121,7 @@ impl Converter for Versioned {
         for object in &mut objects {
             let own = object["apiVersion"].as_str().unwrap_or_default();
             if let Some(schema) = self.schema(own) {
-                refresh(object, schema);
+                refresh(object, schema)?;
             }
             if object["metadata"]["generation"]
                 .as_i64()

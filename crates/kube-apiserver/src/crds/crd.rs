@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use kubewright_cel::Validator;
+use kubewright_cel::{Extent, Validator};
 use kubewright_machinery::{json::Read, version::compare_kube_versions};
 use kubewright_schema::structural::{CompileError, Structural, compile_rules};
 use serde_json::Value;
@@ -62,7 +62,9 @@ impl LazyRules {
         if !schema.has_rules {
             return None;
         }
-        self.0.get_or_init(|| compile_rules(schema, true)).as_ref()
+        self.0
+            .get_or_init(|| compile_rules(schema, Extent::Resource))
+            .as_ref()
     }
 }
 

@@ -13,7 +13,7 @@ use kubewright_apiserver::{
 use kubewright_catalog::generated::autoscaling_v1::SCALE;
 use kubewright_machinery::gvk::{GroupResource, GroupVersionKind};
 use kubewright_schema::structural::{
-    ConformOptions, Structural, apply_defaults, conform, conform_metadata,
+    ConformOptions, StatusWrites, Structural, apply_defaults, conform, conform_metadata,
 };
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
@@ -214,7 +214,10 @@ impl<'a> Parts<'a> {
             namespaced: crd.namespaced,
             schema: version.schema.clone(),
             cel: version.rules.clone(),
-            has_status: version.has_status,
+            status: match version.has_status {
+                true => StatusWrites::Subresource,
+                false => StatusWrites::Object,
+            },
             stored: version.name == crd.storage,
             scale: version.scale.clone(),
             terminating: crd.terminating,
@@ -283,8 +286,9 @@ impl<'a> Parts<'a> {
         let (schema, kind) = (version.schema.clone(), self.crd.names.kind.clone());
         Arc::new(move |object| {
             if object["kind"] == kind {
-                apply_defaults(object, &schema);
+                apply_defaults(object, &schema)?;
             }
+            Ok(())
         })
     }
 

@@ -16,7 +16,7 @@ use kubewright_machinery::{
     validation::names,
 };
 use kubewright_schema::structural::{
-    self, ConformOptions, ObjectRules, ScalePaths, Structural, ValidationResult,
+    self, ConformOptions, ObjectRules, ScalePaths, StatusWrites, Structural, ValidationResult,
 };
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub(super) struct Rules {
     pub(super) schema: Arc<Structural>,
     /// `x-kubernetes-validations`
     pub(super) cel: Arc<LazyRules>,
-    pub(super) has_status: bool,
+    pub(super) status: StatusWrites,
     /// Whether objects are stored in this version. Readers do not see the defaults of another one.
     pub(super) stored: bool,
     pub(super) scale: Option<Scale>,
@@ -77,7 +77,7 @@ impl Strategy for Main {
     }
 
     fn prepare_for_create(&self, _cx: &RequestContext, object: &mut Value) {
-        structural::prepare_for_create(object, self.0.has_status);
+        structural::prepare_for_create(object, self.0.status);
     }
 
     fn validate_create(&self, _cx: &RequestContext, object: &Value) -> ErrorList {
@@ -89,7 +89,7 @@ impl Strategy for Main {
     }
 
     fn prepare_for_update(&self, object: &mut Value, old: &Value) {
-        structural::prepare_for_update(object, old, self.0.has_status);
+        structural::prepare_for_update(object, old, self.0.status);
     }
 
     fn validate_update(&self, cx: &RequestContext, object: &Value, old: &Value) -> ErrorList {
@@ -106,10 +106,11 @@ impl Strategy for Main {
         self.0.prune(object);
     }
 
-    fn default_on_create(&self, object: &mut Value) {
+    fn default_on_create(&self, object: &mut Value) -> Result<(), Status> {
         if self.0.stored {
-            structural::default_status(object, &self.0.schema);
+            structural::default_status(object, &self.0.schema)?;
         }
+        Ok(())
     }
 }
 

@@ -16,7 +16,7 @@ use kubewright_apiserver::{
         Subresource, SubresourceKind, Table,
     },
 };
-use kubewright_builtins::{KindRules, convert, rules};
+use kubewright_builtins::{KindRules, certificates::certificate_signing_request, convert, rules};
 use kubewright_catalog::resource::{ResourceInfo, SubresourceInfo};
 use kubewright_machinery::gvk::{GroupKind, GroupVersion, GroupVersionKind};
 use kubewright_store::Store;
@@ -129,7 +129,10 @@ fn resource(
             info.kind,
             environment.clock.clone(),
         )))
-        .with_defaults(Arc::new(rules.default))
+        .with_defaults(Arc::new(move |object: &mut serde_json::Value| {
+            (rules.default)(object);
+            Ok(())
+        }))
         .with_clock(environment.clock.clone())
         .with_field_manager(
             FieldManager::new(&kind, shape, "", rules.reset_fields)
@@ -186,6 +189,7 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
     };
     let reset: &[&str] = match info.name {
         "status" => kind.rules.reset_fields_status,
+        "approval" => certificate_signing_request::RESET_FIELDS_APPROVAL,
         _ if own => kind.rules.reset_fields,
         _ => &[],
     };

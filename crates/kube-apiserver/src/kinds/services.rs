@@ -102,12 +102,16 @@ impl Services {
             reserved.ips.push(ip.clone());
             allocation::put_cluster_ip(service, wanted.index, &ip);
         }
+        let sharing = match old {
+            None => allocation::PortSharing::Shared,
+            Some(_) => allocation::PortSharing::Separate,
+        };
         for wanted in allocation::wanted_node_ports(service, old) {
             let port = take_port(&mut taken.lock(), wanted.port).map_err(|text| {
                 invalid(service, &[port_error(wanted.index, wanted.port, &text)])
             })?;
             reserved.ports.push(port);
-            allocation::put_node_port(service, wanted.index, port, old.is_none());
+            allocation::put_node_port(service, wanted.index, port, sharing);
         }
         if dry_run {
             return Ok(None);

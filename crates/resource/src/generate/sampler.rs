@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_cel::{Ratcheting, Validator, limits::RUNTIME_COST_BUDGET};
+use kubewright_cel::{Extent, Ratcheting, Validator, limits::RUNTIME_COST_BUDGET};
 use kubewright_machinery::field::Path;
 use kubewright_schema::structural::{Structural, compile_rules, validate, validate_list_types};
 use serde_json::{Map, Value, json};
@@ -84,7 +84,7 @@ impl Sampler {
             additional: inner("additionalProperties"),
             items: inner("items"),
             trial: compiled.map(|schema| Trial {
-                rules: compile_rules(&schema, false),
+                rules: compile_rules(&schema, Extent::Value),
                 schema,
             }),
             schema: schema.clone(),

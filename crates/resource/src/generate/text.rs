@@ -131,7 +131,7 @@ mod tests {
             r"b+",
         ];
         for pattern in patterns {
-            let regex = kubewright_cel::regex::compile(pattern).expect("valid pattern");
+            let regex = kubewright_cel::regex::Regex::compile(pattern).expect("valid pattern");
             let mut rng = Rng::new(7);
             for _ in 0..100 {
                 let text = of_pattern(pattern, &mut rng).expect("valid pattern");

@@ -216,7 +216,9 @@ fn generated_objects_fit_the_type() {
         let object = generator
             .object(&mut Rng::new(seed))
             .expect("there are valid ones");
-        let object = Captain::validator().with_defaults(&object);
+        let object = Captain::validator()
+            .with_defaults(&object)
+            .expect("the defaults are small");
         let typed: Captain = serde_json::from_value(object).expect("the type holds it");
         typed.validate(None).expect("valid");
     }

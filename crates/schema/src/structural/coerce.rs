@@ -2,11 +2,12 @@
 //! schema when they are written and when they are read from storage.
 
 use kubewright_catalog::generated::meta_v1::OBJECT_META;
+use kubewright_cel::Extent;
 use kubewright_machinery::field::{self, FieldError, Path};
 use serde_json::{Map, Value};
 
 use super::{
-    default::{apply_defaults, prune_nulls},
+    default::{DefaultsTooLarge, apply_defaults, prune_nulls},
     model::Structural,
     prune::prune,
 };
@@ -27,6 +28,20 @@ pub struct ConformOptions {
 /// # Errors
 ///
 /// Returns the server's message if metadata does not fit its type.
+///
+/// ```
+/// use kubewright_schema::structural::{ConformOptions, Structural, conform};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "object", "properties": {
+///     "spec": {"type": "object", "properties": {"size": {"type": "integer"}}},
+/// }}))?;
+/// let mut object = json!({"metadata": {"name": "w"}, "spec": {"size": 1, "typo": true}});
+/// let options = ConformOptions { track: true, drop_invalid: false };
+/// assert_eq!(conform(&mut object, &schema, options)?, ["spec.typo"]);
+/// assert_eq!(object["spec"], json!({"size": 1}));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn conform(
     object: &mut Value,
     schema: &Structural,
@@ -66,18 +81,22 @@ pub fn conform_metadata(
     Ok(unknown)
 }
 
-/// An object as it comes out of storage: in shape, whatever it was stored under, with the defaults of today.
-pub fn refresh(object: &mut Value, schema: &Structural) {
+/// Gives an object from storage the shape and the defaults of the present schema, whatever it was stored under.
+///
+/// # Errors
+///
+/// Returns an error if the defaults add too much, see [`apply_defaults`].
+pub fn refresh(object: &mut Value, schema: &Structural) -> Result<(), DefaultsTooLarge> {
     let options = ConformOptions {
         track: false,
         drop_invalid: true,
     };
     // Dropping invalid metadata never fails.
     let _ = conform(object, schema, options);
-    apply_defaults(object, schema);
+    apply_defaults(object, schema)
 }
 
-/// Checks and decodes the metadata of embedded objects. `is_root`: the value is such an object itself.
+/// Checks and decodes the metadata of embedded objects, and of the value itself if it is a resource.
 ///
 /// # Errors
 ///
@@ -85,16 +104,12 @@ pub fn refresh(object: &mut Value, schema: &Structural) {
 pub fn coerce_value(
     value: &mut Value,
     schema: &Structural,
-    is_root: bool,
-    drop_invalid: bool,
+    extent: Extent,
     path: &Path,
 ) -> Result<(), FieldError> {
-    let options = ConformOptions {
-        track: false,
-        drop_invalid,
-    };
+    let options = ConformOptions::default();
     let mut unknown = Vec::new();
-    if is_root && !schema.embedded {
+    if extent == Extent::Resource && !schema.embedded {
         coerce_meta(value, options, path, &mut unknown)?;
     }
     coerce_embedded(value, schema, options, path, &mut unknown)

@@ -1,23 +1,25 @@
 //! Validates that embedded objects have a type and valid metadata.
 
+use kubewright_cel::Extent;
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
     gvk::GroupVersion,
+    limits::MAX_FIELD_ERRORS,
     validation::{names, validate_object_meta},
 };
 use serde_json::Value;
 
 use super::{coerce::decode_object_meta, model::Structural};
 
-/// Validates the type and metadata of objects embedded in this one; with `is_root` also its own.
+/// Validates the type and metadata of embedded objects, and of the value itself if it is a resource.
 pub fn validate_embedded(
     value: &Value,
     schema: &Structural,
-    is_root: bool,
+    extent: Extent,
     path: &Path,
 ) -> ErrorList {
     let mut errors = ErrorList::new();
-    if is_root && !schema.embedded {
+    if extent == Extent::Resource && !schema.embedded {
         validate_object(value, path, &mut errors);
     }
     walk(value, schema, path, &mut errors);
@@ -25,7 +27,7 @@ pub fn validate_embedded(
 }
 
 fn walk(value: &Value, schema: &Structural, path: &Path, errors: &mut ErrorList) {
-    if !schema.has_embedded {
+    if !schema.has_embedded || errors.len() >= MAX_FIELD_ERRORS {
         return;
     }
     if schema.embedded {
@@ -102,7 +104,7 @@ fn validate_object(value: &Value, path: &Path, errors: &mut ErrorList) {
                 let namespaced = !decoded["namespace"].as_str().unwrap_or_default().is_empty();
                 errors.extend(validate_object_meta(
                     &decoded,
-                    namespaced,
+                    namespaced.into(),
                     names::name_is_path_segment,
                     &path,
                 ));

@@ -16,15 +16,36 @@ impl fmt::Display for FieldPathError {
 
 impl std::error::Error for FieldPathError {}
 
+/// The notation that a path may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathSyntax {
+    /// Names behind dots: `.spec.color`.
+    Dots,
+    /// Names in brackets as well: `.spec['a.b']`.
+    Brackets,
+}
+
 /// Follows a path through a schema. Returns the path as errors print it, and the schema at the path.
 ///
 /// # Errors
 ///
 /// Returns an error if the schema has no field at the path.
+///
+/// ```
+/// use kubewright_schema::structural::{PathSyntax, Structural, find_field};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "object", "properties": {
+///     "spec": {"type": "object", "properties": {"size": {"type": "integer"}}},
+/// }}))?;
+/// assert_eq!(find_field(".spec.size", &schema, PathSyntax::Dots)?.0, "spec.size");
+/// assert!(find_field(".spec.colour", &schema, PathSyntax::Dots).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn find_field<'a>(
     path: &str,
     schema: &'a Structural,
-    brackets: bool,
+    syntax: PathSyntax,
 ) -> Result<(String, &'a Structural), FieldPathError> {
     let fail = |text: &str| Err(FieldPathError(text.to_owned()));
     let mut found = String::new();
@@ -32,7 +53,7 @@ pub fn find_field<'a>(
     let mut rest = path;
     while let Some(token) = next_token(&mut rest) {
         match token {
-            "[" if !brackets => return fail("array notation is not allowed"),
+            "[" if syntax == PathSyntax::Dots => return fail("array notation is not allowed"),
             "[" => {
                 let Some(quoted) = next_token(&mut rest) else {
                     return fail("unexpected end of JSON path");

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use kubewright_machinery::field::{self, ErrorList, Path};
+use kubewright_machinery::{
+    field::{self, ErrorList, Path},
+    limits::MAX_FIELD_ERRORS,
+};
 use serde_json::{Map, Value};
 
 use super::model::{ListType, Structural};
@@ -56,7 +59,7 @@ fn any_pair(items: &[Value], alike: impl Fn(&Value, &Value) -> bool) -> bool {
 }
 
 fn walk(value: &Value, schema: &Structural, path: &Path, errors: &mut ErrorList) {
-    if !schema.has_unique_lists {
+    if !schema.has_unique_lists || errors.len() >= MAX_FIELD_ERRORS {
         return;
     }
     match value {
@@ -79,6 +82,7 @@ fn walk(value: &Value, schema: &Structural, path: &Path, errors: &mut ErrorList)
                     errors.extend(
                         second
                             .into_iter()
+                            .take(MAX_FIELD_ERRORS)
                             .map(|i| field::duplicate(&path.index(i), &items[i])),
                     );
                 }
@@ -121,6 +125,7 @@ fn validate_keys(items: &[Value], keys: &[Box<str>], path: &Path, errors: &mut E
     errors.extend(
         second
             .into_iter()
+            .take(MAX_FIELD_ERRORS)
             .map(|i| field::duplicate(&path.index(i), &all[i])),
     );
 }

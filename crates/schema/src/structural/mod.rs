@@ -26,12 +26,12 @@
 //!
 //! let mut object = json!({"spec": {"typo": true}});
 //! prune(&mut object, &schema, None);
-//! apply_defaults(&mut object, &schema);
+//! apply_defaults(&mut object, &schema)?;
 //! assert_eq!(object, json!({"spec": {"replicas": 1}}));
 //!
 //! let errors = validate(&json!({"spec": {"replicas": 9}}), &schema, &Path::root());
 //! assert_eq!(errors[0].field, "spec.replicas");
-//! # Ok::<(), kubewright_schema::structural::CompileError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod coerce;
@@ -55,16 +55,16 @@ pub use coerce::{
     ConformOptions, coerce_value, conform, conform_metadata, decode_object_meta, refresh,
 };
 pub use compile::CompileError;
-pub use default::{apply_defaults, prune_nulls};
+pub use default::{DefaultsTooLarge, apply_defaults, prune_nulls};
 pub use embedded::validate_embedded;
-pub use field_path::{FieldPathError, find_field};
+pub use field_path::{FieldPathError, PathSyntax, find_field};
 pub use formats::is_recognized_format;
 pub use invariants::check_structural;
 pub use list_types::validate_list_types;
 pub use model::{Additional, Checks, Kind, ListType, Structural};
 pub use nested::{nested_i64, nested_str};
 pub use object::{
-    ObjectRules, ScalePaths, ValidationResult, default_status, prepare_for_create,
+    ObjectRules, ScalePaths, StatusWrites, ValidationResult, default_status, prepare_for_create,
     prepare_for_status_update, prepare_for_update,
 };
 pub use pattern::Pattern;

@@ -1,11 +1,24 @@
 //! The compiled schema: one node for every place in an object.
 
-use kubewright_cel::Rule;
+use kubewright_cel::{Extent, Rule};
 use serde_json::Value;
 
 use super::{formats::Format, pattern::Pattern};
 
 /// The schema of one value.
+///
+/// ```
+/// use kubewright_schema::structural::{Kind, Structural};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "object", "properties": {
+///     "size": {"type": "integer", "default": 1},
+/// }}))?;
+/// let size = schema.property("size").expect("it is listed");
+/// assert_eq!(size.kind, Kind::Integer);
+/// assert_eq!(size.default.as_deref(), Some(&json!(1)));
+/// # Ok::<(), kubewright_schema::structural::CompileError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Structural {
     /// `type`
@@ -154,6 +167,14 @@ impl Structural {
             Additional::Schema(schema) => Some(schema),
             _ => None,
         })
+    }
+
+    /// Returns whether values of the schema are whole resources, embedded in others.
+    pub fn extent(&self) -> Extent {
+        match self.embedded {
+            true => Extent::Resource,
+            false => Extent::Value,
+        }
     }
 
     /// Allows fields that are not listed by name.

@@ -3,7 +3,7 @@
 //! Every validation by a structural schema goes through here, in the server and without one, so that the results are
 //! the same.
 
-use kubewright_cel::{Ratcheting, Validator, limits::RUNTIME_COST_BUDGET};
+use kubewright_cel::{Extent, Ratcheting, Validator, limits::RUNTIME_COST_BUDGET};
 use kubewright_machinery::{
     field::{self, ErrorKind, ErrorList, FieldError, Path},
     gvk::GroupVersionKind,
@@ -12,7 +12,7 @@ use kubewright_machinery::{
 use serde_json::{Value, json};
 
 use super::{
-    default::apply_defaults,
+    default::{DefaultsTooLarge, apply_defaults},
     embedded::validate_embedded,
     list_types::validate_list_types,
     model::Structural,
@@ -21,6 +21,24 @@ use super::{
 };
 
 /// The rules for objects of one version of a kind.
+///
+/// ```
+/// use kubewright_machinery::gvk::GroupVersionKind;
+/// use kubewright_schema::structural::{ObjectRules, Structural};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "object", "properties": {
+///     "spec": {"type": "object", "properties": {"size": {"type": "integer", "maximum": 5}}},
+/// }}))?;
+/// let kind = GroupVersionKind::new("example.com", "v1", "Widget");
+/// let rules = ObjectRules { kind: &kind, namespaced: true, schema: &schema, rules: None, scale: None };
+/// let errors = rules.validate_create(&json!({
+///     "apiVersion": "example.com/v1", "kind": "Widget",
+///     "metadata": {"name": "w", "namespace": "shop"}, "spec": {"size": 9},
+/// }));
+/// assert_eq!(errors[0].field, "spec.size");
+/// # Ok::<(), kubewright_schema::structural::CompileError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectRules<'a> {
     /// The kind.
@@ -55,25 +73,39 @@ pub struct ValidationResult {
     pub warnings: Vec<String>,
 }
 
-/// Prepares a new object. `has_status`: the status has its own endpoint.
-pub fn prepare_for_create(object: &mut Value, has_status: bool) {
-    if has_status {
+/// The way in which the status of an object is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusWrites {
+    /// Through the subresource `status` only.
+    Subresource,
+    /// With the object, like any other field.
+    Object,
+}
+
+/// Prepares a new object.
+pub fn prepare_for_create(object: &mut Value, status: StatusWrites) {
+    if status == StatusWrites::Subresource {
         put(object, "status", None);
     }
     object["metadata"]["generation"] = json!(1);
 }
 
 /// Applies the default of a status that a creator could not set. A new object is validated without it.
-pub fn default_status(object: &mut Value, schema: &Structural) {
+///
+/// # Errors
+///
+/// Returns an error if the defaults add too much, see [`apply_defaults`].
+pub fn default_status(object: &mut Value, schema: &Structural) -> Result<(), DefaultsTooLarge> {
     let has_default = |status: &Structural| status.default.is_some();
     if object.get("status").is_none() && schema.property("status").is_some_and(has_default) {
-        apply_defaults(object, schema);
+        apply_defaults(object, schema)?;
     }
+    Ok(())
 }
 
 /// Prepares an object that replaces another.
-pub fn prepare_for_update(object: &mut Value, old: &Value, has_status: bool) {
-    if has_status {
+pub fn prepare_for_update(object: &mut Value, old: &Value, status: StatusWrites) {
+    if status == StatusWrites::Subresource {
         put(object, "status", old.get("status").cloned());
     }
     if !same_but_metadata(object, old) {
@@ -102,7 +134,7 @@ impl ObjectRules<'_> {
         }
         errors.extend(validate_object_meta(
             &object["metadata"],
-            self.namespaced,
+            self.namespaced.into(),
             names::name_is_dns_subdomain,
             &Path::new("metadata"),
         ));
@@ -110,7 +142,7 @@ impl ObjectRules<'_> {
         errors.extend(validate(object, self.schema, &root));
         self.validate_spec_replicas(object, &mut errors);
         self.validate_scale_status(object, &mut errors);
-        errors.extend(validate_embedded(object, self.schema, false, &root));
+        errors.extend(validate_embedded(object, self.schema, Extent::Value, &root));
         errors.extend(validate_list_types(object, self.schema, &root));
         self.run_rules(object, None, &mut errors);
         errors
@@ -128,7 +160,7 @@ impl ObjectRules<'_> {
         errors.extend(validate_update(object, correlated, self.schema, &root));
         self.validate_spec_replicas(object, &mut errors);
         self.validate_scale_status(object, &mut errors);
-        errors.extend(validate_embedded(object, self.schema, false, &root));
+        errors.extend(validate_embedded(object, self.schema, Extent::Value, &root));
         self.validate_lists(object, old, &mut errors);
         let warnings = self.run_rules(object, Some(old), &mut errors);
         ValidationResult { errors, warnings }

@@ -1,7 +1,6 @@
 //! Prunes fields that the schema does not know, and reports their paths.
 
-use std::fmt::Write;
-
+use kubewright_machinery::limits::{MAX_FIELD_ERRORS, push_path};
 use serde_json::Value;
 
 use super::model::Structural;
@@ -124,20 +123,20 @@ impl Pruner {
     fn push(&mut self, key: &str) {
         if self.track {
             if !self.path.is_empty() {
-                self.path.push('.');
+                push_path(&mut self.path, ".");
             }
-            self.path.push_str(key);
+            push_path(&mut self.path, key);
         }
     }
 
     fn index(&mut self, i: usize) {
         if self.track {
-            let _ = write!(self.path, "[{i}]");
+            push_path(&mut self.path, &format!("[{i}]"));
         }
     }
 
     fn record(&mut self, key: &str) {
-        if self.track {
+        if self.track && self.unknown.len() < MAX_FIELD_ERRORS {
             let length = self.path.len();
             self.push(key);
             self.unknown.push(self.path.clone());

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use kubewright_cel::{DeclType, ListType as CelList, Schema, SchemaKind, Validator, escape};
+use kubewright_cel::{
+    DeclType, Extent, ListType as CelList, Schema, SchemaKind, Validator, escape,
+};
 use serde_json::Value;
 
 use super::model::{Kind, ListType, Structural};
@@ -76,10 +78,10 @@ pub fn declared_schema(schema: &Structural) -> Schema {
     }
 }
 
-/// The rules of a schema, compiled, if it has any. `is_root`: it is that of a whole object.
-pub fn compile_rules(schema: &Structural, is_root: bool) -> Option<Validator> {
+/// Compiles the rules of a schema. Returns `None` if it has none.
+pub fn compile_rules(schema: &Structural, extent: Extent) -> Option<Validator> {
     let some = schema.has_rules;
-    some.then(|| Validator::new(&declared_schema(schema), is_root))
+    some.then(|| Validator::new(&declared_schema(schema), extent))
         .flatten()
 }
 
@@ -91,6 +93,6 @@ pub fn property_type(
 ) -> Option<Arc<DeclType>> {
     match escape(name) {
         Some(ident) => parent?.field(&ident).cloned(),
-        None => DeclType::of(&declared_schema(property), property.embedded),
+        None => DeclType::of(&declared_schema(property), property.extent()),
     }
 }

@@ -1,4 +1,5 @@
-use kubewright_machinery::field::Path;
+use kubewright_cel::Extent;
+use kubewright_machinery::{field::Path, limits::fits};
 use serde_json::{Value, json};
 
 use super::{
@@ -61,7 +62,7 @@ fn metadata_that_does_not_fit_is_refused_or_dropped() {
         "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"
     );
     let mut read = object;
-    refresh(&mut read, &schema);
+    refresh(&mut read, &schema).unwrap();
     assert_eq!(read["metadata"], json!({"name": "a"}));
 }
 
@@ -76,17 +77,44 @@ fn defaults_fill_what_is_missing_at_every_depth() {
         }}}}),
     );
     let mut object = json!({});
-    refresh(&mut object, &schema);
+    refresh(&mut object, &schema).unwrap();
     assert_eq!(object, json!({"spec": {"a": "A", "n": "N"}}));
     let mut object = json!({"spec": {"a": null, "n": null, "l": [{}], "m": {"k": {}}}});
-    refresh(&mut object, &schema);
+    refresh(&mut object, &schema).unwrap();
     assert_eq!(
         object,
         json!({"spec": {"a": "A", "n": null, "l": [{"p": "TCP"}], "m": {"k": {"v": 1}}}})
     );
     let before = object.clone();
-    refresh(&mut object, &schema);
+    refresh(&mut object, &schema).unwrap();
     assert_eq!(object, before);
+}
+
+#[test]
+fn defaults_that_multiply_are_refused_before_they_fill_the_memory() {
+    let text = "x".repeat(100_000);
+    let item =
+        json!({"type": "object", "properties": {"text": {"type": "string", "default": text}}});
+    let list = schema(json!({"type": "array", "items": item}));
+    let map = schema(json!({"type": "object", "additionalProperties": item}));
+    let nulls = schema(json!({"type": "array", "items": {"type": "string", "default": text}}));
+    let nested = schema(
+        json!({"type": "array", "items": {"type": "object", "properties": {
+            "inner": {"type": "array", "default": vec![json!({}); 1000], "items": {"type": "object", "properties": {
+                "text": {"type": "string", "default": "x".repeat(1000)},
+            }},
+        }}}}),
+    );
+    let keys = (0..100_000).map(|i| (i.to_string(), json!({})));
+    for (schema, mut object) in [
+        (list, json!(vec![json!({}); 100_000])),
+        (map, Value::Object(keys.collect())),
+        (nulls, json!(vec![Value::Null; 100_000])),
+        (nested, json!(vec![json!({}); 1000])),
+    ] {
+        assert_eq!(apply_defaults(&mut object, &schema), Err(DefaultsTooLarge));
+        assert!(fits(&object, 8 << 20));
+    }
 }
 
 #[test]
@@ -115,7 +143,7 @@ fn embedded_objects_are_objects() {
         "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true}}}),
     );
     let fields = |t: Value| -> Vec<String> {
-        let errors = validate_embedded(&json!({"t": t}), &schema, false, &Path::root());
+        let errors = validate_embedded(&json!({"t": t}), &schema, Extent::Value, &Path::root());
         errors.into_iter().map(|e| e.field).collect()
     };
     assert!(fields(json!({"apiVersion": "v1", "kind": "Pod"})).is_empty());
@@ -132,9 +160,14 @@ fn paths_lead_to_fields_of_a_schema() {
         json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
         "a": {"type": "string"}, "m": {"type": "object", "additionalProperties": {"type": "integer"}}}}}}),
     );
-    assert_eq!(find_field(".spec.a", &schema, false).unwrap().0, "spec.a");
     assert_eq!(
-        find_field(".spec.m['q.r']", &schema, true).unwrap().0,
+        find_field(".spec.a", &schema, PathSyntax::Dots).unwrap().0,
+        "spec.a"
+    );
+    assert_eq!(
+        find_field(".spec.m['q.r']", &schema, PathSyntax::Brackets)
+            .unwrap()
+            .0,
         "spec.m[q.r]"
     );
     for (path, text) in [
@@ -144,7 +177,9 @@ fn paths_lead_to_fields_of_a_schema() {
         (".", "unexpected end of JSON path"),
     ] {
         assert_eq!(
-            find_field(path, &schema, false).unwrap_err().to_string(),
+            find_field(path, &schema, PathSyntax::Dots)
+                .unwrap_err()
+                .to_string(),
             text
         );
     }

@@ -67,6 +67,19 @@ pub fn decode_typed(node: Node<'_>, ty: &'static StructType) -> Result<Typed, Ty
 /// # Errors
 ///
 /// Returns an error if a value is of another type than its field.
+///
+/// ```
+/// use kubewright_schema::normalize_typed;
+/// use serde_json::json;
+///
+/// let config_map = kubewright_catalog::resource("", "v1", "configmaps").expect("built in").ty;
+/// let object = json!({"metadata": {"name": "a", "labels": {}}, "data": {}, "immutable": null});
+/// assert_eq!(
+///     normalize_typed(object, config_map)?,
+///     json!({"metadata": {"name": "a"}})
+/// );
+/// # Ok::<(), kubewright_schema::TypeError>(())
+/// ```
 pub fn normalize_typed(value: Value, ty: &'static StructType) -> Result<Value, TypeError> {
     let mut decoder = Decoder::new(ty, false);
     let mut value = value;

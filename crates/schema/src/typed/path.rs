@@ -5,6 +5,7 @@
 //! `HostPathVolumeSource.spec.volumes.VolumeSource.hostPath.path`.
 
 use kubewright_catalog::types::{StructType, Type};
+use kubewright_machinery::limits::push_path;
 
 use super::{TypeError, embedded};
 
@@ -50,7 +51,7 @@ impl<'p> Path<'p> {
             match step {
                 Step::Field(_, name) => push_key(&mut out, name),
                 Step::Key(key) => push_key(&mut out, key),
-                Step::Index(index) => out.push_str(&format!("[{index}]")),
+                Step::Index(index) => push_path(&mut out, &format!("[{index}]")),
                 Step::Root | Step::Apart => {}
             }
         }
@@ -123,7 +124,7 @@ fn go_element_name(ty: &Type) -> String {
 
 fn push_key(out: &mut String, key: &str) {
     if !out.is_empty() {
-        out.push('.');
+        push_path(out, ".");
     }
-    out.push_str(key);
+    push_path(out, key);
 }

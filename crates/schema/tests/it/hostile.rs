@@ -3,7 +3,11 @@
 use std::time::{Duration, Instant};
 
 use kubewright_catalog::types::StructType;
-use kubewright_schema::{decode_typed, decode_untyped, encode, parse_json, yaml::parse_yaml};
+use kubewright_schema::{
+    decode_typed, decode_untyped, encode, parse_json,
+    structural::{ConformOptions, Structural, conform},
+    yaml::parse_yaml,
+};
 
 fn ty(group: &str, resource: &str) -> &'static StructType {
     kubewright_catalog::resource(group, "v1", resource)
@@ -88,6 +92,103 @@ fn an_alias_bomb_is_refused_quickly() {
 }
 
 #[test]
+fn aliases_of_large_scalars_are_refused_before_they_fill_the_memory() {
+    let scalar = "s".repeat(1 << 20);
+    let aliases = vec!["*x"; 6_000].join(",");
+    let items = "\n- *x".repeat(6_000);
+    let nested = format!("b: &b [{}]\n", vec!["*x"; 70].join(","));
+    let keys: String = (0..6_000).map(|i| format!("- {{*x : {i}}}\n")).collect();
+    let start = Instant::now();
+    for text in [
+        format!("x: &x {scalar}\na: [{aliases}]\n"),
+        format!("x: &x {scalar}\na:{items}\n"),
+        format!("x: &x \"{scalar}\"\na: {{b: [{aliases}]}}\n"),
+        format!("x: &x !!binary {scalar}\na: [{aliases}]\n"),
+        format!("x: &x {{k: {scalar}}}\na:{}\n", "\n- <<: *x".repeat(6_000)),
+        format!("x: &x {{k: {scalar}}}\na: {{<<: [{aliases}]}}\n"),
+        format!(
+            "x: &x {scalar}\n{nested}c: [{}]\n",
+            vec!["*b"; 100].join(",")
+        ),
+        format!("- &x k{}\n{keys}", "k".repeat(500_000)),
+        format!("x: &x [{}]\na: [{aliases}]\n", vec!["1"; 100_000].join(",")),
+    ] {
+        assert_eq!(
+            parse_yaml(text.as_bytes()).unwrap_err().to_string(),
+            "yaml: document contains excessive aliasing",
+            "{}",
+            &text[..20]
+        );
+    }
+    assert!(start.elapsed() < Duration::from_secs(30));
+    // A few of them are fine.
+    let text = format!("x: &x {scalar}\na: [*x, *x]\n");
+    assert!(parse_yaml(text.as_bytes()).is_ok());
+}
+
+#[test]
+fn large_documents_take_time_in_proportion_to_their_size() {
+    const SIZE: usize = 1 << 20;
+    let fill = |part: &str| part.repeat(SIZE / part.len());
+    let start = Instant::now();
+    for text in [
+        fill("&a "),
+        fill("&a x\n"),
+        fill("- &a x\n"),
+        fill("? "),
+        fill("? x\n"),
+        fill(": "),
+        fill("a: b\n"),
+        fill("- a: b\n"),
+        fill("{"),
+        fill("[],"),
+        fill("x "),
+        fill("x\n"),
+        fill("#\n"),
+        fill("# "),
+        fill("!t "),
+        fill("!<t> "),
+        fill("%TAG ! t\n"),
+        fill("---\n"),
+        fill("\"a\" "),
+        fill("'"),
+        fill("\\"),
+        fill("*a "),
+        fill("|\n"),
+        fill("\n"),
+        fill(" "),
+        fill("\t"),
+        fill("<<: {}\n"),
+        format!("[{}]", fill("[],")),
+        format!("[{}]", fill("a: b,")),
+        format!("[{}]", fill("? a: b,")),
+        format!("[{}]", fill("\"a\",")),
+        format!("{{{}}}", fill("a,")),
+        format!("a: |\n{}", fill("  x\n")),
+        format!("a: >\n{}", fill("  x\n\n")),
+        format!("a: |\n{}", fill("\n")),
+        format!("a: {}", fill("x ")),
+        format!("a: \"{}\"", fill("\\n")),
+        format!("a: \"{}\"", fill("x\n  ")),
+        format!("a: '{}'", fill("''")),
+        (0..100_000).map(|i| format!("k{i}: v\n")).collect(),
+        (0..50_000)
+            .map(|i| format!("k{i}: &a{i} v\nl{i}: *a{i}\n"))
+            .collect(),
+    ] {
+        let one = Instant::now();
+        let _ = parse_yaml(text.as_bytes());
+        assert!(
+            one.elapsed() < Duration::from_secs(20),
+            "{:?} took {:?}",
+            text.get(..20),
+            one.elapsed()
+        );
+    }
+    eprintln!("{:?}", start.elapsed());
+}
+
+#[test]
 fn aliases_do_not_nest_beyond_the_bound() {
     on_a_small_stack(|| {
         let mut text = String::from("a0: &a0 x\n");
@@ -122,6 +223,37 @@ fn the_same_key_a_hundred_thousand_times_is_one_problem() {
     assert_eq!(typed.problems.duplicate().collect::<Vec<_>>(), ["data"]);
     let yaml = "a: 1\n".repeat(100_000);
     assert!(parse_yaml(yaml.as_bytes()).unwrap().problem.is_some());
+}
+
+#[test]
+fn a_long_key_is_not_copied_for_every_problem_below_it() {
+    let long = "k".repeat(1 << 20);
+    let items = vec![r#"{"a":1,"a":2}"#; 100_000].join(",");
+    let start = Instant::now();
+
+    let text = format!(r#"{{"spec":{{"{long}":[{items}]}}}}"#);
+    let (mut value, problems) = decode_untyped(parse_json(text.as_bytes()).unwrap()).unwrap();
+    let size: usize = problems.duplicate().map(str::len).sum();
+    assert!((1..1 << 20).contains(&size), "{size}");
+
+    let schema = Structural::compile(&serde_json::json!({"type": "object", "properties": {
+        "spec": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "object"}}},
+    }}))
+    .unwrap();
+    let options = ConformOptions {
+        track: true,
+        drop_invalid: false,
+    };
+    let unknown = conform(&mut value, &schema, options).unwrap();
+    let size: usize = unknown.iter().map(String::len).sum();
+    assert!((1..10 << 20).contains(&size), "{size}");
+
+    let text =
+        format!(r#"{{"metadata":{{"{long}":[{items}]}},"spec":{{"containers":[{items}]}}}}"#);
+    let typed = decode_typed(parse_json(text.as_bytes()).unwrap(), ty("", "pods")).unwrap();
+    let size: usize = typed.problems.iter().map(|p| p.to_string().len()).sum();
+    assert!(size < 2 << 20, "{size}");
+    assert!(start.elapsed() < Duration::from_secs(20));
 }
 
 #[test]

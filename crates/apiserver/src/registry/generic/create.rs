@@ -72,7 +72,7 @@ impl Generic {
                 "resourceVersion should not be set on objects to be created",
             ));
         }
-        strategy.default_on_create(object);
+        strategy.default_on_create(object)?;
         draft.value = self.normalize(draft.value)?;
         let created = self.commit_new(cx, draft, dry_run, generated).await?;
         if let Some(reservation) = reservation.filter(|_| !dry_run) {

@@ -121,7 +121,9 @@ pub trait Strategy: Send + Sync + 'static {
     fn prune(&self, _object: &mut Value) {}
 
     /// Adds the defaults that a new object gets when it is read back from the store. They are not validated.
-    fn default_on_create(&self, _object: &mut Value) {}
+    fn default_on_create(&self, _object: &mut Value) -> Result<(), Status> {
+        Ok(())
+    }
 
     /// Returns the grace period of a delete in seconds. `None`: the kind has no graceful deletion.
     fn grace_period(&self, _object: &Value, _requested: Option<i64>) -> Option<i64> {
@@ -147,7 +149,7 @@ pub trait Reservation: Send {
 pub fn validate_metadata(cx: &RequestContext, object: &Value) -> ErrorList {
     validation::validate_object_meta(
         &object["metadata"],
-        cx.resource.spec.namespaced,
+        cx.resource.spec.namespaced.into(),
         names::name_is_path_segment,
         &Path::new("metadata"),
     )

@@ -31,6 +31,18 @@ pub fn validate(binding: &Value) -> ErrorList {
 /// # Errors
 ///
 /// Returns a message if the pod is being deleted or bound already.
+///
+/// ```
+/// use kubewright_builtins::core::pod::binding::bind;
+/// use serde_json::json;
+///
+/// let mut pod = json!({"metadata": {"name": "p"}, "spec": {}});
+/// let binding = json!({"target": {"kind": "Node", "name": "n1"}});
+/// bind(&mut pod, &binding, "2026-01-02T03:04:05Z")?;
+/// assert_eq!(pod["spec"]["nodeName"], "n1");
+/// assert!(bind(&mut pod, &binding, "2026-01-02T03:04:05Z").is_err());
+/// # Ok::<(), String>(())
+/// ```
 pub fn bind(pod: &mut Value, binding: &Value, now: &str) -> Result<(), String> {
     let name = pod["metadata"]["name"].text();
     if pod["metadata"]["deletionTimestamp"].is_set() {

@@ -1,9 +1,6 @@
 //! `pods/eviction`: what a disruption budget has to say.
 
-use kubewright_machinery::{
-    gvk::GroupResource,
-    status::{self, Status},
-};
+use kubewright_machinery::{Status, gvk::GroupResource, status};
 use serde_json::{Value, json};
 
 use crate::json::{Read, Write};

@@ -10,6 +10,8 @@ use crate::{checks, json::Read};
 
 pub(super) fn validate_mounts(c: &Value, volumes: &Volumes, path: &Path, errors: &mut ErrorList) {
     let mut points = BTreeSet::new();
+    let device_names = values(&c["volumeDevices"], "name");
+    let device_paths = values(&c["volumeDevices"], "devicePath");
     for (i, mount) in c["volumeMounts"].items().iter().enumerate() {
         let at = path.index(i);
         let (name, point) = (mount["name"].text(), mount["mountPath"].text());
@@ -25,12 +27,11 @@ pub(super) fn validate_mounts(c: &Value, volumes: &Volumes, path: &Path, errors:
                 "must be unique",
             ));
         }
-        let devices = c["volumeDevices"].items();
-        if devices.iter().any(|d| d["name"] == name) {
+        if device_names.contains(name) {
             let message = "must not already exist in volumeDevices";
             errors.push(field::invalid_str(&at.child("name"), name, message));
         }
-        if devices.iter().any(|d| d["devicePath"] == point) {
+        if device_paths.contains(point) {
             let message = "must not already exist as a path in volumeDevices";
             errors.push(field::invalid_str(&at.child("mountPath"), point, message));
         }
@@ -56,6 +57,8 @@ pub(super) fn validate_mounts(c: &Value, volumes: &Volumes, path: &Path, errors:
 
 pub(super) fn validate_devices(c: &Value, volumes: &Volumes, path: &Path, errors: &mut ErrorList) {
     let (mut paths, mut names) = (BTreeSet::new(), BTreeSet::new());
+    let mount_names = values(&c["volumeMounts"], "name");
+    let mount_paths = values(&c["volumeMounts"], "mountPath");
     for (i, device) in c["volumeDevices"].items().iter().enumerate() {
         let at = path.index(i);
         let (name, point) = (device["name"].text(), device["devicePath"].text());
@@ -90,16 +93,21 @@ pub(super) fn validate_devices(c: &Value, volumes: &Volumes, path: &Path, errors
         } else {
             paths.insert(point);
         }
-        let mounts = c["volumeMounts"].items();
-        if mounts.iter().any(|m| m["name"] == name) {
+        if mount_names.contains(name) {
             let message = "must not already exist in volumeMounts";
             errors.push(field::invalid_str(&at.child("name"), name, message));
         }
-        if mounts.iter().any(|m| m["mountPath"] == point) {
+        if mount_paths.contains(point) {
             let message = "must not already exist as a path in volumeMounts";
             errors.push(field::invalid_str(&at.child("devicePath"), point, message));
         }
     }
+}
+
+/// The values of a field in all items of a list.
+fn values<'a>(list: &'a Value, key: &str) -> BTreeSet<&'a str> {
+    let items = list.items().iter();
+    items.filter_map(|item| item[key].as_str()).collect()
 }
 
 fn validate_propagation(mount: &Value, c: &Value, path: &Path, errors: &mut ErrorList) {

@@ -1,6 +1,6 @@
 //! Validates scheduling constraints: node selectors, affinity, tolerations, spreading, gates.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
@@ -117,6 +117,13 @@ pub(crate) fn validate_taint_effect(effect: &Value, path: &Path, errors: &mut Er
 
 pub(super) fn validate_spread(constraints: &Value, path: &Path, errors: &mut ErrorList) {
     let all = constraints.items();
+    let pair = |c: &'_ Value| {
+        (
+            c["topologyKey"].text().to_owned(),
+            c["whenUnsatisfiable"].text().to_owned(),
+        )
+    };
+    let last: HashMap<(String, String), usize> = all.iter().map(pair).zip(0..).collect();
     for (i, c) in all.iter().enumerate() {
         let path = path.index(i);
         checks::positive(c["maxSkew"].int(), &path.child("maxSkew"), errors);
@@ -135,11 +142,7 @@ pub(super) fn validate_spread(constraints: &Value, path: &Path, errors: &mut Err
                 &known,
             ));
         }
-        let rest = all.get(i + 1..).unwrap_or_default();
-        let same = |d: &&Value| {
-            d["topologyKey"] == c["topologyKey"] && d["whenUnsatisfiable"] == c["whenUnsatisfiable"]
-        };
-        if rest.iter().any(|d| same(&d)) {
+        if last.get(&pair(c)).is_some_and(|last| *last > i) {
             let pair = format!("{{{}, {action}}}", c["topologyKey"].text());
             let path = path.child("{topologyKey, whenUnsatisfiable}");
             errors.push(field::duplicate(&path, &pair.into()));

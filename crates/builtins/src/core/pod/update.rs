@@ -1,5 +1,7 @@
 //! Validates updates of pods, which may change images, tolerations and the deadline, and remove gates.
 
+use std::collections::BTreeSet;
+
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::Value;
 
@@ -173,9 +175,9 @@ fn validate_tolerations(new: &Value, old: &Value, path: &Path, errors: &mut Erro
     let without_seconds = |t: &Value| {
         let mut t = t.clone();
         t.forget("tolerationSeconds");
-        t
+        t.to_string()
     };
-    let after: Vec<Value> = new["tolerations"]
+    let after: BTreeSet<String> = new["tolerations"]
         .items()
         .iter()
         .map(without_seconds)
@@ -191,10 +193,11 @@ fn validate_tolerations(new: &Value, old: &Value, path: &Path, errors: &mut Erro
 }
 
 fn validate_gates(new: &Value, old: &Value, path: &Path, errors: &mut ErrorList) {
-    let before = old["schedulingGates"].items();
+    let gates = old["schedulingGates"].items().iter();
+    let before: BTreeSet<&str> = gates.map(|gate| gate["name"].text()).collect();
     for (i, gate) in new["schedulingGates"].items().iter().enumerate() {
-        if !before.iter().any(|g| g["name"] == gate["name"]) {
-            let name = gate["name"].text();
+        let name = gate["name"].text();
+        if !before.contains(name) {
             let message =
                 format!("only deletion is allowed, but found new scheduling gate '{name}'");
             errors.push(field::forbidden(&path.index(i).child("name"), message));

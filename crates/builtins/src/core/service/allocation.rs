@@ -5,16 +5,14 @@
 //! update the same after [`keep_allocated`], which takes over what the old object holds and the writer left out. All of
 //! it comes before the strategy and validation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::{Value, json};
 
 use super::{
     cluster_ips,
-    strategy::{
-        needs_cluster_ip, needs_health_check_port, needs_node_port, node_ports, same_cluster_ips,
-    },
+    strategy::{needs_cluster_ip, needs_health_check_port, needs_node_port, node_ports},
 };
 use crate::json::{Read, Write};
 
@@ -221,12 +219,18 @@ pub fn wanted_node_ports(new: &Value, old: Option<&Value>) -> Vec<WantedPort> {
         let automatic = new["spec"]["type"] == "NodePort"
             || new["spec"]["allocateLoadBalancerNodePorts"].flag();
         let mut asked = held.clone();
-        let mut numbers = Vec::new();
+        let mut numbers = BTreeSet::new();
+        let named: BTreeSet<i64> = new["spec"]["ports"]
+            .items()
+            .iter()
+            .filter(|port| port["nodePort"].int() != 0)
+            .map(|port| port["port"].int())
+            .collect();
         for (i, port) in new["spec"]["ports"].items().iter().enumerate() {
             let (number, node_port) = (port["port"].int(), port["nodePort"].int());
             if node_port == 0 {
                 let shared =
-                    old.is_none() && (numbers.contains(&number) || named_elsewhere(new, number));
+                    old.is_none() && (numbers.contains(&number) || named.contains(&number));
                 if automatic && !shared {
                     wanted.push(WantedPort {
                         index: Some(i),
@@ -239,7 +243,7 @@ pub fn wanted_node_ports(new: &Value, old: Option<&Value>) -> Vec<WantedPort> {
                     port: Some(node_port),
                 });
             }
-            numbers.push(number);
+            numbers.insert(number);
         }
     }
     let had = old.is_some_and(needs_health_check_port);
@@ -253,8 +257,36 @@ pub fn wanted_node_ports(new: &Value, old: Option<&Value>) -> Vec<WantedPort> {
     wanted
 }
 
-/// Writes an allocated node port into the service; on a create (`shared`) ports of the same number get the same one.
-pub fn put_node_port(service: &mut Value, index: Option<usize>, node_port: i64, shared: bool) {
+/// The node ports of ports that have the same number and different protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortSharing {
+    /// They get the same node port, as on a create.
+    Shared,
+    /// Each gets its own node port.
+    Separate,
+}
+
+/// Writes an allocated node port into the service.
+///
+/// ```
+/// use kubewright_builtins::core::service::allocation::{PortSharing, put_node_port, wanted_node_ports};
+/// use serde_json::json;
+///
+/// let mut service = json!({"spec": {"type": "NodePort", "ports": [
+///     {"name": "tcp", "port": 53, "protocol": "TCP"},
+///     {"name": "udp", "port": 53, "protocol": "UDP"},
+/// ]}});
+/// for wanted in wanted_node_ports(&service, None) {
+///     put_node_port(&mut service, wanted.index, 30053, PortSharing::Shared);
+/// }
+/// assert_eq!(service["spec"]["ports"][1]["nodePort"], 30053);
+/// ```
+pub fn put_node_port(
+    service: &mut Value,
+    index: Option<usize>,
+    node_port: i64,
+    sharing: PortSharing,
+) {
     let spec = service.field("spec");
     let Some(index) = index else {
         spec.put("healthCheckNodePort", node_port);
@@ -265,7 +297,7 @@ pub fn put_node_port(service: &mut Value, index: Option<usize>, node_port: i64, 
     spec.each("ports", |port| {
         if at == index {
             port.put("nodePort", node_port);
-        } else if shared && port["port"].int() == number {
+        } else if sharing == PortSharing::Shared && port["port"].int() == number {
             port.put_if_blank("nodePort", node_port);
         }
         at += 1;
@@ -301,13 +333,6 @@ pub fn released_node_ports(new: Option<&Value>, old: &Value) -> Vec<i64> {
     };
     let kept = new.map(all).unwrap_or_default();
     all(old).difference(&kept).copied().collect()
-}
-
-/// Reports whether an update changes nothing that is allocated.
-pub fn allocates_nothing(new: &Value, old: &Value) -> bool {
-    same_cluster_ips(old, new)
-        && new["spec"]["type"] == old["spec"]["type"]
-        && new["spec"]["ports"] == old["spec"]["ports"]
 }
 
 /// `IPv4` or `IPv6`.
@@ -356,13 +381,6 @@ fn check_families(spec: &Value, selectorless: bool, available: &[&str], errors: 
             ));
         }
     }
-}
-
-fn named_elsewhere(service: &Value, number: i64) -> bool {
-    let ports = service["spec"]["ports"].items();
-    ports
-        .iter()
-        .any(|p| p["port"].int() == number && p["nodePort"].int() != 0)
 }
 
 fn shorten(spec: &mut Value, field: &str) {
@@ -416,7 +434,7 @@ mod tests {
                 port: None
             }]
         );
-        put_node_port(&mut s, Some(0), 30001, true);
+        put_node_port(&mut s, Some(0), 30001, PortSharing::Shared);
         assert_eq!(s["spec"]["ports"][1]["nodePort"], 30001);
         assert_eq!(released_node_ports(None, &s), [30001]);
     }

@@ -3,7 +3,7 @@
 use kubewright_testing::TestCluster;
 use serde_json::{Value, json};
 
-use super::{CRDS, WIDGETS, cluster, definition, simple, spec, version};
+use super::{CRDS, WIDGETS, cluster, definition, simple, spec, version, widget};
 use crate::http_client::Http;
 
 async fn refuse(crd: Value, code: u16, text: &str) {
@@ -70,6 +70,56 @@ async fn patterns_that_explode_are_refused() {
         "must be a valid regular expression, but isn't: error parsing regexp: invalid repeat count: `{900}`",
     )
     .await;
+}
+
+#[tokio::test]
+async fn a_pattern_of_a_hundred_thousand_alternatives_is_refused_at_once() {
+    let words: Vec<_> = (0..100_000).map(|i| format!("word{i}")).collect();
+    let started = std::time::Instant::now();
+    let huge = simple(json!({"a": {"type": "string", "pattern": words.join("|")}}));
+    refuse(
+        huge,
+        422,
+        "error parsing regexp: expression too large: `word0|",
+    )
+    .await;
+    let distinct = |i: usize| json!({"type": "string", "pattern": format!("^(.{{1000}}|{i})$")});
+    let many: serde_json::Map<_, _> = (0..10_000)
+        .map(|i| (format!("p{i}"), distinct(i)))
+        .collect();
+    refuse(
+        simple(Value::Object(many)),
+        422,
+        "must not have regular expressions that are too large together",
+    )
+    .await;
+    assert!(started.elapsed().as_secs() < 30);
+}
+
+#[tokio::test]
+async fn defaults_that_multiply_are_refused() {
+    let text = json!({"type": "string", "default": "x".repeat(100_000)});
+    let item = json!({"type": "object", "properties": {"text": text}});
+    let (_cluster, http) = cluster(simple(json!({"l": {"type": "array", "items": item}}))).await;
+    let items = vec![json!({}); 100_000];
+    let answer = http
+        .post(WIDGETS, widget("large", json!({"l": items})))
+        .await;
+    assert_eq!(
+        answer.refused(500)["message"],
+        "etcdserver: request is too large"
+    );
+    assert!(http.get(WIDGETS).await.names().is_empty());
+}
+
+#[tokio::test]
+async fn errors_of_an_object_do_not_outgrow_it() {
+    let list = json!({"type": "array", "items": {"type": "integer"}});
+    let map = json!({"type": "object", "additionalProperties": list});
+    let (_cluster, http) = cluster(simple(json!({"m": map}))).await;
+    let spec = json!({"m": {"k".repeat(1 << 20): vec!["x"; 100_000]}, "unknown": 1});
+    let answer = http.post(WIDGETS, widget("large", spec)).await;
+    assert!(answer.refused(422).to_string().len() < 16 << 20);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 //! Fields belong together by name, items of a list only where the list is a map by its keys; other lists are compared as a
 //! whole.
 
+use kubewright_machinery::KeyedItems;
 use serde_json::Value;
 
 use super::super::model::{ListType, Structural};
@@ -16,8 +17,7 @@ pub struct Old<'a> {
 
 /// The old list that belongs to the one at hand.
 pub(super) struct OldItems<'a> {
-    items: &'a [Value],
-    keys: &'a [Box<str>],
+    items: KeyedItems<'a, Box<str>>,
     schema: Option<&'a Structural>,
 }
 
@@ -45,9 +45,9 @@ impl<'a> Old<'a> {
             ListType::Map(keys) => keys,
             _ => &[],
         };
+        let items = self.value.as_array().map(Vec::as_slice);
         OldItems {
-            items: self.value.as_array().map(Vec::as_slice).unwrap_or_default(),
-            keys,
+            items: KeyedItems::new(items.unwrap_or_default(), keys),
             schema: self.schema.items.as_deref(),
         }
     }
@@ -62,28 +62,9 @@ impl<'a> OldItems<'a> {
     /// The old item with the same keys.
     pub(super) fn of(&self, item: &Value) -> Option<Old<'a>> {
         let schema = self.schema?;
-        let value = find_by_keys(self.items, item, self.keys)?;
+        let value = self.items.find(item)?;
         Some(Old { value, schema })
     }
-}
-
-/// The item of a list that has the same keys. An item that lacks one, or has no scalar there, belongs to none.
-fn find_by_keys<'a>(items: &'a [Value], item: &Value, keys: &[Box<str>]) -> Option<&'a Value> {
-    if keys.is_empty() {
-        return None;
-    }
-    let same = |other: &&Value| {
-        keys.iter().all(|key| {
-            let own = scalar(item, key);
-            own.is_some() && own == scalar(other, key)
-        })
-    };
-    items.iter().find(same)
-}
-
-fn scalar<'v>(item: &'v Value, key: &str) -> Option<&'v Value> {
-    let value = item.get(key)?;
-    (!value.is_null() && !value.is_object() && !value.is_array()).then_some(value)
 }
 
 fn equal(new: &Value, old: &Value, schema: &Structural) -> bool {
@@ -93,9 +74,11 @@ fn equal(new: &Value, old: &Value, schema: &Structural) -> bool {
                 return false;
             }
             match (&schema.list, schema.items.as_deref()) {
-                (ListType::Map(keys), Some(items)) => a.iter().all(|item| {
-                    find_by_keys(b, item, keys).is_some_and(|old| equal(item, old, items))
-                }),
+                (ListType::Map(keys), Some(items)) => {
+                    let old = KeyedItems::new(b, keys);
+                    a.iter()
+                        .all(|item| old.find(item).is_some_and(|old| equal(item, old, items)))
+                }
                 _ => a == b,
             }
         }

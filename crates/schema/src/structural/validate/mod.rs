@@ -38,10 +38,7 @@ fn validate_value(
         return findings;
     }
     match old {
-        Some(old) if old.equals(value) => Findings {
-            errors: Vec::new(),
-            ..findings
-        },
+        Some(old) if old.equals(value) => findings.without_errors(),
         _ => findings,
     }
 }
@@ -226,6 +223,9 @@ fn validate_list(
     if let Some(item_schema) = schema.items.as_deref() {
         let correlation = old.map(|old| old.items());
         for (i, item) in items.iter().enumerate() {
+            if all.is_full() {
+                return;
+            }
             let old = correlation.as_ref().and_then(|old| old.of(item));
             all.merge(validate_value(
                 item,
@@ -290,6 +290,9 @@ fn validate_fields(
     let additional = schema.additional_schema();
     let closed = matches!(schema.additional, Additional::None);
     for (key, field) in fields.iter().filter(|_| closed || additional.is_some()) {
+        if all.is_full() {
+            return;
+        }
         if schema.property(key).is_some() {
             continue;
         }
@@ -307,6 +310,9 @@ fn validate_fields(
     }
     if !schema.properties.is_empty() {
         for (key, field) in fields {
+            if all.is_full() {
+                return;
+            }
             if let Some(child) = schema.property(key) {
                 all.merge(validate_value(
                     field,
@@ -360,6 +366,9 @@ fn validate_junctors(value: &Value, checks: &Checks, position: &Position<'_>, al
     if !checks.all_of.is_empty() {
         let mut passed = 0;
         for schema in &checks.all_of {
+            if all.is_full() {
+                return;
+            }
             let findings = validate_value(value, schema, position, None);
             passed += usize::from(findings.is_empty());
             all.merge(findings);

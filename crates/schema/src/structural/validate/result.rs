@@ -3,8 +3,14 @@
 use kubewright_machinery::{
     field::{self, ErrorKind, ErrorList, FieldError, Path},
     go,
+    limits::{MAX_ERROR_BYTES, MAX_FIELD_ERRORS, encoded_size, push_path},
 };
 use serde_json::Value;
+
+/// The size of a value, or the most that errors may have.
+fn size_of(value: &Value) -> usize {
+    encoded_size(value, MAX_ERROR_BYTES).unwrap_or(MAX_ERROR_BYTES)
+}
 
 /// The position of a value, rendered only for findings.
 pub(super) enum Position<'a> {
@@ -20,14 +26,27 @@ pub(super) enum Position<'a> {
 
 impl Position<'_> {
     fn render(&self) -> String {
-        match self {
-            Position::Root => String::new(),
-            Position::Field(Position::Root, name) => (*name).to_owned(),
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+
+    fn write(&self, out: &mut String) {
+        let name = match self {
+            Position::Root => return,
+            Position::Field(Position::Root, name) => name,
             Position::Field(parent, name) | Position::Entry(parent, name) => {
-                format!("{}.{name}", parent.render())
+                parent.write(out);
+                out.push('.');
+                name
             }
-            Position::Index(parent, i) => format!("{}[{i}]", parent.render()),
-        }
+            Position::Index(parent, i) => {
+                parent.write(out);
+                push_path(out, &format!("[{i}]"));
+                return;
+            }
+        };
+        push_path(out, name);
     }
 }
 
@@ -58,11 +77,26 @@ pub(super) struct Finding {
 pub(super) struct Findings {
     pub(super) errors: Vec<Finding>,
     pub(super) matched: usize,
+    /// The bytes of the errors.
+    bytes: usize,
 }
 
 impl Findings {
     pub(super) fn is_empty(&self) -> bool {
         self.errors.is_empty()
+    }
+
+    /// Reports whether there are so many errors that no more are added.
+    pub(super) fn is_full(&self) -> bool {
+        self.errors.len() >= MAX_FIELD_ERRORS || self.bytes >= MAX_ERROR_BYTES
+    }
+
+    /// Returns the same without errors.
+    pub(super) fn without_errors(self) -> Self {
+        Findings {
+            matched: self.matched,
+            ..Findings::default()
+        }
     }
 
     pub(super) fn add(
@@ -71,6 +105,9 @@ impl Findings {
         fault: Fault,
         text: impl Fn(&str) -> String,
     ) {
+        if self.is_full() {
+            return;
+        }
         let name = position.render();
         let text = text(&name);
         self.push(Finding { name, text, fault });
@@ -98,7 +135,12 @@ impl Findings {
     }
 
     fn push(&mut self, finding: Finding) {
-        if !self.errors.iter().any(|known| known.text == finding.text) {
+        if self.is_full() {
+            return;
+        }
+        let known = self.errors.iter().any(|known| known.text == finding.text);
+        if !known {
+            self.bytes += finding.size();
             self.errors.push(finding);
         }
     }
@@ -112,6 +154,18 @@ impl Findings {
 }
 
 impl Finding {
+    fn size(&self) -> usize {
+        let value = match &self.fault {
+            Fault::Enum(value, values) => {
+                let values = values.iter().map(String::len).sum::<usize>();
+                size_of(value).saturating_add(values)
+            }
+            Fault::Type(value) | Fault::Invalid(value) => size_of(value),
+            Fault::Required | Fault::TooLong(_) | Fault::TooMany { .. } | Fault::Composite => 0,
+        };
+        self.name.len() + self.text.len() + value
+    }
+
     fn into_error(self, path: &Path) -> FieldError {
         let at = match self.name.strip_prefix('.').unwrap_or(&self.name) {
             "" => path.clone(),

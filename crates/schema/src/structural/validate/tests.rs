@@ -12,6 +12,45 @@ fn texts(value: Value, document: Value) -> Vec<String> {
 }
 
 #[test]
+fn errors_are_bounded_in_number_and_size() {
+    let long = "k".repeat(1 << 20);
+    let of = |items: Value| json!({"type": "object", "additionalProperties": {"type": "array", "items": items}});
+    let all_of: Vec<Value> = (0..1000)
+        .map(|i| json!({"pattern": format!("^a{i}$")}))
+        .collect();
+    let any_of: Vec<Value> = (0..20_000)
+        .map(|i| json!({"maxLength": 1, "minimum": i}))
+        .collect();
+    for (value, document) in [
+        // A path of 1 MB, 100,000 times.
+        (
+            json!({&long: vec!["x"; 100_000]}),
+            of(json!({"type": "integer"})),
+        ),
+        // A value of 1 MB, a thousand times.
+        (
+            json!({"a": [&long]}),
+            of(json!({"type": "string", "allOf": all_of})),
+        ),
+        (
+            json!({"a": vec!["x"; 100_000]}),
+            of(json!({"type": "string", "pattern": "y".repeat(60_000)})),
+        ),
+        (
+            json!({&long: [&long]}),
+            of(json!({"type": "string", "anyOf": any_of})),
+        ),
+    ] {
+        let start = std::time::Instant::now();
+        let errors = validate(&value, &schema(document), &Path::root());
+        assert!((1..=1000).contains(&errors.len()), "{}", errors.len());
+        let size: usize = errors.iter().map(|error| error.size()).sum();
+        assert!(size < 8 << 20, "{size}");
+        assert!(start.elapsed().as_secs() < 20);
+    }
+}
+
+#[test]
 fn types_are_distinguished() {
     let of = |ty: &str| json!({"type": "object", "properties": {"a": {"type": ty}}});
     assert_eq!(
