@@ -5,7 +5,10 @@
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -29,7 +32,53 @@ pub struct Summary {
     pub view: u64,
     /// The mark of the writer, or 0. Readers with the same mark serve the bytes unchanged.
     pub mark: u64,
+    /// The lengths of the object in protobuf, once they are known.
+    pub(crate) lengths: Lengths,
 }
+
+/// The lengths of an object as an item of a list in protobuf. Equal objects may differ in what is known of them.
+#[derive(Debug, Default)]
+pub(crate) struct Lengths {
+    /// The whole object.
+    pub(crate) object: Length,
+    /// Its metadata.
+    pub(crate) metadata: Length,
+}
+
+/// A length that is computed once; 0 if it is not known.
+#[derive(Debug, Default)]
+pub(crate) struct Length(AtomicU32);
+
+impl Length {
+    /// Returns the length, and computes it if necessary.
+    pub(crate) fn get_or<E>(&self, compute: impl FnOnce() -> Result<usize, E>) -> Result<usize, E> {
+        // Nothing else depends on it, and two that compute it get the same.
+        match self.0.load(Ordering::Relaxed) {
+            0 => {
+                let length = compute()?;
+                let known = u32::try_from(length).unwrap_or_default();
+                self.0.store(known, Ordering::Relaxed);
+                Ok(length)
+            }
+            known => Ok(known as usize),
+        }
+    }
+}
+
+impl Clone for Lengths {
+    /// A clone may become the summary of another object, so it knows nothing.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Lengths {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Lengths {}
 
 /// An encoded object.
 ///
@@ -122,6 +171,7 @@ impl Summary {
             fields: selectable.fields.iter().map(|f| f.read(object)).collect(),
             view: selectable.view,
             mark: 0,
+            lengths: Lengths::default(),
         }
     }
 

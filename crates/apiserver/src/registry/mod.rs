@@ -10,6 +10,7 @@ mod resource;
 mod spec;
 mod traits;
 
+pub use crate::respond::Fields;
 pub use custom::{Custom, UnknownFields};
 pub use draft::Draft;
 pub use generic::{
@@ -26,5 +27,5 @@ pub(crate) use spec::type_prefix;
 pub use spec::{ResourceSpec, Shape};
 pub use traits::{
     Change, Connect, Create, Delete, DeleteCollection, Deleted, Get, Items, List, ObjectList,
-    Table, Update, Updated, Watch, WatchEvent, WatchStream,
+    PageStream, Pages, RowOrder, Table, Update, Updated, Watch, WatchEvent, WatchStream,
 };

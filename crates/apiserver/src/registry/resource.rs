@@ -17,6 +17,7 @@ use crate::{
     clock::{SharedClock, SystemClock},
     field_manager::FieldManager,
     request::DeleteOptions,
+    respond::{Fields, FrameCache},
 };
 
 /// Fills in the defaults of a kind.
@@ -58,6 +59,8 @@ pub struct Resource {
     pub(crate) warn_on_delete: Option<DeleteWarning>,
     pub(crate) field_label: Option<FieldLabelCheck>,
     pub(crate) custom: Option<Arc<dyn Custom>>,
+    /// The latest frames of its watches.
+    pub(crate) frames: Arc<FrameCache>,
 }
 
 /// A subresource: `status`, `scale`, `log`.
@@ -117,6 +120,7 @@ impl Resource {
             warn_on_delete: None,
             field_label: None,
             custom: None,
+            frames: Arc::default(),
         }
     }
 
@@ -232,11 +236,9 @@ impl Resource {
     }
 
     /// Returns the columns of a subresource's objects, or of the resource itself if the name is empty.
-    pub fn table_of(&self, subresource: &str) -> &dyn Table {
-        let own = self
-            .subresource(subresource)
-            .and_then(|s| s.table.as_deref());
-        own.unwrap_or(&*self.table)
+    pub fn table_of(&self, subresource: &str) -> &Arc<dyn Table> {
+        let own = self.subresource(subresource).and_then(|s| s.table.as_ref());
+        own.unwrap_or(&self.table)
     }
 
     /// Returns the accepted patch content types. Strategic merge needs a type, and apply a field manager.
@@ -258,6 +260,10 @@ impl Table for NameAndAge {
             {"name": "Name", "type": "string", "format": "name", "description": "The name, unique within the namespace.", "priority": 0},
             {"name": "Created At", "type": "date", "format": "", "description": "When the server made the object.", "priority": 0},
         ])
+    }
+
+    fn fields(&self) -> Option<Fields> {
+        Some(Fields::new(["metadata.name", "metadata.creationTimestamp"]))
     }
 
     fn cells(&self, object: &Value) -> Vec<Value> {

@@ -16,6 +16,7 @@ use crate::{
     object::Object,
     registry::Draft,
     request::{DeleteOptions, GetOptions, ListOptions, RequestContext, WriteOptions},
+    respond::Fields,
 };
 
 /// A list of objects, or a chunk of one.
@@ -35,8 +36,21 @@ pub enum Items {
     /// All objects.
     All(Vec<Object>),
     /// Pages that are read while they are sent. An error closes the connection.
-    Pages(Pin<Box<dyn Stream<Item = Result<Vec<Object>, Status>> + Send>>),
+    Pages(Box<dyn Pages>),
 }
+
+/// The objects of a list that is too long to be in memory at once.
+pub trait Pages: Send + Sync {
+    /// Returns all objects from the first one on. Every call returns the same objects: an encoding that begins with the length
+    /// of the whole list reads them twice.
+    fn read(&self) -> PageStream;
+}
+
+/// A stream of pages.
+pub type PageStream = Pin<Box<dyn Stream<Item = Result<Vec<Object>, Status>> + Send>>;
+
+/// Compares two objects by their position in a table.
+pub type RowOrder = fn(&Value, &Value) -> std::cmp::Ordering;
 
 /// An event of a watch.
 #[derive(Clone, Debug)]
@@ -273,6 +287,12 @@ pub trait Table: Send + Sync {
     /// Returns the column definitions in the form of the API.
     fn columns(&self) -> Value;
 
+    /// Returns the fields that the columns and conditions need, so that nothing else is decoded. `None`, the default, is every
+    /// field except the managed fields.
+    fn fields(&self) -> Option<Fields> {
+        None
+    }
+
     /// Returns the cells of an object, in the order of the columns.
     fn cells(&self, object: &Value) -> Vec<Value>;
 
@@ -281,8 +301,8 @@ pub trait Table: Send + Sync {
         None
     }
 
-    /// Compares two rows, if their order differs from that of the list.
-    fn order(&self, _a: &Value, _b: &Value) -> std::cmp::Ordering {
-        std::cmp::Ordering::Equal
+    /// Returns the order of the rows, if it differs from that of the list. Sorting needs all objects in memory.
+    fn order(&self) -> Option<RowOrder> {
+        None
     }
 }

@@ -6,7 +6,10 @@ use kubewright_machinery::{Status, status};
 use kubewright_schema::yaml::to_yaml;
 use serde_json::Value;
 
-use super::negotiate::{Accepted, Media};
+use super::{
+    negotiate::{Accepted, Media},
+    pretty::indent,
+};
 use crate::body::Body;
 
 /// Returns a response with a body of that media type.
@@ -29,10 +32,15 @@ pub(crate) fn value_response(code: u16, accepted: &Accepted, value: &Value) -> R
     }
 }
 
-/// Encodes JSON bytes, which are unchanged if JSON was requested.
+/// Encodes JSON bytes, which keep their order if JSON was requested.
 pub(crate) fn bytes_response(code: u16, accepted: &Accepted, json: Bytes) -> Response<Body> {
     if accepted.media == Media::Json && !accepted.pretty {
         return response(code, Media::Json.name(), json);
+    }
+    if accepted.media == Media::Json {
+        let mut out = Vec::with_capacity(json.len() * 2);
+        indent(&mut out, &json, 0);
+        return response(code, Media::Json.name(), out);
     }
     match serde_json::from_slice(&json) {
         Ok(value) => value_response(code, accepted, &value),

@@ -1,19 +1,19 @@
 //! Object responses.
 
 use http::Response;
+use kubewright_catalog::types::StructType;
 use kubewright_machinery::Status;
-use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    encode::{bytes_response, status_response, value_response},
-    negotiate::{Accepted, Transform},
-    table,
+    encode::{bytes_response, response, status_response},
+    negotiate::{Accepted, Media, Transform},
+    pretty::indent_typed,
+    scan, table,
 };
 use crate::{
     body::Body,
     object::Object,
-    registry::{Resource, SubresourceKind},
+    registry::{Resource, Shape, SubresourceKind},
     request::RequestContext,
 };
 
@@ -26,13 +26,27 @@ pub(crate) fn object_response(
     object: &Object,
 ) -> Response<Body> {
     let result = match accepted.transform {
-        Transform::None => return bytes_response(code, accepted, object.bytes.clone()),
-        Transform::Table(version) => table::of_object(cx, resource, object, version),
-        Transform::Partial(version) => partial_value(object, version),
+        Transform::None => {
+            if accepted.media == Media::Json
+                && accepted.pretty
+                && let Some(ty) = object_type(cx, resource)
+            {
+                let mut out = Vec::with_capacity(object.bytes.len() * 2);
+                indent_typed(&mut out, &object.bytes, 0, ty);
+                return response(code, Media::Json.name(), out);
+            }
+            return bytes_response(code, accepted, object.bytes.clone());
+        }
+        Transform::Table(version) => table::of_object(cx, resource, &object.bytes, version),
+        Transform::Partial(version) => {
+            let mut out = Vec::with_capacity(object.bytes.len());
+            write_partial(&mut out, &object.bytes, version);
+            Ok(out)
+        }
         Transform::PartialList(_) => Err(not_a_list(cx, resource)),
     };
     match result {
-        Ok(value) => value_response(code, accepted, &value),
+        Ok(json) => bytes_response(code, accepted, json.into()),
         Err(error) => status_response(
             &Accepted {
                 pretty: error.code == 406,
@@ -40,6 +54,19 @@ pub(crate) fn object_response(
             },
             &error,
         ),
+    }
+}
+
+/// Returns the type of the objects that a request is about, if they have one.
+fn object_type(cx: &RequestContext, resource: &Resource) -> Option<&'static StructType> {
+    let subresource = resource.subresource(&cx.info.subresource);
+    let shape = match subresource.map(|subresource| &subresource.kind) {
+        Some(SubresourceKind::Other(_, shape)) => *shape,
+        Some(SubresourceKind::Parent) | None => resource.spec.shape,
+    };
+    match shape {
+        Shape::Typed(ty) => Some(ty),
+        Shape::Untyped => None,
     }
 }
 
@@ -79,30 +106,11 @@ pub(super) fn go_package(group: &str) -> &str {
     }
 }
 
-#[derive(Deserialize)]
-struct Metadata<'a> {
-    #[serde(borrow)]
-    metadata: &'a RawValue,
-}
-
-/// Returns the encoded `metadata` of an encoded object.
-pub(super) fn raw_metadata(object: &Object) -> &str {
-    serde_json::from_slice::<Metadata<'_>>(&object.bytes).map_or("{}", |m| m.metadata.get())
-}
-
-/// Returns `PartialObjectMetadata` as JSON text.
-pub(super) fn partial_json(object: &Object, version: &str) -> String {
-    let metadata = raw_metadata(object);
-    format!(
-        "{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/{version}\",\"metadata\":{metadata}}}"
-    )
-}
-
-fn partial_value(object: &Object, version: &str) -> Result<Value, Status> {
-    let value = object.to_value()?;
-    Ok(json!({
-        "kind": "PartialObjectMetadata",
-        "apiVersion": format!("meta.k8s.io/{version}"),
-        "metadata": value["metadata"],
-    }))
+/// Appends the `PartialObjectMetadata` of an encoded object, whose other fields are not read.
+pub(super) fn write_partial(out: &mut Vec<u8>, object: &[u8], version: &str) {
+    out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/");
+    out.extend_from_slice(version.as_bytes());
+    out.extend_from_slice(b"\",\"metadata\":");
+    out.extend_from_slice(scan::member(object, "metadata").unwrap_or(b"{}"));
+    out.push(b'}');
 }

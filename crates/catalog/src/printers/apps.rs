@@ -53,7 +53,16 @@ static DAEMON_SET: Printer = Printer::new(
         SELECTOR,
     ],
     daemon_set,
-);
+)
+.reading(&[
+    "metadata.name",
+    "metadata.creationTimestamp",
+    "spec.selector",
+    "spec.template.spec.nodeSelector",
+    "spec.template.spec.containers.name",
+    "spec.template.spec.containers.image",
+    "status",
+]);
 
 static DEPLOYMENT: Printer = Printer::new(
     &[
@@ -73,7 +82,18 @@ static DEPLOYMENT: Printer = Printer::new(
         SELECTOR,
     ],
     deployment,
-);
+)
+.reading(&[
+    "metadata.name",
+    "metadata.creationTimestamp",
+    "spec.replicas",
+    "spec.selector",
+    "spec.template.spec.containers.name",
+    "spec.template.spec.containers.image",
+    "status.readyReplicas",
+    "status.updatedReplicas",
+    "status.availableReplicas",
+]);
 
 static REPLICA_SET: Printer = Printer::new(
     &[
@@ -87,7 +107,17 @@ static REPLICA_SET: Printer = Printer::new(
         SELECTOR,
     ],
     replica_set,
-);
+)
+.reading(&[
+    "metadata.name",
+    "metadata.creationTimestamp",
+    "spec.replicas",
+    "spec.selector",
+    "spec.template.spec.containers.name",
+    "spec.template.spec.containers.image",
+    "status.replicas",
+    "status.readyReplicas",
+]);
 
 static STATEFUL_SET: Printer = Printer::new(
     &[
@@ -98,7 +128,15 @@ static STATEFUL_SET: Printer = Printer::new(
         IMAGES,
     ],
     stateful_set,
-);
+)
+.reading(&[
+    "metadata.name",
+    "metadata.creationTimestamp",
+    "spec.replicas",
+    "spec.template.spec.containers.name",
+    "spec.template.spec.containers.image",
+    "status.readyReplicas",
+]);
 
 fn controller_revision(object: &Value, options: &PrintOptions) -> Vec<Value> {
     row![

@@ -92,6 +92,9 @@ pub struct Printer {
     pub cells: fn(&Value, &PrintOptions) -> Vec<Value>,
     /// The condition of an object's row, for kinds that have any: finished pods are marked completed.
     pub row_condition: Option<fn(&Value) -> Option<RowCondition>>,
+    /// The fields that cells and condition read, as dotted paths that select everything below them; through a list they
+    /// select in each item. A path that ends in `#` selects the keys of a map only. `None` if they are not declared.
+    pub fields: Option<&'static [&'static str]>,
     /// The order of rows when a list is printed, for kinds that are not printed in list order (flow schemas).
     pub list_order: Option<fn(&Value, &Value) -> Ordering>,
 }
@@ -116,7 +119,8 @@ pub static DEFAULT: Printer = Printer::new(
         columns::date("Created At", "When the object was created."),
     ],
     created_at,
-);
+)
+.reading(&["metadata.name", "metadata.creationTimestamp"]);
 
 /// The printer of a built-in kind, for any served version of it; `None` for kinds that print as [`DEFAULT`].
 ///
@@ -158,7 +162,16 @@ impl Printer {
             columns,
             cells,
             row_condition: None,
+            fields: None,
             list_order: None,
+        }
+    }
+
+    /// Declares the fields that the printer reads, so that callers need not decode others.
+    const fn reading(self, fields: &'static [&'static str]) -> Self {
+        Self {
+            fields: Some(fields),
+            ..self
         }
     }
 }

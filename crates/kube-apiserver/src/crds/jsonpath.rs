@@ -53,9 +53,25 @@ impl JsonPath {
         parser.rest.is_empty().then_some(Self(steps))
     }
 
+    /// Returns the dotted path of the field below which everything is that the path reads; `None` if that is the object.
+    pub(super) fn field(&self) -> Option<String> {
+        let names: Vec<&str> = self.0.iter().map_while(Step::plain_name).collect();
+        (!names.is_empty()).then(|| names.join("."))
+    }
+
     /// Returns the first value that the path finds.
     pub(super) fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         find(object, &self.0).into_iter().next()
+    }
+}
+
+impl Step {
+    /// Returns the name of a field that may be part of a dotted path.
+    fn plain_name(&self) -> Option<&str> {
+        match self {
+            Self::Field(name) if !name.contains(['.', '#', '\\', '"']) => Some(name),
+            _ => None,
+        }
     }
 }
 

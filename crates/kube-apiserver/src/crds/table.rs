@@ -1,6 +1,9 @@
 //! The printer columns of a CRD.
 
-use kubewright_apiserver::{SharedClock, registry::Table};
+use kubewright_apiserver::{
+    SharedClock,
+    registry::{Fields, Table},
+};
 use kubewright_catalog::printers;
 use kubewright_machinery::{go, time::human_duration};
 use kubewright_schema::normalize_untyped;
@@ -86,6 +89,15 @@ impl Table for Columns {
             })
         });
         std::iter::once(name).chain(rest).collect()
+    }
+
+    fn fields(&self) -> Option<Fields> {
+        let paths = self.columns.iter().map(|(_, path)| path.field());
+        let Some(paths) = paths.collect::<Option<Vec<String>>>() else {
+            return Some(Fields::all());
+        };
+        let name = std::iter::once("metadata.name");
+        Some(Fields::new(name.chain(paths.iter().map(String::as_str))))
     }
 
     fn cells(&self, object: &Value) -> Vec<Value> {

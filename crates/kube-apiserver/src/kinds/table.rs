@@ -1,6 +1,9 @@
 //! The columns of the built-in kinds.
 
-use kubewright_apiserver::{SharedClock, registry::Table};
+use kubewright_apiserver::{
+    SharedClock,
+    registry::{Fields, RowOrder, Table},
+};
 use kubewright_catalog::printers::{self, PrintOptions, Printer};
 use serde_json::{Value, json};
 
@@ -33,6 +36,11 @@ impl Table for Printed {
         columns.collect()
     }
 
+    fn fields(&self) -> Option<Fields> {
+        let fields = self.printer.fields?;
+        Some(Fields::new(fields.iter().copied()))
+    }
+
     fn cells(&self, object: &Value) -> Vec<Value> {
         let options = PrintOptions {
             now_unix_seconds: self.clock.now().as_second(),
@@ -50,9 +58,7 @@ impl Table for Printed {
         }]))
     }
 
-    fn order(&self, a: &Value, b: &Value) -> std::cmp::Ordering {
-        self.printer
-            .list_order
-            .map_or(std::cmp::Ordering::Equal, |order| order(a, b))
+    fn order(&self) -> Option<RowOrder> {
+        self.printer.list_order
     }
 }

@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
 use http::{Method, Request};
 use kubewright_apiserver::Body;
 use kubewright_testing::TestCluster;
@@ -59,6 +61,48 @@ async fn a_timeout_that_is_no_duration_is_a_bad_request_everywhere() {
             400,
             "invalid timeout specified in the request URL - time: missing unit in duration \"5\"",
         );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_never_arrives_times_out_everywhere() {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    let (pod, core) = ("/api/v1/namespaces/default/pods/a", "/api/v1/namespaces");
+    for (method, path) in [
+        (Method::POST, MAPS.to_owned()),
+        (Method::PUT, format!("{MAPS}/a")),
+        (Method::PATCH, format!("{MAPS}/a")),
+        (Method::DELETE, format!("{MAPS}/a")),
+        (Method::PUT, format!("{pod}/status")),
+        (Method::POST, format!("{pod}/eviction")),
+        (Method::POST, format!("{pod}/binding")),
+        (Method::PUT, format!("{core}/default/finalize")),
+        (
+            Method::POST,
+            format!("{core}/default/serviceaccounts/default/token"),
+        ),
+        (
+            Method::PUT,
+            "/apis/apps/v1/namespaces/default/deployments/a/scale".to_owned(),
+        ),
+        (
+            Method::PATCH,
+            "/apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval".to_owned(),
+        ),
+    ] {
+        let first = stream::iter([Ok(Bytes::from_static(b"{"))]);
+        let request = Request::builder()
+            .method(&method)
+            .uri(&path)
+            .header(
+                "content-type",
+                if method == Method::PATCH { MERGE } else { JSON },
+            )
+            .body(Body::stream(first.chain(stream::pending())))
+            .unwrap();
+        let answer = http.call(request).await;
+        assert_eq!(answer.code, 504, "{method} {path}: {}", answer.message());
     }
 }
 
@@ -485,4 +529,85 @@ async fn an_eviction_may_be_of_the_older_version() {
         (answer.code, &answer.ok()["status"]),
         (201, &json!("Success"))
     );
+}
+
+/// Recorded from kube-apiserver.
+const INDENTED: &str = r#"{
+  "kind": "ConfigMapList",
+  "apiVersion": "v1",
+  "metadata": {
+    "resourceVersion": "_"
+  },
+  "items": [
+    {
+      "metadata": {
+        "name": "m1",
+        "namespace": "default",
+        "uid": "_",
+        "resourceVersion": "_",
+        "creationTimestamp": "_",
+        "labels": {
+          "a": "2",
+          "b": "1"
+        },
+        "managedFields": [
+          {
+            "manager": "curl",
+            "operation": "Update",
+            "apiVersion": "v1",
+            "time": "_",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {
+              "f:data": {
+                ".": {},
+                "f:x": {}
+              },
+              "f:metadata": {
+                "f:labels": {
+                  ".": {},
+                  "f:a": {},
+                  "f:b": {}
+                }
+              }
+            }
+          }
+        ]
+      },
+      "data": {
+        "x": "\u003cy\u003e"
+      }
+    }
+  ]
+}"#;
+
+#[tokio::test]
+async fn people_get_the_bytes_of_kube_apiserver() {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    let object = json!({
+        "metadata": {"name": "m1", "labels": {"b": "1", "a": "2"}}, "data": {"x": "<y>"},
+    });
+    let curl = |method: Method, body: String| {
+        let request = Request::builder()
+            .method(method)
+            .uri(MAPS)
+            .header("user-agent", "curl/8.5.0")
+            .header("content-type", JSON)
+            .body(Body::from(body));
+        http.call(request.unwrap())
+    };
+    curl(Method::POST, object.to_string()).await.ok();
+    let list = curl(Method::GET, String::new()).await;
+    let text = String::from_utf8(list.body.to_vec()).unwrap();
+    let lines = text.lines().map(|line| {
+        let varies = ["uid", "resourceVersion", "creationTimestamp", "time"];
+        let varying = varies.iter().find_map(|key| {
+            let (start, rest) = line.split_once(&format!("\"{key}\": \""))?;
+            let comma = if rest.ends_with(',') { "," } else { "" };
+            Some(format!("{start}\"{key}\": \"_\"{comma}"))
+        });
+        varying.unwrap_or_else(|| line.to_owned())
+    });
+    let lines: Vec<String> = lines.collect();
+    assert_eq!(lines.join("\n"), INDENTED);
 }

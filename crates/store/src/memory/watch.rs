@@ -23,6 +23,10 @@ use crate::{Change, ReadError, Revision, Watch, WatchError};
 /// The maximum number of changes that are returned at once.
 const BATCH: usize = 512;
 
+/// The maximum size of the changes that are returned at once, unless it is one change. A watcher that does not read holds
+/// them after the log has dropped them.
+const BATCH_BYTES: usize = 32 << 10;
+
 /// The maximum number of changes that are scanned in one critical section, since writers wait meanwhile.
 const SCAN: usize = 2048;
 
@@ -160,11 +164,15 @@ impl MemoryWatch {
             return Look::Lagged(state.floor_of(&self.collection));
         }
         let mut found = Vec::new();
+        let mut bytes = 0;
         for (seq, record) in log.from(cursor).take(SCAN) {
             if record.change.entry.path.starts_with(&*self.prefix) {
-                if found.len() == BATCH {
+                let size = record.change.entry.bytes.len();
+                let is_full = found.len() == BATCH || bytes + size > BATCH_BYTES;
+                if is_full && !found.is_empty() {
                     break;
                 }
+                bytes += size;
                 if found.is_empty() && log.end() - seq > self.allowance {
                     return Look::Lagged(state.floor_of(&self.collection));
                 }

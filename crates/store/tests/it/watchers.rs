@@ -219,3 +219,23 @@ fn what_a_writer_hands_over_is_handed_back() {
         assert_eq!(decoded.downcast_ref::<String>().unwrap(), "labels");
     }
 }
+
+#[test]
+fn a_batch_is_small_however_far_behind_the_watcher_is() {
+    let store = MemoryStore::new();
+    let mut late = watch(&store, "", 0);
+    let large = "x".repeat(10_000);
+    (0..20).for_each(|n| drop(create(&store, &format!("a-{n}"), &large)));
+    create(&store, "b", "x".repeat(100_000));
+    let mut changes = 0;
+    while changes < 21 {
+        let batch = late
+            .next()
+            .now_or_never()
+            .expect("changes")
+            .expect("no error");
+        let bytes: usize = batch.iter().map(|change| change.entry.bytes.len()).sum();
+        assert!(bytes <= 32 << 10 || batch.len() == 1, "{bytes} bytes");
+        changes += batch.len();
+    }
+}

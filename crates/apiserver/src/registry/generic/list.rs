@@ -14,7 +14,7 @@ use crate::{
     object::{Object, Summary},
     registry::{
         ResourceSpec,
-        traits::{Items, List, ObjectList},
+        traits::{Items, List, ObjectList, PageStream, Pages},
     },
     request::{ListOptions, RequestContext, options::Match},
 };
@@ -72,12 +72,20 @@ impl List for Generic {
             let chunk = self.chunk(place, prefix, &selection, limit).await;
             return chunk.map_err(|e| expired_token(e, &options.continue_token));
         }
-        let first = self.page(&place, &prefix, place.start.clone()).await?;
+        let start = place.start.clone();
+        let first = self.page(&*place.snapshot, &prefix, start).await?;
         let rest = first.next.clone();
         let head = self.select(&first.entries, &selection).await?;
         let items = match rest {
             None => Items::All(head),
-            Some(next) => self.pages(place, prefix, selection, head, next),
+            Some(next) => Items::Pages(Box::new(ListPages {
+                generic: self.clone(),
+                snapshot: place.snapshot,
+                prefix,
+                selection,
+                head,
+                next,
+            })),
         };
         Ok(ObjectList {
             resource_version,
@@ -85,6 +93,58 @@ impl List for Generic {
             remaining: None,
             items,
         })
+    }
+}
+
+/// A list that is read while it is sent.
+struct ListPages {
+    generic: Generic,
+    snapshot: Arc<dyn Snapshot>,
+    prefix: String,
+    selection: Selection,
+    /// The objects of the first page.
+    head: Vec<Object>,
+    /// The start of the second page.
+    next: String,
+}
+
+impl Pages for ListPages {
+    fn read(&self) -> PageStream {
+        let reader = Reader {
+            generic: self.generic.clone(),
+            snapshot: self.snapshot.clone(),
+            prefix: self.prefix.clone(),
+            selection: self.selection.clone(),
+        };
+        let rest = stream::unfold(
+            (reader, Some(self.next.clone())),
+            |(reader, next)| async move {
+                match reader.page(next?).await {
+                    Ok((objects, next)) => Some((Ok(objects), (reader, next))),
+                    Err(e) => Some((Err(e), (reader, None))),
+                }
+            },
+        );
+        Box::pin(stream::iter([Ok(self.head.clone())]).chain(rest))
+    }
+}
+
+struct Reader {
+    generic: Generic,
+    snapshot: Arc<dyn Snapshot>,
+    prefix: String,
+    selection: Selection,
+}
+
+impl Reader {
+    /// Returns the selected objects of a page and the start of the next one.
+    async fn page(&self, start: String) -> Result<(Vec<Object>, Option<String>), Status> {
+        let page = self
+            .generic
+            .page(&*self.snapshot, &self.prefix, start)
+            .await?;
+        let objects = self.generic.select(&page.entries, &self.selection).await?;
+        Ok((objects, page.next))
     }
 }
 
@@ -175,14 +235,18 @@ impl Generic {
         }
     }
 
-    async fn page(&self, place: &Place, prefix: &str, start: String) -> Result<Page, Status> {
+    async fn page(
+        &self,
+        snapshot: &dyn Snapshot,
+        prefix: &str,
+        start: String,
+    ) -> Result<Page, Status> {
         let range = Range {
             prefix: prefix.to_owned(),
             start,
             limit: PAGE,
         };
-        let page = place
-            .snapshot
+        let page = snapshot
             .range(&self.collection, range)
             .await
             .map_err(|e| Self::read_failure(&e))?;
@@ -206,33 +270,6 @@ impl Generic {
             objects.retain(|object| selection.matches(&object.summary));
         }
         Ok(objects)
-    }
-
-    /// Streams the rest of a list while it is sent.
-    fn pages(
-        &self,
-        place: Place,
-        prefix: String,
-        selection: Selection,
-        head: Vec<Object>,
-        next: String,
-    ) -> Items {
-        let state = (self.clone(), place, prefix, selection, Some(next));
-        let rest = stream::unfold(state, |(this, place, prefix, selection, next)| async move {
-            let start = next?;
-            let result = match this.page(&place, &prefix, start).await {
-                Ok(page) => {
-                    let objects = this.select(&page.entries, &selection).await;
-                    objects.map(|objects| (objects, page.next))
-                }
-                Err(e) => Err(e),
-            };
-            match result {
-                Ok((objects, next)) => Some((Ok(objects), (this, place, prefix, selection, next))),
-                Err(e) => Some((Err(e), (this, place, prefix, selection, None))),
-            }
-        });
-        Items::Pages(Box::pin(stream::iter([Ok(head)]).chain(rest)))
     }
 
     /// Reads at most `limit` objects, and a token for the next chunk.
@@ -316,7 +353,8 @@ impl Items {
     pub async fn collect(self) -> Result<Vec<Object>, Status> {
         match self {
             Items::All(objects) => Ok(objects),
-            Items::Pages(mut pages) => {
+            Items::Pages(pages) => {
+                let mut pages = pages.read();
                 let mut out = Vec::new();
                 while let Some(page) = pages.next().await {
                     out.extend(page?);

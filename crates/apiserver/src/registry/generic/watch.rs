@@ -26,8 +26,8 @@ use crate::{
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// The time of the last bookmark before the deadline.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
-/// The number of entries of the current state that are read at once.
-const PAGE: usize = 512;
+/// The number of entries of the current state that are read at once. A watcher that does not read holds them.
+const PAGE: usize = 128;
 
 #[async_trait]
 impl Watch for Generic {
@@ -80,7 +80,7 @@ impl Watch for Generic {
             next_bookmark: Instant::now() + BOOKMARK_EVERY,
             last_bookmark: deadline
                 .and_then(|d| d.checked_sub(BOOKMARK_BEFORE_END))
-                .map(|d| Instant::now() + d),
+                .and_then(|d| Instant::now().checked_add(d)),
             over: false,
             ends: self.ends.clone(),
         };

@@ -14,7 +14,13 @@ pub(super) static CONFIG_MAP: Printer = Printer::new(
         AGE,
     ],
     config_map,
-);
+)
+.reading(&[
+    "metadata.name",
+    "metadata.creationTimestamp",
+    "data.#",
+    "binaryData.#",
+]);
 
 pub(super) static NAMESPACE: Printer = Printer::new(
     &[
@@ -23,7 +29,12 @@ pub(super) static NAMESPACE: Printer = Printer::new(
         AGE,
     ],
     namespace,
-);
+)
+.reading(&[
+    "metadata.name",
+    "metadata.creationTimestamp",
+    "status.phase",
+]);
 
 pub(super) static RESOURCE_QUOTA: Printer = Printer::new(
     &[
@@ -36,7 +47,8 @@ pub(super) static RESOURCE_QUOTA: Printer = Printer::new(
         AGE,
     ],
     resource_quota,
-);
+)
+.reading(&["metadata.name", "metadata.creationTimestamp", "status"]);
 
 pub(super) static SECRET: Printer = Printer::new(
     &[
@@ -49,9 +61,16 @@ pub(super) static SECRET: Printer = Printer::new(
         AGE,
     ],
     secret,
-);
+)
+.reading(&[
+    "metadata.name",
+    "metadata.creationTimestamp",
+    "type",
+    "data.#",
+]);
 
-pub(super) static SERVICE_ACCOUNT: Printer = Printer::new(&[NAME, AGE], service_account);
+pub(super) static SERVICE_ACCOUNT: Printer = Printer::new(&[NAME, AGE], service_account)
+    .reading(&["metadata.name", "metadata.creationTimestamp"]);
 
 fn config_map(object: &Value, options: &PrintOptions) -> Vec<Value> {
     let entries = fields::count(&object["data"]) + fields::count(&object["binaryData"]);

@@ -24,7 +24,30 @@ pub(super) static EVENT: Printer = Printer::new(
         NAME.wide(),
     ],
     event,
-);
+)
+.reading(&[
+    "metadata.name",
+    "metadata.creationTimestamp",
+    "firstTimestamp",
+    "deprecatedFirstTimestamp",
+    "lastTimestamp",
+    "deprecatedLastTimestamp",
+    "eventTime",
+    "series",
+    "count",
+    "deprecatedCount",
+    "involvedObject",
+    "regarding",
+    "type",
+    "reason",
+    "message",
+    "note",
+    "source",
+    "deprecatedSource",
+    "reportingComponent",
+    "reportingController",
+    "reportingInstance",
+]);
 
 /// The printer of a kind of `events.k8s.io`.
 pub(in crate::printers) fn printer(kind: &str) -> Option<&'static Printer> {

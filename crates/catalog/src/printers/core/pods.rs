@@ -40,6 +40,17 @@ pub(super) static POD: Printer = Printer {
         ],
         pod,
     )
+    .reading(&[
+        "metadata.name",
+        "metadata.creationTimestamp",
+        "metadata.deletionTimestamp",
+        "spec.nodeName",
+        "spec.readinessGates",
+        "spec.containers.name",
+        "spec.initContainers.name",
+        "spec.initContainers.restartPolicy",
+        "status",
+    ])
 };
 
 pub(super) static POD_TEMPLATE: Printer = Printer::new(

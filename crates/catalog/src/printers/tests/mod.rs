@@ -17,12 +17,53 @@ const NOW: i64 = 1_767_312_000;
 /// The row of an object that is named `it` and five minutes old.
 fn cells(group: &str, kind: &str, object: Value) -> Vec<Value> {
     let printer = printer(group, kind).expect("the kind has a printer");
-    (printer.cells)(
-        &named(object),
-        &PrintOptions {
-            now_unix_seconds: NOW,
-        },
-    )
+    let options = PrintOptions {
+        now_unix_seconds: NOW,
+    };
+    let object = named(object);
+    let cells = (printer.cells)(&object, &options);
+    if let Some(fields) = printer.fields {
+        let declared = select(&object, fields);
+        let condition = |object| {
+            printer
+                .row_condition
+                .and_then(|condition| condition(object))
+        };
+        assert_eq!((printer.cells)(&declared, &options), cells, "{fields:?}");
+        assert_eq!(condition(&declared), condition(&object), "{fields:?}");
+    }
+    cells
+}
+
+/// Returns the declared fields of an object.
+fn select(object: &Value, paths: &[&str]) -> Value {
+    match object {
+        Value::Array(items) => items.iter().map(|item| select(item, paths)).collect(),
+        Value::Object(fields) => {
+            let selected = fields.iter().filter_map(|(key, value)| {
+                let below: Vec<&str> = paths
+                    .iter()
+                    .filter_map(|path| path.strip_prefix(key.as_str()))
+                    .filter_map(|rest| match rest {
+                        "" => Some(""),
+                        rest => rest.strip_prefix('.'),
+                    })
+                    .collect();
+                let value = match below[..] {
+                    [] => return None,
+                    ["#"] => value
+                        .as_object()
+                        .map(|map| map.keys().map(|key| (key.clone(), Value::Null)).collect())
+                        .unwrap_or_default(),
+                    _ if below.contains(&"") => value.clone(),
+                    _ => select(value, &below),
+                };
+                Some((key.clone(), value))
+            });
+            Value::Object(selected.collect())
+        }
+        other => other.clone(),
+    }
 }
 
 /// One cell of that row, by the name of its column.

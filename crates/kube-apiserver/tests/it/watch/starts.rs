@@ -326,3 +326,18 @@ async fn a_watch_sees_its_namespace_and_no_other() {
         assert_eq!(all.step().await, event("ADDED", name));
     }
 }
+
+#[tokio::test]
+async fn the_longest_timeout_is_a_long_time() {
+    let cluster = TestCluster::start().await;
+    let http = Http::of(&cluster);
+    http.post(MAPS, map("a")).await.ok();
+    for timeout in [i64::MAX, i64::MAX / 1_000_000_000, 1 << 40] {
+        let query = format!("allowWatchBookmarks=true&timeoutSeconds={timeout}");
+        let mut watch = http.watch(MAPS, &query).await;
+        assert_eq!(
+            watch.next().await.unwrap()["object"]["metadata"]["name"],
+            "a"
+        );
+    }
+}
