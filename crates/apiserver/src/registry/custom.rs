@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What happens to unknown fields besides their removal.
+/// The treatment of unknown fields, which are removed in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownFields {
     /// Their paths are returned.

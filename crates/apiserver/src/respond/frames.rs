@@ -33,7 +33,7 @@ struct Frame {
     bytes: Bytes,
 }
 
-/// What a frame depends on besides the object.
+/// The identity of a frame besides its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameKey {
     pub(super) event: &'static str,

@@ -10,6 +10,7 @@ mod custom_resources;
 mod cve;
 mod exact_answers;
 mod http_client;
+mod indented;
 mod openapi;
 mod plugins;
 mod requests;

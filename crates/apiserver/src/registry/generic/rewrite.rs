@@ -9,7 +9,7 @@ use crate::{object::Object, registry::Draft, request::RequestContext};
 
 const ATTEMPTS: usize = 1000;
 
-/// Whether a change is only tried.
+/// Selects whether a change is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DryRun {
     /// The change is written.
