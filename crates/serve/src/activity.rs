@@ -53,7 +53,19 @@ pub(crate) struct Activity {
 
 /// Counts a request as in flight until it is dropped.
 #[derive(Debug)]
-pub(crate) struct InFlight(Arc<Activity>);
+pub(crate) struct InFlight {
+    activity: Arc<Activity>,
+    counted: bool,
+}
+
+impl InFlight {
+    /// Counts the request as done, although its response may not have been sent yet.
+    pub(crate) fn done(&mut self) {
+        if std::mem::take(&mut self.counted) {
+            self.activity.in_flight.fetch_sub(1, Relaxed);
+        }
+    }
+}
 
 /// A response body whose request is in flight until the body is dropped.
 ///
@@ -164,13 +176,16 @@ impl Activity {
         }
         self.in_flight.fetch_add(1, Relaxed);
         self.begun.fetch_add(1, Relaxed);
-        InFlight(self.clone())
+        InFlight {
+            activity: self.clone(),
+            counted: true,
+        }
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Relaxed);
+        self.done();
     }
 }
 
@@ -223,7 +238,7 @@ where
             // It is not polled again after this.
             return Poll::Ready(None);
         }
-        if self.in_flight.0.holds(cx) {
+        if self.in_flight.activity.holds(cx) {
             return Poll::Pending;
         }
         let frame = match &mut self.body {
@@ -233,7 +248,7 @@ where
         if let Poll::Ready(Some(Ok(frame))) = &frame
             && let Some(data) = frame.data_ref()
         {
-            let unwritten = &self.in_flight.0.unwritten;
+            let unwritten = &self.in_flight.activity.unwritten;
             unwritten.fetch_add(data.len(), AcqRel);
         }
         frame.map(|frame| frame.map(|frame| frame.map_err(Into::into)))

@@ -182,7 +182,7 @@ async fn drive<S, B>(
 
     let draining = phase.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
-        let in_flight = peer.activity.begin(request.version());
+        let mut in_flight = peer.activity.begin(request.version());
         if let Some(handle) = peer.slot.handle() {
             request.extensions_mut().insert(handle);
         }
@@ -193,6 +193,10 @@ async fn drive<S, B>(
             }
             poll_fn(|cx| service.poll_ready(cx)).await?;
             let response = service.call(request).await?;
+            if response.status() == StatusCode::UNAUTHORIZED {
+                // A peer without credentials that does not read the response must not count as busy.
+                in_flight.done();
+            }
             let open_ended = response.extensions().get::<OpenEnded>().is_some();
             Ok::<_, S::Error>(response.map(|body| {
                 let body = TrackedBody::new(body, in_flight);

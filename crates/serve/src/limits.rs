@@ -20,9 +20,9 @@ use std::time::Duration;
 pub struct Limits {
     /// Maximum number of concurrent connections. Further ones wait in the listener's backlog. Defaults to 10,000.
     pub max_connections: usize,
-    /// Maximum number of idle connections on which no request has been authenticated. Beyond it, and when there are
-    /// `max_connections`, a new connection closes the oldest of them, so that peers without credentials cannot lock out
-    /// those with. The service reports authentication with a [`ConnectionHandle`](crate::ConnectionHandle). Defaults to
+    /// Maximum number of idle connections on which no request has been authenticated. Beyond it a new connection closes the
+    /// oldest of them, and when there are `max_connections`, the oldest that is not authenticated, busy or not. So peers
+    /// without credentials cannot lock out those with. The service reports authentication with a [`ConnectionHandle`](crate::ConnectionHandle). Defaults to
     /// `None`, which treats all connections alike.
     pub max_unauthenticated: Option<usize>,
     /// Time limit of a TLS handshake. Defaults to 10 s.

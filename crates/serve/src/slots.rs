@@ -3,17 +3,15 @@
 //! Without [`Limits::max_unauthenticated`](crate::Limits::max_unauthenticated) all connections are equal, and those over
 //! the limit wait in the listener's backlog. With it, a connection starts as a stranger, until the service marks it as
 //! authenticated. Idle strangers have a small share of their own: a new connection closes the oldest of them when the
-//! share is used up, or when there are no slots left. So a peer that only opens connections competes with itself.
+//! share is used up. When there are no slots left it closes the oldest idle stranger, or else the oldest stranger. So a
+//! peer without credentials competes with others of its kind only.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::{Limits, activity::Activity};
-
-/// The interval at which a full server looks for strangers that have become idle.
-const RETRY: Duration = Duration::from_millis(100);
 
 /// The slots of a server.
 pub(crate) struct Slots {
@@ -92,26 +90,30 @@ impl Slots {
             if self.has_room() {
                 return;
             }
-            // An idle stranger does not notify, hence the timeout.
-            let _ = tokio::time::timeout(RETRY, self.freed.notified()).await;
+            self.freed.notified().await;
         }
     }
 
     fn has_room(&self) -> bool {
         let state = self.state.lock();
-        state.open < self.max
-            || (self.max_idle_strangers.is_some() && state.oldest_idle().is_some())
+        state.open < self.max || (self.max_idle_strangers.is_some() && !state.strangers.is_empty())
     }
 
-    /// Takes a slot for a new connection, and evicts the oldest idle stranger if there are too many.
+    /// Takes a slot for a new connection, and evicts a stranger if there are too many connections.
     pub(crate) fn take(self: &Arc<Self>, activity: Arc<Activity>) -> Arc<Slot> {
         let mut state = self.state.lock();
         let id = state.next_id;
         state.next_id += 1;
         if let Some(share) = self.max_idle_strangers {
-            let full = state.open >= self.max || state.has_idle(share.max(1));
-            if full && let Some(oldest) = state.oldest_idle() {
-                state.evict(oldest);
+            let full = state.open >= self.max;
+            let first = match full || state.has_idle(share.max(1)) {
+                true => state
+                    .oldest_idle()
+                    .or_else(|| state.oldest().filter(|_| full)),
+                false => None,
+            };
+            if let Some(first) = first {
+                state.evict(first);
             }
             state.strangers.insert(id, activity.clone());
         }
@@ -125,6 +127,10 @@ impl Slots {
 }
 
 impl State {
+    fn oldest(&self) -> Option<u64> {
+        self.strangers.keys().next().copied()
+    }
+
     fn oldest_idle(&self) -> Option<u64> {
         let mut strangers = self.strangers.iter();
         let idle = strangers.find(|(_, activity)| activity.is_idle());
@@ -210,6 +216,23 @@ mod tests {
             assert!(!kept.is_evicted());
         }
         assert_eq!(slots.state.lock().open, 4);
+    }
+
+    #[test]
+    fn busy_strangers_go_only_when_there_are_no_slots() {
+        let slots = slots(3, Some(1));
+        let busy: Vec<_> = (0..3)
+            .map(|_| {
+                let (slot, activity) = open(&slots);
+                let request = activity.begin(http::Version::HTTP_2);
+                (slot, activity, request)
+            })
+            .collect();
+        assert!(busy.iter().all(|(_, activity, _)| !activity.is_evicted()));
+        assert!(slots.has_room());
+        let _new = open(&slots);
+        let evicted: Vec<_> = busy.iter().map(|(_, a, _)| a.is_evicted()).collect();
+        assert_eq!(evicted, [true, false, false]);
     }
 
     #[test]
