@@ -3,7 +3,7 @@
 use std::{future::poll_fn, pin::pin, sync::Arc};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use http_body::Body;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
@@ -28,7 +28,7 @@ use crate::{
 
 /// The state that all connections of a server share.
 pub(crate) struct Shared {
-    pub(crate) protocols: Protocols,
+    pub(crate) protocol: Protocol,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) limits: Limits,
 }
@@ -44,42 +44,31 @@ pub(crate) enum Phase {
     Aborted,
 }
 
-type Builder = auto::Builder<TokioExecutor>;
+/// Serves connections. It detects the HTTP version from the first bytes.
+pub(crate) type Protocol = auto::Builder<TokioExecutor>;
 
-/// The connection builder of each HTTP version.
-pub(crate) struct Protocols {
-    /// Detects the version from the first bytes.
-    any: Builder,
-    http1: Builder,
-    http2: Builder,
-}
-
-impl Protocols {
-    pub(crate) fn new(limits: &Limits) -> Self {
-        // What a peer that does not read costs for each of its streams.
-        const SEND_BUFFER: usize = 64 << 10;
-        const STREAM_WINDOW: u32 = 256 << 10;
-        const CONNECTION_WINDOW: u32 = 1 << 20;
-        const SMALLEST_BUFFER: usize = 8 << 10;
-        let mut any = Builder::new(TokioExecutor::new());
-        any.http1()
-            .header_read_timeout(None)
-            .max_buf_size((limits.max_header_bytes as usize).max(SMALLEST_BUFFER));
-        any.http2()
-            .timer(TokioTimer::new())
-            .keep_alive_interval(limits.keep_alive_interval)
-            .keep_alive_timeout(limits.keep_alive_timeout)
-            .max_concurrent_streams(limits.max_concurrent_streams)
-            .max_header_list_size(limits.max_header_bytes)
-            .max_send_buf_size(SEND_BUFFER)
-            .initial_stream_window_size(STREAM_WINDOW)
-            .initial_connection_window_size(CONNECTION_WINDOW);
-        Self {
-            http1: any.clone().http1_only(),
-            http2: any.clone().http2_only(),
-            any,
-        }
-    }
+pub(crate) fn protocol(limits: &Limits) -> Protocol {
+    // What a peer that does not read costs for each of its streams.
+    const SEND_BUFFER: usize = 64 << 10;
+    const STREAM_WINDOW: u32 = 256 << 10;
+    const CONNECTION_WINDOW: u32 = 1 << 20;
+    const SMALLEST_BUFFER: usize = 8 << 10;
+    let mut protocol = Protocol::new(TokioExecutor::new());
+    protocol
+        .http1()
+        .header_read_timeout(None)
+        .max_buf_size((limits.max_header_bytes as usize).max(SMALLEST_BUFFER));
+    protocol
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(limits.keep_alive_interval)
+        .keep_alive_timeout(limits.keep_alive_timeout)
+        .max_concurrent_streams(limits.max_concurrent_streams)
+        .max_header_list_size(limits.max_header_bytes)
+        .max_send_buf_size(SEND_BUFFER)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW);
+    protocol
 }
 
 /// Completes the TLS handshake, if there is one, and serves the connection. The slot is taken before this returns.
@@ -99,7 +88,11 @@ where
 {
     let activity = Arc::new(Activity::default());
     let slot = slots.take(activity.clone());
-    let peer = Peer { activity, slot };
+    let peer = Peer {
+        activity,
+        slot,
+        negotiated: None,
+    };
     async move {
         let activity = peer.activity.clone();
         tokio::select! {
@@ -113,12 +106,28 @@ where
 struct Peer {
     activity: Arc<Activity>,
     slot: Arc<Slot>,
+    /// The version that TLS negotiated.
+    negotiated: Option<Version>,
+}
+
+impl Peer {
+    /// Returns the reason to reject a request with 400.
+    fn rejection<B>(&self, request: &Request<B>) -> Option<&'static str> {
+        let http2 = request.version() == Version::HTTP_2;
+        match self.negotiated {
+            // hyper's detection of the version ignores what was negotiated.
+            Some(version) if (version == Version::HTTP_2) != http2 => {
+                Some("400 Bad Request: not the negotiated protocol")
+            }
+            _ => host::rejection(request),
+        }
+    }
 }
 
 async fn serve<S, B>(
     shared: Arc<Shared>,
     stream: TcpStream,
-    peer: Peer,
+    mut peer: Peer,
     service: S,
     mut phase: watch::Receiver<Phase>,
 ) where
@@ -135,8 +144,7 @@ async fn serve<S, B>(
         Some(peer.slot.clone()),
     );
     let Some(tls) = &shared.tls else {
-        let protocol = &shared.protocols.any;
-        return drive(protocol, stream, service, peer, &shared.limits, phase).await;
+        return drive(&shared, stream, service, peer, phase).await;
     };
     let handshake = tokio::time::timeout(shared.limits.handshake_timeout, tls.accept(stream));
     let stream = tokio::select! {
@@ -148,20 +156,19 @@ async fn serve<S, B>(
         _ = phase.wait_for(|phase| *phase != Phase::Serving) => return,
     };
     // Under TLS the negotiated protocol is binding; without negotiation it is HTTP/1.1.
-    let protocol = match stream.get_ref().1.alpn_protocol() {
-        Some(b"h2") => &shared.protocols.http2,
-        _ => &shared.protocols.http1,
-    };
-    drive(protocol, stream, service, peer, &shared.limits, phase).await;
+    peer.negotiated = Some(match stream.get_ref().1.alpn_protocol() {
+        Some(b"h2") => Version::HTTP_2,
+        _ => Version::HTTP_11,
+    });
+    drive(&shared, stream, service, peer, phase).await;
 }
 
 /// Serves requests until the peer closes, the server shuts down or a limit is exceeded.
 async fn drive<S, B>(
-    protocol: &Builder,
+    shared: &Shared,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     service: S,
     peer: Peer,
-    limits: &Limits,
     mut phase: watch::Receiver<Phase>,
 ) where
     S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
@@ -170,7 +177,7 @@ async fn drive<S, B>(
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
-    let now = Instant::now();
+    let (now, limits) = (Instant::now(), &shared.limits);
     let mut watchdog = Watchdog::new(
         peer.activity.clone(),
         limits.header_timeout,
@@ -187,8 +194,9 @@ async fn drive<S, B>(
             request.extensions_mut().insert(handle);
         }
         let (mut service, draining) = (service.clone(), draining.clone());
+        let rejection = peer.rejection(&request);
         async move {
-            if let Some(reason) = host::rejection(&request) {
+            if let Some(reason) = rejection {
                 return Ok(bad_request(reason, in_flight));
             }
             poll_fn(|cx| service.poll_ready(cx)).await?;
@@ -207,8 +215,11 @@ async fn drive<S, B>(
             }))
         }
     });
-    let mut connection =
-        pin!(protocol.serve_connection_with_upgrades(TokioIo::new(stream), service));
+    let mut connection = pin!(
+        shared
+            .protocol
+            .serve_connection_with_upgrades(TokioIo::new(stream), service)
+    );
     loop {
         tokio::select! {
             biased;

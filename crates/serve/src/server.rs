@@ -14,7 +14,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{
     BoxError, Limits, Tls,
-    connection::{self, Phase, Protocols, Shared},
+    connection::{self, Phase, Shared},
     slots::Slots,
 };
 
@@ -71,7 +71,7 @@ impl Server {
         let slots = Slots::new(&self.limits);
         let grace_period = self.limits.grace_period;
         let shared = Arc::new(Shared {
-            protocols: Protocols::new(&self.limits),
+            protocol: connection::protocol(&self.limits),
             tls: self.tls.map(|tls| TlsAcceptor::from(tls.0)),
             limits: self.limits,
         });

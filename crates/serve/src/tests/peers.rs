@@ -117,22 +117,17 @@ async fn http1_requests_have_exactly_one_host() {
 
 #[tokio::test]
 async fn the_negotiated_protocol_is_binding() {
-    const HTTP1: &[u8] = b"GET /hello HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
-    /// The type and length of the settings that a server sends first.
-    const SETTINGS: u8 = 4;
     let (tls, certificate) = self_signed();
     let running = start(Limits::default(), Some(tls)).await;
-    for (alpn, sent) in [(&b"h2"[..], HTTP1), (b"http/1.1", HTTP2), (b"", HTTP2)] {
-        let mut stream = tls_stream(running.address, &certificate, alpn).await;
-        stream.write_all(sent).await.unwrap();
-        let mut answer = Vec::new();
-        // Whether it closes the connection at once does not matter here.
-        let _ = timeout(SHORT * 5, stream.read_to_end(&mut answer)).await;
-        let shown = String::from_utf8_lossy(&answer);
-        assert!(!shown.contains("200 OK"), "{shown}");
-        let speaks_http2 = answer.get(3) == Some(&SETTINGS);
-        assert_eq!(speaks_http2, alpn == b"h2", "{answer:?}");
+    let mut one = http1(tls_stream(running.address, &certificate, b"h2").await).await;
+    let response = one.send_request(get("/hello")).await.unwrap();
+    assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+    for alpn in [&b"http/1.1"[..], b""] {
+        let mut two = http2(tls_stream(running.address, &certificate, alpn).await).await;
+        let response = two.send_request(get("/hello")).await.unwrap();
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+        let text = text(response).await;
+        assert_eq!(text, "400 Bad Request: not the negotiated protocol");
     }
 }
 
