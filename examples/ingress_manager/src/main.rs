@@ -9,7 +9,7 @@
 //! cargo run -p ingress_manager -- --context kind-kind --leader-elect
 //! ```
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::Context;
 use clap::Parser;
@@ -115,7 +115,7 @@ async fn join_in(cluster: &TestCluster) -> anyhow::Result<Endpoint> {
     services.create(&PostParams::default(), &web).await?;
     let endpoint = cluster.listen().await?;
     let kubeconfig = Path::new("ingress_manager.kubeconfig");
-    fs::write(kubeconfig, endpoint.kubeconfig())?;
+    endpoint.write_kubeconfig(kubeconfig)?;
     println!(
         "try: kubectl --kubeconfig {} get services,ingresses",
         kubeconfig.display()

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use kubewright_cluster::write_secret_file;
 use kubewright_scaffold::{Error, Project};
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +81,7 @@ impl Session {
     pub(crate) fn write(&self, root: &Path) -> Result<(), Error> {
         let path = Self::path(root);
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        fs::write(&path, text).map_err(|e| Error::io("write", &path, &e))
+        write_secret_file(&path, text).map_err(|e| Error::io("write", &path, &e))
     }
 
     /// Returns the session of the current project, if one is running.

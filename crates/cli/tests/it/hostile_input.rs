@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, OpenOptions},
-    os::unix::fs::symlink,
+    os::unix::fs::{PermissionsExt, symlink},
 };
 
 use crate::{
@@ -111,4 +111,31 @@ fn a_server_that_others_can_reach_warns() {
     let output = process.output_until(PATIENCE, |text| text.contains("is ready"));
     assert!(output.starts_with("warning: 0.0.0.0:"), "{output}");
     assert!(output.contains("reachable from other machines"), "{output}");
+}
+
+#[test]
+fn an_old_kubeconfig_is_replaced_and_not_written_through() {
+    let folder = Folder::new();
+    let (kubeconfig, target) = (
+        folder.path().join("kubeconfig"),
+        folder.path().join("other"),
+    );
+    fs::write(&target, "precious").unwrap();
+    symlink(&target, &kubeconfig).unwrap();
+    for _ in 0..2 {
+        let mut command = kubewright();
+        command
+            .current_dir(folder.path())
+            .args(["up", "--listen", "127.0.0.1:0"]);
+        let mut process = Process::start(command, None);
+        let output = process.output_until(PATIENCE, |text| text.contains("is ready"));
+        assert!(output.contains("is ready"), "{output}");
+        process.kill();
+        let metadata = fs::symlink_metadata(&kubeconfig).unwrap();
+        assert!(metadata.is_file());
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
+        // The second time an ordinary file that others may read is in its way.
+        fs::set_permissions(&kubeconfig, fs::Permissions::from_mode(0o644)).unwrap();
+    }
 }
