@@ -41,7 +41,7 @@ pub(crate) struct Worker {
     created: u64,
 }
 
-/// What the server must hold of one kind.
+/// The objects of one kind that the server must hold.
 struct Model {
     kind: Arc<Kind>,
     numbers: Numbers,

@@ -1,4 +1,4 @@
-//! Every crate takes its edition, its license and its lints from the workspace.
+//! Every crate of the workspace takes its edition, its license and its lints from there.
 
 use super::Finding;
 use super::tree::Tree;
@@ -17,6 +17,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         .filter(|(path, _)| path.ends_with("/Cargo.toml"));
     let mut findings = Vec::new();
     for (path, text) in manifests {
+        // The crate is the root of another workspace.
+        if text.lines().any(|line| line.trim() == "[workspace]") {
+            continue;
+        }
         for (table, setting) in SHARED {
             if !has(text, table, setting) {
                 let what = format!("no `{setting}` under `{table}`: add it");
@@ -59,6 +63,8 @@ mod tests {
 
     #[test]
     fn the_workspace_itself_has_none_to_take() {
-        assert!(check(&Tree::of(&[("Cargo.toml", "[workspace]\n")])).is_empty());
+        for path in ["Cargo.toml", "fuzz/libfuzzer/Cargo.toml"] {
+            assert!(check(&Tree::of(&[(path, "[workspace]\n")])).is_empty());
+        }
     }
 }
