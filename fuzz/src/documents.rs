@@ -62,7 +62,22 @@ pub(crate) fn yaml(data: &[u8]) {
         .node
         .into_value()
         .expect("our own numbers are numbers");
-    assert_eq!(again, value, "as YAML:\n{text}");
+    if !has_odd_breaks(&value) {
+        assert_eq!(again, value, "as YAML:\n{text}");
+    }
+}
+
+/// Returns whether a string has a line break that YAML 1.1 folds and JSON does not escape. kube-apiserver prints those as spaces.
+fn has_odd_breaks(value: &Value) -> bool {
+    let odd = |text: &str| text.contains(['\u{85}', '\u{2028}', '\u{2029}']);
+    match value {
+        Value::String(text) => odd(text),
+        Value::Array(items) => items.iter().any(has_odd_breaks),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| odd(name) || has_odd_breaks(value)),
+        _ => false,
+    }
 }
 
 /// Checks that a decoded message encodes, and that decoding and encoding it again changes no byte.
