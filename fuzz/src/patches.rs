@@ -8,7 +8,6 @@ use kubewright_merge::{
     schema::{Deduced, Schema},
     strategic,
 };
-use kubewright_schema::{decode_typed, parse_json};
 use serde_json::{Value, json};
 
 use crate::parts::{self, parts};
@@ -68,12 +67,11 @@ pub(crate) fn strategic_patch(data: &[u8]) {
 
 /// Applies configurations in turn, by two managers, and checks that applying one again changes nothing.
 pub(crate) fn apply(data: &[u8]) {
-    let shape = deployments();
-    apply_all(data, shape, TypeSchema::of(shape));
-    apply_all(data, Shape::Untyped, Deduced);
+    apply_all(data, TypeSchema::of(deployments()));
+    apply_all(data, Deduced);
 }
 
-fn apply_all<S: Schema>(data: &[u8], shape: Shape, schema: S) {
+fn apply_all<S: Schema>(data: &[u8], schema: S) {
     let versions = OneVersion::default();
     let endpoint = Endpoint {
         schema,
@@ -85,7 +83,7 @@ fn apply_all<S: Schema>(data: &[u8], shape: Shape, schema: S) {
     let empty = json!({"apiVersion": "apps/v1", "kind": "Deployment"});
     let mut live = empty.clone();
     for (n, part) in parts(data).take(MAX_PARTS).enumerate() {
-        let Some(mut patch) = configuration(part, shape) else {
+        let Some(mut patch) = configuration(part) else {
             continue;
         };
         patch["apiVersion"] = json!("apps/v1");
@@ -121,13 +119,13 @@ fn apply_all<S: Schema>(data: &[u8], shape: Shape, schema: S) {
     }
 }
 
-/// Reads a configuration as the endpoint of the shape reads it.
-fn configuration(part: &[u8], shape: Shape) -> Option<Value> {
-    let value = match shape {
-        Shape::Untyped => parts::json(part)?,
-        Shape::Typed(ty) => decode_typed(parse_json(part).ok()?, ty).ok()?.value,
-    };
-    value.is_object().then_some(value)
+/// Reads a configuration. Nulls are left to the server, which drops them when it decodes the result.
+fn configuration(part: &[u8]) -> Option<Value> {
+    let mut value = parts::json(part)?;
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    (value.is_object() && !has_null(&value)).then_some(value)
 }
 
 fn pods() -> Shape {
