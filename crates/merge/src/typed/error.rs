@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use kubewright_machinery::limits::{MAX_PATH_BYTES, start_of};
+
 /// A single problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -27,11 +29,12 @@ impl Problems {
         Problems::new("exceeded max depth")
     }
 
-    /// Returns the problems with a step added in front of their paths.
+    /// Returns the problems with a step added in front of their paths, as far as the bound of a path allows.
     pub(crate) fn below(mut self, element: impl fmt::Display) -> Self {
         let prefix = element.to_string();
         for problem in &mut self.0 {
-            problem.path.insert_str(0, &prefix);
+            let room = MAX_PATH_BYTES.saturating_sub(problem.path.len());
+            problem.path.insert_str(0, start_of(&prefix, room));
         }
         self
     }

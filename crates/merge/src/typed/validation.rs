@@ -6,7 +6,7 @@ use crate::fieldset::PathElement;
 use crate::schema::{ListMerge, Scalar, Schema, Shape};
 use kubewright_machinery::{
     go,
-    limits::{VALUE_DEPTH, depth_of},
+    limits::{MAX_FIELD_ERRORS, VALUE_DEPTH, depth_of},
 };
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -68,7 +68,8 @@ pub(super) fn scalar_problem(scalar: Scalar, value: Option<&Value>) -> Option<St
     }
 }
 
-/// Collects the problems of a value. Paths are built on the way back, so that a valid value needs none.
+/// Collects the problems of a value, up to about [`MAX_FIELD_ERRORS`]. Paths are built on the way back, so that a valid
+/// value needs none.
 fn check<S: Schema>(schema: S, value: &Value, duplicates: Duplicates) -> Vec<Problem> {
     if matches!(schema.shape(), Shape::Untyped | Shape::Deduced) {
         return Vec::new();
@@ -103,7 +104,7 @@ fn check_map<S: Schema>(
         if !found.is_empty() {
             problems.extend(Problems(found).below(format_args!(".{name}")).0);
         }
-        if schema.is_none() {
+        if schema.is_none() || problems.len() >= MAX_FIELD_ERRORS {
             break;
         }
     }
@@ -139,6 +140,9 @@ fn check_list<S: Schema>(
             let position = || PathElement::Index(i64::try_from(i).unwrap_or(i64::MAX));
             let element = atom.element_of(item).unwrap_or_else(|_| position());
             problems.extend(Problems(found).below(element).0);
+        }
+        if problems.len() >= MAX_FIELD_ERRORS {
+            break;
         }
     }
     problems
