@@ -1,13 +1,11 @@
 //! The size of stored objects, which is bounded as etcd bounds it.
 
 use bytes::Bytes;
-use kubewright_machinery::{Status, status};
+use kubewright_machinery::{Status, limits::MAX_OBJECT_BYTES, status};
 
 use super::{super::Shape, Generic};
 use crate::object::stored_value;
 
-/// The maximum size of a request to etcd, in bytes. An object and its key must fit into one.
-const MAX_REQUEST: usize = 1_572_864;
 /// The maximum size of a message that kube-apiserver's client of etcd sends, in bytes.
 const MAX_MESSAGE: usize = 2 << 20;
 
@@ -17,7 +15,7 @@ impl Generic {
     /// kube-apiserver stores built-in kinds in protobuf, which is smaller than JSON. So the size in protobuf counts for them, but it
     /// is computed only if the JSON is too large.
     pub(super) fn check_size(&self, bytes: &Bytes) -> Result<(), Status> {
-        if bytes.len() <= MAX_REQUEST {
+        if bytes.len() <= MAX_OBJECT_BYTES {
             return Ok(());
         }
         let size = match self.spec.shape {
@@ -25,7 +23,7 @@ impl Generic {
                 .map_or(bytes.len(), |message| message.len()),
             Shape::Untyped => bytes.len(),
         };
-        if size <= MAX_REQUEST {
+        if size <= MAX_OBJECT_BYTES {
             return Ok(());
         }
         let text = match size <= MAX_MESSAGE {
