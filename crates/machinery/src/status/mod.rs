@@ -1,6 +1,6 @@
 //! The `Status` object, and a constructor for every error that the API server returns.
 //!
-//! Messages, reasons, codes and details are those of kube-apiserver, because tools read them. A [`Status`](crate::Status) is an error
+//! Messages, reasons, codes and details are those of kube-apiserver, because tools read them. A [`Status`] is an error
 //! type: handlers return `Result<_, Status>`, and the server encodes it.
 //!
 //! ```
