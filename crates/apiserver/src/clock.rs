@@ -27,6 +27,16 @@ pub trait Clock: Send + Sync + 'static {
 }
 
 /// The system clock.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use jiff::Timestamp;
+/// use kubewright_apiserver::{SharedClock, SystemClock};
+///
+/// let clock: SharedClock = Arc::new(SystemClock);
+/// assert!(clock.now() > Timestamp::UNIX_EPOCH);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

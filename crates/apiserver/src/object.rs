@@ -101,6 +101,20 @@ pub struct Object {
 }
 
 /// A field label and the paths of its value.
+///
+/// ```
+/// use kubewright_apiserver::{Selectable, SelectableField, Summary};
+/// use serde_json::{Value, json};
+///
+/// let selectable = Selectable::new([SelectableField {
+///     label: "spec.visible".into(),
+///     paths: ["spec.visible".into()].into(),
+///     default: "false".into(),
+/// }]);
+/// let value = |comet: Value| Summary::of(&comet, &selectable).fields[0].to_string();
+/// assert_eq!(value(json!({"spec": {"visible": true}})), "true");
+/// assert_eq!(value(json!({"spec": {}})), "false");
+/// ```
 #[derive(Clone, Debug)]
 pub struct SelectableField {
     /// The label, such as `spec.nodeName`.

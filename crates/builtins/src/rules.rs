@@ -26,6 +26,22 @@ pub type StampFn = fn(&mut Value, &Value, &str);
 pub type PutRequesterFn = fn(&mut Value, &str, &str, &[String], Value);
 
 /// The rules of a kind.
+///
+/// ```
+/// use kubewright_builtins::KindRules;
+/// use serde_json::{Value, json};
+///
+/// fn visible(comet: &mut Value) {
+///     comet["spec"]["visible"] = true.into();
+/// }
+///
+/// // A kind sets what differs from the general rules.
+/// let comets = KindRules { default: visible, ..KindRules::GENERAL };
+/// let mut halley = json!({"metadata": {"name": "halley"}});
+/// (comets.default)(&mut halley);
+/// assert_eq!(halley["spec"], json!({"visible": true}));
+/// assert!(!comets.allow_create_on_update);
+/// ```
 #[derive(Clone, Copy)]
 pub struct KindRules {
     /// Applies API defaults, after decoding, on every write.

@@ -7,6 +7,13 @@
 use crate::types::StructType;
 
 /// An API group and its versions, in the order of preference.
+///
+/// ```
+/// let groups = kubewright_catalog::groups();
+/// assert_eq!(groups[0].name, "", "the core group is the first");
+/// let apps = groups.iter().find(|group| group.name == "apps").expect("built in");
+/// assert_eq!(apps.versions[0].version, "v1");
+/// ```
 #[derive(Debug)]
 pub struct GroupInfo {
     /// The group's name; empty for the core group.
@@ -16,6 +23,13 @@ pub struct GroupInfo {
 }
 
 /// One version of a group.
+///
+/// ```
+/// let core = &kubewright_catalog::groups()[0];
+/// let v1 = &core.versions[0];
+/// assert_eq!(v1.version, "v1");
+/// assert!(v1.resources.iter().any(|resource| resource.plural == "pods"));
+/// ```
 #[derive(Debug)]
 pub struct VersionInfo {
     /// `v1`
@@ -62,6 +76,13 @@ pub struct ResourceInfo {
 }
 
 /// A subresource of a resource.
+///
+/// ```
+/// let deployments = kubewright_catalog::resource("apps", "v1", "deployments").expect("built in");
+/// let scale = deployments.subresources.iter().find(|sub| sub.name == "scale").expect("a scale");
+/// assert_eq!((scale.kind_group, scale.kind), (Some("autoscaling"), "Scale"));
+/// assert_eq!(scale.verbs, ["get", "patch", "update"]);
+/// ```
 #[derive(Debug)]
 pub struct SubresourceInfo {
     /// `status`
@@ -79,6 +100,12 @@ pub struct SubresourceInfo {
 }
 
 /// A field label and where its value is found.
+///
+/// ```
+/// let nodes = kubewright_catalog::resource("", "v1", "nodes").expect("built in");
+/// let label = &nodes.field_labels[0];
+/// assert_eq!((label.label, label.default), ("spec.unschedulable", "false"));
+/// ```
 #[derive(Debug)]
 pub struct FieldLabel {
     /// `spec.nodeName`

@@ -50,6 +50,24 @@ pub enum CreateOrError {
 }
 
 /// The return value of a closure that changes an object: nothing, or a `Result`.
+///
+/// ```
+/// use std::num::ParseIntError;
+/// use kubewright_controller::{BoxError, Mutation};
+///
+/// fn changed<M: Mutation>(mutate: impl FnOnce(&mut u32) -> M) -> Result<u32, BoxError> {
+///     let mut apples = 3;
+///     mutate(&mut apples).into_result()?;
+///     Ok(apples)
+/// }
+///
+/// assert_eq!(changed(|apples| *apples += 1).unwrap(), 4);
+/// let failed = changed(|apples| -> Result<(), ParseIntError> {
+///     *apples = "many".parse()?;
+///     Ok(())
+/// });
+/// assert!(failed.is_err());
+/// ```
 pub trait Mutation {
     /// Converts into a result.
     fn into_result(self) -> Result<(), BoxError>;

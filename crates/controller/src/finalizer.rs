@@ -80,6 +80,23 @@ pub trait Finalizer<K>: Send + Sync {
 pub struct Finalizers<K>(Vec<(String, Arc<dyn Finalizer<K>>)>);
 
 /// Wraps an async closure as a finalizer.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{BoxError, finalizer::{Finalizer, FinalizerFn}};
+///
+/// let sign = FinalizerFn(|map: ConfigMap| async move {
+///     let name = map.metadata.name.ok_or("the object has no name")?;
+///     println!("taking down the sign of {name}");
+///     Ok::<(), BoxError>(())
+/// });
+/// let mut map = ConfigMap::default();
+/// assert!(sign.finalize(&map).await.is_err());
+/// map.metadata.name = Some("shop".into());
+/// assert!(sign.finalize(&map).await.is_ok());
+/// # });
+/// ```
 pub struct FinalizerFn<F>(pub F);
 
 /// The outcome of [`Finalizers::reconcile`].

@@ -40,6 +40,16 @@ pub trait Check: Send + Sync {
 }
 
 /// A check that always passes.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use kubewright_controller::health::{Checks, Ping};
+///
+/// let checks = Checks::new();
+/// checks.add("ping", Ping);
+/// assert_eq!(checks.report("ping", "").await.body, "ok");
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ping;
 

@@ -128,6 +128,32 @@ pub struct Context {
 }
 
 /// The ID of one run of a reconciler, printed as a UUID.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Action, Context, Controller, Manager, Request};
+///
+/// let (sender, mut ids) = tokio::sync::mpsc::unbounded_channel();
+/// let manager = Manager::new(client);
+/// let controller = Controller::for_::<ConfigMap>()
+///     .build(&manager, move |context: Context, _: Request| {
+///         sender.send(context.reconcile_id()).unwrap();
+///         async { Ok(Action::done()) }
+///     })
+///     .unwrap();
+/// controller.trigger(Request::new("shop", "web"));
+/// controller.trigger(Request::new("shop", "db"));
+/// let both = async {
+///     let (first, second) = (ids.recv().await.unwrap(), ids.recv().await.unwrap());
+///     assert_ne!(first, second);
+///     assert_eq!(first.to_string().len(), 36);
+/// };
+/// manager.run(both).await.unwrap();
+/// # });
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReconcileId(Uuid);
 

@@ -84,6 +84,23 @@ pub struct Scope {
 }
 
 /// The state of a factory's informers.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::time::Duration;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_informer::SharedInformerFactory;
+///
+/// let factory = SharedInformerFactory::new(client);
+/// let _maps = factory.informer::<ConfigMap>();
+/// factory.start();
+/// let report = factory.wait_for_sync(Duration::from_secs(10)).await;
+/// assert!(report.is_synced(), "{report}");
+/// assert_eq!(report.synced[0].plural, "configmaps");
+/// # });
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct SyncReport {
     /// The resources whose caches have been filled.

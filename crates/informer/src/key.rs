@@ -18,6 +18,13 @@ use kubewright_machinery::gvk::ObjectKey;
 pub struct Key(Arc<str>);
 
 /// A string that is not a key: it has more than one slash, or no name.
+///
+/// ```
+/// use kubewright_informer::Key;
+///
+/// let error = Key::parse("a/b/c").unwrap_err();
+/// assert_eq!(error.to_string(), "unexpected key format: \"a/b/c\"");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unexpected key format: {0:?}")]
 pub struct KeyError(String);

@@ -72,6 +72,25 @@ pub(crate) struct Metrics {
 }
 
 /// The metrics of one informer at one moment.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::time::Duration;
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_informer::SharedInformerFactory;
+///
+/// let factory = SharedInformerFactory::new(client);
+/// let namespaces = factory.informer::<Namespace>();
+/// factory.start();
+/// namespaces.wait_for_sync(Duration::from_secs(10)).await.unwrap();
+/// let metrics = namespaces.metrics();
+/// assert_eq!(metrics.resource, "namespaces");
+/// assert!(metrics.items > 0);
+/// assert_eq!(metrics.rejected, 0);
+/// # });
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetricsSnapshot {
     /// The resource: `pods`, `deployments.apps`.

@@ -27,6 +27,24 @@ pub const FIRST_REVISION: Revision = Revision(1);
 const COMPILER_THREADS: usize = 1;
 
 /// An API server with the built-in kinds of Kubernetes. Clones share the server and its store.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use http::Request;
+/// use kubewright_apiserver::Body;
+/// use kubewright_kube_apiserver::KubeApiServer;
+///
+/// let api = KubeApiServer::builder().build().await.unwrap();
+/// let before = api.store().current().await.unwrap();
+/// let colours = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "colours"}}"#;
+/// let request = Request::post("/api/v1/namespaces/default/configmaps")
+///     .header("content-type", "application/json")
+///     .body(Body::from(colours))
+///     .unwrap();
+/// assert_eq!(api.server().handle(request).await.status(), 201);
+/// assert!(api.store().current().await.unwrap() > before);
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct KubeApiServer {
     server: ApiServer,

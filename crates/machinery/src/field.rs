@@ -15,6 +15,14 @@ use crate::{
 const MAX_VALUE_BYTES: usize = 64 << 10;
 
 /// A path to a field: `spec.containers[0].name`. Extending it costs one allocation.
+///
+/// ```
+/// use kubewright_machinery::field::Path;
+///
+/// let container = Path::new("spec").child("containers").index(0);
+/// assert_eq!(container.child("name").as_str(), "spec.containers[0].name");
+/// assert_eq!(Path::root().child("data").key("a.txt").to_string(), "data[a.txt]");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Path(String);
 
@@ -163,6 +171,16 @@ impl ErrorKind {
 }
 
 /// An error of one field.
+///
+/// ```
+/// use kubewright_machinery::field::{self, Path};
+/// use serde_json::json;
+///
+/// let replicas = Path::new("spec").child("replicas");
+/// let error = field::invalid(&replicas, &json!(-1), "must not be negative");
+/// assert_eq!(error.to_string(), "spec.replicas: Invalid value: -1: must not be negative");
+/// assert_eq!(error.kind.reason(), "FieldValueInvalid");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
     /// The kind of a field error.

@@ -13,6 +13,18 @@ pub struct FieldSelector {
 }
 
 /// One condition on one field.
+///
+/// ```
+/// use kubewright_machinery::fields::{FieldOperator, FieldSelector, FieldTerm};
+///
+/// let term = FieldTerm {
+///     field: "spec.host".into(),
+///     operator: FieldOperator::NotEquals,
+///     value: "a,b".into(),
+/// };
+/// assert_eq!(term.to_string(), r"spec.host!=a\,b");
+/// assert!(FieldSelector::new(vec![term]).matches(|_| Some("c".into())));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldTerm {
     /// `metadata.name`

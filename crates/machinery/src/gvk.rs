@@ -3,6 +3,16 @@
 use std::fmt;
 
 /// A group and a version: `apps/v1`, or `v1` for the core group.
+///
+/// ```
+/// use kubewright_machinery::gvk::GroupVersion;
+///
+/// let apps = GroupVersion::parse("apps/v1").expect("there is one slash");
+/// assert_eq!(apps, GroupVersion::new("apps", "v1"));
+/// assert_eq!(apps.with_kind("Deployment").to_string(), "apps/v1, Kind=Deployment");
+/// assert_eq!(GroupVersion::new("", "v1").to_string(), "v1");
+/// assert_eq!(GroupVersion::parse("a/b/c"), None);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersion {
     /// The group; empty for the core group.
@@ -12,6 +22,14 @@ pub struct GroupVersion {
 }
 
 /// The type of an object, printed as `apps/v1, Kind=Deployment` or `/v1, Kind=Pod`.
+///
+/// ```
+/// use kubewright_machinery::gvk::{GroupKind, GroupVersionKind};
+///
+/// let deployment = GroupVersionKind::new("apps", "v1", "Deployment");
+/// assert_eq!(deployment.api_version(), "apps/v1");
+/// assert_eq!(deployment.group_kind(), GroupKind::new("apps", "Deployment"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersionKind {
     /// The group; empty for the core group.
@@ -23,6 +41,14 @@ pub struct GroupVersionKind {
 }
 
 /// The name of a collection, printed as `apps/v1, Resource=deployments` or `/v1, Resource=pods`.
+///
+/// ```
+/// use kubewright_machinery::gvk::{GroupResource, GroupVersionResource};
+///
+/// let deployments = GroupVersionResource::new("apps", "v1", "deployments");
+/// assert_eq!(deployments.to_string(), "apps/v1, Resource=deployments");
+/// assert_eq!(deployments.group_resource(), GroupResource::new("apps", "deployments"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersionResource {
     /// The group; empty for the core group.
@@ -34,6 +60,13 @@ pub struct GroupVersionResource {
 }
 
 /// A resource without its version, as error messages name it: `deployments.apps`.
+///
+/// ```
+/// use kubewright_machinery::gvk::GroupResource;
+///
+/// assert_eq!(GroupResource::new("apps", "deployments").to_string(), "deployments.apps");
+/// assert_eq!(GroupResource::new("", "pods").to_string(), "pods");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupResource {
     /// The group; empty for the core group.
@@ -43,6 +76,13 @@ pub struct GroupResource {
 }
 
 /// A kind without its version: `Deployment.apps`.
+///
+/// ```
+/// use kubewright_machinery::gvk::GroupKind;
+///
+/// assert_eq!(GroupKind::new("apps", "Deployment").to_string(), "Deployment.apps");
+/// assert_eq!(GroupKind::new("", "Pod").to_string(), "Pod");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupKind {
     /// The group; empty for the core group.
@@ -52,6 +92,14 @@ pub struct GroupKind {
 }
 
 /// The name of an object within its collection.
+///
+/// ```
+/// use kubewright_machinery::gvk::ObjectKey;
+///
+/// assert_eq!(ObjectKey::namespaced("shop", "web").to_string(), "shop/web");
+/// let node = ObjectKey::cluster("node-1");
+/// assert_eq!((node.namespace.as_deref(), node.to_string().as_str()), (None, "node-1"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
     /// `None` for cluster-scoped objects.

@@ -14,6 +14,14 @@ pub enum Stability {
 }
 
 /// A version that follows the naming rule, in parts. Greater is preferred.
+///
+/// ```
+/// use kubewright_machinery::version::{KubeVersion, Stability, parse_kube_version};
+///
+/// let beta = KubeVersion { stability: Stability::Beta, major: 2, minor: 1 };
+/// assert_eq!(parse_kube_version("v2beta1"), Some(beta));
+/// assert!(beta < KubeVersion { stability: Stability::Ga, major: 1, minor: 0 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KubeVersion {
     /// The stability level.

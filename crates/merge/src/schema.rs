@@ -9,6 +9,44 @@
 use serde_json::Value;
 
 /// A handle to the type of a value.
+///
+/// ```
+/// use kubewright_merge::schema::{Scalar, Schema, Shape};
+/// use kubewright_merge::typed::{Duplicates, validate};
+/// use serde_json::{Value, json};
+///
+/// /// An object with one field, `colour`.
+/// #[derive(Clone, Copy)]
+/// enum Widget {
+///     Object,
+///     Colour,
+/// }
+///
+/// impl Schema for Widget {
+///     fn shape(&self) -> Shape<Self> {
+///         match self {
+///             Widget::Object => Shape::Struct { atomic: false, element: None },
+///             Widget::Colour => Shape::Scalar(Scalar::String),
+///         }
+///     }
+///
+///     fn field(&self, name: &str) -> Option<Self> {
+///         (name == "colour").then_some(Widget::Colour)
+///     }
+///
+///     fn key(&self, _: usize) -> Option<&str> {
+///         None
+///     }
+///
+///     fn key_default(&self, _: &str) -> Option<Value> {
+///         None
+///     }
+/// }
+///
+/// assert!(validate(Widget::Object, &json!({"colour": "red"}), Duplicates::Refused).is_ok());
+/// assert!(validate(Widget::Object, &json!({"colour": 5}), Duplicates::Refused).is_err());
+/// assert!(validate(Widget::Object, &json!({"size": 1}), Duplicates::Refused).is_err());
+/// ```
 pub trait Schema: Copy {
     /// Returns the kind of value, and the way it merges.
     fn shape(&self) -> Shape<Self>;
@@ -86,6 +124,17 @@ pub enum ListMerge {
 }
 
 /// The schema of objects that have none: [`Shape::Deduced`] all the way down.
+///
+/// ```
+/// use kubewright_merge::{schema::Deduced, typed};
+/// use serde_json::json;
+///
+/// let live = json!({"labels": {"a": "1"}, "ports": [80]});
+/// let config = json!({"labels": {"b": "2"}, "ports": [443]});
+/// let merged = typed::merge(Deduced, &live, &config)?;
+/// assert_eq!(merged, json!({"labels": {"a": "1", "b": "2"}, "ports": [443]}));
+/// # Ok::<(), typed::Problems>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deduced;
 

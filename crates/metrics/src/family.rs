@@ -49,6 +49,21 @@ struct Members<M, const N: usize> {
 }
 
 /// A metric that a [`Family`] can be made of: [`Counter`], [`Gauge`], [`Histogram`].
+///
+/// ```
+/// use kubewright_metrics::{CounterVec, Family, Metric};
+///
+/// /// Works for families of counters, gauges and histograms.
+/// fn members<M: Metric, const N: usize>(family: &Family<M, N>) -> usize {
+///     let mut count = 0;
+///     family.for_each(|_, _| count += 1);
+///     count
+/// }
+///
+/// let sold = CounterVec::new("sold_total", "Fruit sold", ["fruit"]);
+/// sold.with(["apple"]).inc();
+/// assert_eq!(members(&sold), 1);
+/// ```
 pub trait Metric: sealed::Sealed + Clone + Send + Sync {
     /// The type in the text format.
     const TYPE: MetricType;

@@ -46,6 +46,26 @@ pub struct Model {
 }
 
 /// The description of a controller.
+///
+/// ```
+/// use kubewright_operator::{ControllerModel, KindModel};
+///
+/// let kind = |kind: &str, plural: &str| KindModel {
+///     group: String::new(),
+///     version: "v1".into(),
+///     kind: kind.into(),
+///     plural: plural.into(),
+/// };
+/// let controller = ControllerModel {
+///     name: "configmap".into(),
+///     main: Some(kind("ConfigMap", "configmaps")),
+///     owns: vec![kind("Secret", "secrets")],
+///     watches: Vec::new(),
+/// };
+/// let json = serde_json::to_value(&controller).unwrap();
+/// assert_eq!(json["for"]["kind"], "ConfigMap");
+/// assert_eq!(json["owns"][0]["plural"], "secrets");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControllerModel {
     /// The name of the controller.
@@ -62,6 +82,16 @@ pub struct ControllerModel {
 }
 
 /// A kind and the resource that serves it.
+///
+/// ```
+/// use kubewright_operator::KindModel;
+/// use serde_json::json;
+///
+/// let json = json!({"group": "apps", "version": "v1", "kind": "Deployment", "plural": "deployments"});
+/// let deployment: KindModel = serde_json::from_value(json.clone()).unwrap();
+/// assert_eq!(deployment.plural, "deployments");
+/// assert_eq!(serde_json::to_value(&deployment).unwrap(), json);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct KindModel {
     /// The API group; empty for the core group.

@@ -22,6 +22,16 @@ use crate::{
 ///
 /// With `PartialObjectMetadata` of `meta.k8s.io/v1` as the type, the JSON of any object is transcoded to its metadata,
 /// and the rest of it is skipped.
+///
+/// ```
+/// use kubewright_protobuf::{EncodeError, ObjectType};
+///
+/// let pod = ObjectType::of("v1", "Pod")?;
+/// assert_eq!((pod.api_version(), pod.kind()), ("v1", "Pod"));
+/// let custom = ObjectType::of("example.com/v1", "Widget");
+/// assert!(matches!(custom, Err(EncodeError::NoType { .. })));
+/// # Ok::<(), EncodeError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ObjectType {
     layout: &'static Message,

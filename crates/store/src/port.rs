@@ -17,6 +17,18 @@ use bytes::Bytes;
 use crate::splice;
 
 /// A point in the history of a store. Zero is before every write.
+///
+/// ```
+/// use kubewright_store::{Key, MemoryStore, Payload, Revision, Store};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = MemoryStore::starting_at(Revision(41));
+/// let entry = store.create(Key::new("pods", "default/web"), Payload::plain("{}")).await?;
+/// assert_eq!(entry.revision, Revision(42));
+/// assert!(Revision::default() < entry.revision);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision(pub u64);
 
@@ -61,6 +73,19 @@ pub struct Payload {
 }
 
 /// A stored object at some revision.
+///
+/// ```
+/// use kubewright_store::{Key, MemoryStore, Payload, Revision, Store};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = MemoryStore::new();
+/// let payload = Payload { revision_at: Some(7), ..Payload::plain(r#"{"rv":""}"#) };
+/// let entry = store.create(Key::new("pods", "default/web"), payload).await?;
+/// assert_eq!((&*entry.path, entry.revision), ("default/web", Revision(1)));
+/// assert_eq!(entry.bytes, r#"{"rv":"1"}"#);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Entry {
     /// The path in the collection.
@@ -74,6 +99,22 @@ pub struct Entry {
 }
 
 /// A range of a collection.
+///
+/// ```
+/// use kubewright_store::{Key, MemoryStore, Payload, Range, Store};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = MemoryStore::new();
+/// for path in ["default/a", "default/b", "system/c"] {
+///     store.create(Key::new("pods", path), Payload::plain("{}")).await?;
+/// }
+/// let range = Range { prefix: "default/".into(), start: "default/b".into(), limit: 0 };
+/// let page = store.snapshot(None).await?.range("pods", range).await?;
+/// assert_eq!(page.entries.len(), 1);
+/// assert_eq!(&*page.entries[0].path, "default/b");
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Range {
     /// The prefix of the paths.
@@ -85,6 +126,26 @@ pub struct Range {
 }
 
 /// A page of a range.
+///
+/// ```
+/// use kubewright_store::{Key, MemoryStore, Payload, Range, Store};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = MemoryStore::new();
+/// for path in ["a", "b", "c"] {
+///     store.create(Key::new("nodes", path), Payload::plain("{}")).await?;
+/// }
+/// let snapshot = store.snapshot(None).await?;
+/// let first = snapshot.range("nodes", Range { limit: 2, ..Range::default() }).await?;
+/// assert_eq!((first.entries.len(), first.remaining), (2, 1));
+///
+/// // The next page starts right after the last path.
+/// let start = format!("{}\0", first.entries[1].path);
+/// let second = snapshot.range("nodes", Range { start, ..Range::default() }).await?;
+/// assert_eq!((&*second.entries[0].path, second.remaining), ("c", 0));
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Page {
     /// The entries in the order of their paths.
@@ -126,6 +187,23 @@ pub trait Snapshot: Send + Sync {
 }
 
 /// A store.
+///
+/// ```
+/// use kubewright_store::{Key, MemoryStore, Payload, ReadError, Store};
+///
+/// /// Counts the pods of any store.
+/// async fn pods(store: &dyn Store) -> Result<u64, ReadError> {
+///     let now = store.snapshot(None).await?;
+///     now.count("pods", "").await
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = MemoryStore::new();
+/// store.create(Key::new("pods", "default/web"), Payload::plain("{}")).await?;
+/// assert_eq!(pods(&store).await?, 1);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Returns the newest revision.

@@ -176,6 +176,23 @@ impl Faults {
 }
 
 /// A server behind injected faults.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use http::Request;
+/// use kubewright_apiserver::{ApiServer, Body, registry::Registry};
+/// use kubewright_testing::{Fault, Faults, FaultyServer, Match};
+/// use tower::Service;
+///
+/// let (server, faults) = (ApiServer::builder(Registry::default()).build(), Faults::default());
+/// let mut server = FaultyServer::new(server, faults.clone());
+/// faults.inject(Fault::TooManyRequests { retry_after: 1 }, Match::default(), 1);
+/// for code in [429, 200] {
+///     let request = Request::get("/version").body(Body::empty()).unwrap();
+///     assert_eq!(server.call(request).await.unwrap().status(), code);
+/// }
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct FaultyServer {
     server: ApiServer,

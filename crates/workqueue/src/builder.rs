@@ -46,6 +46,20 @@ pub struct WorkQueueBuilder<K> {
 }
 
 /// The tenant that a key belongs to, where tenants take turns.
+///
+/// ```
+/// use kubewright_workqueue::{Tenant, WorkQueue};
+///
+/// assert_eq!(Tenant::named("shop"), Tenant::named("shop"));
+///
+/// // Each hundred is a tenant.
+/// let queue = WorkQueue::builder().fair_by(|key: &u64| Tenant::number(key / 100)).build();
+/// for key in [100, 101, 200] {
+///     queue.add(key);
+/// }
+/// let order: Vec<_> = std::iter::from_fn(|| Some(*queue.try_get().ok()?)).collect();
+/// assert_eq!(order, [100, 200, 101]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tenant(pub(crate) u64);
 

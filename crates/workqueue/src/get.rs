@@ -18,6 +18,21 @@ use crate::{
 };
 
 /// The future of [`WorkQueue::get`](crate::WorkQueue::get).
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::time::Duration;
+/// use kubewright_workqueue::WorkQueue;
+///
+/// let queue = WorkQueue::new();
+/// // Dropping the future gives up waiting; no key is lost.
+/// assert!(tokio::time::timeout(Duration::from_millis(1), queue.get()).await.is_err());
+/// queue.add("shop/web");
+/// assert_eq!(*queue.get().await.unwrap(), "shop/web");
+/// queue.shut_down();
+/// assert!(queue.get().await.is_none());
+/// # });
+/// ```
 #[must_use = "futures do nothing unless polled"]
 pub struct Get<'a, K: Key> {
     shared: &'a Arc<Shared<K>>,

@@ -26,6 +26,21 @@ pub struct Item<'a, K: Key> {
 }
 
 /// An [`Item`] that owns a handle to the queue, so that it can be sent to another task.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use kubewright_workqueue::WorkQueue;
+///
+/// let queue = WorkQueue::new();
+/// queue.add("shop/web");
+/// let item = queue.get().await.unwrap().into_owned();
+/// assert_eq!(queue.status().processing, 1);
+/// // The key is finished when the task drops the item.
+/// let task = tokio::spawn(async move { item.key().len() });
+/// assert_eq!(task.await.unwrap(), 8);
+/// assert!(queue.status().is_idle());
+/// # });
+/// ```
 pub struct OwnedItem<K: Key> {
     key: K,
     priority: i32,

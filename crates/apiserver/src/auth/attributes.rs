@@ -6,6 +6,18 @@ use kubewright_machinery::{Status, go, gvk::GroupResource, status};
 use crate::request::{RequestInfo, UserInfo, Verb, query::Query};
 
 /// A request as authorization rules see it.
+///
+/// ```
+/// use http::Method;
+/// use kubewright_apiserver::{auth::Attributes, request::{Query, RequestInfo, UserInfo}};
+///
+/// let user = UserInfo { name: "alice".into(), ..UserInfo::default() };
+/// let (method, query) = (Method::GET, Query::parse(Some("labelSelector=app%3Dweb")));
+/// let info = RequestInfo::new(&method, "/api/v1/namespaces/shop/pods", &query);
+/// let attributes = Attributes::new(&user, &info, &method, &query);
+/// assert_eq!((attributes.verb().as_str(), attributes.resource()), ("list", "pods"));
+/// assert_eq!(attributes.label_selector(), Some("app=web"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
     /// The user.

@@ -99,6 +99,21 @@ pub trait Authorizer: Send + Sync + 'static {
 }
 
 /// Allows every request.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use http::Method;
+/// use kubewright_apiserver::{
+///     auth::{AlwaysAllow, Attributes, Authorizer, Decision},
+///     request::{Query, RequestInfo, UserInfo},
+/// };
+///
+/// let (user, method, query) = (UserInfo::default(), Method::DELETE, Query::parse(None));
+/// let info = RequestInfo::new(&method, "/api/v1/nodes/a", &query);
+/// let attributes = Attributes::new(&user, &info, &method, &query);
+/// assert_eq!(AlwaysAllow.authorize(&attributes).await, Decision::Allow);
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlwaysAllow;
 

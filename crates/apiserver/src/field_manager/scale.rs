@@ -10,10 +10,28 @@ use serde_json::Value;
 const SCALE_VERSION: &str = "autoscaling/v1";
 
 /// The path of the replicas in every version of the parent; `None` for a version without a scale.
+///
+/// ```
+/// use kubewright_apiserver::{ReplicasPaths, ScaleOwners};
+/// use serde_json::json;
+///
+/// let mut paths = ReplicasPaths::usual("sky.example.com/v1");
+/// paths.add("sky.example.com/v2", Some(".spec.size"));
+///
+/// let parent = json!({"metadata": {"managedFields": [{
+///     "manager": "kubectl", "operation": "Update", "apiVersion": "sky.example.com/v2",
+///     "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:size": {}}},
+/// }]}});
+/// let owners = ScaleOwners::of(&parent, "sky.example.com/v1", paths).unwrap();
+/// assert_eq!(owners.on_scale()[0]["manager"], "kubectl");
+/// assert_eq!(owners.on_scale()[0]["apiVersion"], "autoscaling/v1");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ReplicasPaths(Vec<(String, Option<Vec<PathElement>>)>);
 
 /// The managers of a parent that own its replicas.
+///
+/// See [`ReplicasPaths`] for an example.
 pub struct ScaleOwners {
     parent: ManagedFields,
     api_version: String,

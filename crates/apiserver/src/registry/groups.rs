@@ -8,6 +8,24 @@ use std::{collections::HashMap, sync::Arc};
 use super::resource::Resource;
 
 /// An API group: versions in the order of preference, each with its resources.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubewright_apiserver::registry::{RegistryBuilder, Resource, ResourceSpec};
+/// use kubewright_machinery::gvk::GroupVersionKind;
+/// use kubewright_store::MemoryStore;
+///
+/// let mut builder = RegistryBuilder::default();
+/// for version in ["v2", "v1"] {
+///     let kind = GroupVersionKind::new("sky.example.com", version, "Comet");
+///     builder.add(Resource::stored(ResourceSpec::new(kind, "comets"), Arc::new(MemoryStore::new())));
+/// }
+/// let registry = builder.build();
+/// let sky = &registry.groups()[0];
+/// assert_eq!((sky.name.as_str(), sky.versions.len()), ("sky.example.com", 2));
+/// assert_eq!(sky.versions[0].0, "v2", "the preferred version");
+/// ```
 #[derive(Clone, Default)]
 pub struct Group {
     /// The name; empty for the core group.
@@ -17,6 +35,20 @@ pub struct Group {
 }
 
 /// The resources that a server serves.
+///
+/// ```
+/// use kubewright_apiserver::registry::{Handlers, RegistryBuilder, Resource, ResourceSpec};
+/// use kubewright_machinery::gvk::GroupVersionKind;
+///
+/// let kind = GroupVersionKind::new("sky.example.com", "v1", "Comet");
+/// let mut builder = RegistryBuilder::default();
+/// builder.add(Resource::computed(ResourceSpec::new(kind, "comets"), Handlers::default()));
+/// let registry = builder.build();
+///
+/// let comets = registry.resource("sky.example.com", "v1", "comets").expect("a resource");
+/// assert_eq!(comets.spec().singular, "comet");
+/// assert!(!registry.has_group("sea.example.com"));
+/// ```
 #[derive(Clone, Default)]
 pub struct Registry {
     groups: Vec<Group>,

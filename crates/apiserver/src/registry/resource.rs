@@ -64,6 +64,28 @@ pub struct Resource {
 }
 
 /// A subresource: `status`, `scale`, `log`.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubewright_apiserver::registry::{Resource, ResourceSpec, Subresource, SubresourceKind};
+/// use kubewright_machinery::gvk::GroupVersionKind;
+/// use kubewright_store::MemoryStore;
+///
+/// let kind = GroupVersionKind::new("sky.example.com", "v1", "Comet");
+/// let comets = Resource::stored(ResourceSpec::new(kind, "comets"), Arc::new(MemoryStore::new()));
+/// let status = Subresource {
+///     name: "status".into(),
+///     kind: SubresourceKind::Parent,
+///     verbs: Vec::new(),
+///     handlers: comets.clone().subresource_handlers(),
+///     field_manager: None,
+///     table: None,
+/// };
+/// assert_eq!(status.handlers.verbs(), ["get", "patch", "update"]);
+/// let comets = comets.into_resource().with_subresource(status);
+/// assert!(comets.subresource("status").is_some());
+/// ```
 #[derive(Clone)]
 pub struct Subresource {
     /// The name, as in paths.

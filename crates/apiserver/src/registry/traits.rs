@@ -20,6 +20,8 @@ use crate::{
 };
 
 /// A list of objects, or a chunk of one.
+///
+/// See [`List`] for an example.
 pub struct ObjectList {
     /// The resourceVersion of the list.
     pub resource_version: String,
@@ -109,6 +111,45 @@ pub trait Change: Send + Sync {
 }
 
 /// `get`
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::sync::Arc;
+///
+/// use async_trait::async_trait;
+/// use http::Request;
+/// use kubewright_apiserver::{
+///     ApiServer, Body, Object,
+///     registry::{Get, Handlers, RegistryBuilder, Resource, ResourceSpec},
+///     request::{GetOptions, RequestContext},
+/// };
+/// use kubewright_machinery::{Status, gvk::GroupVersionKind, status};
+/// use serde_json::json;
+///
+/// struct Planets;
+///
+/// #[async_trait]
+/// impl Get for Planets {
+///     async fn get(&self, cx: &RequestContext, name: &str, _: &GetOptions) -> Result<Object, Status> {
+///         if name != "mars" {
+///             return Err(status::not_found(&cx.resource.spec().group_resource(), name));
+///         }
+///         let mars = json!({"kind": "Planet", "apiVersion": "sky.example.com/v1", "metadata": {"name": name}});
+///         Ok(Object::from_value(&mars))
+///     }
+/// }
+///
+/// let kind = GroupVersionKind::new("sky.example.com", "v1", "Planet");
+/// let handlers = Handlers { get: Some(Arc::new(Planets)), ..Handlers::default() };
+/// let mut registry = RegistryBuilder::default();
+/// registry.add(Resource::computed(ResourceSpec::new(kind, "planets"), handlers));
+/// let server = ApiServer::builder(registry.build()).build();
+/// for (name, code) in [("mars", 200), ("pluto", 404)] {
+///     let request = Request::get(format!("/apis/sky.example.com/v1/planets/{name}"));
+///     assert_eq!(server.handle(request.body(Body::empty()).unwrap()).await.status(), code);
+/// }
+/// # });
+/// ```
 #[async_trait]
 pub trait Get: Send + Sync {
     /// Returns an object by name.
@@ -154,6 +195,32 @@ pub trait List: Send + Sync {
 }
 
 /// `watch`
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use async_trait::async_trait;
+/// use kubewright_apiserver::{
+///     Object,
+///     registry::{Handlers, Watch, WatchEvent, WatchStream},
+///     request::{ListOptions, RequestContext},
+/// };
+/// use kubewright_machinery::Status;
+/// use serde_json::json;
+///
+/// struct Planets;
+///
+/// #[async_trait]
+/// impl Watch for Planets {
+///     async fn watch(&self, _: &RequestContext, _: &ListOptions) -> Result<WatchStream, Status> {
+///         let mars = Object::from_value(&json!({"kind": "Planet", "metadata": {"name": "mars"}}));
+///         Ok(Box::pin(futures_util::stream::iter([vec![WatchEvent::Added(mars)]])))
+///     }
+/// }
+///
+/// let handlers = Handlers { watch: Some(Arc::new(Planets)), ..Handlers::default() };
+/// assert_eq!(handlers.verbs(), ["watch"]);
+/// ```
 #[async_trait]
 pub trait Watch: Send + Sync {
     /// Returns a stream of changes. The server ends it at the timeout of the options.
@@ -165,6 +232,39 @@ pub trait Watch: Send + Sync {
 }
 
 /// `create`
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use async_trait::async_trait;
+/// use kubewright_apiserver::{
+///     Object,
+///     registry::{Create, Draft, Handlers},
+///     request::{RequestContext, WriteOptions},
+/// };
+/// use kubewright_machinery::Status;
+///
+/// /// Answers with the object and keeps nothing, as reviews do.
+/// struct Reviews;
+///
+/// #[async_trait]
+/// impl Create for Reviews {
+///     async fn create(
+///         &self,
+///         _: &RequestContext,
+///         _: &str,
+///         draft: Draft,
+///         _: &WriteOptions,
+///     ) -> Result<Object, Status> {
+///         let mut review = draft.into_value();
+///         review["status"]["allowed"] = true.into();
+///         Ok(Object::from_value(&review))
+///     }
+/// }
+///
+/// let handlers = Handlers { create: Some(Arc::new(Reviews)), ..Handlers::default() };
+/// assert_eq!(handlers.verbs(), ["create"]);
+/// ```
 #[async_trait]
 pub trait Create: Send + Sync {
     /// Creates an object. For subresources `name` is the name of the parent; otherwise it is empty.
@@ -178,6 +278,39 @@ pub trait Create: Send + Sync {
 }
 
 /// `update` and `patch`
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use async_trait::async_trait;
+/// use kubewright_apiserver::{
+///     Object,
+///     registry::{Change, Handlers, Update, Updated},
+///     request::{RequestContext, WriteOptions},
+/// };
+/// use kubewright_machinery::Status;
+/// use serde_json::json;
+///
+/// struct Planets;
+///
+/// #[async_trait]
+/// impl Update for Planets {
+///     async fn update(
+///         &self,
+///         cx: &RequestContext,
+///         name: &str,
+///         change: &dyn Change,
+///         _: &WriteOptions,
+///     ) -> Result<Updated, Status> {
+///         let old = json!({"kind": "Planet", "metadata": {"name": name}});
+///         let new = change.apply(cx, Some(&old)).await?.into_value();
+///         Ok(Updated { object: Object::from_value(&new), created: false })
+///     }
+/// }
+///
+/// let handlers = Handlers { update: Some(Arc::new(Planets)), ..Handlers::default() };
+/// assert_eq!(handlers.verbs(), ["patch", "update"]);
+/// ```
 #[async_trait]
 pub trait Update: Send + Sync {
     /// Changes an object.
@@ -191,6 +324,38 @@ pub trait Update: Send + Sync {
 }
 
 /// `delete`
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use async_trait::async_trait;
+/// use kubewright_apiserver::{
+///     Object,
+///     registry::{Delete, Deleted, Handlers},
+///     request::{DeleteOptions, RequestContext},
+/// };
+/// use kubewright_machinery::Status;
+/// use serde_json::json;
+///
+/// struct Planets;
+///
+/// #[async_trait]
+/// impl Delete for Planets {
+///     async fn delete(
+///         &self,
+///         _: &RequestContext,
+///         name: &str,
+///         _: &DeleteOptions,
+///     ) -> Result<Deleted, Status> {
+///         let last = json!({"kind": "Planet", "metadata": {"name": name}});
+///         Ok(Deleted { object: Object::from_value(&last), gone: true })
+///     }
+/// }
+///
+/// assert!(!Planets.returns_deleted_object());
+/// let handlers = Handlers { delete: Some(Arc::new(Planets)), ..Handlers::default() };
+/// assert_eq!(handlers.verbs(), ["delete"]);
+/// ```
 #[async_trait]
 pub trait Delete: Send + Sync {
     /// Deletes an object, or marks it for deletion.
@@ -208,6 +373,40 @@ pub trait Delete: Send + Sync {
 }
 
 /// `deletecollection`
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use async_trait::async_trait;
+/// use kubewright_apiserver::{
+///     registry::{DeleteCollection, Handlers, Items, ObjectList},
+///     request::{DeleteOptions, ListOptions, RequestContext},
+/// };
+/// use kubewright_machinery::Status;
+///
+/// /// A collection that is always empty.
+/// struct Unicorns;
+///
+/// #[async_trait]
+/// impl DeleteCollection for Unicorns {
+///     async fn delete_collection(
+///         &self,
+///         _: &RequestContext,
+///         _: &DeleteOptions,
+///         _: &ListOptions,
+///     ) -> Result<ObjectList, Status> {
+///         Ok(ObjectList {
+///             resource_version: "1".into(),
+///             continue_token: String::new(),
+///             remaining: None,
+///             items: Items::All(Vec::new()),
+///         })
+///     }
+/// }
+///
+/// let handlers = Handlers { delete_collection: Some(Arc::new(Unicorns)), ..Handlers::default() };
+/// assert_eq!(handlers.verbs(), ["deletecollection"]);
+/// ```
 #[async_trait]
 pub trait DeleteCollection: Send + Sync {
     /// Deletes the selected objects and returns them.

@@ -8,6 +8,25 @@ use super::{info::RequestInfo, query::Query};
 use crate::{admission::AdmissionChain, registry::Resource};
 
 /// An authenticated user.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::sync::Arc;
+///
+/// use http::Request;
+/// use kubewright_apiserver::{ApiServer, Body, registry::Registry, request::UserInfo};
+///
+/// let alice = UserInfo {
+///     name: "alice".into(),
+///     groups: vec!["system:authenticated".into()],
+///     ..UserInfo::default()
+/// };
+/// // A request in process can be made as any user.
+/// let server = ApiServer::builder(Registry::default()).build();
+/// let request = Request::get("/version").body(Body::empty()).unwrap();
+/// assert_eq!(server.handle_as(Arc::new(alice), request).await.status(), 200);
+/// # });
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserInfo {
     /// The name: `system:serviceaccount:ns:name`, `alice`.
@@ -34,6 +53,32 @@ pub struct UserInfo {
 pub struct Warnings(Arc<Mutex<Vec<String>>>);
 
 /// The context of a request, which every handler gets.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubewright_apiserver::{
+///     admission::AdmissionChain,
+///     registry::{Handlers, Resource, ResourceSpec},
+///     request::{Query, RequestContext, RequestInfo, Warnings},
+/// };
+/// use kubewright_machinery::gvk::GroupVersionKind;
+///
+/// let kind = GroupVersionKind::new("sky.example.com", "v1", "Comet");
+/// let path = "/apis/sky.example.com/v1/namespaces/north/comets";
+/// let query = Query::parse(None);
+/// let cx = RequestContext {
+///     info: Arc::new(RequestInfo::new(&http::Method::GET, path, &query)),
+///     query: Arc::new(query),
+///     user: Arc::default(),
+///     user_agent: "kubectl/v1.34".into(),
+///     warnings: Warnings::default(),
+///     resource: Arc::new(Resource::computed(ResourceSpec::new(kind, "comets"), Handlers::default())),
+///     admission: AdmissionChain::default(),
+/// };
+/// assert_eq!(cx.namespace(), "north");
+/// assert_eq!(cx.field_manager(""), "kubectl");
+/// ```
 #[derive(Clone)]
 pub struct RequestContext {
     /// The parsed path.

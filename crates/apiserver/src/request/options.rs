@@ -14,6 +14,13 @@ use super::query::Query;
 use crate::object::Object;
 
 /// The options of a get.
+///
+/// ```
+/// use kubewright_apiserver::request::{GetOptions, Query};
+///
+/// let options = GetOptions::parse(&Query::parse(Some("resourceVersion=0")));
+/// assert_eq!(options.resource_version, "0");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct GetOptions {
     /// The resourceVersion as given: unset is the newest, `0` is any, a number is a minimum.
@@ -75,6 +82,18 @@ pub enum FieldValidation {
 }
 
 /// The options of a create, an update or a patch.
+///
+/// ```
+/// use kubewright_apiserver::request::{FieldValidation, Query, WriteKind, WriteOptions};
+///
+/// let query = Query::parse(Some("dryRun=All&fieldValidation=Strict"));
+/// let options = WriteOptions::parse(&query, WriteKind::Create).unwrap();
+/// assert!(options.dry_run);
+/// assert_eq!(options.field_validation, FieldValidation::Strict);
+///
+/// // An apply needs a field manager.
+/// assert!(WriteOptions::parse(&query, WriteKind::Apply).is_err());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
     /// Whether to skip only the write to the store.
@@ -88,6 +107,20 @@ pub struct WriteOptions {
 }
 
 /// The options of a delete.
+///
+/// ```
+/// use kubewright_apiserver::request::{DeleteOptions, Query};
+/// use kubewright_machinery::PropagationPolicy;
+/// use serde_json::json;
+///
+/// let query = Query::parse(Some("gracePeriodSeconds=0&propagationPolicy=Orphan"));
+/// let options = DeleteOptions::parse(&query).unwrap();
+/// assert_eq!(options.grace_period_seconds, Some(0));
+/// assert_eq!(options.propagation, Some(PropagationPolicy::Orphan));
+///
+/// let options = DeleteOptions::from_value(&json!({"preconditions": {"uid": "1234"}})).unwrap();
+/// assert_eq!(options.uid.as_deref(), Some("1234"));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct DeleteOptions {
     /// The grace period.

@@ -50,6 +50,17 @@ struct Shared {
 }
 
 /// A weak reference to an [`ApiServer`], for state that the server itself owns.
+///
+/// ```
+/// use kubewright_apiserver::{ApiServer, registry::Registry};
+///
+/// let server = ApiServer::builder(Registry::default()).build();
+/// let weak = server.downgrade();
+/// assert!(weak.upgrade().is_some());
+///
+/// drop(server);
+/// assert!(weak.upgrade().is_none());
+/// ```
 #[derive(Clone)]
 pub struct WeakApiServer(Weak<Shared>);
 

@@ -62,6 +62,16 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 /// One column of a printed kind, as `columnDefinitions` of a `Table` shows it.
+///
+/// ```
+/// use kubewright_catalog::printers::printer;
+///
+/// let nodes = printer("", "Node").expect("nodes are built in");
+/// let first = nodes.columns[0];
+/// assert_eq!((first.name, first.format, first.priority), ("Name", "name", 0));
+/// // `kubectl get nodes -o wide` shows more.
+/// assert!(nodes.columns.iter().any(|column| column.name == "Internal-IP" && column.priority == 1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The heading.

@@ -26,6 +26,17 @@ use crate::types::Type;
 use unify::Substitution;
 
 /// A checked expression: types, and the meaning of names.
+///
+/// ```
+/// use kubewright_cel::{Env, Type};
+///
+/// let env = Env::new().variable("x", Type::Int).variable("y", Type::Int);
+/// let checked = env.compile("x * 2 > 5")?;
+/// assert_eq!(checked.output_type(), &Type::Bool);
+/// assert!(checked.uses("x"));
+/// assert!(!checked.uses("y"));
+/// # Ok::<(), kubewright_cel::Issues>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Checked {
     pub(crate) root: Expr,

@@ -10,6 +10,21 @@ pub struct SizeEstimate {
 }
 
 /// A range of costs.
+///
+/// ```
+/// use kubewright_cel::{CostEstimate, DeclType, Env, Extent, Issues, Schema};
+/// use serde_json::json;
+///
+/// let estimate = |max_length: u32| -> Result<CostEstimate, Issues> {
+///     let schema = Schema::from_json(&json!({"type": "string", "maxLength": max_length}));
+///     let decl = DeclType::of(&schema, Extent::Value).expect("a string has a type");
+///     let checked = Env::new().declared("self", "selfType", &decl).compile("self.contains('a')")?;
+///     Ok(checked.estimate_cost())
+/// };
+/// // The longer the text may be, the more the rule may cost.
+/// assert!(estimate(10)?.max < estimate(10_000)?.max);
+/// # Ok::<(), Issues>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CostEstimate {
     /// The minimum.

@@ -11,6 +11,18 @@ use crate::value::{EvalError, EvalResult, Value};
 use super::{Implementation, Registry, no_such_overload};
 
 /// A quantity, and whether it is held in a machine word, which is what `isInteger` asks.
+///
+/// ```
+/// use kubewright_cel::{Activation, Env, Value};
+///
+/// let program = Env::new().compile("quantity('1.5Gi').add(quantity('512Mi'))")?.program()?;
+/// let activation = Activation::new();
+/// let Ok(Value::Quantity(sum)) = program.evaluate(&activation).result else {
+///     panic!("the sum is a quantity");
+/// };
+/// assert_eq!(sum.to_string(), "2Gi");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Quantity {
     number: Number,

@@ -10,6 +10,18 @@ use kubewright_machinery::go::quote;
 use super::{Implementation, Registry, no_such_overload};
 
 /// A semantic version.
+///
+/// ```
+/// use kubewright_cel::{Activation, Env, Value};
+///
+/// let program = Env::new().compile("semver('v1.2', true)")?.program()?;
+/// let activation = Activation::new();
+/// let Ok(Value::Semver(version)) = program.evaluate(&activation).result else {
+///     panic!("the result is a version");
+/// };
+/// assert_eq!(version.to_string(), "1.2.0");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Semver {
     major: u64,

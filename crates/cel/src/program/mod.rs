@@ -32,6 +32,19 @@ use attribute::Attribute;
 use constants::ConstantSet;
 
 /// An expression that is ready to be evaluated.
+///
+/// ```
+/// use kubewright_cel::{Activation, Env, Type, Value};
+///
+/// let env = Env::new().variable("x", Type::Int);
+/// let program = env.compile("x % 2 == 0")?.program()?;
+/// for (x, even) in [(1, false), (2, true), (3, false)] {
+///     let activation = Activation::new().value(Value::Int(x));
+///     let evaluation = program.evaluate(&activation);
+///     assert!(matches!(evaluation.result, Ok(Value::Bool(result)) if result == even));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Program {
     root: Node,
@@ -56,6 +69,19 @@ pub struct Activation<'a> {
 }
 
 /// The result of an evaluation and its cost.
+///
+/// ```
+/// use kubewright_cel::{Activation, Env, EvalError, Type, Value};
+///
+/// let program = Env::new().variable("x", Type::Int).compile("x + x")?.program()?;
+/// let activation = Activation::new().value(Value::Int(2));
+/// let evaluation = program.evaluate(&activation);
+/// assert!(matches!(evaluation.result, Ok(Value::Int(4))));
+///
+/// let stopped = program.evaluate_within(&activation, evaluation.cost - 1);
+/// assert!(matches!(stopped.result, Err(EvalError::CostLimitExceeded)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Evaluation<'a> {
     /// The value, or the error.

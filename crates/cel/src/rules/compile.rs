@@ -12,6 +12,22 @@ use crate::types::Type;
 use super::{Rule, normalized_field_path};
 
 /// A compiled rule, or the error of a rule that does not compile.
+///
+/// ```
+/// use kubewright_cel::{DeclType, Extent, Rule, Schema, compile_rules};
+/// use serde_json::json;
+///
+/// let schema = Schema::from_json(&json!({"type": "integer"}));
+/// let decl = DeclType::of(&schema, Extent::Value);
+/// let rules = [
+///     Rule { rule: "self >= oldSelf".into(), ..Rule::default() },
+///     Rule { rule: "self + 1".into(), ..Rule::default() },
+/// ];
+/// let compiled = compile_rules(&rules, &schema, decl.as_ref())?;
+/// assert!(compiled[0].program.is_some() && compiled[0].uses_old_self);
+/// assert_eq!(compiled[1].error.as_deref(), Some("cel expression must evaluate to a bool"));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct CompiledRule {
     /// The program. `None` if the rule is empty or does not compile.

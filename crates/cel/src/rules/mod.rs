@@ -24,6 +24,18 @@ pub use validator::{Outcome, Ratcheting, Validator};
 use serde_json::Value as Json;
 
 /// A rule of `x-kubernetes-validations`.
+///
+/// ```
+/// use kubewright_cel::{Reason, Rule};
+/// use serde_json::json;
+///
+/// let rule = Rule::from_json(&json!({
+///     "rule": "self == oldSelf", "message": "may not change", "reason": "FieldValueForbidden",
+/// }));
+/// assert_eq!(rule.message, "may not change");
+/// assert_eq!(rule.reason, Some(Reason::Forbidden));
+/// assert_eq!(rule.optional_old_self, None);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rule {
     /// The expression that must be true.

@@ -54,6 +54,24 @@ pub enum Ratcheting {
 }
 
 /// The result of a validation.
+///
+/// ```
+/// use kubewright_cel::limits::RUNTIME_COST_BUDGET;
+/// use kubewright_cel::{Extent, Ratcheting, Schema, Validator};
+/// use serde_json::json;
+///
+/// let schema = Schema::from_json(&json!({"type": "object", "properties": {
+///     "name": {"type": "string"},
+///     "size": {"type": "integer", "x-kubernetes-validations": [{"rule": "self <= 5"}]},
+/// }}));
+/// let validator = Validator::new(&schema, Extent::Value).expect("there are rules");
+/// let old = json!({"name": "a", "size": 9});
+/// let new = json!({"name": "b", "size": 9});
+/// let outcome = validator.validate(&new, Some(&old), RUNTIME_COST_BUDGET, Ratcheting::Enabled);
+/// assert!(outcome.errors.is_empty());
+/// assert_eq!(outcome.warnings.len(), 1);
+/// assert!(outcome.remaining_budget < RUNTIME_COST_BUDGET);
+/// ```
 #[derive(Debug)]
 pub struct Outcome {
     /// The errors.

@@ -6,6 +6,15 @@ use kubewright_machinery::calendar::{Date, SECONDS_PER_DAY};
 use kubewright_machinery::time::{Layout, TimeError};
 
 /// A point in time, to the nanosecond, with the offset from UTC that it was written with.
+///
+/// ```
+/// use kubewright_cel::Timestamp;
+///
+/// let at = Timestamp::from_unix(1_700_000_000, 500_000_000).expect("it is in range");
+/// assert_eq!(at.to_string(), "2023-11-14T22:13:20.5Z");
+/// assert_eq!(at.instant(), (1_700_000_000, 500_000_000));
+/// assert_eq!(Timestamp::from_unix(i64::MAX, 0), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamp {
     seconds: i64,

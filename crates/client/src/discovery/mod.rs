@@ -70,6 +70,22 @@ pub trait Discovery: Send + Sync {
 }
 
 /// The groups and resources of a server.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_client::{DiscoveryClient, discovery::Discovery};
+/// use kubewright_machinery::gvk::{GroupResource, GroupVersion};
+///
+/// let found = DiscoveryClient::new(client).discover().await.unwrap();
+/// let apps = found.resources_of(&GroupVersion::new("apps", "v1")).unwrap();
+/// assert!(apps.resources.iter().any(|resource| resource.kind == "Deployment"));
+/// assert!(found.in_category("all").contains(&GroupResource::new("", "pods")));
+/// // Fails if something could not be discovered.
+/// assert!(found.complete().is_ok());
+/// # });
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Discovered {
     /// The groups, the core group first.

@@ -11,6 +11,21 @@ use crate::{
 };
 
 /// The representation of objects on the wire.
+///
+/// ```
+/// use kube::api::{DynamicObject, PartialObjectMeta};
+/// use kubewright_client::{Form, MetadataOnly, Unstructured, stream::ListHead};
+/// use serde_json::json;
+///
+/// let accept = <MetadataOnly as Form<PartialObjectMeta>>::ONE;
+/// assert!(accept.contains("as=PartialObjectMetadata"));
+///
+/// // Items of a list have no kind of their own.
+/// let list = ListHead { kind: "PodList".into(), api_version: "v1".into(), ..ListHead::default() };
+/// let pod: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "web"}})).unwrap();
+/// let pod = Unstructured::settle(pod, Some(&list)).unwrap();
+/// assert_eq!(pod.types.unwrap().kind, "Pod");
+/// ```
 pub trait Form<T>: Send + Sync + 'static {
     /// The `Accept` header for one object.
     const ONE: &'static str;

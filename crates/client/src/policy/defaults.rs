@@ -15,6 +15,22 @@ use tower::{Layer, Service};
 use super::query;
 
 /// Adds a user agent, a field manager and a level of field validation to requests that have none.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::convert::Infallible;
+/// use http::Request;
+/// use kubewright_client::policy::DefaultsLayer;
+/// use tower::{Layer, ServiceExt, service_fn};
+///
+/// let echo = service_fn(|request: Request<()>| async move { Ok::<_, Infallible>(request) });
+/// let layer = DefaultsLayer::new(Some("shop/1.2"), Some("shop"), None);
+/// let request = Request::post("/api/v1/namespaces").body(()).unwrap();
+/// let sent = layer.layer(echo).oneshot(request).await.unwrap();
+/// assert_eq!(sent.headers()["user-agent"], "shop/1.2");
+/// assert_eq!(sent.uri().query(), Some("fieldManager=shop"));
+/// # });
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct DefaultsLayer(Arc<Defaults>);
 

@@ -22,6 +22,25 @@ const NOTICEABLE: Duration = Duration::from_millis(50);
 const ANNOYING: Duration = Duration::from_secs(1);
 
 /// Limits the rate of requests. Clones share the bucket.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// use std::{convert::Infallible, sync::Arc, time::Duration};
+/// use http::{Request, Response};
+/// use kubewright_client::policy::{RateLimitLayer, TokenBucket};
+/// use tower::{Layer, ServiceExt, service_fn};
+///
+/// let server = service_fn(|_: Request<()>| async { Ok::<_, Infallible>(Response::new(())) });
+/// let bucket = Arc::new(TokenBucket::new(2.0, 1));
+/// let service = RateLimitLayer::new(Some(bucket)).layer(server);
+/// let start = tokio::time::Instant::now();
+/// for _ in 0..3 {
+///     service.clone().oneshot(Request::new(())).await.unwrap();
+/// }
+/// // The first request passes at once; the others wait half a second each.
+/// assert!(start.elapsed() > Duration::from_millis(900));
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct RateLimitLayer {
     bucket: Option<Arc<TokenBucket>>,

@@ -27,6 +27,30 @@ const AFTER_A_BREAK: Duration = Duration::from_secs(1);
 const DRAINED: usize = 2 << 10;
 
 /// Retries requests, up to a maximum.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::convert::Infallible;
+/// use http::{Request, Response};
+/// use kube::client::Body;
+/// use kubewright_client::policy::RetryLayer;
+/// use kubewright_metrics::Counter;
+/// use tower::{Layer, ServiceExt, service_fn};
+///
+/// let attempts = Counter::default();
+/// let counter = attempts.clone();
+/// let busy_at_first = service_fn(move |_: Request<Body>| {
+///     counter.inc();
+///     let code: u16 = if counter.get() == 1 { 503 } else { 200 };
+///     let response = Response::builder().status(code).header("retry-after", "0").body(Body::empty());
+///     std::future::ready(Ok::<_, Infallible>(response.unwrap()))
+/// });
+/// let request = Request::new(Body::empty());
+/// let response = RetryLayer::new(3).layer(busy_at_first).oneshot(request).await.unwrap();
+/// assert_eq!(response.status(), 200);
+/// assert_eq!(attempts.get(), 2);
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RetryLayer {
     max_retries: u32,

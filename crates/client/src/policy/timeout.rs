@@ -18,6 +18,22 @@ use tower::{Layer, Service, ServiceExt};
 use super::{Answering, BoxError, query};
 
 /// Limits the time of requests.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// use std::{convert::Infallible, time::Duration};
+/// use http::{Request, Response};
+/// use kubewright_client::policy::{TimedOut, TimeoutLayer};
+/// use tower::{Layer, ServiceExt, service_fn};
+///
+/// let silent = service_fn(|_: Request<()>| {
+///     std::future::pending::<Result<Response<()>, Infallible>>()
+/// });
+/// let limit = Duration::from_secs(30);
+/// let result = TimeoutLayer::new(Some(limit)).layer(silent).oneshot(Request::new(())).await;
+/// assert_eq!(result.err().unwrap().downcast_ref::<TimedOut>(), Some(&TimedOut(limit)));
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimeoutLayer(Option<Duration>);
 
@@ -29,6 +45,24 @@ pub struct TimeoutService<S> {
 }
 
 /// An extension of a request: its timeout.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// use std::{convert::Infallible, time::Duration};
+/// use http::{Request, Response};
+/// use kubewright_client::policy::{RequestTimeout, TimedOut, TimeoutLayer};
+/// use tower::{Layer, ServiceExt, service_fn};
+///
+/// let silent = service_fn(|_: Request<()>| {
+///     std::future::pending::<Result<Response<()>, Infallible>>()
+/// });
+/// let mut request = Request::new(());
+/// request.extensions_mut().insert(RequestTimeout(Duration::from_secs(5)));
+/// // The layer itself sets no timeout.
+/// let result = TimeoutLayer::default().layer(silent).oneshot(request).await;
+/// assert!(result.err().unwrap().is::<TimedOut>());
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestTimeout(pub Duration);
 

@@ -3,6 +3,15 @@
 use http::{HeaderMap, header::WARNING};
 
 /// A warning of the server.
+///
+/// ```
+/// use kubewright_client::policy::{Warning, parse_warnings};
+///
+/// let mut headers = http::HeaderMap::new();
+/// headers.insert("warning", "299 - \"v1beta1 is deprecated\"".parse().unwrap());
+/// let warning = Warning { code: 299, agent: "-".into(), text: "v1beta1 is deprecated".into() };
+/// assert_eq!(parse_warnings(&headers), [warning]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Warning {
     /// The code: 299 for warnings that users should see.

@@ -20,6 +20,24 @@ const FOR_PEOPLE: u16 = 299;
 const REMEMBERED: usize = 1000;
 
 /// Handles warnings. Closures over `&Warning` are handlers too.
+///
+/// ```
+/// use kubewright_client::policy::{Warning, WarningHandler};
+/// use kubewright_metrics::Counter;
+///
+/// #[derive(Default)]
+/// struct Count(Counter);
+///
+/// impl WarningHandler for Count {
+///     fn warn(&self, _warning: &Warning) {
+///         self.0.inc();
+///     }
+/// }
+///
+/// let count = Count::default();
+/// count.warn(&Warning { code: 299, agent: "-".into(), text: "v1beta1 is deprecated".into() });
+/// assert_eq!(count.0.get(), 1);
+/// ```
 pub trait WarningHandler: Send + Sync {
     /// Handles a warning. Called for every warning of every final response, including failures and the start of
     /// watches.
@@ -27,10 +45,33 @@ pub trait WarningHandler: Send + Sync {
 }
 
 /// Drops all warnings.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_client::{ClientOptions, RestClient, policy::NoWarnings};
+///
+/// let client = ClientOptions::new().warnings(NoWarnings).wrap(client);
+/// assert!(RestClient::new(client).get().abs_path("/version").send().await.is_ok());
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoWarnings;
 
 /// Logs the warnings that users should see (code 299, with a text), through `tracing`.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_client::{ClientOptions, RestClient, policy::{LogWarnings, OnceEach}};
+///
+/// // Logs each warning once.
+/// let client = ClientOptions::new().warnings(OnceEach::new(LogWarnings)).wrap(client);
+/// assert!(RestClient::new(client).get().abs_path("/version").send().await.is_ok());
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogWarnings;
 
@@ -59,10 +100,51 @@ pub struct OnceEach<H> {
 }
 
 /// An extension of a request: the handler of its warnings.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::{convert::Infallible, sync::Arc};
+/// use http::{Request, Response};
+/// use kubewright_client::policy::{NoWarnings, RequestWarnings, Warning, WarningLayer};
+/// use kubewright_metrics::Counter;
+/// use tower::{Layer, ServiceExt, service_fn};
+///
+/// let server = service_fn(|_: Request<()>| async {
+///     Ok::<_, Infallible>(Response::builder().header("warning", "299 - \"old\"").body(()).unwrap())
+/// });
+/// let count = Counter::default();
+/// let counter = count.clone();
+/// let layer = WarningLayer::new(Arc::new(move |_: &Warning| counter.inc()));
+///
+/// let mut request = Request::new(());
+/// request.extensions_mut().insert(RequestWarnings(Arc::new(NoWarnings)));
+/// layer.layer(server).oneshot(request).await.unwrap();
+/// assert_eq!(count.get(), 0);
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct RequestWarnings(pub Arc<dyn WarningHandler>);
 
 /// Passes warnings to a handler.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::{convert::Infallible, sync::Arc};
+/// use http::{Request, Response};
+/// use kubewright_client::policy::{Warning, WarningLayer};
+/// use kubewright_metrics::Counter;
+/// use tower::{Layer, ServiceExt, service_fn};
+///
+/// let server = service_fn(|_: Request<()>| async {
+///     Ok::<_, Infallible>(Response::builder().header("warning", "299 - \"old\"").body(()).unwrap())
+/// });
+/// let count = Counter::default();
+/// let counter = count.clone();
+/// let layer = WarningLayer::new(Arc::new(move |_: &Warning| counter.inc()));
+/// layer.layer(server).oneshot(Request::new(())).await.unwrap();
+/// assert_eq!(count.get(), 1);
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct WarningLayer(Arc<dyn WarningHandler>);
 

@@ -16,6 +16,21 @@ use crate::{
 pub(crate) const MAX_RESPONSE: usize = 256 << 20;
 
 /// A successful response.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_client::RestClient;
+/// use serde_json::Value;
+///
+/// let response = RestClient::new(client).get().abs_path("/version").send().await.unwrap();
+/// assert_eq!(response.code(), 200);
+/// assert!(!response.was_created());
+/// assert!(response.content_type().starts_with("application/json"));
+/// assert_eq!(response.object::<Value>().unwrap()["major"], "1");
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct RestResponse {
     code: StatusCode,

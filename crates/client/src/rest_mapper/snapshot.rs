@@ -12,6 +12,22 @@ use crate::{discovery::Discovered, error::Error};
 
 /// The results of discovery, in order of preference: the core group, then the groups as the server orders them, with
 /// the preferred version of each before the others.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_client::{DiscoveryClient, RestMapperSnapshot, discovery::Discovery};
+/// use kubewright_machinery::{gvk::GroupKind, rest_mapper::RestMapper};
+///
+/// let found = DiscoveryClient::new(client).discover().await.unwrap();
+/// let mapper = RestMapperSnapshot::new(&found);
+/// assert!(mapper.failures().is_empty());
+/// // Makes no request.
+/// let deployments = mapper.mapping(&GroupKind::new("apps", "Deployment"), &[]).unwrap();
+/// assert_eq!(deployments.resource.resource, "deployments");
+/// # });
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct RestMapperSnapshot {
     mapper: StaticRestMapper,

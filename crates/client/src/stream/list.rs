@@ -10,6 +10,18 @@ use super::scan::{Boundary, skip_space, text};
 use super::{DecodeError, MAX_OBJECT};
 
 /// The metadata of a list.
+///
+/// ```
+/// use kubewright_client::stream::ListDecoder;
+///
+/// let page = br#"{"kind":"PodList","metadata":{"resourceVersion":"7","continue":"x","remainingItemCount":3},"items":[]}"#;
+/// let mut decoder = ListDecoder::default();
+/// decoder.push(page.as_slice().into());
+/// assert!(decoder.next().unwrap().is_none());
+/// let head = decoder.finish().unwrap();
+/// assert_eq!((head.kind.as_str(), head.continue_token.as_str()), ("PodList", "x"));
+/// assert_eq!(head.remaining, Some(3));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListHead {
     /// The kind: `PodList`.

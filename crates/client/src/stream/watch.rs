@@ -24,6 +24,18 @@ pub enum EventType {
 }
 
 /// One event of a watch.
+///
+/// ```
+/// use kubewright_client::stream::{EventType, WatchDecoder, WatchFrame};
+///
+/// let line = br#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}"#;
+/// let mut decoder = WatchDecoder::default();
+/// decoder.push(line.as_slice().into());
+/// let WatchFrame { event, object } = decoder.next().unwrap().unwrap();
+/// assert_eq!(event, EventType::Bookmark);
+/// let object: serde_json::Value = serde_json::from_slice(&object).unwrap();
+/// assert_eq!(object["metadata"]["resourceVersion"], "9");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchFrame {
     /// The type of the event.

@@ -10,6 +10,24 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 /// One cache for each kind. Clones share them.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::sync::Arc;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::core::ApiResource;
+/// use kubewright_controller::Manager;
+///
+/// let manager = Manager::new(client);
+/// let caches = manager.caches();
+/// let resource = ApiResource::erase::<ConfigMap>(&());
+/// let (one, other) = (caches.reading(&resource), caches.reading(&resource));
+/// assert_eq!(one.resource().plural, "configmaps");
+/// assert!(Arc::ptr_eq(one.indexer(), other.indexer()));
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct Caches(Arc<Shared>);
 

@@ -15,6 +15,24 @@ use crate::{
 };
 
 /// A watch that was added to a running controller. Dropping it ends the watch; its requests stay in the queue.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// use kubewright_controller::{Action, Context, Controller, Handler, Manager, Request, Watch};
+///
+/// let manager = Manager::new(client);
+/// let controller = Controller::for_::<ConfigMap>()
+///     .build(&manager, |_: Context, _: Request| async { Ok(Action::done()) })
+///     .unwrap();
+/// let secrets = controller.watch(Watch::of::<Secret>(Handler::for_object()));
+/// assert_eq!(controller.status().sources[1].name, "secrets");
+/// secrets.stop();
+/// assert_eq!(controller.status().sources.len(), 1);
+/// # });
+/// ```
 #[must_use = "the watch ends when this is dropped"]
 pub struct WatchHandle {
     pub(super) controller: Weak<Inner>,

@@ -38,6 +38,24 @@ pub enum EventApi {
 }
 
 /// The settings of an [`EventBroadcaster`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::events::{EventApi, EventBroadcaster, EventOptions, EventType};
+///
+/// let options = EventOptions { queue: 1, ..EventOptions::new(EventApi::Events) };
+/// let broadcaster = EventBroadcaster::with_options(client, options);
+/// let recorder = broadcaster.recorder("painter");
+/// // There is room for one event only, and nothing takes it out yet.
+/// for _ in 0..3 {
+///     recorder.event(&ConfigMap::default(), EventType::Normal, "Painted", "the sky is blue");
+/// }
+/// assert_eq!(broadcaster.stats().dropped.get(), 2);
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct EventOptions {
     /// The API.

@@ -26,6 +26,27 @@ pub struct Aggregation {
 }
 
 /// The budget of a source for one object.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::events::{EventApi, EventBroadcaster, EventOptions, EventType, SpamLimit};
+///
+/// let spam = Some(SpamLimit { burst: 1, ..SpamLimit::default() });
+/// let options = EventOptions { spam, ..EventOptions::new(EventApi::Core) };
+/// let broadcaster = EventBroadcaster::with_options(client, options);
+/// let (recorder, stats) = (broadcaster.recorder("painter"), broadcaster.stats());
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("colours".into());
+/// map.metadata.namespace = Some("default".into());
+/// recorder.event(&map, EventType::Normal, "Painted", "the sky is blue");
+/// recorder.event(&map, EventType::Normal, "Painted", "the sky is grey");
+/// broadcaster.run(async {}).await;
+/// assert_eq!((stats.sent.get(), stats.throttled.get()), (1, 1));
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpamLimit {
     /// The number of events at once.

@@ -24,6 +24,32 @@ pub enum EventType {
 }
 
 /// Records events in the name of one controller. Clones share the queue. Recording never waits and never fails.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
+/// use kubewright_controller::events::{EventBroadcaster, EventType};
+///
+/// let broadcaster = EventBroadcaster::new(client);
+/// let (recorder, stats) = (broadcaster.recorder("painter"), broadcaster.stats());
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("colours".into());
+/// map.metadata.namespace = Some("default".into());
+/// recorder.event(&map, EventType::Normal, "Painted", "the sky is blue");
+/// // About an object that is known by reference.
+/// let node = ObjectReference {
+///     api_version: Some("v1".into()),
+///     kind: Some("Node".into()),
+///     name: Some("n1".into()),
+///     ..ObjectReference::default()
+/// };
+/// recorder.event_about(node, EventType::Warning, "Dirty", "paint on the floor");
+/// broadcaster.run(async {}).await;
+/// assert_eq!(stats.sent.get(), 2);
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct Recorder {
     reporter: Arc<Reporter>,
@@ -33,6 +59,34 @@ pub struct Recorder {
 }
 
 /// All fields of an event.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event};
+/// use kube::{Api, Resource};
+/// use kubewright_controller::events::{EventBroadcaster, EventDraft, EventType};
+///
+/// let broadcaster = EventBroadcaster::new(client.clone());
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("colours".into());
+/// map.metadata.namespace = Some("default".into());
+/// broadcaster.recorder("painter").send(EventDraft {
+///     regarding: map.object_ref(&()),
+///     related: None,
+///     type_: EventType::Normal,
+///     reason: "Painted".into(),
+///     action: Some("Painting".into()),
+///     note: "the sky is blue".into(),
+///     annotations: Default::default(),
+/// });
+/// broadcaster.run(async {}).await;
+/// let events: Api<Event> = Api::default_namespaced(client);
+/// let event = events.list(&Default::default()).await.unwrap().items.remove(0);
+/// assert_eq!(event.action.as_deref(), Some("Painting"));
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct EventDraft {
     /// The object that the event is about.

@@ -16,6 +16,27 @@ use tower::{Layer, Service};
 use super::fence::{Fence, NotLeader};
 
 /// Rejects writes with [`NotLeader`] while the fence is closed.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use http::Request;
+/// use kube::client::Body;
+/// use kubewright_client::policy::ClientService;
+/// use kubewright_controller::leader_election::{ElectionConfig, FenceLayer, LeaderElector, NotLeader};
+/// use tower::{Layer, ServiceExt};
+///
+/// let config = ElectionConfig::new("shop", "default");
+/// let elector = LeaderElector::new(client.clone(), config).unwrap();
+/// let service = FenceLayer::new(elector.fence()).layer(ClientService::new(client));
+/// // Nobody leads yet.
+/// let write = Request::delete("/api/v1/namespaces/shop").body(Body::empty()).unwrap();
+/// assert!(service.clone().oneshot(write).await.err().unwrap().is::<NotLeader>());
+/// let read = Request::get("/api/v1/namespaces").body(Body::empty()).unwrap();
+/// assert_eq!(service.oneshot(read).await.ok().unwrap().status(), 200);
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct FenceLayer(Fence);
 

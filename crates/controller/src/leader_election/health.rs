@@ -11,6 +11,20 @@ use crate::health::Check;
 
 /// Unhealthy if this process leads and its last renewal is older than the lease duration and a tolerance, which means
 /// that the elector is stuck. Candidates are healthy.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::time::Duration;
+/// use kubewright_controller::{health::Checks, leader_election::{ElectionConfig, LeaderElector}};
+///
+/// let elector = LeaderElector::new(client, ElectionConfig::new("shop", "default")).unwrap();
+/// let checks = Checks::new();
+/// checks.add("leader", elector.health(Duration::from_secs(20)));
+/// assert_eq!(checks.report("leader", "").await.status, 200);
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct LeaderHealth {
     fence: Fence,

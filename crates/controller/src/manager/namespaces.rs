@@ -9,6 +9,20 @@ use kubewright_informer::Namespaces;
 use super::Manager;
 
 /// All namespaces are cached, so that none can be removed. Use [`Manager::set_namespaces`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_controller::{AllNamespaces, Manager};
+///
+/// let manager = Manager::new(client);
+/// assert_eq!(manager.remove_namespace("shop"), Err(AllNamespaces));
+/// manager.set_namespaces(["shop", "bank"]);
+/// assert_eq!(manager.remove_namespace("shop"), Ok(()));
+/// assert_eq!(manager.namespaces().unwrap(), ["bank"]);
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("all namespaces are cached, so none can be removed: use set_namespaces()")]
 pub struct AllNamespaces;

@@ -3,6 +3,27 @@
 use tokio::sync::watch;
 
 /// A stop signal. Cheap to clone.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_controller::{Group, Manager, Stop};
+///
+/// let manager = Manager::new(client);
+/// let (sender, started) = tokio::sync::oneshot::channel();
+/// manager
+///     .add(Group::Others, "clock", move |stop: Stop| async move {
+///         let _ = sender.send(stop.is_stopping());
+///         stop.stopping().await;
+///         assert!(stop.is_stopping());
+///         Ok(())
+///     })
+///     .unwrap();
+/// // Runs until the clock has started.
+/// manager.run(async { assert!(!started.await.unwrap()) }).await.unwrap();
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct Stop(watch::Receiver<bool>);
 

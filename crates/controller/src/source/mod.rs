@@ -66,6 +66,29 @@ pub struct Watch {
 }
 
 /// Adds requests to a controller's queue. Cheap to clone.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_controller::{Action, Context, Controller, Enqueue, Manager, Request, Source};
+///
+/// let source = Source::raw("files", |enqueue: Enqueue| async move {
+///     enqueue.add(Request::new("shop", "web"));
+/// });
+/// let (sender, mut names) = tokio::sync::mpsc::unbounded_channel();
+/// let manager = Manager::new(client);
+/// Controller::builder()
+///     .named("greeter")
+///     .source(source)
+///     .build(&manager, move |_: Context, request: Request| {
+///         sender.send(request.to_string()).unwrap();
+///         async { Ok(Action::done()) }
+///     })
+///     .unwrap();
+/// manager.run(async { assert_eq!(names.recv().await.unwrap(), "shop/web") }).await.unwrap();
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct Enqueue {
     source: Arc<str>,

@@ -20,6 +20,23 @@ pub const KEYS: usize = 1000;
 pub const RECENT: usize = 100;
 
 /// The trigger of a run.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Action, Context, Controller, Manager, Request, status::TriggerCause};
+///
+/// let manager = Manager::new(client);
+/// let controller = Controller::for_::<ConfigMap>()
+///     .build(&manager, |_: Context, _: Request| async { Ok(Action::done()) })
+///     .unwrap();
+/// controller.trigger(Request::new("shop", "web"));
+/// let trigger = controller.status().keys[0].pending_trigger.clone().unwrap();
+/// assert_eq!((&*trigger.source, trigger.cause), ("trigger", TriggerCause::Asked));
+/// # });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Trigger {
     /// The source: `configmaps`, or its given name.
@@ -55,6 +72,24 @@ pub enum TriggerCause {
 }
 
 /// The status of a controller.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Action, Context, Controller, Manager, Request};
+///
+/// let manager = Manager::new(client);
+/// let controller = Controller::for_::<ConfigMap>()
+///     .build(&manager, |_: Context, _: Request| async { Ok(Action::done()) })
+///     .unwrap();
+/// controller.trigger(Request::new("shop", "web"));
+/// let status = controller.status();
+/// assert_eq!((status.name.as_str(), status.queued, status.runs), ("configmap", 1, 0));
+/// assert_eq!(status.keys[0].key, "shop/web");
+/// # });
+/// ```
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ControllerStatus {

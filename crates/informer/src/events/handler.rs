@@ -18,6 +18,33 @@ use crate::informer::core::Lease;
 /// A handler runs in a task of its own and should return quickly, for example after adding a key to a work queue. A
 /// panic is reported, and the handler continues with the next event. To wait for something, read a [`Subscription`]
 /// instead.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_informer::{Event, EventHandler, SharedInformerFactory};
+///
+/// struct Count(Arc<AtomicUsize>);
+///
+/// impl EventHandler<Namespace> for Count {
+///     fn on_event(&mut self, event: Event<Namespace>) {
+///         if let Event::Added { .. } = event {
+///             self.0.fetch_add(1, Ordering::Relaxed);
+///         }
+///     }
+/// }
+///
+/// let count = Arc::new(AtomicUsize::new(0));
+/// let factory = SharedInformerFactory::new(client);
+/// let handler = factory.informer::<Namespace>().add_handler(Count(count.clone()));
+/// factory.start();
+/// assert!(handler.synced().await);
+/// assert!(count.load(Ordering::Relaxed) > 0);
+/// # });
+/// ```
 pub trait EventHandler<K>: Send + 'static {
     /// Handles one event.
     fn on_event(&mut self, event: Event<K>);

@@ -19,6 +19,19 @@ pub enum Namespaces {
 }
 
 /// The contents of a cache, and how they are kept.
+///
+/// ```
+/// use kubewright_informer::{InformerConfig, Namespaces, Selection};
+///
+/// let config = InformerConfig {
+///     namespaces: Namespaces::these(["shop", "bank"]),
+///     selection: Selection { labels: Some("app=web".into()), ..Selection::default() },
+///     coalesce_deltas: true,
+///     ..InformerConfig::default()
+/// };
+/// assert_eq!(config.namespaces, Namespaces::These(vec!["bank".into(), "shop".into()]));
+/// assert!(!config.keep_managed_fields);
+/// ```
 #[derive(Clone, Default)]
 pub struct InformerConfig {
     /// The namespaces.

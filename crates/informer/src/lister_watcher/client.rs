@@ -8,6 +8,25 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::{ListRequest, ListerWatcher, WatchRequest};
 
 /// The objects of a resource that are requested, and how much of them.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use std::time::Duration;
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_informer::{Scope, Selection, SharedInformerFactory};
+///
+/// let fields = Some("metadata.name=default".to_owned());
+/// let selection = Selection { fields, ..Selection::default() };
+/// let scope = Scope { selection: Some(selection), ..Scope::default() };
+/// let factory = SharedInformerFactory::new(client);
+/// let namespaces = factory.informer_in::<Namespace>(scope);
+/// factory.start();
+/// namespaces.wait_for_sync(Duration::from_secs(10)).await.unwrap();
+/// assert_eq!(namespaces.indexer().len(), 1);
+/// # });
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Selection {
     /// A label selector: `app=web,tier!=db`.

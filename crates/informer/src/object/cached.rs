@@ -11,6 +11,20 @@ use super::stored::{DecodeFailure, StoredObject};
 
 /// A cached object of type `K`. Its metadata is available without decoding (the methods of [`StoredObject`] work here);
 /// [`get`](Self::get) decodes the value and shares it with everybody else who holds it.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::core::ApiResource;
+/// use kubewright_informer::{Cached, Compression, Ingest, ObjectKind};
+///
+/// let kind = ObjectKind::new(ApiResource::erase::<ConfigMap>(&()), Compression::None);
+/// let json = br#"{"metadata":{"name":"colours","namespace":"shop","resourceVersion":"5"},"data":{"sky":"blue"}}"#;
+/// let map = Cached::<ConfigMap>::new(Ingest::new(kind).object(json).unwrap());
+/// // Without decoding.
+/// assert_eq!(map.key().as_str(), "shop/colours");
+/// let decoded = map.get().unwrap();
+/// assert_eq!(decoded.data.as_ref().unwrap()["sky"], "blue");
+/// ```
 pub struct Cached<K> {
     object: Arc<StoredObject>,
     kind: PhantomData<fn() -> K>,

@@ -20,6 +20,19 @@ pub enum Compression {
 }
 
 /// The properties that all objects of one cache share: type, compression, and decode failures.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::core::ApiResource;
+/// use kubewright_informer::{Compression, Ingest, ObjectKind};
+///
+/// let kind = ObjectKind::new(ApiResource::erase::<ConfigMap>(&()), Compression::None);
+/// assert_eq!(kind.resource().plural, "configmaps");
+/// let json = br#"{"metadata":{"name":"colours","resourceVersion":"5"},"data":"blue"}"#;
+/// let object = Ingest::new(kind.clone()).object(json).unwrap();
+/// assert!(object.decode::<ConfigMap>().is_err());
+/// assert_eq!(kind.decode_failures(), 1);
+/// ```
 #[derive(Debug)]
 pub struct ObjectKind {
     pub(crate) resource: ApiResource,

@@ -15,6 +15,21 @@ pub(crate) struct Backoff {
 }
 
 /// The settings of a reflector's backoff.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_informer::{BackoffSettings, ReflectorConfig};
+///
+/// // Waits for 100 ms, 200 ms, 400 ms and so on, for five seconds at most.
+/// let backoff = BackoffSettings {
+///     initial: Duration::from_millis(100),
+///     most: Duration::from_secs(5),
+///     jitter: 0.0,
+///     ..BackoffSettings::default()
+/// };
+/// let config = ReflectorConfig { backoff, ..ReflectorConfig::default() };
+/// assert_eq!(config.backoff.reset_after, Duration::from_secs(120));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackoffSettings {
     /// The first delay.

@@ -20,6 +20,29 @@ use crate::store::Indexer;
 ///
 /// A [`SharedInformer`](crate::SharedInformer) runs one for each of its streams; use it directly to feed another
 /// store.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::sync::Arc;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::core::ApiResource;
+/// use kubewright_informer::{
+///     Compression, Delta, DeltaQueue, Ingest, ObjectKind, Reflector, ReflectorConfig,
+///     replay::{Replay, Response},
+/// };
+///
+/// let list = r#"{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","resourceVersion":"5"}}]}"#;
+/// let source = Replay::new().without_watch_list().list(Response::bytes(list));
+/// let kind = ObjectKind::new(ApiResource::erase::<ConfigMap>(&()), Compression::None);
+/// let queue = DeltaQueue::new(1000);
+/// let config = ReflectorConfig::default();
+/// let reflector = Reflector::new(Arc::new(source), Ingest::new(kind), queue.clone(), config);
+/// let task = tokio::spawn(reflector.run());
+/// let deltas = queue.pop(1).await.unwrap();
+/// assert!(matches!(&deltas[0].delta, Delta::Replaced { objects, .. } if objects.len() == 1));
+/// task.abort();
+/// # });
+/// ```
 pub struct Reflector {
     pub(super) source: usize,
     pub(super) lister_watcher: Arc<dyn ListerWatcher>,

@@ -11,6 +11,23 @@ use crate::key::Key;
 use crate::object::StoredObject;
 
 /// One state of the cache: objects, indices and resource version that belong together. Immutable, and cheap to clone.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::core::ApiResource;
+/// use kubewright_informer::{Compression, Indexer, Ingest, ObjectKind};
+///
+/// let kind = ObjectKind::new(ApiResource::erase::<ConfigMap>(&()), Compression::None);
+/// let json = br#"{"metadata":{"name":"colours","namespace":"shop","resourceVersion":"7"}}"#;
+/// let indexer = Indexer::new();
+/// indexer.upsert(Ingest::new(kind).object(json).unwrap());
+/// let snapshot = indexer.snapshot();
+/// indexer.delete("shop/colours");
+/// // A snapshot does not change with the cache.
+/// assert!(indexer.is_empty());
+/// assert!(snapshot.get("shop/colours").is_some());
+/// assert_eq!(snapshot.resource_version(), Some("7"));
+/// ```
 #[derive(Clone, Default)]
 pub struct Snapshot {
     objects: Trie<Arc<StoredObject>>,

@@ -27,6 +27,16 @@ pub struct LabelSelector {
 }
 
 /// One condition on one label.
+///
+/// ```
+/// use kubewright_machinery::labels::{LabelSelector, Operator, Requirement};
+///
+/// let tier = Requirement::new("tier".into(), Operator::NotIn, vec!["front".into(), "back".into()])?;
+/// assert!(tier.matches(None));
+/// assert!(!tier.matches(Some("back")));
+/// assert_eq!(LabelSelector::new(vec![tier]).to_string(), "tier notin (back,front)");
+/// # Ok::<(), kubewright_machinery::labels::SelectorError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
     key: String,

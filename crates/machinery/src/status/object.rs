@@ -45,6 +45,15 @@ pub struct Status {
 }
 
 /// The list metadata of a [`Status`].
+///
+/// ```
+/// use kubewright_machinery::status::{self, StatusMeta};
+///
+/// let mut expired = status::expired("the list is too old");
+/// expired.metadata = StatusMeta { continue_: "token".into() };
+/// assert_eq!(serde_json::to_value(&expired)?["metadata"]["continue"], "token");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusMeta {
@@ -54,6 +63,17 @@ pub struct StatusMeta {
 }
 
 /// The object that a [`Status`] is about, and the causes of the failure.
+///
+/// ```
+/// use kubewright_machinery::{Status, status::Details};
+/// use serde_json::json;
+///
+/// let details = Details { name: "web".into(), kind: "pods".into(), ..Details::default() };
+/// let deleted = serde_json::to_value(Status::success(details))?;
+/// assert_eq!(deleted["status"], "Success");
+/// assert_eq!(deleted["details"], json!({"name": "web", "kind": "pods"}));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Details {
@@ -78,6 +98,19 @@ pub struct Details {
 }
 
 /// One cause of a failure.
+///
+/// ```
+/// use kubewright_machinery::status::{self, Cause};
+///
+/// let cause = Cause {
+///     reason: "FieldManagerConflict".into(),
+///     message: r#"conflict with "kubectl""#.into(),
+///     field: ".spec.replicas".into(),
+/// };
+/// let conflict = status::apply_conflict("Apply failed with 1 conflict", vec![cause.clone()]);
+/// assert_eq!(conflict.code, 409);
+/// assert_eq!(conflict.details.expect("there is a cause").causes, [cause]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cause {
     /// The reason for programs: `FieldValueInvalid`.

@@ -9,6 +9,20 @@ use crate::{
 };
 
 /// Exceptions for objects that were stored before a rule was introduced.
+///
+/// ```
+/// use kubewright_machinery::field::Path;
+/// use kubewright_machinery::validation::{LabelSelectorOptions, validate_label_selector};
+/// use serde_json::json;
+///
+/// let selector = json!({"matchExpressions": [{"key": "tier", "operator": "In", "values": ["not valid"]}]});
+/// let path = Path::new("selector");
+/// let errors = validate_label_selector(&selector, LabelSelectorOptions::default(), &path);
+/// assert_eq!(errors[0].field, "selector.matchExpressions[0].values[0]");
+///
+/// let stored = LabelSelectorOptions { allow_invalid_values: true, ..LabelSelectorOptions::default() };
+/// assert!(validate_label_selector(&selector, stored, &path).is_empty());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelectorOptions {
     /// Allows values in expressions that no label can have.

@@ -52,6 +52,16 @@ pub struct KeyField {
 }
 
 /// A path from an object to a field or item in it. Prints as `.spec.ports[port=80,protocol="TCP"].name`.
+///
+/// ```
+/// use kubewright_merge::fieldset::{Path, PathElement};
+/// use serde_json::json;
+///
+/// let mut path = Path::of_fields(["spec", "ports"]);
+/// path.0.push(PathElement::key([("port", json!(80))]));
+/// path.0.push(PathElement::field("name"));
+/// assert_eq!(path.to_string(), ".spec.ports[port=80].name");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(pub Vec<PathElement>);
 

@@ -14,6 +14,33 @@ use kubewright_machinery::time::Time;
 use serde_json::Value;
 
 /// A request to apply.
+///
+/// ```
+/// use kubewright_machinery::time::Time;
+/// use kubewright_merge::managed::{Apply, ApplyError, Endpoint, OneVersion, apply};
+/// use kubewright_merge::schema::Deduced;
+/// use serde_json::json;
+///
+/// # let versions = OneVersion::default();
+/// # let endpoint = Endpoint {
+/// #     schema: Deduced,
+/// #     api_version: "example.com/v1",
+/// #     kind: "Widget",
+/// #     subresource: "",
+/// #     versions: &versions,
+/// # };
+/// let empty = json!({"apiVersion": "example.com/v1", "kind": "Widget"});
+/// let patch = json!({"apiVersion": "example.com/v1", "kind": "Widget", "spec": {"size": 1}});
+/// let now = Time::from_unix(0, 0);
+/// let request = Apply { live: &empty, empty: &empty, patch: &patch, manager: "me", force: false, now };
+/// let applied = apply(&request, &endpoint)?;
+/// assert_eq!(applied.object["spec"], json!({"size": 1}));
+/// assert!(applied.changed);
+///
+/// let again = Apply { live: &applied.object, ..request };
+/// assert!(!apply(&again, &endpoint)?.changed);
+/// # Ok::<(), ApplyError>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Apply<'a> {
     /// The object before the write; `empty` when it is to be created.

@@ -17,6 +17,36 @@ pub struct Conflict {
 }
 
 /// All conflicts of an apply; at least one, grouped by owner. Prints as the message of the status.
+///
+/// ```
+/// # use kubewright_machinery::time::Time;
+/// # use kubewright_merge::managed::{Endpoint, OneVersion};
+/// # use kubewright_merge::schema::Deduced;
+/// use kubewright_merge::managed::{Apply, ApplyError, apply};
+/// use serde_json::json;
+///
+/// # let versions = OneVersion::default();
+/// # let endpoint = Endpoint {
+/// #     schema: Deduced,
+/// #     api_version: "example.com/v1",
+/// #     kind: "Widget",
+/// #     subresource: "",
+/// #     versions: &versions,
+/// # };
+/// # let empty = json!({"apiVersion": "example.com/v1", "kind": "Widget"});
+/// # let now = Time::from_unix(0, 0);
+/// let config = |size: u32| json!({"apiVersion": "example.com/v1", "kind": "Widget", "spec": {"size": size}});
+/// let (mine, theirs) = (config(1), config(2));
+/// let first = Apply { live: &empty, empty: &empty, patch: &mine, manager: "me", force: false, now };
+/// let live = apply(&first, &endpoint)?.object;
+/// let second = Apply { live: &live, patch: &theirs, manager: "you", ..first };
+/// let Err(ApplyError::Conflicts(conflicts)) = apply(&second, &endpoint) else {
+///     panic!("both managers set the size");
+/// };
+/// assert_eq!(conflicts.causes()[0].field, ".spec.size");
+/// assert_eq!(conflicts.causes()[0].message, r#"conflict with "me""#);
+/// # Ok::<(), ApplyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflicts(Vec<Conflict>);
 

@@ -58,6 +58,33 @@ pub enum ConvertError {
 }
 
 /// The versions of a kind.
+///
+/// ```
+/// use kubewright_merge::fieldset::Filter;
+/// use kubewright_merge::managed::{ConvertError, Converted, Versions};
+/// use kubewright_merge::schema::Deduced;
+/// use serde_json::{Value, json};
+///
+/// /// Versions that differ by name alone.
+/// struct SameFields;
+///
+/// impl Versions<Deduced> for SameFields {
+///     fn convert(&self, object: &Value, api_version: &str) -> Result<Converted<Deduced>, ConvertError> {
+///         let mut object = object.clone();
+///         object["apiVersion"] = json!(api_version);
+///         Ok(Converted { object, schema: Deduced })
+///     }
+///
+///     fn filter(&self, _: &str) -> Option<&Filter> {
+///         None
+///     }
+/// }
+///
+/// let old = json!({"apiVersion": "example.com/v1beta1", "spec": {}});
+/// let new = SameFields.convert(&old, "example.com/v1")?.object;
+/// assert_eq!(new, json!({"apiVersion": "example.com/v1", "spec": {}}));
+/// # Ok::<(), ConvertError>(())
+/// ```
 pub trait Versions<S> {
     /// Converts an object to another version. Never called for the version that the object already has.
     fn convert(&self, object: &Value, api_version: &str) -> Result<Converted<S>, ConvertError>;
@@ -67,6 +94,22 @@ pub trait Versions<S> {
 }
 
 /// A kind that has one version.
+///
+/// ```
+/// use kubewright_merge::fieldset::{FieldSet, Filter, Path};
+/// use kubewright_merge::managed::{OneVersion, Versions};
+/// use kubewright_merge::schema::Deduced;
+///
+/// let status: FieldSet = [Path::of_fields(["status"])].into_iter().collect();
+/// let one = OneVersion { filter: Some(Filter::Exclude(status)) };
+/// let versions: &dyn Versions<Deduced> = &one;
+/// let filter = versions.filter("example.com/v1").expect("there is one");
+///
+/// let written: FieldSet = [Path::of_fields(["spec", "size"]), Path::of_fields(["status", "phase"])]
+///     .into_iter()
+///     .collect();
+/// assert_eq!(filter.apply(&written).paths(), [Path::of_fields(["spec", "size"])]);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct OneVersion {
     /// The filter of the fields that may be owned through the endpoint.

@@ -10,6 +10,19 @@ use kubewright_machinery::limits::VALUE_DEPTH;
 use serde_json::{Map, Value};
 
 /// The fields in which two values differ; no field is in two of the sets, but a value of another kind in its place.
+///
+/// ```
+/// use kubewright_merge::{schema::Deduced, typed};
+/// use serde_json::json;
+///
+/// let old = json!({"spec": {"size": 1, "colour": "red"}});
+/// let new = json!({"spec": {"size": 1, "name": "a"}});
+/// let changes = typed::compare(Deduced, &old, &new)?;
+/// assert_eq!(changes.removed.paths()[0].to_string(), ".spec.colour");
+/// assert_eq!(changes.added.paths()[0].to_string(), ".spec.name");
+/// assert!(changes.modified.is_empty());
+/// # Ok::<(), typed::Problems>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// The fields that only the old value has.

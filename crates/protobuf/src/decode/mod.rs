@@ -19,6 +19,18 @@ use crate::{
 };
 
 /// A decoded object.
+///
+/// ```
+/// use kubewright_protobuf::{decode, encode};
+/// use serde_json::json;
+///
+/// let bytes = encode(&json!({"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "token"}}))?;
+/// // The envelope names a kind, so the caller's does not count.
+/// let decoded = decode(&bytes, ("v1", "ConfigMap"))?;
+/// assert_eq!(decoded.kind, "Secret");
+/// assert_eq!(decoded.value["metadata"]["name"], "token");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
     /// The API version: the envelope's, or the caller's where the envelope has none.

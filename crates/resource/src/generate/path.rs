@@ -19,6 +19,27 @@ pub enum Step {
 }
 
 /// A path of a schema, with the schema there.
+///
+/// ```
+/// use kubewright_resource::{Validator, generate::{Generator, Step}};
+/// use serde_json::json;
+///
+/// let crd = json!({"spec": {
+///     "group": "crew.example.com", "scope": "Namespaced", "names": {"kind": "Captain", "plural": "captains"},
+///     "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+///         "type": "object",
+///         "properties": {"spec": {"type": "object", "properties": {
+///             "ships": {"type": "array", "items": {"type": "string"}},
+///         }}},
+///     }}}],
+/// }});
+/// let validator = Validator::new(&crd, "v1");
+/// let generator = Generator::new(&validator, "crew.example.com/v1", "Captain");
+/// let paths = generator.paths();
+/// let ship = paths.iter().find(|path| path.to_string() == "spec.ships[]").expect("it is in the schema");
+/// assert_eq!(ship.steps.last(), Some(&Step::Item));
+/// assert_eq!(ship.schema["type"], "string");
+/// ```
 #[derive(Clone, Debug)]
 pub struct SchemaPath<'a> {
     /// The steps from the whole object.

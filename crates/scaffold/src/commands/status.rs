@@ -12,6 +12,26 @@ use crate::{
 };
 
 /// The state of a scaffolded file or line.
+///
+/// ```
+/// # use kubewright_scaffold::{AddApi, Dependency, Gvk, NewProject};
+/// use kubewright_scaffold::{PartState, Project, status};
+///
+/// # let directory = std::env::temp_dir().join(format!("kubewright-doc-part-{}", std::process::id()));
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # new.plan(&directory)?.write()?;
+/// # let captain = AddApi { gvk: Gvk::parse("crew/v1/Captain")?, plural: None, namespaced: true, resource: true, controller: true, force: false };
+/// # captain.plan(&Project::read(&directory)?)?.write()?;
+/// let project = Project::read(&directory)?;
+/// let types = "src/api/crew/v1/captain.rs";
+/// std::fs::remove_file(directory.join(types)).unwrap();
+///
+/// let parts = status(&project)?;
+/// let part = parts.iter().find(|part| part.path == types).expect("a part");
+/// assert_eq!((part.part.as_str(), part.state), ("crew/v1/Captain", PartState::Missing));
+/// # std::fs::remove_dir_all(&directory).unwrap();
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PartStatus {
     /// The kind or controller it belongs to, such as `crew/v1/Captain`.

@@ -66,6 +66,25 @@ pub struct ImportProject {
 }
 
 /// The result of an import.
+///
+/// ```
+/// use kubewright_scaffold::{Dependency, ImportProject};
+///
+/// # let go = std::env::temp_dir().join(format!("kubewright-doc-imported-{}", std::process::id()));
+/// # std::fs::create_dir_all(&go).unwrap();
+/// let project = "version: '3'\ndomain: example.com\nprojectName: crew\nresources:\n\
+///     - {group: acme, domain: cert-manager.io, version: v1, kind: Order, controller: true}\n";
+/// std::fs::write(go.join("PROJECT"), project).unwrap();
+/// let import = ImportProject {
+///     from: go.clone(),
+///     name: None,
+///     kubewright: Dependency::Version("0.1.0".into()),
+/// };
+/// let imported = import.plan(&go.join("rust"), |source| source.to_owned())?;
+/// assert!(imported.notes[0].starts_with("acme/v1/Order is defined elsewhere"));
+/// # std::fs::remove_dir_all(&go).unwrap();
+/// # Ok::<(), kubewright_scaffold::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// The plan of the new project.

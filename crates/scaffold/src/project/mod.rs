@@ -55,6 +55,23 @@ pub struct Project {
 }
 
 /// A version of a kind, and its controllers.
+///
+/// ```
+/// use kubewright_scaffold::Resource;
+///
+/// let captain = Resource {
+///     group: "crew".into(),
+///     version: "v1".into(),
+///     kind: "Captain".into(),
+///     plural: "captains".into(),
+///     namespaced: true,
+///     api: true,
+///     controllers: vec!["captain".into()],
+///     owns: Default::default(),
+/// };
+/// assert_eq!(captain.types_path(), "src/api/crew/v1/captain.rs");
+/// assert_eq!(captain.sample_path(), "config/samples/crew_v1_captain.yaml");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// The group without the domain; the full group for built-in kinds.

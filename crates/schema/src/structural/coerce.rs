@@ -14,6 +14,21 @@ use super::{
 use crate::{Node, Problem, TypeError, decode_typed};
 
 /// Options for conforming an object to its schema.
+///
+/// ```
+/// use kubewright_schema::structural::{ConformOptions, Structural, conform};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "object"}))?;
+/// let stored = json!({"metadata": {"name": "w", "labels": 1}});
+/// assert!(conform(&mut stored.clone(), &schema, ConformOptions::default()).is_err());
+///
+/// let mut object = stored;
+/// let options = ConformOptions { drop_invalid: true, ..ConformOptions::default() };
+/// conform(&mut object, &schema, options)?;
+/// assert_eq!(object["metadata"], json!({"name": "w"}));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConformOptions {
     /// Collects the paths of unknown fields.

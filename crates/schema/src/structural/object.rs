@@ -54,6 +54,25 @@ pub struct ObjectRules<'a> {
 }
 
 /// The paths of the parts of a scale, each with a leading dot.
+///
+/// ```
+/// use kubewright_machinery::gvk::GroupVersionKind;
+/// use kubewright_schema::structural::{ObjectRules, ScalePaths, Structural};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "object", "properties": {
+///     "spec": {"type": "object", "properties": {"replicas": {"type": "integer"}}},
+/// }}))?;
+/// let kind = GroupVersionKind::new("example.com", "v1", "Widget");
+/// let scale = ScalePaths { spec_replicas: ".spec.replicas", status_replicas: ".status.replicas", selector: None };
+/// let rules = ObjectRules { kind: &kind, namespaced: true, schema: &schema, rules: None, scale: Some(scale) };
+/// let errors = rules.validate_create(&json!({
+///     "apiVersion": "example.com/v1", "kind": "Widget",
+///     "metadata": {"name": "w", "namespace": "shop"}, "spec": {"replicas": -1},
+/// }));
+/// assert_eq!(errors[0].detail, "should be a non-negative integer");
+/// # Ok::<(), kubewright_schema::structural::CompileError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ScalePaths<'a> {
     /// The desired number of replicas.

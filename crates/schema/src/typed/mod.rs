@@ -34,6 +34,18 @@ use crate::{
 use path::{Path, Step};
 
 /// A decoded object.
+///
+/// ```
+/// use kubewright_schema::{Typed, decode_typed, parse_json};
+///
+/// let config_map = kubewright_catalog::resource("", "v1", "configmaps").expect("built in").ty;
+/// let text = br#"{"metadata":{"name":"a"},"data":{"x":"y"},"typo":1}"#;
+/// let Typed { value, problems } = decode_typed(parse_json(text)?, config_map)?;
+/// assert_eq!(value["data"]["x"], "y");
+/// assert!(value.get("typo").is_none());
+/// assert_eq!(problems.unknown().collect::<Vec<_>>(), ["typo"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Typed {
     /// The value as Go would print it.

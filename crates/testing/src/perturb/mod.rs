@@ -53,6 +53,27 @@ const HANGS: Duration = Duration::from_secs(300);
 const PATIENCE: usize = 4;
 
 /// A program and a story to perturb. Created by [`perturb`].
+///
+/// ```
+/// # use k8s_openapi::api::core::v1::ConfigMap;
+/// # use kubewright_controller::{
+/// #     Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request,
+/// # };
+/// use kubewright_testing::{Perturbation, World, perturb};
+///
+/// # fn program(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
+/// #     let manager = manager.build()?;
+/// #     Controller::for_::<ConfigMap>().build(&manager, reconcile)?;
+/// #     Ok(manager)
+/// # }
+/// # async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+/// #     Ok(Action::done())
+/// # }
+/// // `program` builds a manager whose controller changes nothing.
+/// let down = Perturbation::Down { step: 0 };
+/// let report = perturb(program, |_: World| async {}).only(down).run();
+/// assert_eq!(report.survived, [down]);
+/// ```
 #[must_use = "nothing runs before `run`"]
 pub struct Perturb {
     script: Script,

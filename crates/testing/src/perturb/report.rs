@@ -5,6 +5,32 @@ use std::fmt;
 use super::Perturbation;
 
 /// The results of a story under perturbations.
+///
+/// ```
+/// # use k8s_openapi::api::core::v1::ConfigMap;
+/// # use kubewright_controller::{
+/// #     Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request,
+/// # };
+/// use kubewright_testing::{World, perturb};
+///
+/// # fn program(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
+/// #     let manager = manager.build()?;
+/// #     Controller::for_::<ConfigMap>().build(&manager, reconcile)?;
+/// #     Ok(manager)
+/// # }
+/// # async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+/// #     Ok(Action::done())
+/// # }
+/// // Nobody creates the ConfigMap that the invariant wants.
+/// let report = perturb(program, |_: World| async {})
+///     .invariant("colours", |state| match state.get("configmaps", "default/colours") {
+///         Some(_) => Ok(()),
+///         None => Err("there are none".into()),
+///     })
+///     .explore();
+/// assert!(!report.is_success());
+/// assert_eq!(report.failures[0].reason, "colours: there are none");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The number of writes in the undisturbed run.

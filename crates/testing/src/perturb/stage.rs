@@ -27,6 +27,35 @@ const AFTERMATH: Duration = Duration::from_secs(120);
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// The environment of a story. Cheap to clone.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::Api;
+/// # use kubewright_controller::{
+/// #     Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request,
+/// # };
+/// use kubewright_testing::{Perturbation, World, perturb};
+///
+/// # fn program(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
+/// #     let manager = manager.build()?;
+/// #     Controller::for_::<ConfigMap>().build(&manager, reconcile)?;
+/// #     Ok(manager)
+/// # }
+/// # async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+/// #     Ok(Action::done())
+/// # }
+/// async fn story(world: World) {
+///     let maps: Api<ConfigMap> = Api::default_namespaced(world.client());
+///     let mut map = ConfigMap::default();
+///     map.metadata.name = Some("colours".into());
+///     maps.create(&Default::default(), &map).await.unwrap();
+///     world.pause().await;
+///     maps.delete("colours", &Default::default()).await.unwrap();
+/// }
+///
+/// let report = perturb(program, story).only(Perturbation::StaleCache { events: 1 }).run();
+/// assert_eq!(report.steps, 2);
+/// ```
 #[derive(Clone)]
 pub struct World(Arc<Stage>);
 

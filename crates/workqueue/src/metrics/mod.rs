@@ -27,6 +27,37 @@ pub(crate) use recorder::Recorder;
 static DURATION_SECONDS: [f64; 10] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0];
 
 /// Creates the metrics of a queue, in any metrics library.
+///
+/// ```
+/// use std::{sync::Arc, time::Duration};
+/// use kubewright_metrics::Counter;
+/// use kubewright_workqueue::{MetricsProvider, QueueMetrics, WorkQueue};
+///
+/// #[derive(Clone, Default)]
+/// struct Adds(Counter);
+///
+/// impl MetricsProvider for Adds {
+///     fn queue(&self, _name: &str) -> Arc<dyn QueueMetrics> {
+///         Arc::new(self.clone())
+///     }
+/// }
+///
+/// impl QueueMetrics for Adds {
+///     fn added(&self, count: u32) {
+///         self.0.add(count.into());
+///     }
+///     // The others do nothing.
+///     # fn started(&self, _: Duration) {}
+///     # fn finished(&self, _: Duration) {}
+///     # fn retried(&self) {}
+///     # fn unfinished_work(&self, _: Duration, _: Duration) {}
+/// }
+///
+/// let adds = Adds::default();
+/// let queue = WorkQueue::builder().name("shop").metrics(adds.clone()).build();
+/// queue.add("web");
+/// assert_eq!(adds.0.get(), 1);
+/// ```
 pub trait MetricsProvider: Send + Sync {
     /// Returns the metrics of the queue of this name.
     fn queue(&self, name: &str) -> Arc<dyn QueueMetrics>;
@@ -36,6 +67,31 @@ pub trait MetricsProvider: Send + Sync {
 ///
 /// Calls for one queue come from many threads in any order; all but [`unfinished_work`](Self::unfinished_work) can be
 /// added up in any order.
+///
+/// ```
+/// use std::{sync::Mutex, time::Duration};
+/// use kubewright_workqueue::QueueMetrics;
+///
+/// /// Remembers the longest run.
+/// #[derive(Default)]
+/// struct Longest(Mutex<Duration>);
+///
+/// impl QueueMetrics for Longest {
+///     fn added(&self, _count: u32) {}
+///     fn started(&self, _queued: Duration) {}
+///     fn finished(&self, worked: Duration) {
+///         let mut longest = self.0.lock().unwrap();
+///         *longest = worked.max(*longest);
+///     }
+///     fn retried(&self) {}
+///     fn unfinished_work(&self, _total: Duration, _longest: Duration) {}
+/// }
+///
+/// let longest = Longest::default();
+/// longest.finished(Duration::from_secs(3));
+/// longest.finished(Duration::from_secs(1));
+/// assert_eq!(*longest.0.lock().unwrap(), Duration::from_secs(3));
+/// ```
 pub trait QueueMetrics: Send + Sync {
     /// Increases `workqueue_adds_total` and `workqueue_depth`.
     fn added(&self, count: u32);
@@ -51,6 +107,17 @@ pub trait QueueMetrics: Send + Sync {
 }
 
 /// The metrics of one queue at one moment.
+///
+/// ```
+/// use kubewright_workqueue::WorkQueue;
+///
+/// let queue = WorkQueue::builder().name("shop").build();
+/// queue.add("web");
+/// queue.add("web");
+/// let snapshot = queue.snapshot().unwrap();
+/// assert_eq!((snapshot.depth, snapshot.adds, snapshot.retries), (1, 1, 0));
+/// assert_eq!(snapshot.depth_by_priority, [(0, 1)]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct QueueSnapshot {
     /// The name of the queue.

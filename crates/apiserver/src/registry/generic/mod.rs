@@ -49,6 +49,22 @@ use crate::{
 /// The generic registry: a resource whose objects live in a store.
 ///
 /// [`Resource::stored`] makes one, [`Generic::into_resource`] turns it into a [`Resource`] with a handler for every verb.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubewright_apiserver::registry::{Generic, Plain, ResourceSpec};
+/// use kubewright_machinery::gvk::GroupVersionKind;
+/// use kubewright_store::MemoryStore;
+///
+/// let kind = GroupVersionKind::new("sky.example.com", "v1", "Comet");
+/// let spec = ResourceSpec::new(kind, "comets");
+/// let comets = Generic::new(spec, Arc::new(MemoryStore::new())).with_strategy(Arc::new(Plain));
+/// assert_eq!(&*comets.key("", "halley").collection, "sky.example.com/comets");
+///
+/// let resource = comets.into_resource();
+/// assert!(resource.handlers().watch.is_some());
+/// ```
 #[derive(Clone)]
 pub struct Generic {
     spec: Arc<ResourceSpec>,

@@ -14,6 +14,23 @@ use super::pool::BlockingPool;
 use crate::request::RequestContext;
 
 /// The fixed choices of a kind.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use kubewright_apiserver::registry::{Strategy, StrategyOptions};
+///
+/// /// Shooting stars are gone after a minute.
+/// struct ShootingStars;
+///
+/// impl Strategy for ShootingStars {
+///     fn options(&self) -> StrategyOptions {
+///         StrategyOptions { time_to_live: Some(Duration::from_secs(60)), ..StrategyOptions::default() }
+///     }
+/// }
+///
+/// assert!(ShootingStars.options().allow_unconditional_update);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StrategyOptions {
     /// Whether an update of a missing object creates it.

@@ -19,6 +19,25 @@ use crate::policy::{Answering, BoxError, query, retry::Attempt};
 const NO_ANSWER: &str = "<error>";
 
 /// Measures whole requests: all attempts, until the response has been read.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::{convert::Infallible, sync::Arc};
+/// use http::{Request, Response};
+/// use kubewright_client::policy::{ClientMetrics, MetricsLayer};
+/// use kubewright_metrics::Registry;
+/// use tower::{Layer, ServiceExt, service_fn};
+///
+/// let (registry, metrics) = (Registry::new(), ClientMetrics::default());
+/// registry.register(metrics.clone());
+/// let server = service_fn(|_: Request<()>| async { Ok::<_, Infallible>(Response::new(())) });
+/// let service = MetricsLayer::new(Some(Arc::new(metrics)), "shop").layer(server);
+/// // A request has ended when its body is read or dropped.
+/// drop(service.oneshot(Request::new(())).await.unwrap());
+/// let count = "rest_client_request_duration_seconds_count{verb=\"GET\",host=\"shop\"} 1\n";
+/// assert!(registry.encode().contains(count));
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct MetricsLayer(Option<Reporter>);
 
@@ -30,6 +49,22 @@ pub struct MetricsService<S> {
 }
 
 /// Counts attempts.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use std::{convert::Infallible, sync::Arc};
+/// use http::{Request, Response};
+/// use kube::client::Body;
+/// use kubewright_client::policy::{AttemptMetricsLayer, ClientMetrics};
+/// use tower::{Layer, ServiceExt, service_fn};
+///
+/// let metrics = ClientMetrics::default();
+/// let server = service_fn(|_: Request<Body>| async { Ok::<_, Infallible>(Response::new(())) });
+/// let service = AttemptMetricsLayer::new(Some(Arc::new(metrics.clone())), "shop").layer(server);
+/// service.oneshot(Request::new(Body::empty())).await.unwrap();
+/// assert_eq!(metrics.requests("200", "GET"), 1);
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct AttemptMetricsLayer(Option<Reporter>);
 

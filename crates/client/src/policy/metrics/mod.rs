@@ -29,6 +29,30 @@ pub use layers::{
 pub use table::ClientMetrics;
 
 /// Receives request metrics as they happen, from many threads. Must return quickly.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_client::policy::RequestMetrics;
+/// use kubewright_metrics::Counter;
+///
+/// #[derive(Default)]
+/// struct Retries(Counter);
+///
+/// impl RequestMetrics for Retries {
+///     fn result(&self, _code: &str, _method: &str, _host: &str) {}
+///     fn retry(&self, _code: &str, _verb: &str, _host: &str) {
+///         self.0.inc();
+///     }
+///     fn latency(&self, _verb: &str, _host: &str, _took: Duration) {}
+///     fn rate_limiter_latency(&self, _verb: &str, _host: &str, _waited: Duration) {}
+///     fn request_size(&self, _verb: &str, _host: &str, _bytes: u64) {}
+///     fn response_size(&self, _verb: &str, _host: &str, _bytes: u64) {}
+/// }
+///
+/// let retries = Retries::default();
+/// retries.retry("503", "GET", "shop");
+/// assert_eq!(retries.0.get(), 1);
+/// ```
 pub trait RequestMetrics: Send + Sync {
     /// Increases `rest_client_requests_total`.
     fn result(&self, code: &str, method: &str, host: &str);

@@ -44,6 +44,23 @@ pub struct LeaderElector {
 }
 
 /// The current leader, as far as this candidate knows.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let cluster = kubewright_testing::TestCluster::start().await;
+/// # let client = cluster.client();
+/// use kubewright_controller::leader_election::{ElectionConfig, LeaderElector, Leadership, Outcome};
+///
+/// let config = ElectionConfig::new("shop", "default").identity("one");
+/// let elector = LeaderElector::new(client, config).unwrap();
+/// let leadership = elector.leadership();
+/// assert_eq!(*leadership.borrow(), Leadership::default());
+/// let never = std::future::pending();
+/// let outcome = elector.run(never, |_token| async move { leadership.borrow().clone() }).await;
+/// let expected = Leadership { holder: "one".into(), leading: true };
+/// assert_eq!(outcome, Outcome::Finished(expected));
+/// # });
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leadership {
     /// The identity of the holder; empty if there is none, or none is known yet.

@@ -14,6 +14,19 @@ use regex::Regex;
 use super::model::Kind;
 
 /// A format that is enforced, under the name it was given.
+///
+/// ```
+/// use kubewright_schema::structural::Structural;
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "string", "format": "ipv4"}))?;
+/// let checks = schema.checks.as_deref().expect("there is a format");
+/// let format = checks.format.as_ref().expect("the format is enforced");
+/// assert_eq!(format.name(), "ipv4");
+/// assert!(format.accepts("10.0.0.1"));
+/// assert!(!format.accepts("10.0.0"));
+/// # Ok::<(), kubewright_schema::structural::CompileError>(())
+/// ```
 #[derive(Clone)]
 pub struct Format {
     name: Box<str>,

@@ -9,6 +9,23 @@ use serde_json::Value;
 use super::super::model::{ListType, Structural};
 
 /// The old value that belongs to the one at hand, and its schema.
+///
+/// ```
+/// use kubewright_machinery::field::Path;
+/// use kubewright_schema::structural::{Old, Structural, validate_update};
+/// use serde_json::json;
+///
+/// let schema = Structural::compile(&json!({"type": "object", "properties": {
+///     "name": {"type": "string"}, "size": {"type": "integer", "maximum": 5},
+/// }}))?;
+/// let stored = json!({"name": "a", "size": 9});
+/// let old = Old::new(&stored, &schema);
+/// let renamed = json!({"name": "b", "size": 9});
+/// assert!(validate_update(&renamed, old, &schema, &Path::root()).is_empty());
+/// let resized = json!({"name": "a", "size": 8});
+/// assert_eq!(validate_update(&resized, old, &schema, &Path::root())[0].field, "size");
+/// # Ok::<(), kubewright_schema::structural::CompileError>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Old<'a> {
     value: &'a Value,

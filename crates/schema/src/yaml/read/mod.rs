@@ -30,6 +30,17 @@ const MAX_ALIASED_BYTES: usize = MAX_REQUEST_BYTES;
 const MAX_DUPLICATES: usize = 100;
 
 /// A YAML document.
+///
+/// ```
+/// use kubewright_schema::yaml::parse_yaml;
+/// use serde_json::json;
+///
+/// let yaml = parse_yaml(b"a: x\na: w\n")?;
+/// let problem = yaml.problem.expect("a key is repeated");
+/// assert_eq!(problem.warnings(), [r#"line 2: key "a" already set in map"#]);
+/// assert_eq!(yaml.node.into_value()?, json!({"a": "w"}));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Yaml {
     /// The document. Its keys are sorted and occur once.
