@@ -6,8 +6,10 @@ mod draft;
 pub(crate) mod generic;
 mod groups;
 mod handlers;
+mod items;
 mod resource;
 mod spec;
+mod table;
 mod traits;
 
 pub use crate::respond::Fields;
@@ -19,13 +21,15 @@ pub use generic::{
 };
 pub use groups::{Group, Registry, RegistryBuilder};
 pub use handlers::Handlers;
+pub use items::{Items, ObjectList, PageStream, Pages};
 pub(crate) use resource::PatchTypes;
 pub use resource::{
     Defaulter, DeleteWarning, FieldLabelCheck, Resource, Subresource, SubresourceKind,
 };
 pub(crate) use spec::type_prefix;
 pub use spec::{ResourceSpec, Shape};
+pub use table::{RowOrder, Table};
 pub use traits::{
-    Change, Connect, Create, Delete, DeleteCollection, Deleted, Get, Items, List, ObjectList,
-    PageStream, Pages, RowOrder, Table, Update, Updated, Watch, WatchEvent, WatchStream,
+    Change, Connect, Create, Delete, DeleteCollection, Deleted, Get, List, Update, Updated, Watch,
+    WatchEvent, WatchStream,
 };

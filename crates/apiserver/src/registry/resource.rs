@@ -11,7 +11,8 @@ use super::{
     generic::Generic,
     handlers::Handlers,
     spec::{ResourceSpec, Shape},
-    traits::{Connect, Table},
+    table::Table,
+    traits::Connect,
 };
 use crate::{
     clock::{SharedClock, SystemClock},

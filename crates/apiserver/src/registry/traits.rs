@@ -14,45 +14,9 @@ use serde_json::Value;
 use crate::{
     body::Body,
     object::Object,
-    registry::Draft,
+    registry::{Draft, ObjectList},
     request::{DeleteOptions, GetOptions, ListOptions, RequestContext, WriteOptions},
-    respond::Fields,
 };
-
-/// A list of objects, or a chunk of one.
-///
-/// See [`List`] for an example.
-pub struct ObjectList {
-    /// The resourceVersion of the list.
-    pub resource_version: String,
-    /// The token for the next chunk, or empty.
-    pub continue_token: String,
-    /// The number of remaining objects, if it is known.
-    pub remaining: Option<u64>,
-    /// The objects.
-    pub items: Items,
-}
-
-/// The objects of a list: all in memory, or page by page as they are written out.
-pub enum Items {
-    /// All objects.
-    All(Vec<Object>),
-    /// Pages that are read while they are sent. An error closes the connection.
-    Pages(Box<dyn Pages>),
-}
-
-/// The objects of a list that is too long to be in memory at once.
-pub trait Pages: Send + Sync {
-    /// Returns all objects from the first one on. Every call returns the same objects: an encoding that begins with the length
-    /// of the whole list reads them twice.
-    fn read(&self) -> PageStream;
-}
-
-/// A stream of pages.
-pub type PageStream = Pin<Box<dyn Stream<Item = Result<Vec<Object>, Status>> + Send>>;
-
-/// Compares two objects by their position in a table.
-pub type RowOrder = fn(&Value, &Value) -> std::cmp::Ordering;
 
 /// An event of a watch.
 #[derive(Clone, Debug)]
@@ -460,48 +424,4 @@ pub trait Connect: Send + Sync {
         name: &str,
         request: Request<Body>,
     ) -> Result<Response<Body>, Status>;
-}
-
-/// The columns of `kubectl get`.
-///
-/// ```
-/// use kubewright_apiserver::registry::Table;
-/// use serde_json::{Value, json};
-///
-/// struct Comets;
-///
-/// impl Table for Comets {
-///     fn columns(&self) -> Value {
-///         json!([{"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}])
-///     }
-///
-///     fn cells(&self, comet: &Value) -> Vec<Value> {
-///         vec![comet["metadata"]["name"].clone()]
-///     }
-/// }
-///
-/// assert_eq!(Comets.cells(&json!({"metadata": {"name": "halley"}})), ["halley"]);
-/// ```
-pub trait Table: Send + Sync {
-    /// Returns the column definitions in the form of the API.
-    fn columns(&self) -> Value;
-
-    /// Returns the fields that the columns and conditions need, so that nothing else is decoded. `None`, the default, is every
-    /// field except the managed fields.
-    fn fields(&self) -> Option<Fields> {
-        None
-    }
-
-    /// Returns the cells of an object, in the order of the columns.
-    fn cells(&self, object: &Value) -> Vec<Value>;
-
-    /// Returns the conditions of the row, which clients use to grey it out.
-    fn conditions(&self, _object: &Value) -> Option<Value> {
-        None
-    }
-
-    /// Returns the order of the rows, if it differs from that of the list. Sorting needs all objects in memory.
-    fn order(&self) -> Option<RowOrder> {
-        None
-    }
 }

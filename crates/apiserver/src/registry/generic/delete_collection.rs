@@ -5,7 +5,10 @@ use kubewright_machinery::Status;
 
 use super::Generic;
 use crate::{
-    registry::traits::{Delete, DeleteCollection, Items, List, ObjectList},
+    registry::{
+        items::{Items, ObjectList},
+        traits::{Delete, DeleteCollection, List},
+    },
     request::{DeleteOptions, ListOptions, RequestContext},
 };
 

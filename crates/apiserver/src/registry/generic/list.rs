@@ -14,7 +14,8 @@ use crate::{
     object::{Object, Summary},
     registry::{
         ResourceSpec,
-        traits::{Items, List, ObjectList, PageStream, Pages},
+        items::{Items, ObjectList, PageStream, Pages},
+        traits::List,
     },
     request::{ListOptions, RequestContext, options::Match},
 };
@@ -345,22 +346,5 @@ fn expired_token(error: Status, token: &str) -> Status {
             error
         }
         _ => error,
-    }
-}
-
-impl Items {
-    /// Reads all objects.
-    pub async fn collect(self) -> Result<Vec<Object>, Status> {
-        match self {
-            Items::All(objects) => Ok(objects),
-            Items::Pages(pages) => {
-                let mut pages = pages.read();
-                let mut out = Vec::new();
-                while let Some(page) = pages.next().await {
-                    out.extend(page?);
-                }
-                Ok(out)
-            }
-        }
     }
 }
