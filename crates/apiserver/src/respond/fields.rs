@@ -63,11 +63,12 @@ impl Fields {
         };
         let child = &mut self.children[index].1;
         match (rest, child) {
-            (_, Selected::Whole) => {}
             ("", child) => *child = Selected::Whole,
-            ("#", child @ Selected::Some(_)) => *child = Selected::Keys,
+            (_, Selected::Whole) | ("#", Selected::Keys) => {}
+            ("#", child @ Selected::Some(_)) if child.is_nothing() => *child = Selected::Keys,
+            // The keys and some of the values: there is no smaller set that has both.
+            ("#", child) | (_, child @ Selected::Keys) => *child = Selected::Whole,
             (rest, Selected::Some(fields)) => fields.add(rest),
-            (_, Selected::Keys) => {}
         }
     }
 
@@ -99,6 +100,10 @@ impl Fields {
 }
 
 impl Selected {
+    fn is_nothing(&self) -> bool {
+        matches!(self, Self::Some(fields) if fields.children.is_empty())
+    }
+
     fn decode(&self, value: &[u8]) -> Value {
         match self {
             Self::Whole => whole(value),
@@ -180,6 +185,8 @@ mod tests {
         assert_eq!(decode(&["a.b", "a"]), json!({"a": {"b": 1, "c": 2}}));
         assert_eq!(decode(&["a", "a.b"]), json!({"a": {"b": 1, "c": 2}}));
         assert_eq!(decode(&["a.#"]), json!({"a": {"b": null, "c": null}}));
+        assert_eq!(decode(&["a.#", "a.b"]), json!({"a": {"b": 1, "c": 2}}));
+        assert_eq!(decode(&["a.b", "a.#"]), json!({"a": {"b": 1, "c": 2}}));
         assert_eq!(decode(&["d.x", "e.x"]), json!({"d": "text", "e": null}));
         assert_eq!(decode(&[]), json!({}));
     }
