@@ -13,8 +13,8 @@ use super::{
 /// The number of frames that are kept. Watchers of an event ask for its frame at about the same time.
 const MAX_FRAMES: usize = 16;
 
-/// The total length of the frames that are kept.
-const MAX_BYTES: usize = 256 * 1024;
+/// The total size of the frames that are kept and of their objects. One of the largest objects fits with its frame.
+const MAX_BYTES: usize = 4 << 20;
 
 /// The latest frames of the watches of a resource.
 #[derive(Default)]
@@ -72,18 +72,25 @@ impl FrameCache {
     }
 }
 
+impl Frame {
+    /// Returns the number of bytes that the frame keeps in memory.
+    fn size(&self) -> usize {
+        self.object.len() + self.bytes.len()
+    }
+}
+
 impl Recent {
     fn keep(&mut self, frame: Frame) {
-        if frame.bytes.len() > MAX_BYTES {
+        if frame.size() > MAX_BYTES {
             return;
         }
-        self.bytes += frame.bytes.len();
+        self.bytes += frame.size();
         self.frames.push_back(frame);
         while self.frames.len() > MAX_FRAMES || self.bytes > MAX_BYTES {
             let Some(oldest) = self.frames.pop_front() else {
                 break;
             };
-            self.bytes -= oldest.bytes.len();
+            self.bytes -= oldest.size();
         }
     }
 }
@@ -142,10 +149,14 @@ mod tests {
         assert!(get(&cache, KEY, &objects[0]).1);
         assert!(!get(&cache, KEY, &objects[2 * MAX_FRAMES - 1]).1);
         for _ in 0..4 {
-            get(&cache, KEY, &vec![1; MAX_BYTES / 2 - 100].into());
+            get(&cache, KEY, &vec![1; MAX_BYTES / 4].into());
+            let recent = cache.0.lock();
+            let sizes = recent.frames.iter().map(Frame::size);
+            assert_eq!(recent.bytes, sizes.sum::<usize>());
+            assert!(recent.bytes <= MAX_BYTES);
         }
-        assert!(cache.0.lock().bytes <= MAX_BYTES);
-        get(&cache, KEY, &vec![1; MAX_BYTES * 2].into());
+        assert_eq!(cache.0.lock().frames.len(), 1, "two of them are too large");
+        get(&cache, KEY, &vec![1; MAX_BYTES].into());
         assert!(cache.0.lock().bytes <= MAX_BYTES);
     }
 }
