@@ -11,6 +11,7 @@ mod cve;
 mod exact_answers;
 mod http_client;
 mod indented;
+mod odd_requests;
 mod openapi;
 mod plugins;
 mod requests;

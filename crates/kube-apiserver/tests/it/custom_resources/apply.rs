@@ -7,9 +7,8 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{WIDGETS, at, cluster, definition, spec, version, widget};
-use crate::http_client::{APPLY, Answer, Http, JSON_PATCH};
+use crate::http_client::{APPLY, Answer, Http, JSON_PATCH, TABLE};
 
-const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const V2: &str = "/apis/example.com/v2/namespaces/default/widgets";
 
 /// Two versions whose statuses differ, with every subresource.

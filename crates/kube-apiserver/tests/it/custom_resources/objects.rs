@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{CRD, WIDGETS, at, cluster, definition, simple, spec, version, widget};
-use crate::http_client::{APPLY, JSON_PATCH, STRATEGIC, YAML};
+use crate::http_client::{APPLY, JSON_PATCH, STRATEGIC, TABLE, YAML};
 
 #[tokio::test]
 async fn unknown_fields_go_and_are_told_of_as_asked() {
@@ -247,10 +247,7 @@ async fn printer_columns_are_a_table() {
     http.post(WIDGETS, widget("one", json!({"a": "x", "n": 5})))
         .await
         .ok();
-    let table = http
-        .get_as(WIDGETS, "application/json;as=Table;v=v1;g=meta.k8s.io")
-        .await
-        .ok();
+    let table = http.get_as(WIDGETS, TABLE).await.ok();
     let names: Vec<&str> = table["columnDefinitions"]
         .as_array()
         .unwrap()

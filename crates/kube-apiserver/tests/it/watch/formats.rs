@@ -3,9 +3,8 @@
 use kubewright_testing::TestCluster;
 use serde_json::{Value, json};
 
-use crate::http_client::{Http, MAPS, map_with, revision_of};
+use crate::http_client::{Http, MAPS, TABLE, map_with, revision_of};
 
-const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const METADATA: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 const INITIAL: &str =
     "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
