@@ -1,7 +1,5 @@
 //! Transcoded text equals an encoded tree of values.
 
-use std::time::Instant;
-
 use kubewright_protobuf::{
     EncodeError, ListType, ObjectType, Transcoder, decode, encode, encode_watch_event,
 };
@@ -128,59 +126,4 @@ fn a_streamed_list_equals_an_encoded_one() {
     }
     assert!(ListType::of("v1", "Pod").is_err());
     assert!(ListType::of("example.com/v1", "WidgetList").is_err());
-}
-
-/// Prints the speed; run with `--release -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn speed() {
-    let config_map = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {
-            "name": "c-000123", "namespace": "default", "uid": "7b1dcd0c-5a9f-4a3c-9b39-0c7a3f1d7b1e",
-            "resourceVersion": "123456", "creationTimestamp": "2026-01-02T03:04:05Z",
-            "labels": {"app": "bench", "tier": "front"},
-            "managedFields": [{"manager": "bench", "operation": "Update", "apiVersion": "v1",
-                "time": "2026-01-02T03:04:05Z", "fieldsType": "FieldsV1",
-                "fieldsV1": {"f:data": {".": {}, "f:value": {}}, "f:metadata": {"f:labels": {".": {}, "f:app": {}, "f:tier": {}}}}}]},
-        "data": {"value": "x".repeat(512)}});
-    let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": config_map["metadata"],
-        "spec": {"containers": [{"name": "c", "image": "nginx:1.27", "imagePullPolicy": "IfNotPresent",
-                "env": [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}}],
-                "ports": [{"containerPort": 80, "protocol": "TCP"}], "resources": {"limits": {"cpu": "500m", "memory": "128Mi"}},
-                "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}],
-            "dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler", "securityContext": {},
-            "terminationGracePeriodSeconds": 30, "enableServiceLinks": true, "serviceAccountName": "default"},
-        "status": {"phase": "Running", "qosClass": "Burstable", "conditions": [
-            {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-02T03:04:05Z", "lastProbeTime": null},
-            {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-02T03:04:05Z", "lastProbeTime": null}]}});
-    for (value, list) in [
-        (&config_map, ("v1", "ConfigMapList")),
-        (&pod, ("v1", "PodList")),
-        (&config_map, ("meta.k8s.io/v1", "PartialObjectMetadataList")),
-        (&pod, ("meta.k8s.io/v1", "PartialObjectMetadataList")),
-    ] {
-        let text = kubewright_schema::encode(value);
-        let list = ListType::of(list.0, list.1).unwrap();
-        let mut transcoder = Transcoder::new();
-        let mut out = Vec::new();
-        let rounds = 200_000;
-        let start = Instant::now();
-        for _ in 0..rounds {
-            out.clear();
-            list.item(&mut transcoder, &text, &mut out).unwrap();
-        }
-        let elapsed = start.elapsed();
-        let start = Instant::now();
-        for _ in 0..rounds / 10 {
-            let tree: Value = serde_json::from_slice(&text).unwrap();
-            encode(&tree).unwrap();
-        }
-        let tree = start.elapsed() * 10;
-        eprintln!(
-            "{list:?}: {} bytes, {:?} each, {:.0} MB/s of JSON; through a tree {:.0} MB/s",
-            text.len(),
-            elapsed / rounds,
-            (text.len() * rounds as usize) as f64 / 1e6 / elapsed.as_secs_f64(),
-            (text.len() * rounds as usize) as f64 / 1e6 / tree.as_secs_f64(),
-        );
-    }
 }
