@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::PostParams;
 use kubewright_bench_operator::{Digest, END, READY, Sample, Work, manager, while_running};
-use kubewright_controller::{Action, Context, Controller, Error, Request};
+use kubewright_controller::{Action, Context, Controller, Error, Request, Result};
 use tokio::sync::Notify;
 
 use crate::processor_time;
@@ -33,7 +33,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    async fn reconcile(&self, context: Context, request: Request) -> Result<Action, Error> {
+    async fn reconcile(&self, context: Context, request: Request) -> Result<Action> {
         if request.name() == END {
             self.ended.notify_one();
             return Ok(Action::done());

@@ -10,7 +10,7 @@ use std::{
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus};
 use kubewright_bench_operator::{Sample, Work, manager, while_running};
-use kubewright_controller::{Action, Context, Controller, Error, Predicate, Request};
+use kubewright_controller::{Action, Context, Controller, Error, Predicate, Request, Result};
 use tokio::sync::Notify;
 
 use crate::processor_time;
@@ -31,7 +31,7 @@ struct Stage {
 }
 
 impl Stage {
-    async fn reconcile(&self, context: Context, request: Request) -> Result<Action, Error> {
+    async fn reconcile(&self, context: Context, request: Request) -> Result<Action> {
         let phase = self.phase.load(SeqCst);
         if phase != NOOP {
             let object = context.get::<Deployment>(&request).await?;
@@ -46,7 +46,7 @@ impl Stage {
         Ok(Action::done())
     }
 
-    async fn update(&self, context: &Context, mut object: Deployment) -> Result<(), Error> {
+    async fn update(&self, context: &Context, mut object: Deployment) -> Result<()> {
         let replicas = i32::try_from(self.replicas.load(SeqCst)).ok();
         object.status = Some(DeploymentStatus {
             observed_generation: object.metadata.generation,
@@ -71,7 +71,7 @@ pub(super) async fn measure(work: &Work) -> anyhow::Result<Sample> {
         async move { stage.reconcile(context, request).await }
     };
     let controller = Controller::for_::<Deployment>()
-        .predicate(Predicate::generation_changed())
+        .event_filter(Predicate::generation_changed())
         .max_concurrent_reconciles(work.workers)
         .build(&manager, reconcile)?;
     let requests: Vec<Request> = (0..work.objects)

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::{Api, api::PostParams, core::ApiResource};
 use kubewright_controller::{
-    Action, Context, Controller, Error, Handler, Manager, ManagerError, Predicate, Request, Watch,
+    Action, Context, Controller, Handler, Manager, ManagerError, Predicate, Request, Result, Watch,
 };
 
 use crate::{names::Name, namespace::is_terminating_cause};
@@ -54,7 +54,7 @@ pub(crate) fn add_to(manager: &Manager, root_ca: String) -> Result<(), ManagerEr
     Ok(())
 }
 
-async fn publish(maps: &Api<ConfigMap>, root_ca: &str) -> Result<(), Error> {
+async fn publish(maps: &Api<ConfigMap>, root_ca: &str) -> Result<()> {
     let data = BTreeMap::from([(KEY.to_owned(), root_ca.to_owned())]);
     let Some(mut map) = maps.get_opt(NAME).await? else {
         return create(maps, data).await;
@@ -72,7 +72,7 @@ async fn publish(maps: &Api<ConfigMap>, root_ca: &str) -> Result<(), Error> {
     Ok(())
 }
 
-async fn create(maps: &Api<ConfigMap>, data: BTreeMap<String, String>) -> Result<(), Error> {
+async fn create(maps: &Api<ConfigMap>, data: BTreeMap<String, String>) -> Result<()> {
     let mut map = ConfigMap {
         data: Some(data),
         ..ConfigMap::default()
@@ -86,6 +86,6 @@ async fn create(maps: &Api<ConfigMap>, data: BTreeMap<String, String>) -> Result
         Err(kube::Error::Api(status)) if status.code == 404 || is_terminating_cause(&status) => {
             Ok(())
         }
-        created => created.map(drop).map_err(Error::from),
+        created => Ok(created.map(drop)?),
     }
 }

@@ -4,7 +4,7 @@
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::{api::PostParams, core::ApiResource};
 use kubewright_controller::{
-    Action, Context, Controller, Error, Handler, Manager, ManagerError, Predicate, Request, Watch,
+    Action, Context, Controller, Handler, Manager, ManagerError, Predicate, Request, Result, Watch,
 };
 use kubewright_informer::{Event, Key};
 
@@ -51,7 +51,7 @@ pub(crate) fn add_to(manager: &Manager) -> Result<(), ManagerError> {
     Ok(())
 }
 
-async fn create(context: &Context, namespace: &str) -> Result<(), Error> {
+async fn create(context: &Context, namespace: &str) -> Result<()> {
     let mut account = ServiceAccount::default();
     account.metadata.name = Some(DEFAULT.to_owned());
     account.metadata.namespace = Some(namespace.to_owned());
@@ -62,6 +62,6 @@ async fn create(context: &Context, namespace: &str) -> Result<(), Error> {
         {
             Ok(())
         }
-        created => created.map(drop).map_err(Error::from),
+        created => Ok(created.map(drop)?),
     }
 }

@@ -92,6 +92,25 @@ pub fn api_status<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Status>
     })
 }
 
+/// Returns the first error of that type among `error` and its sources.
+///
+/// ```
+/// use kubewright_client::{BoxError, find_source};
+///
+/// #[derive(Debug, thiserror::Error)]
+/// #[error("cannot read the number")]
+/// struct BadNumber(#[source] std::num::ParseIntError);
+///
+/// let error: BoxError = BadNumber("x".parse::<u32>().unwrap_err()).into();
+/// assert!(find_source::<std::num::ParseIntError>(&*error).is_some());
+/// assert!(find_source::<std::fmt::Error>(&*error).is_none());
+/// ```
+pub fn find_source<'a, E: StdError + 'static>(
+    error: &'a (dyn StdError + 'static),
+) -> Option<&'a E> {
+    transient::find(error)
+}
+
 /// Reports whether the server rejected a write because the object has changed meanwhile, or because another field manager
 /// owns a field. Sees through wrappers, as [`api_status`] does.
 pub fn is_conflict(error: &(dyn StdError + 'static)) -> bool {
@@ -183,7 +202,7 @@ impl Error {
 }
 
 /// The reason decides; the code does only where the reason is not a known one.
-fn has(status: Option<&Status>, reason: &str, code: Option<u16>) -> bool {
+pub(crate) fn has(status: Option<&Status>, reason: &str, code: Option<u16>) -> bool {
     status.is_some_and(|status| {
         status.reason == reason || (!is_known(&status.reason) && Some(status.code) == code)
     })

@@ -15,6 +15,7 @@
 //! | rate limits, retries, timeouts, warnings, defaults | [`ClientOptions`] |
 //! | lists and watches as bytes, item by item | [`stream`] |
 //! | a read-modify-write cycle | [`retry_on_conflict`] |
+//! | asking an error of any type what the server answered | [`ErrorExt`] |
 //! | a kubeconfig | [`kube::Config`]; how it compares with client-go: [`kubeconfig`] |
 //!
 //! ```
@@ -49,6 +50,7 @@ mod conflict;
 pub mod discovery;
 mod dynamic;
 mod error;
+mod error_ext;
 pub mod kubeconfig;
 mod metadata;
 mod objects;
@@ -62,7 +64,8 @@ mod typed;
 pub use conflict::retry_on_conflict;
 pub use discovery::client::DiscoveryClient;
 pub use dynamic::{DynamicClient, DynamicResource};
-pub use error::{BoxError, Error, Result, api_status, is_conflict, is_not_found};
+pub use error::{BoxError, Error, Result, api_status, find_source, is_conflict, is_not_found};
+pub use error_ext::ErrorExt;
 pub use metadata::{MetadataClient, MetadataResource};
 pub use objects::{
     Deletion, Form, Listing, MetadataOnly, ObjectClient, Pages, Typed, Unstructured, Whole,

@@ -1,17 +1,20 @@
 //! [`ControllerBuilder`]: the watches and settings of a controller.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use kube::{Resource, core::ApiResource};
 use kubewright_workqueue::{ItemExponentialFailureRateLimiter, RateLimiter, WorkQueue};
-use serde::de::DeserializeOwned;
 
 use crate::{
+    client::Client,
+    context,
     controller::{Controller, Parts},
+    events::RecorderSource,
     handler::{Handler, KindScope, Owners},
     manager::{Manager, ManagerError},
+    object::Object,
     predicate::Predicate,
-    reconcile::{Reconciler, Request},
+    reconcile::{IntoReconciler, Request, Result},
     source::{Source, Watch},
 };
 
@@ -27,14 +30,14 @@ use crate::{
 /// Controller::for_::<ConfigMap>()
 ///     .named("colours")
 ///     .owns::<Secret>()
-///     .predicate(Predicate::resource_version_changed())
+///     .event_filter(Predicate::resource_version_changed())
 ///     .max_concurrent_reconciles(4)
 ///     .build(&manager, |_: Context, _: Request| async { Ok(Action::done()) })
 ///     .unwrap();
 /// # });
 /// ```
 #[must_use]
-pub struct ControllerBuilder {
+pub struct ControllerBuilder<S = ()> {
     name: Option<String>,
     main: Option<(ApiResource, KindScope)>,
     owned: Vec<ApiResource>,
@@ -43,6 +46,7 @@ pub struct ControllerBuilder {
     predicates: Vec<Predicate>,
     options: Options,
     owns_without_main: bool,
+    state: Arc<S>,
 }
 
 /// Settings that override those of the manager.
@@ -55,6 +59,7 @@ struct Options {
     recover_panic: Option<bool>,
     needs_leader_election: Option<bool>,
     warm_up: Option<bool>,
+    field_manager: Option<String>,
 }
 
 /// A controller that cannot be built.
@@ -84,10 +89,28 @@ impl Controller {
         K: Resource<DynamicType = ()>,
         K::Scope: 'static,
     {
-        ControllerBuilder::new().main(
-            ApiResource::erase::<K>(&()),
-            KindScope::of::<K>().unwrap_or(KindScope::Namespaced),
-        )
+        Self::for_with::<K>(|watch| watch)
+    }
+
+    /// Builds a controller for a type, with settings for the watch of its objects.
+    ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+    /// use kubewright_controller::{Controller, Predicate};
+    ///
+    /// // Changes of a Deployment's status are ignored; those of its ReplicaSets are not.
+    /// let builder = Controller::for_with::<Deployment>(|watch| watch.predicate(Predicate::generation_changed()))
+    ///     .owns::<ReplicaSet>();
+    /// # let _ = builder;
+    /// ```
+    pub fn for_with<K>(configure: impl FnOnce(Watch) -> Watch) -> ControllerBuilder
+    where
+        K: Resource<DynamicType = ()>,
+        K::Scope: 'static,
+    {
+        let watch = Watch::of::<K>(Handler::for_object());
+        let scope = KindScope::of::<K>().unwrap_or(KindScope::Namespaced);
+        ControllerBuilder::new().main(configure(watch), scope)
     }
 
     /// Builds a controller for a kind that is known at run time.
@@ -101,7 +124,7 @@ impl Controller {
     /// # let _ = builder;
     /// ```
     pub fn for_kind(resource: &ApiResource, scope: KindScope) -> ControllerBuilder {
-        ControllerBuilder::new().main(resource.clone(), scope)
+        ControllerBuilder::new().main(Watch::kind(resource, Handler::for_object()), scope)
     }
 }
 
@@ -116,14 +139,32 @@ impl ControllerBuilder {
             predicates: Vec::new(),
             options: Options::default(),
             owns_without_main: false,
+            state: Arc::default(),
         }
     }
 
-    fn main(mut self, resource: ApiResource, scope: KindScope) -> Self {
-        self.watches
-            .push(Watch::kind(&resource, Handler::for_object()));
-        self.main = Some((resource, scope));
+    fn main(mut self, watch: Watch, scope: KindScope) -> Self {
+        self.main = Some((watch.resource().clone(), scope));
+        self.watches.push(watch);
         self
+    }
+}
+
+impl<S: Send + Sync + 'static> ControllerBuilder<S> {
+    /// Sets the state that the reconciler finds in its context: settings, connections, anything that reconciles share.
+    /// [`IntoReconciler`] has an example.
+    pub fn state<T: Send + Sync + 'static>(self, state: impl Into<Arc<T>>) -> ControllerBuilder<T> {
+        ControllerBuilder {
+            name: self.name,
+            main: self.main,
+            owned: self.owned,
+            watches: self.watches,
+            raw: self.raw,
+            predicates: self.predicates,
+            options: self.options,
+            owns_without_main: self.owns_without_main,
+            state: state.into(),
+        }
     }
 
     /// Sets the name for logs and metrics, unique within a manager. Defaults to the kind in lower case.
@@ -137,30 +178,52 @@ impl ControllerBuilder {
         self.owns_kind(&ApiResource::erase::<K>(&()), Owners::Controller)
     }
 
+    /// Watches a type like [`owns`](Self::owns), with settings for the watch.
+    pub fn owns_with<K: Resource<DynamicType = ()>>(
+        self,
+        configure: impl FnOnce(Watch) -> Watch,
+    ) -> Self {
+        let resource = ApiResource::erase::<K>(&());
+        self.add_owned(&resource, Owners::Controller, configure)
+    }
+
     /// Watches a type whose objects the main kind owns, as their controller or not, and reconciles all owners.
     pub fn owns_every<K: Resource<DynamicType = ()>>(self) -> Self {
         self.owns_kind(&ApiResource::erase::<K>(&()), Owners::Every)
     }
 
     /// Watches an owned kind that is known at run time.
-    pub fn owns_kind(mut self, resource: &ApiResource, owners: Owners) -> Self {
+    pub fn owns_kind(self, resource: &ApiResource, owners: Owners) -> Self {
+        self.add_owned(resource, owners, |watch| watch)
+    }
+
+    fn add_owned(
+        mut self,
+        resource: &ApiResource,
+        owners: Owners,
+        configure: impl FnOnce(Watch) -> Watch,
+    ) -> Self {
         match &self.main {
             Some((main, scope)) => {
                 let handler = Handler::for_owner_of_kind(main, *scope, owners);
                 self.owned.push(resource.clone());
-                self.watches.push(Watch::kind(resource, handler));
+                self.watches.push(configure(Watch::kind(resource, handler)));
             }
             None => self.owns_without_main = true,
         }
         self
     }
 
-    /// Watches another type, and reconciles the requests that a function returns for its objects.
-    pub fn watches<K>(self, requests: impl Fn(&K) -> Vec<Request> + Send + Sync + 'static) -> Self
+    /// Watches another type, and reconciles the requests that an async function returns for its objects. The function gets
+    /// a client, so that it can look up who is concerned: see [`Handler::map_async`]. For a function that needs no client,
+    /// or a watch with predicates of its own, use [`watch`](Self::watch).
+    pub fn watches<K, F, R>(self, requests: F) -> Self
     where
-        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+        K: Object,
+        F: Fn(Client, Arc<K>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Vec<Request>>> + Send + 'static,
     {
-        self.watch(Watch::of::<K>(Handler::map(requests)))
+        self.watch(Watch::of::<K>(Handler::map_async(requests)))
     }
 
     /// Watches the metadata of another type only.
@@ -180,8 +243,9 @@ impl ControllerBuilder {
         self
     }
 
-    /// Filters the events of all watches. For a single one, use [`Watch::predicate`].
-    pub fn predicate(mut self, predicate: Predicate) -> Self {
+    /// Filters the events of *all* watches, those of owned objects included. For a single one, use
+    /// [`for_with`](Controller::for_with), [`owns_with`](Self::owns_with) or [`Watch::predicate`].
+    pub fn event_filter(mut self, predicate: Predicate) -> Self {
         self.predicates.push(predicate);
         self
     }
@@ -229,6 +293,20 @@ impl ControllerBuilder {
         self
     }
 
+    /// Sets the field manager of its writes. Defaults to that of the manager, and otherwise to the controller's name.
+    pub fn field_manager(mut self, name: impl Into<String>) -> Self {
+        self.options.field_manager = Some(name.into());
+        self
+    }
+
+    /// Sets the field manager of its writes, unless one has been set.
+    pub fn default_field_manager(mut self, name: &str) -> Self {
+        self.options
+            .field_manager
+            .get_or_insert_with(|| name.to_owned());
+        self
+    }
+
     /// Returns the name of the controller, if it has one.
     pub fn name(&self) -> Option<String> {
         let kind = self.main.as_ref().map(|(main, _)| main.kind.to_lowercase());
@@ -255,10 +333,10 @@ impl ControllerBuilder {
     /// # Errors
     ///
     /// Fails if the settings are invalid, or if the manager has stopped.
-    pub fn build(
+    pub fn build<Form>(
         self,
         manager: &Manager,
-        reconciler: impl Reconciler,
+        reconciler: impl IntoReconciler<S, Form>,
     ) -> Result<Controller, ManagerError> {
         let name: Arc<str> = self.name().ok_or(BuildError::NoName)?.into();
         let options = self.options;
@@ -297,15 +375,22 @@ impl ControllerBuilder {
         let controller = Controller::new(
             Parts {
                 metrics: manager.controller_metrics(&name),
-                client: manager.client_for(needs_leader_election),
+                context: Arc::new(context::Shared {
+                    client: manager
+                        .client_for(needs_leader_election)
+                        .or_field_manager(options.field_manager.as_deref(), &name),
+                    clock: manager.clock().clone(),
+                    recorder: RecorderSource::new(manager.events().clone(), name.clone()),
+                }),
                 caches: manager.caches().clone(),
                 pulse: manager.pulse().clone(),
-                reconciler: Arc::new(reconciler),
+                reconciler: Box::new(reconciler.into_reconciler(self.state)),
                 workers,
                 timeout: options.timeout.or(defaults.timeout),
                 sync_timeout: options.sync_timeout.unwrap_or(defaults.sync_timeout),
                 recover_panic: options.recover_panic.unwrap_or(defaults.recover_panic),
                 needs_leader_election,
+                main: self.main.map(|(main, _)| main),
                 name,
                 queue,
             },

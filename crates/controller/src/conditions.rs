@@ -1,9 +1,91 @@
 //! Conditions of a status, with the semantics of `meta.SetStatusCondition`.
 //!
 //! The time of a condition is that of its last change of *status*; a new reason or message does not affect it.
+//! [`Context::condition`](crate::Context::condition) builds conditions with the cluster's time.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
+/// The status of a condition.
+///
+/// ```
+/// use kubewright_controller::conditions::ConditionStatus;
+///
+/// assert_eq!(ConditionStatus::from(true).as_str(), "True");
+/// assert_eq!(ConditionStatus::Unknown.as_str(), "Unknown");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConditionStatus {
+    /// The condition holds.
+    True,
+    /// The condition does not hold.
+    False,
+    /// Nobody knows yet.
+    Unknown,
+}
+
+/// The conditions of a status, as a list of them.
+///
+/// ```
+/// use kubewright_controller::conditions::{ConditionsExt, condition};
+///
+/// let mut conditions = Vec::new();
+/// assert!(conditions.set(condition("Ready", "True", "Available", "2 of 2 pods are up")));
+/// assert!(conditions.is_true("Ready"));
+/// assert_eq!(conditions.find("Ready").unwrap().reason, "Available");
+/// assert!(conditions.unset("Ready"));
+/// ```
+pub trait ConditionsExt {
+    /// Sets a condition by its type, and reports whether anything changed. The transition time changes only with the
+    /// status.
+    fn set(&mut self, condition: Condition) -> bool;
+
+    /// Removes the condition of that type, and reports whether there was one.
+    fn unset(&mut self, type_: &str) -> bool;
+
+    /// Returns the condition of that type.
+    fn find(&self, type_: &str) -> Option<&Condition>;
+
+    /// Reports whether there is a condition of that type with the status `True`.
+    fn is_true(&self, type_: &str) -> bool {
+        self.find(type_)
+            .is_some_and(|condition| condition.status == "True")
+    }
+}
+
+impl ConditionStatus {
+    /// Returns the status as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+impl From<bool> for ConditionStatus {
+    fn from(holds: bool) -> Self {
+        match holds {
+            true => Self::True,
+            false => Self::False,
+        }
+    }
+}
+
+impl ConditionsExt for Vec<Condition> {
+    fn set(&mut self, condition: Condition) -> bool {
+        set_status_condition(self, condition)
+    }
+
+    fn unset(&mut self, type_: &str) -> bool {
+        remove_status_condition(self, type_)
+    }
+
+    fn find(&self, type_: &str) -> Option<&Condition> {
+        find_status_condition(self, type_)
+    }
+}
 
 /// Builds a condition without a time, for [`set_status_condition`].
 ///

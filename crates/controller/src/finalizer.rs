@@ -1,5 +1,7 @@
 //! [`Finalizers`]: named finalizers that are added, run and removed.
 //!
+//! In functions of an object, [`Context::finalize`](crate::Context::finalize) is shorter.
+//!
 //! A live object gets the finalizers that it lacks. For an object that is being deleted, those that it has are run in
 //! the order of registration, and each that succeeds is removed. Failures are collected; failed finalizers stay and run
 //! again next time, so a finalizer must be idempotent.
@@ -16,8 +18,13 @@ use kube::{
 };
 use kubewright_client::{BoxError, is_conflict, is_not_found};
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
+
+use crate::{
+    client::{Client, key_of},
+    object::Object,
+};
 
 /// The maximum number of attempts after conflicts.
 const TRIES: u32 = 5;
@@ -155,7 +162,7 @@ where
 
 impl<K> Finalizers<K>
 where
-    K: Resource + Clone + DeserializeOwned + fmt::Debug,
+    K: Resource + Clone + DeserializeOwned + fmt::Debug + Sync + 'static,
 {
     /// Creates an empty set.
     pub fn new() -> Self {
@@ -198,7 +205,7 @@ where
     async fn add(&self, api: &Api<K>, object: &K) -> Result<Finalized<K>, FinalizeError> {
         let names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
         let mut added = Vec::new();
-        let object = write(api, object, |object| {
+        let object = change_finalizers(api, object, |object| {
             added.clear();
             if object.meta().deletion_timestamp.is_some() {
                 return None;
@@ -234,7 +241,7 @@ where
                 }),
             }
         }
-        let object = write(api, object, |object| {
+        let object = change_finalizers(api, object, |object| {
             let mut all = object.finalizers().to_vec();
             let before = all.len();
             all.retain(|name| !removed.contains(name));
@@ -254,15 +261,14 @@ where
 
 /// Writes the list of finalizers that a closure computes from the object, recomputing it after conflicts. Returns
 /// `None` if the object is gone or was replaced.
-async fn write<K>(
-    api: &Api<K>,
+pub(crate) async fn change_finalizers<K>(
+    server: &impl Objects<K>,
     object: &K,
     mut list: impl FnMut(&K) -> Option<Vec<String>>,
 ) -> Result<Option<K>, kube::Error>
 where
-    K: Resource + Clone + DeserializeOwned + fmt::Debug,
+    K: Resource + Clone,
 {
-    let name = object.name_any();
     let mut current = object.clone();
     let mut tries = TRIES;
     loop {
@@ -276,9 +282,7 @@ where
                 "finalizers": finalizers,
             }
         });
-        let patched = api
-            .patch(&name, &PatchParams::default(), &Patch::Merge(patch))
-            .await;
+        let patched = server.merge(&current, patch).await;
         tries -= 1;
         match patched {
             // Removing the last finalizer of an object that is being deleted deletes it; the response shows its last
@@ -293,10 +297,48 @@ where
             Err(e) if is_conflict(&e) && tries > 0 => {}
             Err(e) => return Err(e),
         }
-        match api.get_opt(&name).await? {
+        match server.read(object).await? {
             Some(fresh) if fresh.uid() == object.uid() => current = fresh,
             _ => return Ok(None),
         }
+    }
+}
+
+/// The objects of a kind on the server.
+pub(crate) trait Objects<K>: Sync {
+    /// Sends a merge patch.
+    fn merge(
+        &self,
+        object: &K,
+        patch: Value,
+    ) -> impl Future<Output = Result<K, kube::Error>> + Send;
+
+    /// Reads the object as it is now.
+    fn read(&self, object: &K) -> impl Future<Output = Result<Option<K>, kube::Error>> + Send;
+}
+
+impl<K> Objects<K> for Api<K>
+where
+    K: Resource + Clone + DeserializeOwned + fmt::Debug + Sync + 'static,
+{
+    async fn merge(&self, object: &K, patch: Value) -> Result<K, kube::Error> {
+        let patch = Patch::Merge(patch);
+        self.patch(&object.name_any(), &PatchParams::default(), &patch)
+            .await
+    }
+
+    async fn read(&self, object: &K) -> Result<Option<K>, kube::Error> {
+        self.get_opt(&object.name_any()).await
+    }
+}
+
+impl<K: Object> Objects<K> for Client {
+    async fn merge(&self, object: &K, patch: Value) -> Result<K, kube::Error> {
+        Ok(self.patch(object, &Patch::Merge(patch)).await?)
+    }
+
+    async fn read(&self, object: &K) -> Result<Option<K>, kube::Error> {
+        Ok(self.get_live(&key_of(object)).await?)
     }
 }
 

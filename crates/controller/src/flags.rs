@@ -30,10 +30,11 @@ use thiserror::Error;
 /// ```
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct ManagerFlags {
-    /// The address the metrics endpoint binds to. "0" turns it off.
-    #[arg(long, value_name = "ADDRESS", default_value = ":8080")]
+    /// The address of metrics and debug information, which need no authentication: keep it to this machine. "0" turns it
+    /// off.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub metrics_bind_address: String,
-    /// The address the probe endpoint binds to. "0" turns it off.
+    /// The address of the health probes. "0" turns it off.
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
     pub health_probe_bind_address: String,
     /// Elect a leader, so that only one of several replicas works.
@@ -143,9 +144,12 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_are_those_of_the_classic_scaffold() {
+    fn probes_are_open_to_the_network_and_metrics_are_not() {
         let flags = parsed(&[]);
-        assert_eq!(flags.metrics_bind_address().as_deref(), Some("[::]:8080"));
+        assert_eq!(
+            flags.metrics_bind_address().as_deref(),
+            Some("127.0.0.1:8080")
+        );
         assert_eq!(
             flags.health_probe_bind_address().as_deref(),
             Some("[::]:8081")

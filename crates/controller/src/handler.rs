@@ -1,7 +1,8 @@
 //! [`Handler`]: maps events to reconcile requests.
 
-use std::{any::TypeId, fmt, sync::Arc};
+use std::{any::TypeId, fmt, future::Future, sync::Arc, time::Duration};
 
+use futures_util::future::BoxFuture;
 use kube::{
     Resource,
     core::{ApiResource, ClusterResourceScope, NamespaceResourceScope},
@@ -9,15 +10,20 @@ use kube::{
 use kubewright_informer::{Cached, Cause, Event, StoredObject};
 use serde::de::DeserializeOwned;
 
-use crate::{predicate::AnyEvent, reconcile::Request};
+use crate::{
+    client::Client,
+    predicate::AnyEvent,
+    reconcile::{Request, Result},
+};
 
 /// The priority of objects that existed at startup and of resyncs.
 pub const LOW_PRIORITY: i32 = -100;
 
 /// Maps events to reconcile requests. Cheap to clone.
 ///
-/// An update leads to the requests of the old and of the new state, each once; [`events`](Handler::events) gives access
-/// to the events themselves.
+/// A function of an object is called with the old and with the new state of an update, and each request counts once.
+///
+/// [`map_async`](Self::map_async) reads other objects; [`events`](Self::events) gives access to the events themselves.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -31,9 +37,22 @@ pub const LOW_PRIORITY: i32 = -100;
 /// # let _ = handler;
 /// ```
 #[derive(Clone)]
-pub struct Handler(Arc<Requests>);
+pub struct Handler(Mapping);
 
-type Requests = dyn Fn(&AnyEvent) -> Vec<Request> + Send + Sync;
+#[derive(Clone)]
+enum Mapping {
+    Events(Arc<dyn Fn(&AnyEvent) -> Vec<Request> + Send + Sync>),
+    Objects(Arc<AsyncMap>),
+}
+
+type AsyncMap =
+    dyn Fn(Client, Cached<()>) -> BoxFuture<'static, Result<Vec<Request>>> + Send + Sync;
+
+/// The wait after a map function has failed; doubled with each failure.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// The maximum wait after a map function has failed.
+const MAX_RETRY: Duration = Duration::from_secs(30);
 
 /// The owners of an object that are requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,7 +130,42 @@ impl Handler {
 
     /// Requests what a function returns for the event. It is called once for each event, in order.
     pub fn events(requests: impl Fn(&AnyEvent) -> Vec<Request> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(requests))
+        Self(Mapping::Events(Arc::new(requests)))
+    }
+
+    /// Requests what an async function returns for the decoded object. The function gets a client to find out who is
+    /// concerned, for example by an index. If it fails, it is called again after a while.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use k8s_openapi::api::core::v1::{Pod, Secret};
+    /// use kube::ResourceExt;
+    /// use kubewright_controller::{Client, Filter, Handler, Request, Result};
+    ///
+    /// // The index `secret` has for each pod the names of the Secrets that it mounts.
+    /// async fn pods_of(client: Client, secret: Arc<Secret>) -> Result<Vec<Request>> {
+    ///     let namespace = secret.namespace().unwrap_or_default();
+    ///     let users = Filter::new().namespace(namespace).index("secret", secret.name_any());
+    ///     let pods = client.list::<Pod>(&users).await?;
+    ///     Ok(pods.iter().map(|pod| Request::of(&**pod)).collect())
+    /// }
+    ///
+    /// let handler = Handler::map_async(pods_of);
+    /// # let _ = handler;
+    /// ```
+    pub fn map_async<K, F, R>(requests: F) -> Self
+    where
+        K: DeserializeOwned + Send + Sync + 'static,
+        F: Fn(Client, Arc<K>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Vec<Request>>> + Send + 'static,
+    {
+        Self(Mapping::Objects(Arc::new(move |client, object| {
+            // One that cannot be decoded is reported by the informer.
+            match object.cast::<K>().get() {
+                Ok(object) => Box::pin(requests(client, object)),
+                Err(_) => Box::pin(std::future::ready(Ok(Vec::new()))),
+            }
+        })))
     }
 
     /// Requests what a function returns for the states of an event: the new one, and the old one if it differs.
@@ -128,13 +182,39 @@ impl Handler {
     }
 
     /// Returns the requests of an event, each once.
-    pub fn requests(&self, event: &AnyEvent) -> Vec<Request> {
-        let mut requests = (self.0)(event);
+    pub async fn requests(&self, event: &AnyEvent, client: &Client) -> Vec<Request> {
+        let mut requests = match &self.0 {
+            Mapping::Events(requests) => requests(event),
+            Mapping::Objects(map) => {
+                let mut found = call(map, client, event.object()).await;
+                if let Event::Updated { old, new, .. } = event
+                    && !old.is_same_version(new)
+                {
+                    found.extend(call(map, client, old).await);
+                }
+                found
+            }
+        };
         if requests.len() > 1 {
             let mut seen = std::collections::HashSet::with_capacity(requests.len());
             requests.retain(|request| seen.insert(request.clone()));
         }
         requests
+    }
+}
+
+/// Calls a map function until it succeeds.
+async fn call(map: &Arc<AsyncMap>, client: &Client, object: &Cached<()>) -> Vec<Request> {
+    let mut wait = RETRY;
+    loop {
+        match map(client.clone(), object.clone()).await {
+            Ok(requests) => return requests,
+            Err(error) => {
+                tracing::warn!(%error, object = %object.key(), retry_in = ?wait, "map function failed");
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(MAX_RETRY);
+            }
+        }
     }
 }
 

@@ -9,11 +9,11 @@
 //! # let client = cluster.client();
 //! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 //! use kubewright_controller::{
-//!     Action, Context, Controller, Error, Manager, Request, create_or_update,
+//!     Action, Context, Controller, Manager, Request, Result, create_or_update,
 //!     owner::set_controller_reference,
 //! };
 //!
-//! async fn reconcile(context: Context, request: Request) -> Result<Action, Error> {
+//! async fn reconcile(context: Context, request: Request) -> Result<Action> {
 //!     let Some(map) = context.get::<ConfigMap>(&request).await? else {
 //!         return Ok(Action::done());
 //!     };
@@ -96,7 +96,9 @@
 mod apply;
 mod builder;
 mod client;
+mod clock;
 pub mod conditions;
+mod context;
 mod controller;
 mod create_or;
 pub mod events;
@@ -108,6 +110,7 @@ pub mod health;
 pub mod leader_election;
 mod manager;
 mod metrics;
+mod object;
 #[cfg(feature = "otel")]
 pub mod otel;
 pub mod owner;
@@ -121,15 +124,20 @@ pub mod wait;
 pub use apply::{Apply, apply};
 pub use builder::{BuildError, ControllerBuilder};
 pub use client::{Client, Filter, ReadError, caches::Caches};
+pub use context::Context;
 pub use controller::{Controller, WatchHandle};
 pub use create_or::{CreateOrError, Mutation, OperationResult, create_or_patch, create_or_update};
 pub use handler::{Handler, KindScope, LOW_PRIORITY, Owners};
-pub use kubewright_client::BoxError;
+pub use kubewright_client::{BoxError, ErrorExt};
 pub use manager::{
     AllNamespaces, ControllerDefaults, Group, Manager, ManagerBuilder, ManagerError, Stop,
     Unsettled,
 };
+pub use object::{Object, StatusObject};
 pub use predicate::{AnyEvent, Predicate};
-pub use reconcile::{Action, Context, Error, ErrorKind, ReconcileId, Reconciler, Request};
+pub use reconcile::{
+    Action, Error, ErrorKind, IntoReconciler, ObjectFn, ReconcileId, Reconciler, Request,
+    RequestFn, Result, Struct,
+};
 pub use serve::{Routes, serve};
 pub use source::{Enqueue, RequestSender, Source, Watch};

@@ -4,7 +4,7 @@
 //!
 //! | feature | modules | contents |
 //! |---|---|---|
-//! | `operator` (default) | `operator`, and those of `controller` and `derive` | an operator as a program: APIs, controllers, CRD installation, command line |
+//! | `operator` (default) | `operator`, [`prelude`], and those of `controller` and `derive` | an operator as a program: APIs, controllers, CRD installation, command line |
 //! | `controller` | `controller`, `informer`, `workqueue`, and those of `client` | the controller runtime and its parts |
 //! | `client` | `client`, `machinery`, `metrics` | clients on top of `kube::Client`; names, selectors, quantities, `Status`; counters, gauges and histograms |
 //! | `derive` | `resource`, `Schema`, `CustomKind`, `machinery` | custom resources from Rust types: CRDs, validation, versions |
@@ -25,18 +25,11 @@
 //!
 #![cfg_attr(feature = "operator", doc = "```")]
 #![cfg_attr(not(feature = "operator"), doc = "```ignore")]
-//! use std::process::ExitCode;
+//! use std::{process::ExitCode, sync::Arc};
 //!
 //! use k8s_openapi::api::core::v1::ConfigMap;
-//! use kube::CustomResource;
-//! use kubewright::{
-//!     Schema,
-//!     controller::{
-//!         Action, Context, Controller, Error, Request, create_or_update,
-//!         owner::set_controller_reference,
-//!     },
-//!     operator::Operator,
-//! };
+//! use kube::{CustomResource, ResourceExt};
+//! use kubewright::prelude::*;
 //! use serde::{Deserialize, Serialize};
 //!
 //! /// The desired state of a Greeting.
@@ -48,20 +41,12 @@
 //!     pub text: String,
 //! }
 //!
-//! async fn reconcile(context: Context, request: Request) -> Result<Action, Error> {
-//!     let Some(greeting) = context.get::<Greeting>(&request).await? else {
-//!         // It was deleted; objects it owned are garbage-collected.
-//!         return Ok(Action::done());
-//!     };
+//! async fn reconcile(ctx: Context<Greeting>, greeting: Arc<Greeting>) -> Result<Action> {
 //!     let mut map = ConfigMap::default();
-//!     map.metadata.name = Some(request.name().to_owned());
-//!     map.metadata.namespace = request.namespace().map(str::to_owned);
-//!     set_controller_reference(&*greeting, &mut map)?;
-//!     let maps = context.client().api::<ConfigMap>(request.namespace().unwrap_or_default());
-//!     create_or_update(&maps, map, |map| {
-//!         map.data = Some([("text".to_owned(), greeting.spec.text.clone())].into());
-//!     })
-//!     .await?;
+//!     map.metadata.name = Some(greeting.name_any());
+//!     map.data = Some([("text".to_owned(), greeting.spec.text.clone())].into());
+//!     // Owned by the Greeting, and garbage-collected after it.
+//!     ctx.apply_owned(map).await?;
 //!     Ok(Action::done())
 //! }
 //!
@@ -79,6 +64,9 @@
 //!     kubewright::operator::main("greeter", register)
 //! }
 //! ```
+
+#[cfg(feature = "operator")]
+pub mod prelude;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]

@@ -1,6 +1,6 @@
 //! [`OperatorError`].
 
-use kubewright_controller::wait::WaitError;
+use kubewright_controller::{ManagerError, wait::WaitError};
 use kubewright_resource::CrdError;
 
 /// An operator that cannot be described, installed or run.
@@ -48,6 +48,9 @@ pub enum OperatorError {
         /// The reason.
         reason: String,
     },
+    /// The manager does not accept the operator.
+    #[error(transparent)]
+    Manager(#[from] ManagerError),
     /// The cluster rejected a CustomResourceDefinition.
     #[error("cannot install {name}: {source}")]
     Install {

@@ -6,14 +6,14 @@
 //! ```
 //! # #[cfg(feature = "runtime")] {
 //! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-//! use kubewright_controller::{Action, Context, Controller, Error, Request};
+//! use kubewright_controller::{Action, Context, Controller, Request, Result};
 //! use kubewright_operator::Operator;
 //!
 //! pub fn register(operator: &mut Operator) {
 //!     operator.controller(Controller::for_::<ConfigMap>().owns::<Secret>(), reconcile);
 //! }
 //!
-//! async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+//! async fn reconcile(_: Context, _: Request) -> Result<Action> {
 //!     Ok(Action::done())
 //! }
 //!
@@ -41,6 +41,8 @@ mod operator;
 mod program;
 #[cfg(feature = "runtime")]
 mod rbac;
+#[cfg(feature = "testing")]
+mod testing;
 #[cfg(all(test, feature = "runtime"))]
 mod tests;
 #[cfg(feature = "runtime")]
@@ -48,8 +50,14 @@ mod webhook;
 
 pub use model::{ControllerModel, KindModel, MODEL_VERSION, Model, ModelError, PolicyRule};
 
+#[cfg(feature = "testing")]
+pub use testing::OperatorCluster;
+
 #[cfg(feature = "runtime")]
 pub use {
-    converter::Converter, error::OperatorError, operator::Operator, program::main,
+    converter::Converter,
+    error::OperatorError,
+    operator::Operator,
+    program::{main, main_with_flags},
     webhook::ConversionWebhook,
 };

@@ -1,7 +1,9 @@
 //! [`Operator`]: the APIs, controllers, conversions and permissions that a program registers.
 
 use kube::core::ApiResource;
-use kubewright_controller::{ControllerBuilder, Manager, ManagerError, Reconciler};
+use kubewright_controller::{
+    BoxError, ControllerBuilder, IntoReconciler, Manager, ManagerBuilder, ManagerError,
+};
 use kubewright_resource::{CrdError, CustomKind};
 use serde_json::Value;
 
@@ -16,7 +18,7 @@ use crate::{
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-/// use kubewright_controller::{Action, Context, Controller, Error, Request};
+/// use kubewright_controller::{Action, Context, Controller, Request, Result};
 /// use kubewright_operator::Operator;
 ///
 /// fn register(operator: &mut Operator) {
@@ -26,7 +28,7 @@ use crate::{
 ///         .rule("", &["pods/log"], &["get"]);
 /// }
 ///
-/// async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+/// async fn reconcile(_: Context, _: Request) -> Result<Action> {
 ///     Ok(Action::done())
 /// }
 ///
@@ -40,7 +42,15 @@ pub struct Operator {
     controllers: Vec<Registered>,
     rules: Vec<PolicyRule>,
     pub(crate) converter: Converter,
+    configure: Vec<Configure>,
+    setup: Vec<Setup>,
 }
+
+/// Configures the manager before it is built.
+type Configure = Box<dyn FnOnce(ManagerBuilder) -> ManagerBuilder + Send>;
+
+/// Adds parts to the manager.
+type Setup = Box<dyn FnOnce(&Manager) -> Result<(), BoxError> + Send>;
 
 /// Builds a controller on a manager.
 type Start = Box<dyn FnOnce(&Manager) -> Result<(), ManagerError> + Send>;
@@ -63,6 +73,8 @@ impl Operator {
             controllers: Vec::new(),
             rules: Vec::new(),
             converter: Converter::default(),
+            configure: Vec::new(),
+            setup: Vec::new(),
         };
         register(&mut operator);
         operator
@@ -85,15 +97,87 @@ impl Operator {
     }
 
     /// Adds a controller. Its permissions follow from the kinds it watches and owns.
-    pub fn controller(
+    ///
+    /// It writes under the name of the operator as its field manager, unless the builder names another.
+    pub fn controller<S, Form>(
         &mut self,
-        builder: ControllerBuilder,
-        reconciler: impl Reconciler,
-    ) -> &mut Self {
+        builder: ControllerBuilder<S>,
+        reconciler: impl IntoReconciler<S, Form>,
+    ) -> &mut Self
+    where
+        S: Send + Sync + 'static,
+    {
         let model = controller_model(&builder);
+        let builder = builder.default_field_manager(&self.name);
         let start = Box::new(move |manager: &Manager| builder.build(manager, reconciler).map(drop));
         self.controllers.push(Registered { model, start });
         self
+    }
+
+    /// Adds a function that gets the manager before its controllers are built: for field indices, runnables, health
+    /// checks and metrics.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_controller::Group;
+    /// use kubewright_operator::Operator;
+    ///
+    /// fn register(operator: &mut Operator) {
+    ///     operator.setup(|manager| {
+    ///         manager.client().index_by::<Pod>("node", |pod| {
+    ///             let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
+    ///             node.into_iter().collect()
+    ///         })?;
+    ///         manager.readyz().add("disk", || Ok(()));
+    ///         manager.add(Group::Others, "clock", |stop| async move {
+    ///             stop.stopping().await;
+    ///             Ok(())
+    ///         })?;
+    ///         Ok(())
+    ///     });
+    /// }
+    /// # Operator::new("keeper", register);
+    /// ```
+    pub fn setup(
+        &mut self,
+        setup: impl FnOnce(&Manager) -> Result<(), BoxError> + Send + 'static,
+    ) -> &mut Self {
+        self.setup.push(Box::new(setup));
+        self
+    }
+
+    /// Adds a function that configures the manager of the program before it is built: scopes of caches, timeouts,
+    /// defaults of controllers.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_operator::Operator;
+    ///
+    /// fn register(operator: &mut Operator) {
+    ///     operator.configure(|manager| manager.graceful_shutdown_timeout(Duration::from_secs(5)));
+    /// }
+    /// # Operator::new("keeper", register);
+    /// ```
+    pub fn configure(
+        &mut self,
+        configure: impl FnOnce(ManagerBuilder) -> ManagerBuilder + Send + 'static,
+    ) -> &mut Self {
+        self.configure.push(Box::new(configure));
+        self
+    }
+
+    /// Builds a manager with the settings of this operator, and adds the operator to it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the settings are invalid, or as [`add_to`](Self::add_to) does.
+    pub fn build(mut self, manager: ManagerBuilder) -> Result<Manager, ManagerError> {
+        let configure = std::mem::take(&mut self.configure);
+        let manager = manager.field_manager(&self.name);
+        let manager = configure.into_iter().fold(manager, |manager, f| f(manager));
+        let manager = manager.build()?;
+        self.add_to(&manager)?;
+        Ok(manager)
     }
 
     /// Adds a permission that does not follow from the kinds its controllers watch and own.
@@ -147,12 +231,19 @@ impl Operator {
         })
     }
 
-    /// Adds the controllers to a manager, which runs them.
+    /// Adds the controllers to a manager, which runs them, after the functions of [`setup`](Self::setup) have run.
     ///
     /// # Errors
     ///
-    /// Fails if the manager does not accept a controller, for example because its name is taken.
+    /// Fails if such a function fails, or if the manager does not accept a controller, for example because its name is
+    /// taken.
     pub fn add_to(self, manager: &Manager) -> Result<(), ManagerError> {
+        for setup in self.setup {
+            setup(manager).map_err(|cause| ManagerError::Runnable {
+                name: "setup".to_owned(),
+                cause,
+            })?;
+        }
         for controller in self.controllers {
             (controller.start)(manager)?;
         }
@@ -160,7 +251,7 @@ impl Operator {
     }
 }
 
-fn controller_model(builder: &ControllerBuilder) -> ControllerModel {
+fn controller_model<S: Send + Sync + 'static>(builder: &ControllerBuilder<S>) -> ControllerModel {
     let main = builder.main_kind().map(kind_model);
     let owns: Vec<KindModel> = builder.owned_kinds().iter().map(kind_model).collect();
     let watches = builder

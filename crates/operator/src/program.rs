@@ -8,12 +8,12 @@
 use std::{
     error::Error,
     future::Future,
-    io::{Read, Write},
+    io::{IsTerminal, Read, Write},
     path::PathBuf,
     process::ExitCode,
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use kube::Client;
 use kubewright_controller::{
     Manager,
@@ -55,14 +55,49 @@ const WEBHOOK_CERT_PATH: &str = "webhook-cert-path";
 /// ```
 pub fn main(name: &'static str, register: fn(&mut Operator)) -> ExitCode {
     let matches = command(name).get_matches();
-    let flags = ManagerFlags::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
-    let operator = Operator::new(name, register);
+    execute(&matches, Operator::new(name, register))
+}
+
+/// Runs an operator that has flags of its own, beside those of every operator.
+///
+/// All flags need defaults: the tool calls the program without them to learn what it consists of.
+///
+/// ```no_run
+/// use std::process::ExitCode;
+/// use clap::Args;
+/// use kubewright_operator::Operator;
+///
+/// #[derive(Args)]
+/// struct Flags {
+///     /// Domain of all hosts.
+///     #[arg(long, default_value = "example.com")]
+///     domain: String,
+/// }
+///
+/// fn register(operator: &mut Operator, flags: Flags) {
+///     operator.configure(move |manager| manager.field_manager(flags.domain));
+/// }
+///
+/// fn main() -> ExitCode {
+///     kubewright_operator::main_with_flags(env!("CARGO_PKG_NAME"), register)
+/// }
+/// ```
+pub fn main_with_flags<F: Args>(name: &'static str, register: fn(&mut Operator, F)) -> ExitCode {
+    let matches = with_flags::<F>(name).get_matches();
+    let flags = F::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    let operator = Operator::new(name, |operator| register(operator, flags));
+    execute(&matches, operator)
+}
+
+/// Runs the command that the arguments name.
+fn execute(matches: &ArgMatches, operator: Operator) -> ExitCode {
+    let flags = ManagerFlags::from_arg_matches(matches).unwrap_or_else(|e| e.exit());
     let ended = match matches.subcommand_name() {
         Some("describe") => describe(&operator),
         Some("install") => in_runtime(async { Ok(operator.install(client(&flags).await?).await?) }),
         _ => {
             let until_stdin_closes = matches.get_flag(UNTIL_STDIN_CLOSES);
-            let webhook = WebhookFlags::from_matches(&matches);
+            let webhook = WebhookFlags::from_matches(matches);
             in_runtime(run(operator, flags, webhook, until_stdin_closes))
         }
     };
@@ -75,9 +110,21 @@ pub fn main(name: &'static str, register: fn(&mut Operator)) -> ExitCode {
     }
 }
 
+/// Returns the command line with flags of the operator's own.
+fn with_flags<F: Args>(name: &'static str) -> Command {
+    about(F::augment_args(command(name)), name)
+}
+
+/// Replaces the description, which adding flags takes from the documentation of their type.
+fn about(command: Command, name: &'static str) -> Command {
+    command
+        .about(format!("Runs the operator {name}"))
+        .long_about(None)
+}
+
 fn command(name: &'static str) -> Command {
-    let flags = <ManagerFlags as clap::Args>::augment_args(Command::new(name));
-    flags
+    let flags = ManagerFlags::augment_args(Command::new(name));
+    about(flags, name)
         .arg(
             Arg::new(UNTIL_STDIN_CLOSES)
                 .long(UNTIL_STDIN_CLOSES)
@@ -191,17 +238,14 @@ async fn run(
     if let Some(namespace) = &flags.namespace {
         builder = builder.namespaces([namespace]);
     }
-    let manager = builder.build()?;
+    let converter = operator.converter();
     // The webhook starts first: to fill the caches, the server may need conversions that only this program serves.
-    let serving = webhook.serve(operator.converter()).await?;
-    operator.add_to(&manager)?;
-    for address in [
-        flags.health_probe_bind_address(),
-        flags.metrics_bind_address(),
-    ]
-    .into_iter()
-    .flatten()
-    {
+    let serving = webhook.serve(converter).await?;
+    let manager = operator.build(builder)?;
+    if let Some(address) = flags.health_probe_bind_address() {
+        manager.serve(listen(&address).await?, manager.health_routes())?;
+    }
+    if let Some(address) = flags.metrics_bind_address() {
         manager.serve(listen(&address).await?, manager.routes())?;
     }
     let ended = manager.run(stop).await;
@@ -216,7 +260,9 @@ fn init_logging(flags: &ManagerFlags) -> Result<(), BoxError> {
         .parse()
         .map_err(|e| format!("--log-level {:?} is not valid: {e}", flags.log_level))?;
     let registry = tracing_subscriber::registry().with(filter);
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
     match flags.log_format {
         LogFormat::Text => registry.with(lines).try_init()?,
         LogFormat::Json => registry.with(lines.json()).try_init()?,
@@ -263,4 +309,40 @@ async fn stdin_closed() {
     });
     // Nothing is ever sent: dropping the sender wakes the receiver.
     _ = closed.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Documentation that is not for users.
+    #[derive(clap::Args)]
+    struct Flags {
+        /// Domain of all hosts.
+        #[arg(long, default_value = "example.com")]
+        domain: String,
+    }
+
+    #[test]
+    fn help_describes_the_program_and_not_the_types_of_its_flags() {
+        for mut command in [command("shop"), with_flags::<Flags>("shop")] {
+            let help = command.render_long_help().to_string();
+            assert!(help.starts_with("Runs the operator shop\n"), "{help}");
+            assert!(!help.contains("```"), "{help}");
+            assert!(help.contains("--leader-elect"), "{help}");
+        }
+    }
+
+    #[test]
+    fn flags_of_an_operator_are_parsed_beside_the_usual_ones() {
+        let args = ["shop", "--domain", "example.org", "--leader-elect"];
+        let matches = with_flags::<Flags>("shop").get_matches_from(args);
+        let flags = Flags::from_arg_matches(&matches).unwrap();
+        assert_eq!(flags.domain, "example.org");
+        assert!(
+            ManagerFlags::from_arg_matches(&matches)
+                .unwrap()
+                .leader_elect
+        );
+    }
 }

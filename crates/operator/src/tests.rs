@@ -1,12 +1,14 @@
 //! The model and the CRDs of an operator.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
-use kubewright_controller::{Action, Context, Controller, Error, Request};
+use kubewright_controller::{Action, Client, Context, Controller, Request, Result};
 use serde_json::{Value, json};
 
 use crate::*;
 
-async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+async fn reconcile(_: Context, _: Request) -> Result<Action> {
     Ok(Action::done())
 }
 
@@ -34,7 +36,10 @@ fn with_versions(versions: [(&str, bool); 2]) -> Operator {
 fn a_controller_is_described_with_the_kinds_it_owns_and_watches() {
     let operator = Operator::new("keeper", |operator| {
         let builder = Controller::for_::<ConfigMap>().owns::<Secret>();
-        operator.controller(builder.watches(|_: &Service| Vec::new()), reconcile);
+        operator.controller(
+            builder.watches(async |_: Client, _: Arc<Service>| Ok(Vec::new())),
+            reconcile,
+        );
     });
     let model = operator.model().unwrap();
     let controller = &model.controllers[0];

@@ -8,6 +8,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use kubewright_apiserver::Clock;
 use kubewright_controller::{Manager, ManagerError, Unsettled};
 use parking_lot::Mutex;
 use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
@@ -48,8 +49,11 @@ impl TestCluster {
         RunningManager::start(manager)
     }
 
-    /// Makes [`settled`](Self::settled) wait for a manager that runs elsewhere, until it has ended.
+    /// Makes [`settled`](Self::settled) wait for a manager that runs elsewhere, until it has ended. Conditions and events of
+    /// its controllers then have the times of the cluster's clock.
     pub fn attach(&self, manager: &Manager) {
+        let clock = self.clock().clone();
+        manager.set_clock(Arc::new(move || clock.now()));
         self.managers.0.lock().push(manager.clone());
     }
 

@@ -10,7 +10,9 @@ use kube::{
     Api,
     api::{DeleteParams, PostParams, Preconditions},
 };
-use kubewright_controller::{Action, Context, Error, Request, apply, owner::is_controlled_by};
+use kubewright_controller::{
+    Action, Context, Error, Request, Result, apply, owner::is_controlled_by,
+};
 
 use crate::ingress::{is_as_wanted, is_ours, wanted};
 
@@ -36,14 +38,14 @@ pub enum Change {
 pub struct NotOurs(String);
 
 /// Reconciles the Ingress of one Service.
-pub async fn reconcile(context: Context, request: Request) -> Result<Action, Error> {
+pub async fn reconcile(context: Context, request: Request) -> Result<Action> {
     let change = ensure(&context, &request).await?;
     tracing::info!("{change}");
     Ok(Action::done())
 }
 
 /// Creates, updates or deletes the Ingress of a Service, and returns what was done.
-pub async fn ensure(context: &Context, request: &Request) -> Result<Change, Error> {
+pub async fn ensure(context: &Context, request: &Request) -> Result<Change> {
     let service = context.get::<Service>(request).await?;
     let ingress = context.get::<Ingress>(request).await?;
     let namespace = request.namespace().unwrap_or_default();
@@ -61,7 +63,7 @@ pub async fn ensure(context: &Context, request: &Request) -> Result<Change, Erro
             ingresses.create(&parameters, &wanted).await?;
             Ok(Change::Created)
         }
-        (Some(_), Some(_), _) if !ours => Err(Error::terminal(NotOurs(request.to_string()))),
+        (Some(_), Some(_), _) if !ours => Err(Error::terminal(NotOurs(request.to_string())).into()),
         (Some(mut wanted), Some(ingress), Some(service))
             if is_controlled_by(&*ingress, &*service) =>
         {
@@ -79,7 +81,7 @@ pub async fn ensure(context: &Context, request: &Request) -> Result<Change, Erro
     }
 }
 
-async fn delete(ingresses: &Api<Ingress>, ingress: &Ingress) -> Result<Change, Error> {
+async fn delete(ingresses: &Api<Ingress>, ingress: &Ingress) -> Result<Change> {
     let metadata = &ingress.metadata;
     if metadata.deletion_timestamp.is_some() {
         return Ok(Change::Nothing);

@@ -17,7 +17,7 @@ pub fn builder() -> ControllerBuilder {
         .named("ingress-manager")
         .owns::<Ingress>()
         .watch(in_the_way)
-        .predicate(Predicate::events(counts))
+        .event_filter(Predicate::events(counts))
 }
 
 /// Returns the predicate for events that may require a change.

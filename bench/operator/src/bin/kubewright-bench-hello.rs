@@ -11,7 +11,7 @@ use std::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright_bench_operator::{Sample, Work, manager, proc, run, while_running};
 use kubewright_controller::{
-    Action, Context, Controller, Error, Request, leader_election::ElectionConfig,
+    Action, BoxError, Context, Controller, Request, leader_election::ElectionConfig,
 };
 use tokio::net::TcpListener;
 
@@ -35,7 +35,7 @@ async fn measure(work: &Work) -> anyhow::Result<Sample> {
     let counted = done.clone();
     Controller::for_::<ConfigMap>().build(&manager, move |_: Context, _: Request| {
         counted.fetch_add(1, SeqCst);
-        async { Ok::<_, Error>(Action::done()) }
+        async { Ok::<_, BoxError>(Action::done()) }
     })?;
     let measure = async {
         while done.load(SeqCst) < work.objects {

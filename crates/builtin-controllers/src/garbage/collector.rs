@@ -8,7 +8,7 @@ use k8s_openapi::{
 };
 use kube::core::{PartialObjectMeta, params::PropagationPolicy};
 use kubewright_controller::{
-    Action, AnyEvent, Context, Enqueue, Error, Reconciler, Request,
+    Action, AnyEvent, Context, Enqueue, Reconciler, Request, Result,
     events::{EventType, Recorder},
 };
 use kubewright_informer::Event;
@@ -343,9 +343,8 @@ impl Collector {
     }
 }
 
-#[async_trait::async_trait]
 impl Reconciler for Worker {
-    async fn reconcile(&self, context: Context, request: Request) -> Result<Action, Error> {
+    async fn reconcile(&self, context: Context, request: Request) -> Result<Action> {
         let collector = &self.0;
         let mut ready = collector.ready.subscribe();
         tokio::select! {

@@ -19,7 +19,7 @@ use kubewright_client::{
     discovery::{Discovered, Discovery},
 };
 use kubewright_controller::{
-    Action, Context, Controller, Error, Handler, Reconciler, Request, Watch, WatchHandle,
+    Action, Context, Controller, Handler, Reconciler, Request, Result, Watch, WatchHandle,
     status::{SourceState, TriggerCause},
 };
 use kubewright_informer::SharedInformer;
@@ -92,7 +92,7 @@ impl Monitors {
     }
 
     /// Discovers the resources of the server, once discovery agrees with the definitions.
-    async fn discover(&self, context: &Context) -> Result<Discovered, Error> {
+    async fn discover(&self, context: &Context) -> Result<Discovered> {
         let discovery = DiscoveryClient::new(context.client().live());
         let mut found = discovery.discover().await?;
         let asked = context.trigger().map(|trigger| trigger.cause);
@@ -201,13 +201,12 @@ impl Monitors {
     }
 }
 
-#[async_trait::async_trait]
 impl Reconciler for Monitors {
-    async fn reconcile(&self, context: Context, _: Request) -> Result<Action, Error> {
+    async fn reconcile(&self, context: Context, _: Request) -> Result<Action> {
         let found = self.discover(&context).await?;
         let mut wanted = collectable(&found);
         if wanted.is_empty() {
-            return Err(Error::message("no resources reported by discovery"));
+            return Err("no resources reported by discovery".into());
         }
         let ignored = [
             GroupResource::new("", "events"),

@@ -22,8 +22,8 @@ use k8s_openapi::api::core::v1::{Namespace, NamespaceSpec};
 use kube::{api::PostParams, core::Status};
 use kubewright_client::{ClientSet, Result as ClientResult, TypedClient, retry_on_conflict};
 use kubewright_controller::{
-    Action, Context, Controller, Error, Handler, Manager, ManagerError, Predicate, Reconciler,
-    Request, Source, Watch,
+    Action, Context, Controller, Handler, Manager, ManagerError, Predicate, Reconciler, Request,
+    Result, Source, Watch,
 };
 use kubewright_workqueue::{
     BucketRateLimiter, ItemExponentialFailureRateLimiter, MaxOfRateLimiter, RateLimiter,
@@ -86,9 +86,8 @@ fn retries() -> MaxOfRateLimiter<Request> {
     ])
 }
 
-#[async_trait::async_trait]
 impl Reconciler for Deleter {
-    async fn reconcile(&self, context: Context, request: Request) -> Result<Action, Error> {
+    async fn reconcile(&self, context: Context, request: Request) -> Result<Action> {
         let name = request.name();
         let client = context.client().live();
         let namespaces = ClientSet::new(client.clone()).cluster::<Namespace>();
@@ -118,7 +117,7 @@ impl Reconciler for Deleter {
         }
         self.remaining.watch(name, pass.remaining);
         if !pass.errors.is_empty() {
-            return Err(Error::message(pass.errors.join(", ")));
+            return Err(pass.errors.join(", ").into());
         }
         if !pass.estimate.is_zero() {
             let wait = pass.estimate / 2 + Duration::from_secs(1);
@@ -141,7 +140,7 @@ fn left_of(time: Duration, since: Timestamp) -> Option<Duration> {
 async fn terminating(
     namespaces: &TypedClient<Namespace>,
     namespace: Namespace,
-) -> Result<Option<Namespace>, Error> {
+) -> Result<Option<Namespace>> {
     let phase = |namespace: &Namespace| namespace.status.as_ref()?.phase.clone();
     if phase(&namespace).as_deref() == Some("Terminating") {
         return Ok(Some(namespace));
@@ -169,7 +168,7 @@ async fn set_phase(
 }
 
 /// Removes the finalizer.
-async fn finalize(namespaces: &TypedClient<Namespace>, namespace: &Namespace) -> Result<(), Error> {
+async fn finalize(namespaces: &TypedClient<Namespace>, namespace: &Namespace) -> Result<()> {
     let uid = namespace.metadata.uid.as_deref();
     let name = namespace.metadata.name.as_deref().unwrap_or_default();
     match retry_on_conflict(|| remove_finalizer(namespaces, name, uid)).await {

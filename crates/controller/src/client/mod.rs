@@ -8,9 +8,10 @@
 //! |---|---|
 //! | `writes` | writes that the caches do not show yet |
 //! | `caches` | one cache for each kind, created on first use |
+//! | `write` | create, update, patch, apply, delete |
 
 pub(crate) mod caches;
-mod status;
+mod write;
 pub(crate) mod writes;
 
 use std::{sync::Arc, time::Duration};
@@ -24,15 +25,18 @@ use kubewright_machinery::labels::LabelSelector;
 use serde::de::DeserializeOwned;
 
 use caches::{Caches, Kind};
+pub(crate) use write::{is_namespaced, key_of};
 use writes::Writes;
+
+use crate::object::Object;
 
 /// The default time that a read waits for the cache to show a write.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reads from the caches, and writes to the server. Cheap to clone.
 ///
-/// Write with [`kube::Api`]s from [`live`](Self::live) or [`api`](Self::api): everything that uses them
-/// (`create_or_update`, finalizers, apply) is recorded too.
+/// Writes go to the server under the field manager of the operator. What [`kube::Api`]s from [`live`](Self::live) or
+/// [`api`](Self::api) write is recorded too.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -45,7 +49,8 @@ pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// # let work = async move {
 /// let mut map = ConfigMap::default();
 /// map.metadata.name = Some("colours".into());
-/// client.api::<ConfigMap>("default").create(&Default::default(), &map).await.unwrap();
+/// map.metadata.namespace = Some("default".into());
+/// client.create(&map).await.unwrap();
 /// // The read waits until the cache shows the write.
 /// assert!(client.get::<ConfigMap>("default", "colours").await.unwrap().is_some());
 /// let maps = client.list::<ConfigMap>(&Filter::new().namespace("default")).await.unwrap();
@@ -62,6 +67,7 @@ pub struct Client {
     caches: Caches,
     writes: Option<Writes>,
     timeout: Duration,
+    field_manager: Option<Arc<str>>,
 }
 
 /// Selects the objects of a list.
@@ -118,6 +124,7 @@ impl Client {
             caches,
             writes,
             timeout,
+            field_manager: None,
         }
     }
 
@@ -148,10 +155,11 @@ impl Client {
     ///
     /// Fails if the cache cannot be filled, does not show this client's last write in time, or if the object cannot be
     /// decoded.
-    pub async fn get<K>(&self, namespace: &str, name: &str) -> Result<Option<Arc<K>>, ReadError>
-    where
-        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
-    {
+    pub async fn get<K: Object>(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Arc<K>>, ReadError> {
         self.get_key(&Key::new(Some(namespace), name)).await
     }
 
@@ -160,10 +168,7 @@ impl Client {
     /// # Errors
     ///
     /// Fails like [`get`](Self::get).
-    pub async fn get_key<K>(&self, key: &Key) -> Result<Option<Arc<K>>, ReadError>
-    where
-        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
-    {
+    pub async fn get_key<K: Object>(&self, key: &Key) -> Result<Option<Arc<K>>, ReadError> {
         let cache = self.caught_up(&self.caches.kind::<K>(), Some(key)).await?;
         Ok(cache.cast::<K>().lister().get_key(key)?)
     }
@@ -188,10 +193,7 @@ impl Client {
     /// # Errors
     ///
     /// Fails like [`get`](Self::get), or if there is no such index.
-    pub async fn list<K>(&self, filter: &Filter) -> Result<Vec<Arc<K>>, ReadError>
-    where
-        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
-    {
+    pub async fn list<K: Object>(&self, filter: &Filter) -> Result<Vec<Arc<K>>, ReadError> {
         let cache = self.caught_up(&self.caches.kind::<K>(), None).await?;
         filter.list(&cache.cast::<K>())
     }
@@ -241,6 +243,43 @@ impl Client {
         self.caches.index(&resource, name, function)
     }
 
+    /// Adds an index to the cache of a type: a function returns the values under which [`Filter::index`] finds an object.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// # let cluster = kubewright_testing::TestCluster::start().await;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Filter, Manager};
+    ///
+    /// let manager = Manager::new(cluster.client());
+    /// let client = manager.client().clone();
+    /// client
+    ///     .index_by::<ConfigMap>("colour", |map| map.data.iter().flat_map(|d| d.get("colour").cloned()).collect())
+    ///     .unwrap();
+    /// # let work = async move {
+    /// let mut map = ConfigMap::default();
+    /// map.metadata.name = Some("sky".into());
+    /// map.metadata.namespace = Some("default".into());
+    /// map.data = Some([("colour".into(), "blue".into())].into());
+    /// client.create(&map).await.unwrap();
+    /// let blue = client.list::<ConfigMap>(&Filter::new().index("colour", "blue")).await.unwrap();
+    /// assert_eq!(blue.len(), 1);
+    /// # };
+    /// # manager.run(work).await.unwrap();
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is an index of that name.
+    pub fn index_by<K: Object>(
+        &self,
+        name: &str,
+        values: impl Fn(&K) -> Vec<String> + Send + Sync + 'static,
+    ) -> Result<(), IndexError> {
+        self.index::<K>(name, IndexFn::typed(values))
+    }
+
     /// Returns the informer of a type, to subscribe to or to read without waiting.
     pub fn informer<K>(&self) -> SharedInformer<K>
     where
@@ -251,12 +290,16 @@ impl Client {
 
     /// Returns a client that writes through another one, such as a guarded or an impersonating one.
     pub(crate) fn writing_through(&self, client: kube::Client) -> Self {
-        Self::new(
-            client,
-            self.caches.clone(),
-            self.writes.clone(),
-            self.timeout,
-        )
+        let field_manager = self.field_manager.clone();
+        Self {
+            field_manager,
+            ..Self::new(
+                client,
+                self.caches.clone(),
+                self.writes.clone(),
+                self.timeout,
+            )
+        }
     }
 
     /// Returns the cache of a resource, filled and not older than the recorded writes.

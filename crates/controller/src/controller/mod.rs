@@ -13,6 +13,7 @@ mod work;
 
 use std::{sync::Arc, time::Duration};
 
+use kube::core::ApiResource;
 use kubewright_client::BoxError;
 use kubewright_informer::{NotSynced, SharedInformer};
 use kubewright_workqueue::WorkQueue;
@@ -25,10 +26,11 @@ pub(crate) use work::panic_message;
 
 use crate::{
     builder::ControllerBuilder,
-    client::{Client, caches::Caches},
+    client::caches::Caches,
+    context,
     manager::Stop,
     metrics::ControllerMetrics,
-    reconcile::{Reconciler, Request},
+    reconcile::{DynReconciler, Request},
     source::{Enqueue, Source},
     status::{ControllerStatus, Journal, SourceState},
 };
@@ -59,14 +61,16 @@ pub struct Controller(Arc<Inner>);
 /// The parts of a controller.
 pub(crate) struct Parts {
     pub(crate) name: Arc<str>,
-    pub(crate) reconciler: Arc<dyn Reconciler>,
+    /// The main kind, for logs.
+    pub(crate) main: Option<ApiResource>,
+    pub(crate) reconciler: Box<dyn DynReconciler>,
     pub(crate) workers: usize,
     pub(crate) timeout: Option<Duration>,
     pub(crate) sync_timeout: Duration,
     pub(crate) recover_panic: bool,
     pub(crate) needs_leader_election: bool,
     pub(crate) queue: WorkQueue<Request>,
-    pub(crate) client: Client,
+    pub(crate) context: Arc<context::Shared>,
     pub(crate) caches: Caches,
     pub(crate) metrics: ControllerMetrics,
     pub(crate) pulse: Arc<Notify>,

@@ -129,7 +129,8 @@ impl Inner {
             return;
         };
         let enqueue = self.enqueue(slot.running.name.clone());
-        let task = tokio::spawn(slot.running.clone().run(source, enqueue));
+        let client = self.parts.context.client.clone();
+        let task = tokio::spawn(slot.running.clone().run(source, enqueue, client));
         slot.task = Some(task.abort_handle());
     }
 

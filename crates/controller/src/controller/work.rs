@@ -3,15 +3,17 @@
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
+use kubewright_client::ErrorExt;
 use kubewright_workqueue::AddOptions;
 use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::{Inner, Parts};
 use crate::{
+    context::{Context, Run},
     manager::Stop,
     metrics::{ControllerMetrics, ReconcileResult},
-    reconcile::{Action, Context, Error, ErrorKind, Next, ReconcileId, Request},
+    reconcile::{Action, Error, ErrorKind, Next, ReconcileId, Request},
     status::TriggerCause,
 };
 
@@ -42,8 +44,8 @@ impl Inner {
         let parts = &self.parts;
         let _active = Active::new(&parts.metrics);
         let trigger = self.journal.begin(request);
-        let context = Context {
-            client: parts.client.clone(),
+        let run = Run {
+            request: request.clone(),
             id: ReconcileId::random(),
             attempt: parts.queue.num_requeues(request),
             trigger: trigger.clone(),
@@ -52,16 +54,18 @@ impl Inner {
         let span = tracing::info_span!(
             "reconcile",
             controller = %parts.name,
+            controllerGroup = parts.main.as_ref().map(|main| main.group.as_str()),
+            controllerKind = parts.main.as_ref().map(|main| main.kind.as_str()),
             namespace = request.namespace(),
             name = request.name(),
-            reconcile_id = %context.id,
-            attempt = context.attempt,
+            reconcileID = %run.id,
+            attempt = run.attempt,
             result = tracing::field::Empty,
             otel.status_code = tracing::field::Empty,
         );
         let began = Instant::now();
         let outcome = self
-            .attempt(context, request)
+            .attempt(Context::new(parts.context.clone(), run), request)
             .instrument(span.clone())
             .await;
         let took = began.elapsed();
@@ -85,7 +89,7 @@ impl Inner {
     /// Runs the reconciler. Panics and timeouts become errors.
     async fn attempt(&self, context: Context, request: &Request) -> Result<Action, Error> {
         let parts = &self.parts;
-        let run = async { parts.reconciler.reconcile(context, request.clone()).await };
+        let run = async { parts.reconciler.run(context, request.clone()).await };
         let run = AssertUnwindSafe(run).catch_unwind();
         let outcome = match parts.timeout {
             Some(most) => match tokio::time::timeout(most, run).await {
@@ -98,11 +102,18 @@ impl Inner {
             },
             None => run.await,
         };
-        outcome.unwrap_or_else(|panic| {
-            parts.metrics.panics.inc();
-            let what = format!("panic: {}", panic_message(&*panic));
-            Err(Error::new(ErrorKind::Panicked, what))
-        })
+        match outcome {
+            Ok(Ok(action)) => Ok(action),
+            Ok(Err(error)) => match Error::from(error) {
+                error if error.kind() == ErrorKind::Finalized => Ok(Action::done()),
+                error => Err(error),
+            },
+            Err(panic) => {
+                parts.metrics.panics.inc();
+                let what = format!("panic: {}", panic_message(&*panic));
+                Err(Error::new(ErrorKind::Panicked, what))
+            }
+        }
     }
 
     /// Updates the metrics and schedules the next run. Returns a summary of the result.

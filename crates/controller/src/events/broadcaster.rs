@@ -16,10 +16,12 @@ use tokio::{
 
 use super::{
     correlator::{Aggregation, Correlated, Correlator, SpamFilter, SpamLimit},
-    recorder::{Clock, Occurrence, Recorder},
+    pending::Pending,
+    recorder::{Occurrence, Recorder},
     series::{FINISH, REFRESH, SeriesCache, SeriesWrite},
     sink::{Sent, Write},
 };
+use crate::clock::Clock;
 
 /// The timeout of one attempt.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -116,6 +118,7 @@ pub struct EventBroadcaster {
     client: Client,
     options: EventOptions,
     stats: EventStats,
+    pending: Pending,
     queue: mpsc::Sender<Occurrence>,
     queued: mpsc::Receiver<Occurrence>,
 }
@@ -150,11 +153,21 @@ impl EventBroadcaster {
 
     /// Creates a broadcaster with these settings.
     pub fn with_options(client: Client, options: EventOptions) -> Self {
+        Self::new_with(client, options, EventStats::default(), Pending::default())
+    }
+
+    pub(super) fn new_with(
+        client: Client,
+        options: EventOptions,
+        stats: EventStats,
+        pending: Pending,
+    ) -> Self {
         let (queue, queued) = mpsc::channel(options.queue.max(1));
         Self {
             client,
             options,
-            stats: EventStats::default(),
+            stats,
+            pending,
             queue,
             queued,
         }
@@ -167,6 +180,7 @@ impl EventBroadcaster {
             self.queue.clone(),
             self.stats.clone(),
             self.options.clock.clone(),
+            self.pending.clone(),
         )
     }
 
@@ -184,6 +198,7 @@ impl EventBroadcaster {
             stats,
             queue,
             mut queued,
+            ..
         } = self;
         drop(queue);
         let mut shutdown = pin!(shutdown.fuse());
@@ -195,15 +210,19 @@ impl EventBroadcaster {
             stats,
         };
         loop {
-            let writes = tokio::select! {
+            // The event is pending until its writes are done.
+            let (writes, _pending) = tokio::select! {
                 biased;
                 () = &mut shutdown => break,
                 occurrence = queued.recv() => match occurrence {
-                    Some(occurrence) => writer.admit(&mut rules, &occurrence).into_iter().collect(),
+                    Some(occurrence) => {
+                        let write = writer.admit(&mut rules, &occurrence);
+                        (write.into_iter().collect(), occurrence.pending)
+                    }
                     None => return,
                 },
-                _ = refresh.tick() => rules.refresh(),
-                _ = finish.tick() => rules.finish(Instant::now()),
+                _ = refresh.tick() => (rules.refresh(), None),
+                _ = finish.tick() => (rules.finish(Instant::now()), None),
             };
             for write in writes {
                 if !writer.persist(&write, &mut shutdown).await {

@@ -38,14 +38,19 @@
 //! | `broadcaster` | [`EventBroadcaster`], [`EventOptions`] |
 //! | `correlator` | the rules for `v1` |
 //! | `series` | the rules for `events.k8s.io/v1` |
+//! | `source` | the events of a manager: the broadcaster starts with the first recorder |
 
 pub(crate) mod broadcaster;
 pub(crate) mod correlator;
 pub(crate) mod lru;
+mod pending;
 pub(crate) mod recorder;
 pub(crate) mod series;
 pub(crate) mod sink;
+mod source;
 
+pub use crate::clock::Clock;
 pub use broadcaster::{EventApi, EventBroadcaster, EventOptions, EventStats};
 pub use correlator::{Aggregation, SpamLimit};
-pub use recorder::{Clock, EventDraft, EventType, Recorder};
+pub use recorder::{EventDraft, EventType, Recorder};
+pub(crate) use source::{Events, RecorderSource};

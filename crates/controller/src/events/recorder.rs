@@ -9,7 +9,11 @@ use kubewright_machinery::validation::names::is_dns1123_subdomain;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::broadcaster::EventStats;
+use super::{
+    broadcaster::EventStats,
+    pending::{Pending, PendingEvent},
+};
+use crate::clock::Clock;
 
 /// The maximum length of a reporting instance.
 const INSTANCE_LIMIT: usize = 128;
@@ -56,6 +60,7 @@ pub struct Recorder {
     queue: mpsc::Sender<Occurrence>,
     stats: EventStats,
     clock: Clock,
+    pending: Pending,
 }
 
 /// All fields of an event.
@@ -105,9 +110,6 @@ pub struct EventDraft {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// A clock.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
-
 /// The reporting controller.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reporter {
@@ -116,11 +118,12 @@ pub(super) struct Reporter {
 }
 
 /// A recorded event.
-#[derive(Clone, Debug)]
 pub(super) struct Occurrence {
     pub(super) draft: EventDraft,
     pub(super) reporter: Arc<Reporter>,
     pub(super) at: Timestamp,
+    /// Dropped when the event has been written.
+    pub(super) pending: Option<PendingEvent>,
 }
 
 impl EventType {
@@ -139,18 +142,22 @@ impl Recorder {
         queue: mpsc::Sender<Occurrence>,
         stats: EventStats,
         clock: Clock,
+        pending: Pending,
     ) -> Self {
-        let host = hostname::get().unwrap_or_default();
-        let mut instance = format!("{controller}-{}", host.to_string_lossy());
-        truncate(&mut instance, INSTANCE_LIMIT);
         Self {
-            reporter: Arc::new(Reporter {
-                controller: controller.to_owned(),
-                instance,
-            }),
+            reporter: Arc::new(Reporter::new(controller)),
             queue,
             stats,
             clock,
+            pending,
+        }
+    }
+
+    /// Returns a recorder with the same queue, in the name of another controller.
+    pub(super) fn named(&self, controller: &str) -> Self {
+        Self {
+            reporter: Arc::new(Reporter::new(controller)),
+            ..self.clone()
         }
     }
 
@@ -190,10 +197,23 @@ impl Recorder {
             draft,
             reporter: self.reporter.clone(),
             at: (self.clock)(),
+            pending: Some(self.pending.add()),
         };
         if let Err(refused) = self.queue.try_send(occurrence) {
             self.stats.dropped.inc();
             tracing::debug!(error = %refused, "event dropped");
+        }
+    }
+}
+
+impl Reporter {
+    fn new(controller: &str) -> Self {
+        let host = hostname::get().unwrap_or_default();
+        let mut instance = format!("{controller}-{}", host.to_string_lossy());
+        truncate(&mut instance, INSTANCE_LIMIT);
+        Self {
+            controller: controller.to_owned(),
+            instance,
         }
     }
 }

@@ -196,6 +196,7 @@ mod tests {
                 instance: "shop-host".into(),
             }),
             at: Timestamp::from_second(second).unwrap(),
+            pending: None,
         }
     }
 

@@ -17,6 +17,8 @@ use crate::{
         caches::{self, Caches},
         writes::Writes,
     },
+    clock::SharedClock,
+    events::Events,
     health::{Checks, Ping},
     leader_election::{ElectionConfig, LeaderElector},
     metrics::{ControllerFamilies, ElectionMetrics},
@@ -54,6 +56,7 @@ pub struct ManagerBuilder {
     sync_timeout: Duration,
     read_timeout: Duration,
     read_own_writes: bool,
+    field_manager: Option<String>,
     defaults: ControllerDefaults,
 }
 
@@ -70,6 +73,7 @@ impl ManagerBuilder {
             sync_timeout: Duration::from_secs(120),
             read_timeout: READ_TIMEOUT,
             read_own_writes: true,
+            field_manager: None,
             defaults: ControllerDefaults::default(),
         }
     }
@@ -150,6 +154,13 @@ impl ManagerBuilder {
         self
     }
 
+    /// Sets the field manager of writes through the manager's clients. Defaults to the name of the controller that
+    /// writes.
+    pub fn field_manager(mut self, name: impl Into<String>) -> Self {
+        self.field_manager = Some(name.into());
+        self
+    }
+
     /// Sets the defaults of controllers.
     pub fn controller_defaults(mut self, defaults: ControllerDefaults) -> Self {
         self.defaults = defaults;
@@ -182,33 +193,46 @@ impl ManagerBuilder {
     fn finish(self, elector: Option<LeaderElector>) -> Manager {
         let caches = Caches::new(self.factory.build(), self.scopes, self.namespaces);
         let writes = self.read_own_writes.then(Writes::default);
-        let client = Client::new(
+        let mut client = Client::new(
             self.client.clone(),
             caches.clone(),
             writes,
             self.read_timeout,
         );
+        if let Some(name) = &self.field_manager {
+            client = client.with_field_manager(name);
+        }
         let healthz = Checks::new();
         healthz.add("ping", Ping);
         let leader_client = match &elector {
             Some(elector) => {
                 healthz.add("leader", elector.health(LEADER_TOLERANCE));
-                client.writing_through(elector.fence().guard(self.client))
+                client.writing_through(elector.fence().guard(self.client.clone()))
             }
             None => client.clone(),
         };
         let (sender, errors) = mpsc::unbounded_channel();
+        let groups = Arc::new(Groups::new(sender));
+        let pulse = Arc::default();
+        let clock = SharedClock::default();
+        let events = Events::new(
+            self.client,
+            clock.clone(),
+            Arc::clone(&groups),
+            Arc::clone(&pulse),
+        );
+        self.registry.register(events.stats());
         let manager = Manager(Arc::new(Shared {
             client,
             leader_client,
             caches,
-            groups: Arc::new(Groups::new(sender)),
+            groups,
             errors: Mutex::new(Some(errors)),
             has_election: elector.is_some(),
             elector: Mutex::new(elector),
             elected: watch::Sender::new(false),
             controllers: Mutex::default(),
-            pulse: Arc::default(),
+            pulse,
             families: ControllerFamilies::register(&self.registry),
             registry: self.registry,
             healthz,
@@ -217,6 +241,8 @@ impl ManagerBuilder {
             sync_timeout: self.sync_timeout,
             defaults: self.defaults,
             ended: watch::Sender::new(false),
+            clock,
+            events,
         }));
         manager.add_checks();
         manager

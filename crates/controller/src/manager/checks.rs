@@ -60,7 +60,13 @@ impl Manager {
         })
     }
 
-    /// Returns the routes `/healthz`, `/readyz`, `/metrics` and `/debug/controllers`.
+    /// Returns the routes `/healthz` and `/readyz`, for probes.
+    pub fn health_routes(&self) -> Routes {
+        Routes::new().health(self.healthz().clone(), self.readyz().clone())
+    }
+
+    /// Returns the routes `/healthz`, `/readyz`, `/metrics` and `/debug/controllers`. Whoever can reach them learns the
+    /// names of objects and the errors of reconciles.
     pub fn routes(&self) -> Routes {
         let manager = std::sync::Arc::downgrade(&self.0);
         Routes::new()

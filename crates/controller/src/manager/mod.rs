@@ -45,12 +45,14 @@ pub use stop::Stop;
 use crate::{
     builder::BuildError,
     client::{Client, caches::Caches},
+    clock::{Clock, SharedClock},
     controller::Controller,
+    events::{Events, Recorder},
     health::Checks,
     leader_election::{LeaderElector, LeaderToken},
     metrics::{ControllerFamilies, ControllerMetrics},
 };
-use groups::Groups;
+pub(crate) use groups::Groups;
 
 /// Runs controllers. Clones share the manager.
 ///
@@ -102,6 +104,8 @@ struct Shared {
     sync_timeout: Duration,
     defaults: ControllerDefaults,
     ended: watch::Sender<bool>,
+    clock: SharedClock,
+    events: Events,
 }
 
 impl Manager {
@@ -207,6 +211,25 @@ impl Manager {
     /// Returns the caches.
     pub fn caches(&self) -> &Caches {
         &self.0.caches
+    }
+
+    /// Returns a recorder of events in the name of that controller or component. The manager writes them.
+    pub fn recorder(&self, name: &str) -> Recorder {
+        self.0.events.recorder(name)
+    }
+
+    /// Replaces the clock that conditions and events take their times from. Test clusters do this for the managers that
+    /// run on them.
+    pub fn set_clock(&self, clock: Clock) {
+        self.0.clock.replace(clock);
+    }
+
+    pub(crate) fn clock(&self) -> &SharedClock {
+        &self.0.clock
+    }
+
+    pub(crate) fn events(&self) -> &Events {
+        &self.0.events
     }
 
     pub(crate) fn pulse(&self) -> &Arc<Notify> {

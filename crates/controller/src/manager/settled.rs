@@ -139,11 +139,13 @@ impl Manager {
     /// Returns how a cache differs from the server; `None` if it does not. A kind that the server does not know is not
     /// waited for.
     async fn behind(&self, cache: &SharedInformer<()>) -> Option<String> {
-        if cache.is_stopped() || cache.error().is_some_and(|error| is_unknown_kind(&error)) {
+        if cache.is_stopped() {
             return None;
         }
         let resource = &cache.resource().plural;
-        if !cache.has_synced() {
+        let unknown = cache.error().is_some_and(|error| is_unknown_kind(&error));
+        // The kind may have been defined meanwhile: the list tells.
+        if !cache.has_synced() && !unknown {
             let error = cache.error();
             let reason = error.map_or_else(|| "no answer yet".to_owned(), |e| e.to_string());
             return Some(format!("the cache of {resource} is not filled: {reason}"));
@@ -198,6 +200,11 @@ impl Manager {
             .iter()
             .filter(|controller| leads || !controller.needs_leader_election())
             .find_map(|controller| controller.unsettled())
+            .or_else(|| {
+                self.events()
+                    .are_pending()
+                    .then(|| "events are not written yet".to_owned())
+            })
     }
 }
 

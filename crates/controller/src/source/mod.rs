@@ -15,7 +15,10 @@ pub(crate) use running::Running;
 use tokio::sync::{Notify, mpsc};
 
 use crate::{
-    client::caches::{self, Caches},
+    client::{
+        Client,
+        caches::{self, Caches},
+    },
     handler::{Handler, priority_of},
     predicate::{AnyEvent, Predicate},
     reconcile::Request,
@@ -243,7 +246,7 @@ impl Watch {
         }
     }
 
-    fn handle(&self, event: &AnyEvent, enqueue: &Enqueue) {
+    async fn handle(&self, event: &AnyEvent, enqueue: &Enqueue, client: &Client) {
         if !self
             .predicates
             .iter()
@@ -253,7 +256,7 @@ impl Watch {
         }
         let priority = priority_of(event).saturating_add(self.priority.unwrap_or(0));
         let cause = cause_of(event);
-        for request in self.handler.requests(event) {
+        for request in self.handler.requests(event, client).await {
             enqueue.put(request, cause, AddOptions::new().priority(priority));
         }
     }

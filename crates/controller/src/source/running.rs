@@ -1,7 +1,8 @@
 //! [`Running`]: a source that has been started, and its progress.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
 
+use futures_util::FutureExt;
 use kubewright_informer::{
     Cached, Event, ReflectorError, SharedInformer, SubscribeOptions, Subscription,
     SubscriptionProgress,
@@ -11,7 +12,7 @@ use tokio::sync::{Notify, watch};
 
 use super::{Enqueue, Kind, Source, Watch, is_unknown_kind};
 use crate::{
-    client::caches::Caches,
+    client::{Client, caches::Caches},
     predicate::AnyEvent,
     status::{SourceState, SourceStatus},
 };
@@ -25,6 +26,14 @@ pub(crate) struct Running {
     reading: Mutex<Reading>,
     state: watch::Sender<SourceState>,
     pulse: Arc<Notify>,
+}
+
+/// A watch, and where its requests go.
+struct Target {
+    watch: Watch,
+    enqueue: Enqueue,
+    /// The client of map functions.
+    client: Client,
 }
 
 /// The informer that a source reads. Sources that are not watches read none.
@@ -74,9 +83,16 @@ impl Running {
     }
 
     /// Runs a source until it is dropped, or ends by itself.
-    pub(crate) async fn run(self: Arc<Self>, source: Source, enqueue: Enqueue) {
+    pub(crate) async fn run(self: Arc<Self>, source: Source, enqueue: Enqueue, client: Client) {
         match source.kind {
-            Kind::Watch(watch) => self.watch(&watch, &enqueue).await,
+            Kind::Watch(watch) => {
+                let target = Target {
+                    watch,
+                    enqueue,
+                    client,
+                };
+                self.watch(&target).await;
+            }
             Kind::Raw(run) => {
                 self.state.send_replace(SourceState::Synced);
                 self.pulse.notify_waiters();
@@ -86,7 +102,8 @@ impl Running {
         self.ended();
     }
 
-    async fn watch(&self, watch: &Watch, enqueue: &Enqueue) {
+    async fn watch(&self, target: &Target) {
+        let watch = &target.watch;
         let mut scope = self.caches.namespace_changes();
         // The namespaces may have changed since the source was made.
         self.reading.lock().informer = Some(watch.cache(&self.caches));
@@ -101,7 +118,7 @@ impl Running {
                 let event = tokio::select! {
                     biased;
                     Ok(()) = scope.changed() => {
-                        if self.rescope(watch, &informer, enqueue).await {
+                        if self.rescope(target, &informer).await {
                             break;
                         }
                         continue;
@@ -109,7 +126,7 @@ impl Running {
                     event = self.next(&mut events) => event,
                 };
                 match event {
-                    Some(event) => self.handle(watch, &event, enqueue),
+                    Some(event) => self.handle(target, &event).await,
                     None => return,
                 }
             }
@@ -118,8 +135,8 @@ impl Running {
 
     /// Changes over to another informer if the namespaces have changed in a way that needs one. Objects that only the old
     /// informer holds are reported as deleted; those of the new one arrive as they do for every new watch.
-    async fn rescope(&self, watch: &Watch, old: &SharedInformer<()>, enqueue: &Enqueue) -> bool {
-        let new = watch.cache(&self.caches);
+    async fn rescope(&self, target: &Target, old: &SharedInformer<()>) -> bool {
+        let new = target.watch.cache(&self.caches);
         if Arc::ptr_eq(new.indexer(), old.indexer()) {
             return false;
         }
@@ -140,17 +157,16 @@ impl Running {
         for object in old.indexer().snapshot().iter() {
             if !kept.contains(object.key().as_str()) {
                 let last = Cached::new(object.clone());
-                self.handle(watch, &Event::Deleted { last, exact: false }, enqueue);
+                let event = Event::Deleted { last, exact: false };
+                self.handle(target, &event).await;
             }
         }
         true
     }
 
-    fn handle(&self, watch: &Watch, event: &AnyEvent, enqueue: &Enqueue) {
-        let handled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            watch.handle(event, enqueue);
-        }));
-        if handled.is_err() {
+    async fn handle(&self, target: &Target, event: &AnyEvent) {
+        let handled = target.watch.handle(event, &target.enqueue, &target.client);
+        if AssertUnwindSafe(handled).catch_unwind().await.is_err() {
             tracing::error!(source = %self.name, key = %event.key(), "event handler panicked");
         }
     }

@@ -56,9 +56,14 @@ impl State {
 }
 
 impl Journal {
-    /// Notes that the request is about to be queued.
+    /// Notes that the request is about to be queued. Of a trigger that is due at once and one that is due later, the
+    /// first is the cause of the next run.
     pub(crate) fn triggered(&self, request: &Request, trigger: Trigger) {
         let mut state = self.0.lock();
+        let is_due = |trigger: &Trigger| !trigger.cause.is_delayed();
+        if trigger.cause.is_delayed() && state.pending.get(request).is_some_and(is_due) {
+            return;
+        }
         let backoff = trigger.cause == TriggerCause::Backoff;
         let before = state.pending.insert(request.clone(), trigger);
         let was_backoff = before.is_some_and(|before| before.cause == TriggerCause::Backoff);
@@ -226,6 +231,25 @@ mod tests {
         assert_eq!(recent[0].number, runs - RECENT as u64 + 1);
         let last = &recent[RECENT - 1];
         assert_eq!((last.number, last.key.as_str()), (runs, "k02009"));
+    }
+
+    #[test]
+    fn an_event_during_a_run_is_the_cause_of_the_next_one() {
+        let journal = Journal::default();
+        let request = Request::cluster_scoped("a");
+        let source: Arc<str> = "test".into();
+        let trigger = |cause| journal.triggered(&request, Trigger::new(&source, cause));
+        let cause = || journal.begin(&request).unwrap().cause;
+        journal.begin(&request);
+        trigger(TriggerCause::Updated);
+        // The run ends, and the reconciler asks to be called again later.
+        trigger(TriggerCause::Requeue);
+        assert_eq!(cause(), TriggerCause::Updated);
+        trigger(TriggerCause::Requeue);
+        assert_eq!(cause(), TriggerCause::Requeue);
+        trigger(TriggerCause::Requeue);
+        trigger(TriggerCause::Updated);
+        assert_eq!(cause(), TriggerCause::Updated);
     }
 
     #[test]

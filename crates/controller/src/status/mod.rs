@@ -197,6 +197,13 @@ pub struct KeyStatus {
     pub due_in_seconds: Option<f64>,
 }
 
+impl TriggerCause {
+    /// Reports whether the run is due later than its trigger.
+    fn is_delayed(self) -> bool {
+        matches!(self, Self::Requeue | Self::Backoff)
+    }
+}
+
 impl Trigger {
     pub(crate) fn new(source: &Arc<str>, cause: TriggerCause) -> Self {
         Self {

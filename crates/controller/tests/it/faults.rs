@@ -12,7 +12,7 @@ use std::{
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Api;
 use kubewright_controller::{
-    Action, Context, Controller, Error, Manager, ManagerError, Request, Source, create_or_update,
+    Action, Context, Controller, Manager, ManagerError, Request, Result, Source, create_or_update,
     leader_election::ElectionConfig,
 };
 use kubewright_testing::TestCluster;
@@ -42,7 +42,7 @@ fn triggered() -> kubewright_controller::ControllerBuilder {
 }
 
 /// A Secret for each ConfigMap, with its data.
-async fn mirror(context: Context, request: Request) -> Result<Action, Error> {
+async fn mirror(context: Context, request: Request) -> Result<Action> {
     let Some(map) = context.get::<ConfigMap>(&request).await? else {
         return Ok(Action::done());
     };
@@ -67,7 +67,7 @@ async fn errors_that_never_stop_come_ever_later_and_hold_up_nobody_else() {
             *counted.lock().entry(request.to_string()).or_default() += 1;
             async move {
                 if request.name() == "bad" {
-                    return Err(Error::message("never"));
+                    return Err("never".into());
                 }
                 Ok(Action::done())
             }

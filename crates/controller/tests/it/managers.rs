@@ -11,7 +11,8 @@ use std::{
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kubewright_apiserver::request::Verb;
 use kubewright_controller::{
-    Action, BuildError, Context, Controller, Error, Group, Manager, ManagerError, Request, Source,
+    Action, BoxError, BuildError, Context, Controller, Group, Manager, ManagerError, Request,
+    Source,
     leader_election::{ElectionConfig, is_not_leader},
 };
 use kubewright_machinery::status;
@@ -321,7 +322,7 @@ async fn a_lost_lease_ends_the_manager_at_once() {
 async fn what_cannot_work_is_refused() {
     let cluster = TestCluster::start().await;
     let manager = Manager::new(cluster.client());
-    let nothing = |_: Context, _: Request| async { Ok::<_, Error>(Action::done()) };
+    let nothing = |_: Context, _: Request| async { Ok::<_, BoxError>(Action::done()) };
     let refusal = |builder: kubewright_controller::ControllerBuilder| match builder
         .build(&manager, nothing)
     {

@@ -12,7 +12,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use kubewright_controller::{
-    Action, Context, Controller, Error, Manager, ManagerError, Request, Source,
+    Action, BoxError, Context, Controller, Manager, ManagerError, Request, Source,
     leader_election::{ElectionConfig, LeaderElector},
 };
 use kubewright_testing::TestCluster;
@@ -66,7 +66,7 @@ async fn lead(kubeconfig: &str) -> Result<(), ManagerError> {
             }));
             maps.patch("counter", &PatchParams::apply("counter"), &patch)
                 .await?;
-            Ok::<_, Error>(Action::requeue_after(Duration::from_millis(1)))
+            Ok::<_, BoxError>(Action::requeue_after(Duration::from_millis(1)))
         })?;
     controller.trigger(Request::cluster_scoped("count"));
     manager.run(std::future::pending()).await

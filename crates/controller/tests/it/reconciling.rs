@@ -13,7 +13,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams, PostParams};
 use kubewright_apiserver::request::Verb;
 use kubewright_controller::{
-    Action, Context, Controller, Error, Manager, Request, Source, status::TriggerCause,
+    Action, BoxError, Context, Controller, Error, ErrorExt, Manager, Request, Source,
+    status::TriggerCause,
 };
 use kubewright_testing::{Fault, Match, TestCluster};
 use parking_lot::Mutex;
@@ -58,7 +59,7 @@ async fn what_fails_is_tried_again_each_time_later() {
             async move {
                 times.lock().push((Instant::now(), context.attempt()));
                 if times.lock().len() < 20 {
-                    return Err(Error::message("not yet"));
+                    return Err("not yet".into());
                 }
                 Ok(Action::done())
             }
@@ -124,7 +125,7 @@ async fn a_terminal_error_is_not_tried_again() {
     let controller = triggered()
         .build(&manager, move |_: Context, request: Request| {
             noted.note(&request);
-            async { Err(Error::terminal("never")) }
+            async { Err(Error::terminal("never").into()) }
         })
         .unwrap();
     let managed = Managed::start(&manager);
@@ -444,19 +445,18 @@ async fn a_conflict_is_seen_inside_other_errors() {
         let failed = kubewright_controller::finalizer::FinalizersFailed(vec![failed()]);
         kubewright_controller::finalizer::FinalizeError::Failed(failed)
     };
-    let errors = [
-        Error::from(kube()),
-        Error::from(ours()),
-        Error::from(failed()),
-        Error::from(kubewright_controller::CreateOrError::Kube(kube())),
-        Error::from(kubewright_controller::CreateOrError::Mutate(Box::new(
-            ours(),
-        ))),
-        Error::from(kubewright_controller::finalizer::FinalizeError::Kube(kube())),
-        Error::terminal(std::io::Error::other(kube())),
+    let errors: [BoxError; 7] = [
+        kube().into(),
+        ours().into(),
+        failed().into(),
+        kubewright_controller::CreateOrError::Kube(kube()).into(),
+        kubewright_controller::CreateOrError::Mutate(Box::new(ours())).into(),
+        kubewright_controller::finalizer::FinalizeError::Kube(kube()).into(),
+        Error::terminal(std::io::Error::other(kube())).into(),
     ];
     for error in errors {
         assert!(error.is_conflict(), "{error:?}");
+        assert!(Error::from(error).is_conflict());
     }
     assert!(!Error::message("409").is_conflict());
 }

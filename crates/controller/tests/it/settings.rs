@@ -18,7 +18,7 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
 };
 use kubewright_controller::{
-    Action, Context, Controller, Error, Manager, Predicate, Request, Source,
+    Action, BoxError, Context, Controller, Manager, Predicate, Request, Source,
     leader_election::ElectionConfig,
 };
 use kubewright_informer::Transform;
@@ -51,7 +51,7 @@ async fn the_same_name_in_two_clusters_is_two_requests() {
             noted
                 .lock()
                 .push(format!("{:?} {request}", request.cluster()));
-            async { Ok::<_, Error>(Action::done()) }
+            async { Ok::<_, BoxError>(Action::done()) }
         })
         .unwrap();
     for _ in 0..3 {
@@ -88,7 +88,7 @@ async fn a_result_may_change_the_priority_of_the_next_run() {
             ran.push(request.name().to_owned());
             drop(ran);
             async move {
-                Ok::<_, Error>(match request.name() {
+                Ok::<_, BoxError>(match request.name() {
                     "urgent" if first => Action::requeue_after(again).priority(100),
                     _ if first => Action::requeue_after(again),
                     _ => Action::done(),
@@ -125,7 +125,7 @@ async fn a_rate_limiter_of_ones_own_says_when_failures_come_back() {
                 if done {
                     return Ok(Action::done());
                 }
-                Err(Error::message("not yet"))
+                Err("not yet".into())
             }
         })
         .unwrap();
@@ -164,10 +164,10 @@ async fn a_change_of_status_is_no_news_where_generations_count() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
     Controller::for_::<Deployment>()
-        .predicate(Predicate::generation_changed())
+        .event_filter(Predicate::generation_changed())
         .build(&manager, move |_: Context, _: Request| {
             counted.fetch_add(1, Ordering::SeqCst);
-            async { Ok::<_, Error>(Action::done()) }
+            async { Ok::<_, BoxError>(Action::done()) }
         })
         .unwrap();
     let managed = Managed::start(&manager);
@@ -198,10 +198,10 @@ async fn a_controller_may_care_for_some_namespaces_only() {
     let ran = Ran::default();
     let noted = ran.clone();
     Controller::for_::<ConfigMap>()
-        .predicate(Predicate::namespaces(["shop"]))
+        .event_filter(Predicate::namespaces(["shop"]))
         .build(&manager, move |_: Context, request: Request| {
             noted.lock().push(request.to_string());
-            async { Ok::<_, Error>(Action::done()) }
+            async { Ok::<_, BoxError>(Action::done()) }
         })
         .unwrap();
     let managed = Managed::start(&manager);
@@ -249,7 +249,7 @@ async fn a_reconcile_that_never_ends_while_others_wait_is_not_healthy() {
                 if request.name() == "stuck" {
                     release.notified().await;
                 }
-                Ok::<_, Error>(Action::done())
+                Ok::<_, BoxError>(Action::done())
             }
         })
         .unwrap();
@@ -284,7 +284,7 @@ async fn a_shutdown_without_a_limit_waits_for_ever() {
             async move {
                 tokio::time::sleep(hours).await;
                 ended.fetch_add(1, Ordering::SeqCst);
-                Ok::<_, Error>(Action::done())
+                Ok::<_, BoxError>(Action::done())
             }
         })
         .unwrap();
@@ -332,7 +332,7 @@ async fn every_run_has_an_id_of_its_own() {
     Controller::for_::<ConfigMap>()
         .build(&manager, move |context: Context, _: Request| {
             noted.lock().push(context.reconcile_id().to_string());
-            async { Ok::<_, Error>(Action::done()) }
+            async { Ok::<_, BoxError>(Action::done()) }
         })
         .unwrap();
     let managed = Managed::start(&manager);

@@ -40,7 +40,7 @@ async fn each_reconcile_is_a_span_with_its_result_and_its_children() {
         .build(&manager, |context: Context, _: Request| async move {
             tracing::info_span!("look").in_scope(|| {});
             if context.attempt() == 0 {
-                return Err(Error::message("not yet"));
+                return Err("not yet".into());
             }
             Ok(Action::done())
         })

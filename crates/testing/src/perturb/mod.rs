@@ -57,7 +57,7 @@ const PATIENCE: usize = 4;
 /// ```
 /// # use k8s_openapi::api::core::v1::ConfigMap;
 /// # use kubewright_controller::{
-/// #     Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request,
+/// #     Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request, Result,
 /// # };
 /// use kubewright_testing::{Perturbation, World, perturb};
 ///
@@ -66,7 +66,7 @@ const PATIENCE: usize = 4;
 /// #     Controller::for_::<ConfigMap>().build(&manager, reconcile)?;
 /// #     Ok(manager)
 /// # }
-/// # async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+/// # async fn reconcile(_: Context, _: Request) -> Result<Action> {
 /// #     Ok(Action::done())
 /// # }
 /// // `program` builds a manager whose controller changes nothing.
@@ -107,7 +107,7 @@ struct Script {
 /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 /// use kube::Api;
 /// use kubewright_controller::{
-///     Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request,
+///     Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request, Result,
 ///     create_or_update, owner::set_controller_reference,
 /// };
 /// use kubewright_testing::{World, perturb};
@@ -119,7 +119,7 @@ struct Script {
 ///     Ok(manager)
 /// }
 ///
-/// async fn reconcile(context: Context, request: Request) -> Result<Action, Error> {
+/// async fn reconcile(context: Context, request: Request) -> Result<Action> {
 ///     let Some(map) = context.get::<ConfigMap>(&request).await? else {
 ///         return Ok(Action::done());
 ///     };

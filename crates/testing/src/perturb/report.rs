@@ -9,7 +9,7 @@ use super::Perturbation;
 /// ```
 /// # use k8s_openapi::api::core::v1::ConfigMap;
 /// # use kubewright_controller::{
-/// #     Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request,
+/// #     Action, Context, Controller, Manager, ManagerBuilder, ManagerError, Request, Result,
 /// # };
 /// use kubewright_testing::{World, perturb};
 ///
@@ -18,7 +18,7 @@ use super::Perturbation;
 /// #     Controller::for_::<ConfigMap>().build(&manager, reconcile)?;
 /// #     Ok(manager)
 /// # }
-/// # async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+/// # async fn reconcile(_: Context, _: Request) -> Result<Action> {
 /// #     Ok(Action::done())
 /// # }
 /// // Nobody creates the ConfigMap that the invariant wants.

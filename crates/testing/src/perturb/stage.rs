@@ -32,7 +32,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 /// use k8s_openapi::api::core::v1::ConfigMap;
 /// use kube::Api;
 /// # use kubewright_controller::{
-/// #     Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request,
+/// #     Action, Context, Controller, Manager, ManagerBuilder, ManagerError, Request, Result,
 /// # };
 /// use kubewright_testing::{Perturbation, World, perturb};
 ///
@@ -41,7 +41,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 /// #     Controller::for_::<ConfigMap>().build(&manager, reconcile)?;
 /// #     Ok(manager)
 /// # }
-/// # async fn reconcile(_: Context, _: Request) -> Result<Action, Error> {
+/// # async fn reconcile(_: Context, _: Request) -> Result<Action> {
 /// #     Ok(Action::done())
 /// # }
 /// async fn story(world: World) {

@@ -15,7 +15,7 @@ use kube::{
 };
 use kubewright_builtin_controllers::Controllers;
 use kubewright_controller::{
-    Action, Context, Controller, Error, Manager, Request, create_or_update,
+    Action, Context, Controller, Manager, Request, Result, create_or_update,
     leader_election::ElectionConfig,
 };
 use kubewright_testing::TestCluster;
@@ -31,7 +31,7 @@ async fn create(cluster: &TestCluster, name: &str) {
 }
 
 /// A Secret for each ConfigMap.
-async fn mirror(context: Context, request: Request) -> Result<Action, Error> {
+async fn mirror(context: Context, request: Request) -> Result<Action> {
     if context.get::<ConfigMap>(&request).await?.is_some() {
         let mut secret = Secret::default();
         secret.metadata.name = Some(request.name().to_owned());
@@ -44,7 +44,7 @@ async fn mirror(context: Context, request: Request) -> Result<Action, Error> {
 /// Counts its runs.
 fn counting(
     manager: &Manager,
-    action: impl Fn(usize) -> Result<Action, Error> + Send + Sync + 'static,
+    action: impl Fn(usize) -> Result<Action> + Send + Sync + 'static,
 ) -> Arc<AtomicUsize> {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
@@ -98,7 +98,7 @@ async fn what_never_settles_says_what_it_is() {
     let manager = Manager::new(cluster.client());
     // Attached, and nobody runs it.
     cluster.attach(&manager);
-    let runs = counting(&manager, |_| Err(Error::message("boom")));
+    let runs = counting(&manager, |_| Err("boom".into()));
     let reason = cluster.settled_within(HOUR).await.unwrap_err().to_string();
     assert_eq!(
         reason,

@@ -5,11 +5,7 @@ use kube::{
     Api,
     api::{DeleteParams, Patch, PatchParams, PostParams},
 };
-use kubewright::{
-    controller::{Manager, conditions::is_status_condition_true},
-    operator::Operator,
-    testing::TestCluster,
-};
+use kubewright::{prelude::*, testing::TestCluster};
 use serde_json::json;
 
 use site_operator::api::web::v1::{Site, SiteSpec};
@@ -25,12 +21,8 @@ fn site(title: &str) -> Site {
 
 #[tokio::test]
 async fn site_has_a_page_that_is_updated_and_restored() {
-    let cluster = TestCluster::start().await;
     let operator = Operator::new("test", register);
-    operator.install_on(&cluster).await.unwrap();
-    let manager = Manager::new(cluster.client());
-    operator.add_to(&manager).unwrap();
-    let running = cluster.run(&manager);
+    let cluster = operator.start_test().await.unwrap();
 
     let sites: Api<Site> = Api::default_namespaced(cluster.client());
     let pages: Api<ConfigMap> = Api::default_namespaced(cluster.client());
@@ -42,7 +34,7 @@ async fn site_has_a_page_that_is_updated_and_restored() {
     cluster.settled().await.unwrap();
     assert!(html().await.contains("<h1>Books</h1>"));
     let status = sites.get("first").await.unwrap().status.unwrap();
-    assert!(is_status_condition_true(&status.conditions, "Ready"));
+    assert!(status.conditions.is_true("Ready"));
     assert_eq!(status.bytes, html().await.len() as i64);
 
     // When the site changes, the page follows.
@@ -57,7 +49,11 @@ async fn site_has_a_page_that_is_updated_and_restored() {
     pages.delete("first", &how).await.unwrap();
     cluster.settled().await.unwrap();
     assert!(html().await.contains("<h1>Flowers</h1>"));
-    running.stop().await.unwrap();
+
+    // When the site is deleted, so is the page.
+    sites.delete("first", &how).await.unwrap();
+    cluster.settled().await.unwrap();
+    assert!(pages.get_opt("first").await.unwrap().is_none());
 }
 
 #[tokio::test]

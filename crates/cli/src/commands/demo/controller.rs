@@ -11,8 +11,8 @@ use kube::{
     api::{DeleteParams, PostParams, Preconditions},
 };
 use kubewright_controller::{
-    AnyEvent, Context, Controller, ControllerBuilder, Error, Handler, Predicate, Request, Watch,
-    apply,
+    AnyEvent, Context, Controller, ControllerBuilder, Error, Handler, Predicate, Request, Result,
+    Watch, apply,
     owner::{controller_of, is_controlled_by, set_controller_reference},
 };
 use kubewright_informer::Event;
@@ -54,7 +54,7 @@ pub(super) fn builder() -> ControllerBuilder {
         .named(NAME)
         .owns::<Ingress>()
         .watch(unowned)
-        .predicate(Predicate::events(is_relevant))
+        .event_filter(Predicate::events(is_relevant))
 }
 
 /// Returns whether an event can call for a change: annotated Services, and changes of an Ingress beyond its status.
@@ -75,7 +75,7 @@ fn is_relevant(event: &AnyEvent) -> bool {
 }
 
 /// Creates, updates or deletes the Ingress of a Service, and returns the change.
-pub(super) async fn reconcile(context: &Context, request: &Request) -> Result<Change, Error> {
+pub(super) async fn reconcile(context: &Context, request: &Request) -> Result<Change> {
     let service = context.get::<Service>(request).await?;
     let ingress = context.get::<Ingress>(request).await?;
     let namespace = request.namespace().unwrap_or_default();
@@ -97,7 +97,7 @@ pub(super) async fn reconcile(context: &Context, request: &Request) -> Result<Ch
         (Some(_), Some(_), _) if !ours => {
             let message =
                 format!("Ingress {request} is not controlled by the Service: it is left alone");
-            Err(Error::terminal(std::io::Error::other(message)))
+            Err(Error::terminal(message).into())
         }
         (Some(mut wanted), Some(ingress), Some(service))
             if is_controlled_by(&*ingress, &*service) =>

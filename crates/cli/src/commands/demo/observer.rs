@@ -45,6 +45,7 @@ pub(super) fn install(manager: &Manager, screen: &Screen) -> Result<Controller, 
         async move {
             let began = Instant::now();
             let outcome = controller::reconcile(&context, &request).await;
+            let outcome = outcome.map_err(Error::from);
             let took = began.elapsed();
             screen.show(DemoEvent::Reconcile(Reconcile {
                 key: request.to_string(),
@@ -59,11 +60,11 @@ pub(super) fn install(manager: &Manager, screen: &Screen) -> Result<Controller, 
                 took,
                 queued: queue.get().map_or(0, |queue| queue.status().queued),
             }));
-            outcome.map(|_| Action::done())
+            Ok(outcome.map(|_| Action::done())?)
         }
     };
     let controller = controller::builder()
-        .predicate(all_pass)
+        .event_filter(all_pass)
         .build(manager, reconcile)?;
     // It is set only here.
     let _ = itself.set(controller.clone());

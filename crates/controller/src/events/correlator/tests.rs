@@ -28,6 +28,7 @@ fn about(reason: &str, note: &str, second: i64) -> Occurrence {
             instance: "test-host".into(),
         }),
         at: Timestamp::from_second(second).unwrap(),
+        pending: None,
     }
 }
 
@@ -134,7 +135,7 @@ async fn events_of_different_containers_do_not_merge() {
     let now = Instant::now();
     let mut first = about("Failed", "a", 0);
     first.draft.regarding.field_path = Some("spec.containers{a}".into());
-    let mut second = first.clone();
+    let mut second = about("Failed", "a", 0);
     second.draft.regarding.field_path = Some("spec.containers{b}".into());
     created(correlator.correlate(&first, now));
     created(correlator.correlate(&second, now));

@@ -1,12 +1,14 @@
 //! From events to requests: owners, selectors, predicates, map functions.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
     Api, ResourceExt,
     api::{DeleteParams, PostParams},
 };
 use kubewright_controller::{
-    Controller, Handler, Manager, Owners, Predicate, Request, Watch,
+    Client, Controller, Handler, Manager, Owners, Predicate, Request, Watch,
     owner::{set_controller_reference, set_owner_reference},
 };
 use kubewright_machinery::labels::LabelSelector;
@@ -23,7 +25,7 @@ async fn an_owned_object_asks_for_its_owner_and_a_change_of_owner_for_both() {
     let ran = Ran::default();
     Controller::for_::<ConfigMap>()
         .owns::<Secret>()
-        .predicate(Predicate::resource_version_changed())
+        .event_filter(Predicate::resource_version_changed())
         .build(&manager, ran.reconciler())
         .unwrap();
     let (a, b) = (create(&cluster, "a").await, create(&cluster, "b").await);
@@ -60,7 +62,7 @@ async fn leaving_a_selector_is_news() {
     let ran = Ran::default();
     let web = LabelSelector::parse("app=web").unwrap();
     Controller::for_::<ConfigMap>()
-        .predicate(Predicate::selector(web))
+        .event_filter(Predicate::selector(web))
         .build(&manager, ran.reconciler())
         .unwrap();
     let managed = Managed::start(&manager);
@@ -99,7 +101,7 @@ async fn predicates_look_at_what_changed_and_can_be_combined() {
         .or(Predicate::annotations_changed())
         .and(Predicate::typed(|map: &ConfigMap| map.name_any() == "quiet").not());
     Controller::for_::<ConfigMap>()
-        .predicate(predicate)
+        .event_filter(predicate)
         .build(&manager, ran.reconciler())
         .unwrap();
     create(&cluster, "quiet").await;
@@ -134,16 +136,14 @@ async fn a_map_function_says_who_is_asked_for() {
     let ran = Ran::default();
     Controller::builder()
         .named("mapped")
-        .watches::<Secret>(|secret| {
+        .watches(async |_: Client, secret: Arc<Secret>| {
             let users = secret
                 .annotations()
                 .get("users")
                 .cloned()
                 .unwrap_or_default();
-            users
-                .split(',')
-                .map(|user| Request::new("default", user))
-                .collect()
+            let users = users.split(',');
+            Ok(users.map(|user| Request::new("default", user)).collect())
         })
         .watches_metadata::<ConfigMap>(Handler::map_object(|object| {
             vec![Request::new("maps", object.name())]

@@ -21,10 +21,7 @@ struct Ran(Arc<Mutex<Vec<String>>>);
 impl Ran {
     fn reconciler(
         &self,
-    ) -> impl Fn(
-        Context,
-        Request,
-    ) -> std::future::Ready<Result<Action, kubewright_controller::Error>>
+    ) -> impl Fn(Context, Request) -> std::future::Ready<kubewright_controller::Result<Action>>
     + Send
     + Sync
     + 'static {

@@ -167,12 +167,12 @@ async fn a_handler_that_blocks_or_panics_holds_up_no_other_source() {
     let (unblock, blocked) = mpsc::channel::<()>();
     let blocked = Mutex::new(blocked);
     Controller::for_::<ConfigMap>()
-        .watches::<Secret>(move |secret| {
+        .watch(Watch::of::<Secret>(Handler::map(move |secret: &Secret| {
             assert_ne!(secret.name_any(), "bad");
             // Until the other end is gone.
             let _ = blocked.lock().recv();
             vec![Request::of(secret)]
-        })
+        })))
         .build(&manager, ran.reconciler())
         .unwrap();
     let managed = Managed::start(&manager);

@@ -8,7 +8,7 @@ use std::sync::{
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{Api, ResourceExt, api::DeleteParams};
 use kubewright_controller::{
-    Action, Context, Controller, Error, Manager, ManagerBuilder, ManagerError, Request,
+    Action, Context, Controller, Manager, ManagerBuilder, ManagerError, Request, Result,
     create_or_update,
     finalizer::{FinalizerFn, Finalizers},
 };
@@ -25,7 +25,7 @@ fn mirror(manager: ManagerBuilder) -> Result<Manager, ManagerError> {
     Ok(manager)
 }
 
-async fn mirror_one(context: Context, request: Request) -> Result<Action, Error> {
+async fn mirror_one(context: Context, request: Request) -> Result<Action> {
     let Some(map) = context.get::<ConfigMap>(&request).await? else {
         return Ok(Action::done());
     };

@@ -8,7 +8,7 @@ use kube::{
     api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use kubewright_controller::{
-    Action, Context, Controller, Error, Filter, Manager, ManagerBuilder, ManagerError, Request,
+    Action, Context, Controller, Filter, Manager, ManagerBuilder, ManagerError, Request, Result,
     create_or_update,
 };
 use kubewright_testing::{Perturbation, Report, World, perturb};
@@ -44,7 +44,7 @@ async fn secret_of(context: &Context, map: &ConfigMap) -> Result<Secret, kube::E
 }
 
 /// Creates an object first and records that afterwards.
-async fn makes_then_notes(context: Context, request: Request) -> Result<Action, Error> {
+async fn makes_then_notes(context: Context, request: Request) -> Result<Action> {
     let Some(map) = context.get::<ConfigMap>(&request).await? else {
         return Ok(Action::done());
     };
@@ -86,7 +86,7 @@ fn a_crash_finds_who_makes_something_before_it_notes_that_it_did() {
 }
 
 /// Cleans up when it is notified of a deletion.
-async fn cleans_up_when_told(context: Context, request: Request) -> Result<Action, Error> {
+async fn cleans_up_when_told(context: Context, request: Request) -> Result<Action> {
     let secrets = context.client().api::<Secret>("default");
     if context.get::<ConfigMap>(&request).await?.is_none() {
         ignore_missing(
@@ -157,7 +157,7 @@ fn a_stale_cache_finds_who_makes_what_it_does_not_see() {
 }
 
 /// Waits for a state that may be over before it is seen.
-async fn must_see_it_paid(context: Context, request: Request) -> Result<Action, Error> {
+async fn must_see_it_paid(context: Context, request: Request) -> Result<Action> {
     let Some(map) = context.get::<ConfigMap>(&request).await? else {
         return Ok(Action::done());
     };

@@ -1,16 +1,10 @@
 //! Makes the cluster what a `Site` says: a ConfigMap with its page.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Patch, PatchParams};
-use kubewright::{
-    controller::{
-        Action, Context, Controller, Error, Request, apply,
-        conditions::{condition, set_status_condition},
-        owner::set_controller_reference,
-    },
-    operator::Operator,
-};
-use serde_json::json;
+use kube::ResourceExt;
+use kubewright::prelude::*;
 
 use crate::api::web::v1::{Site, SiteSpec};
 
@@ -20,34 +14,20 @@ pub fn register(operator: &mut Operator) {
     operator.controller(builder, reconcile);
 }
 
-async fn reconcile(context: Context, request: Request) -> Result<Action, Error> {
-    let Some(site) = context.get::<Site>(&request).await? else {
-        // It was deleted; objects it owned are garbage-collected.
-        return Ok(Action::done());
-    };
-    let namespace = request.namespace().unwrap_or_default();
+async fn reconcile(ctx: Context<Site>, site: Arc<Site>) -> Result<Action> {
     let html = html(&site.spec);
 
     let mut page = ConfigMap::default();
-    page.metadata.name = Some(request.name().to_owned());
-    page.metadata.namespace = Some(namespace.to_owned());
+    page.metadata.name = Some(site.name_any());
     page.data = Some([("index.html".to_owned(), html.clone())].into());
-    set_controller_reference(&*site, &mut page)?;
-    let pages = context.client().api::<ConfigMap>(namespace);
-    apply(&pages, "site-operator", &page).await?;
+    ctx.apply_owned(page).await?;
 
-    let mut status = site.status.clone().unwrap_or_default();
-    let ready = condition("Ready", "True", "Written", "the page is up to date");
-    let changed = set_status_condition(&mut status.conditions, ready);
-    let bytes = html.len() as i64;
-    if changed || status.bytes != bytes {
-        status.bytes = bytes;
-        let sites = context.client().api::<Site>(namespace);
-        let patch = Patch::Merge(json!({ "status": status }));
-        sites
-            .patch_status(request.name(), &PatchParams::default(), &patch)
-            .await?;
-    }
+    let ready = ctx.condition("Ready", true, "Written", "the page is up to date");
+    ctx.status(|status| {
+        status.bytes = html.len() as i64;
+        status.conditions.set(ready.clone());
+    })
+    .await?;
     Ok(Action::done())
 }
 

@@ -1,0 +1,106 @@
+//! [`OperatorCluster`]: an operator on a test cluster, in one line.
+
+use std::ops::Deref;
+
+use kubewright_controller::{Manager, ManagerError};
+use kubewright_testing::{Controllers, RunningManager, TestCluster};
+
+use crate::{Operator, OperatorError};
+
+/// A test cluster on which an operator runs, with the built-in controllers for namespaces, garbage collection and service
+/// accounts. It is a [`TestCluster`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// use std::sync::Arc;
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// use kube::{Api, ResourceExt};
+/// use kubewright_controller::{Action, Context, Controller, Result};
+/// use kubewright_operator::Operator;
+///
+/// fn register(operator: &mut Operator) {
+///     operator.controller(Controller::for_::<ConfigMap>().owns::<Secret>(), reconcile);
+/// }
+///
+/// async fn reconcile(ctx: Context<ConfigMap>, map: Arc<ConfigMap>) -> Result<Action> {
+///     let mut secret = Secret { string_data: map.data.clone(), ..Secret::default() };
+///     secret.metadata.name = Some(map.name_any());
+///     ctx.apply_owned(secret).await?;
+///     Ok(Action::done())
+/// }
+///
+/// let cluster = Operator::new("keeper", register).start_test().await.unwrap();
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("colours".into());
+/// let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+/// let secrets: Api<Secret> = Api::default_namespaced(cluster.client());
+/// maps.create(&Default::default(), &map).await.unwrap();
+/// cluster.settled().await.unwrap();
+/// assert!(secrets.get_opt("colours").await.unwrap().is_some());
+///
+/// // Its owner gone, the Secret is garbage-collected.
+/// maps.delete("colours", &Default::default()).await.unwrap();
+/// cluster.settled().await.unwrap();
+/// assert!(secrets.get_opt("colours").await.unwrap().is_none());
+/// # });
+/// ```
+#[must_use = "the operator is killed when this is dropped"]
+pub struct OperatorCluster {
+    running: RunningManager,
+    controllers: RunningManager,
+    cluster: TestCluster,
+}
+
+impl Operator {
+    /// Starts a test cluster with the built-in controllers, installs the CustomResourceDefinitions on it, and runs the
+    /// operator.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`install`](Self::install) and [`add_to`](Self::add_to) do.
+    pub async fn start_test(self) -> Result<OperatorCluster, OperatorError> {
+        self.start_on(TestCluster::start().await).await
+    }
+
+    /// Does the same on a cluster that exists already, which may have objects and faults.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`install`](Self::install) and [`add_to`](Self::add_to) do.
+    pub async fn start_on(self, cluster: TestCluster) -> Result<OperatorCluster, OperatorError> {
+        let controllers = cluster.run_controllers(&Controllers::default());
+        self.install_on(&cluster).await?;
+        let manager = self.build(Manager::builder(cluster.client()))?;
+        Ok(OperatorCluster {
+            running: cluster.run(&manager),
+            controllers,
+            cluster,
+        })
+    }
+}
+
+impl OperatorCluster {
+    /// Returns the operator's manager.
+    pub fn manager(&self) -> &Manager {
+        self.running.manager()
+    }
+
+    /// Stops the operator and the built-in controllers, and returns the cluster.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error that the operator ended with.
+    pub async fn stop(self) -> Result<TestCluster, ManagerError> {
+        self.running.stop().await?;
+        self.controllers.stop().await?;
+        Ok(self.cluster)
+    }
+}
+
+impl Deref for OperatorCluster {
+    type Target = TestCluster;
+
+    fn deref(&self) -> &TestCluster {
+        &self.cluster
+    }
+}
