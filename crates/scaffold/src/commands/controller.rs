@@ -164,16 +164,6 @@ fn filled(name: &str, target: &Target, owned: &[Target], template: &str) -> Stri
         line if line.len() <= 60 || builder.len() == 1 => line,
         _ => builder.join("\n        "),
     };
-    let api = match resource.namespaced {
-        true => format!(
-            "        let namespace = request.namespace().unwrap_or_default();\n        let api = context.client().api::<{}>(namespace);\n",
-            resource.kind
-        ),
-        false => format!(
-            "        let api = context.client().cluster_api::<{}>();\n",
-            resource.kind
-        ),
-    };
     Values::default()
         .with("kind", &resource.kind)
         .with("var", &module)
@@ -182,7 +172,6 @@ fn filled(name: &str, target: &Target, owned: &[Target], template: &str) -> Stri
             "register",
             format!("let builder = {builder};\n    operator.controller(builder, reconcile);"),
         )
-        .with("api", api)
         .fill(template)
 }
 
