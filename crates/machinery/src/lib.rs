@@ -17,6 +17,7 @@
 //! | [`time`] | points in time, durations and ages |
 //! | [`calendar`] | conversion between dates and days |
 //! | [`json`] | reading and writing decoded objects, with Go's zero values |
+//! | [`scan`] | the ends of values in encoded JSON |
 //! | [`go`] | text as Go prints it: quoting, `%v`, floats, JSON, base64 |
 //! | [`limits`] | the depth and size that documents and values may have |
 //! | [`validation`] | the rules for names, metadata and label selectors |
@@ -86,6 +87,7 @@ pub mod limits;
 pub mod merge_patch;
 pub mod quantity;
 pub mod rest_mapper;
+pub mod scan;
 pub mod scheme;
 pub mod status;
 pub mod time;

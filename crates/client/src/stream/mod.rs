@@ -6,7 +6,6 @@
 //! | module | contents |
 //! |---|---|
 //! | [`scan`] | finding the end of a JSON value, in whole buffers and across chunks |
-//! | `blocks` | the same, 64 bytes at a time |
 //! | `list` | [`ListDecoder`]: the items of a list, one by one |
 //! | `watch` | [`WatchDecoder`]: the events of a watch |
 //! | `response` | [`open`], [`open_watch`]: requests through [`kube::Client`], with bodies as chunks |
@@ -14,7 +13,6 @@
 //! Invariants: an object within one chunk is a slice of it, not a copy; a decoder buffers at most one object, and no
 //! object may be longer than [`MAX_OBJECT`]; nothing recurses, so no nesting exhausts the stack.
 
-mod blocks;
 mod list;
 mod response;
 pub mod scan;

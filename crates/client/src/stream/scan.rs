@@ -7,8 +7,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use kubewright_machinery::scan::{BLOCK, Carry, brackets, quote_or_backslash};
+
 use super::DecodeError;
-use super::blocks::{self, BLOCK, Carry};
 
 /// Finds the end of one JSON value in chunks.
 #[derive(Clone, Debug, Default)]
@@ -110,7 +111,7 @@ impl Boundary {
                     (next, false) => at = next,
                 },
                 State::String => {
-                    at = quote_or_escape(bytes, at);
+                    at = quote_or_backslash(bytes, at);
                     if let Some(byte) = bytes.get(at) {
                         at += 1;
                         match byte {
@@ -145,7 +146,7 @@ impl Boundary {
         let mut stopped = at;
         let (whole, _) = bytes.get(at..).unwrap_or_default().as_chunks::<BLOCK>();
         for block in whole {
-            let (brackets, next) = blocks::brackets(block, carry);
+            let (brackets, next) = brackets(block, carry);
             let closing = brackets.closing.count_ones();
             if depth <= closing
                 && let Some(end) = brackets.end(depth)
@@ -177,7 +178,7 @@ impl Boundary {
             at += 1;
             match byte {
                 b'"' => {
-                    at = quote_or_escape(bytes, at);
+                    at = quote_or_backslash(bytes, at);
                     match bytes.get(at) {
                         Some(b'"') => at += 1,
                         _ => {
@@ -263,33 +264,6 @@ impl<'a> ObjectReader<'a> {
     pub fn resume_at(&mut self, position: usize) {
         self.at = position;
     }
-}
-
-/// Returns the position of the first `"` or `\` at or after `at`, or the length of `bytes`.
-#[inline]
-fn quote_or_escape(bytes: &[u8], at: usize) -> usize {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    const QUOTE: u64 = 0x2222_2222_2222_2222;
-    const ESCAPE: u64 = 0x5c5c_5c5c_5c5c_5c5c;
-    let mut at = at;
-    // Most strings are short: a call is worth it only after four times eight bytes.
-    for _ in 0..4 {
-        let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) else {
-            break;
-        };
-        let word = u64::from_le_bytes(*word);
-        let quote = word ^ QUOTE;
-        let escape = word ^ ESCAPE;
-        let found =
-            ((quote.wrapping_sub(LOW) & !quote) | (escape.wrapping_sub(LOW) & !escape)) & HIGH;
-        if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    let rest = bytes.get(at..).unwrap_or_default();
-    memchr::memchr2(b'"', b'\\', rest).map_or(bytes.len(), |found| at + found)
 }
 
 #[cfg(test)]

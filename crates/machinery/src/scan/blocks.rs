@@ -6,22 +6,24 @@
 use wide::u8x16;
 
 /// The size of a block.
-pub(super) const BLOCK: usize = 64;
+pub const BLOCK: usize = 64;
 
 /// The state carried from one block to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Carry {
+pub struct Carry {
     /// True if the block starts within a string.
-    pub(super) in_string: bool,
+    pub in_string: bool,
     /// True if the first byte of the block is escaped.
-    pub(super) escaped: bool,
+    pub escaped: bool,
 }
 
 /// The brackets of a block outside strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Brackets {
-    pub(super) opening: u64,
-    pub(super) closing: u64,
+pub struct Brackets {
+    /// `{` and `[`.
+    pub opening: u64,
+    /// `}` and `]`.
+    pub closing: u64,
 }
 
 /// The significant bytes of a block, inside and outside strings.
@@ -35,7 +37,7 @@ struct Masks {
 
 /// Returns the brackets of a block, and the state for the next.
 #[inline]
-pub(super) fn brackets(block: &[u8; BLOCK], carry: Carry) -> (Brackets, Carry) {
+pub fn brackets(block: &[u8; BLOCK], carry: Carry) -> (Brackets, Carry) {
     let masks = masks(block);
     let (escaped, escapes_next) = if masks.escapes == 0 {
         (u64::from(carry.escaped), false)
@@ -63,7 +65,7 @@ pub(super) fn brackets(block: &[u8; BLOCK], carry: Carry) -> (Brackets, Carry) {
 
 impl Brackets {
     /// Returns the position after which nothing is open any more, given the `depth` at the start.
-    pub(super) fn end(self, mut depth: u32) -> Option<usize> {
+    pub fn end(self, mut depth: u32) -> Option<usize> {
         let mut both = self.opening | self.closing;
         while both != 0 {
             let at = both.trailing_zeros();
