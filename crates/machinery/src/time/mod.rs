@@ -21,6 +21,7 @@ pub use duration::{
     DurationError, format_duration, human_duration, parse_duration, short_human_duration,
 };
 pub use parse::Layout;
+use parse::seconds_in_utc;
 
 /// A point in time, to the nanosecond, from year 0 to year 9999 and somewhat beyond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,7 +62,10 @@ impl Time {
     /// # Ok::<(), kubewright_machinery::time::TimeError>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, TimeError> {
-        Layout::Rfc3339.parse(text).map(|(time, _)| time)
+        match seconds_in_utc(text.as_bytes()) {
+            Some(time) => Ok(time),
+            None => Layout::Rfc3339.parse(text).map(|(time, _)| time),
+        }
     }
 
     /// Reads a `metav1.MicroTime`: RFC 3339 with exactly six decimal places.

@@ -49,6 +49,32 @@ impl Layout {
     }
 }
 
+/// Reads `2006-01-02T15:04:05Z`, the form that the server writes; `None` if the text has another one.
+pub(super) fn seconds_in_utc(text: &[u8]) -> Option<Time> {
+    const FORM: &[u8; 20] = b"0000-00-00T00:00:00Z";
+    let text: &[u8; 20] = text.try_into().ok()?;
+    // Digits where the form has them, and the same characters elsewhere.
+    let fits = |(byte, form): (&u8, &u8)| match form {
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == form,
+    };
+    if !text.iter().zip(FORM).all(fits) {
+        return None;
+    }
+    let two = |at: usize| i64::from(text[at] - b'0') * 10 + i64::from(text[at + 1] - b'0');
+    let date = Date {
+        year: two(0) * 100 + two(2),
+        month: two(5),
+        day: two(8),
+    };
+    let (hour, minute, second) = (two(11), two(14), two(17));
+    if !date.is_valid() || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let seconds = date.days_since_1970() * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second;
+    Some(Time { seconds, nanos: 0 })
+}
+
 /// Quotes a text as Go's `time` package does, which escapes byte by byte.
 pub(super) fn quote(bytes: &[u8]) -> String {
     let mut out = String::from("\"");

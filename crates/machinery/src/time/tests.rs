@@ -232,3 +232,30 @@ fn go_durations_are_read_and_written() {
         assert_eq!(parse_duration(text).unwrap_err().to_string(), expected);
     }
 }
+
+#[test]
+fn the_usual_form_is_read_like_every_other() {
+    for text in [
+        "1970-01-01T00:00:00Z",
+        "2024-02-29T23:59:59Z",
+        "0001-01-01T00:00:00Z",
+        "9999-12-31T12:30:45Z",
+    ] {
+        let long = Layout::Rfc3339.parse(text).map(|(time, _)| time);
+        assert_eq!(parse::seconds_in_utc(text.as_bytes()), long.ok(), "{text}");
+        assert!(parse::seconds_in_utc(text.as_bytes()).is_some());
+    }
+    for text in [
+        "2023-02-29T00:00:00Z",
+        "2024-13-01T00:00:00Z",
+        "2024-01-01T24:00:00Z",
+        "2024-01-01T00:60:00Z",
+        "2024-01-01T00:00:60Z",
+        "2024-01-01t00:00:00Z",
+        "2024-01-01T00:00:0aZ",
+        "2024-01-01T00:00:00",
+    ] {
+        assert_eq!(parse::seconds_in_utc(text.as_bytes()), None, "{text}");
+        assert!(Time::parse(text).is_err(), "{text}");
+    }
+}
