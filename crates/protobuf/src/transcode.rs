@@ -13,15 +13,15 @@ use serde_json::Value;
 use crate::{
     EncodeError,
     encode::{ENVELOPE_END, envelope, envelope_start, frame, layout_of, write_message},
-    input::Tape,
+    input::{Tape, Tree},
     layout::Message,
-    wire::{LENGTH, Writer},
+    wire::{Counter, LENGTH, Sink, Writer},
 };
 
 /// A kind that has a protobuf form.
 ///
 /// With `PartialObjectMetadata` of `meta.k8s.io/v1` as the type, the JSON of any object is transcoded to its metadata,
-/// and the rest of it is skipped.
+/// and what follows it is not read.
 ///
 /// ```
 /// use kubewright_protobuf::{EncodeError, ObjectType};
@@ -166,7 +166,7 @@ impl ListType {
                 .into_iter()
                 .collect(),
         );
-        write_message(self.list.layout, &list, &mut head)?;
+        write_message(self.list.layout, (Tree::default(), &list), &mut head)?;
         head.varint(head.len().saturating_add(items) as u64);
         head.tag(2, LENGTH);
         envelope_start(self.list.type_meta(), &mut head);
@@ -185,7 +185,8 @@ impl ListType {
         json: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), EncodeError> {
-        transcoder.item(self, json)?;
+        transcoder.out.clear();
+        write_item(self, json, &mut transcoder.tape, &mut transcoder.out)?;
         out.extend_from_slice(transcoder.out.written());
         Ok(())
     }
@@ -196,8 +197,9 @@ impl ListType {
     ///
     /// Returns an error if the text is not JSON or does not fit the type.
     pub fn item_len(&self, transcoder: &mut Transcoder, json: &[u8]) -> Result<usize, EncodeError> {
-        transcoder.item(self, json)?;
-        Ok(transcoder.out.len())
+        let mut counter = Counter::default();
+        write_item(self, json, &mut transcoder.tape, &mut counter)?;
+        Ok(counter.len())
     }
 }
 
@@ -243,15 +245,19 @@ impl Transcoder {
 
     fn envelope(&mut self, ty: &ObjectType, json: &[u8]) -> Result<(), EncodeError> {
         self.out.clear();
-        let value = self.tape.scan(json, |name| ty.layout.carries(name))?;
+        let value = self.tape.scan(json, ty.layout)?;
         envelope(ty.layout, ty.type_meta(), value, &mut self.out)
     }
+}
 
-    fn item(&mut self, list: &ListType, json: &[u8]) -> Result<(), EncodeError> {
-        self.out.clear();
-        let value = self.tape.scan(json, |name| list.item.carries(name))?;
-        write_message(list.item, value, &mut self.out)?;
-        self.out.close(list.number, 0);
-        Ok(())
-    }
+fn write_item(
+    list: &ListType,
+    json: &[u8],
+    tape: &mut Tape,
+    out: &mut impl Sink,
+) -> Result<(), EncodeError> {
+    let value = tape.scan(json, list.item)?;
+    write_message(list.item, value, out)?;
+    out.close(list.number, 0);
+    Ok(())
 }

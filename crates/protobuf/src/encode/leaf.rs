@@ -8,17 +8,18 @@ use kubewright_machinery::time::{Time, parse_duration};
 use super::{At, Encoder};
 use crate::{
     EncodeError,
-    input::{Form, Json},
+    input::{Form, Json, Source},
     layout::Shape,
+    wire::Sink,
 };
 
-impl<'a, J: Json<'a>> Encoder<'_, J> {
+impl<'a, S: Source<'a>, W: Sink> Encoder<'_, S, W> {
     /// Writes one value with its tag; the zero value if there is none.
     pub(super) fn leaf(
         &mut self,
         at: At,
         shape: &Shape,
-        value: Option<J>,
+        value: Option<S::Value>,
     ) -> Result<(), EncodeError> {
         match shape {
             Shape::Bool => {
@@ -59,7 +60,12 @@ impl<'a, J: Json<'a>> Encoder<'_, J> {
         Ok(())
     }
 
-    fn leaf_message(&mut self, at: At, shape: &Shape, value: Option<J>) -> Result<(), EncodeError> {
+    fn leaf_message(
+        &mut self,
+        at: At,
+        shape: &Shape,
+        value: Option<S::Value>,
+    ) -> Result<(), EncodeError> {
         match shape {
             Shape::Strings => {
                 let Some(value) = value else { return Ok(()) };

@@ -8,16 +8,14 @@
 
 mod leaf;
 
-use std::borrow::Cow;
-
 use kubewright_machinery::limits::DOCUMENT_DEPTH;
 use serde_json::Value;
 
 use crate::{
     EncodeError, MAGIC,
-    input::{Form, Json},
-    layout::{Content, Lookup, Message, MessageId, Parts, Shape, message, message_of_kind},
-    wire::{LENGTH, Writer},
+    input::{Form, Json, Source, Tree},
+    layout::{Content, Lookup, Message, MessageId, Part, Parts, Shape, message, message_of_kind},
+    wire::{LENGTH, Sink, Writer},
 };
 
 /// Encodes an object, a list, a `Status` or any other value with `kind` and `apiVersion`, in its envelope.
@@ -58,7 +56,7 @@ fn envelope_of(value: &Value, out: &mut Writer) -> Result<(), EncodeError> {
     let text = |key| value.get(key).and_then(Value::as_str).unwrap_or("");
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     let layout = layout_of(api_version, kind)?;
-    envelope(layout, (api_version, kind), value, out)
+    envelope(layout, (api_version, kind), (Tree::default(), value), out)
 }
 
 /// The message of a kind.
@@ -73,10 +71,10 @@ pub(crate) fn layout_of(api_version: &str, kind: &str) -> Result<&'static Messag
 }
 
 /// Writes an object in its envelope.
-pub(crate) fn envelope<'a, J: Json<'a>>(
+pub(crate) fn envelope<'a, S: Source<'a>>(
     layout: &'static Message,
     type_meta: (&str, &str),
-    value: J,
+    value: (S, S::Value),
     out: &mut Writer,
 ) -> Result<(), EncodeError> {
     // Content encoding and content type, both empty.
@@ -101,15 +99,12 @@ pub(crate) fn envelope_start((api_version, kind): (&str, &str), out: &mut Writer
 }
 
 /// Writes the fields of an object.
-pub(crate) fn write_message<'a, J: Json<'a>>(
+pub(crate) fn write_message<'a, S: Source<'a>>(
     layout: &'static Message,
-    value: J,
-    out: &mut Writer,
+    (source, value): (S, S::Value),
+    out: &mut impl Sink,
 ) -> Result<(), EncodeError> {
-    let mut encoder = Encoder {
-        out,
-        slots: Vec::with_capacity(128),
-    };
+    let mut encoder = Encoder { out, source };
     let object = Some(value).filter(|value| value.form() == Form::Object);
     encoder.fields(layout, object, 0)
 }
@@ -128,10 +123,25 @@ pub(crate) fn frame(kind: &str, out: &mut Writer) -> Result<(), EncodeError> {
     Ok(())
 }
 
-struct Encoder<'w, J> {
-    out: &'w mut Writer,
-    /// The values of the fields of the messages being written, innermost last.
-    slots: Vec<Option<J>>,
+/// Computes the bytes of a field that is absent: those of the zero value, unless an absent value is not written.
+#[cold]
+fn absent(
+    part: &'static Part,
+    at: At,
+    shape: &'static Shape,
+) -> Result<&'static [u8], EncodeError> {
+    let mut out = Writer::with_capacity(16);
+    let mut encoder = Encoder {
+        out: &mut out,
+        source: Tree::default(),
+    };
+    encoder.field(at, shape, None)?;
+    Ok(part.absent.get_or_init(|| out.finish().into()))
+}
+
+struct Encoder<'w, S, W> {
+    out: &'w mut W,
+    source: S,
 }
 
 /// A field being written.
@@ -155,34 +165,27 @@ impl At {
     }
 }
 
-impl<'a, J: Json<'a>> Encoder<'_, J> {
+impl<'a, S: Source<'a>, W: Sink> Encoder<'_, S, W> {
     /// The fields of a message, without tag and length.
     fn fields(
         &mut self,
         layout: &'static Message,
-        object: Option<J>,
+        object: Option<S::Value>,
         depth: usize,
     ) -> Result<(), EncodeError> {
         if depth > DOCUMENT_DEPTH {
             return Err(EncodeError::TooDeep);
         }
-        let base = self.slots.len();
-        self.slots.resize(base + layout.slots(), None);
-        let mut hint = 0;
-        for (key, value) in object.into_iter().flat_map(Json::entries) {
-            if let Some(slot) = layout.slot(&key, &mut hint) {
-                self.slots[base + slot] = value.present();
-            }
-        }
-        self.parts(&layout.parts, base, depth)?;
-        self.slots.truncate(base);
+        let fields = self.source.open(layout, object);
+        self.parts(&layout.parts, fields, depth)?;
+        self.source.close(fields);
         Ok(())
     }
 
     fn parts(
         &mut self,
         parts: &'static Parts,
-        base: usize,
+        fields: S::Fields,
         depth: usize,
     ) -> Result<(), EncodeError> {
         for part in parts.descending() {
@@ -190,17 +193,27 @@ impl<'a, J: Json<'a>> Encoder<'_, J> {
                 Content::Field {
                     json, slot, shape, ..
                 } => {
-                    let value = self.slots[base + usize::from(*slot)];
+                    let value = self.source.get(fields, *slot);
+                    // Most fields that are present are strings.
+                    if let (Shape::String, Some(text)) = (shape, value.and_then(Json::plain)) {
+                        self.out.bytes_field(part.number, text);
+                        continue;
+                    }
                     let at = At {
                         number: part.number,
                         json,
                         depth: depth + 1,
                     };
-                    self.field(at, shape, value)?;
+                    match part.absent.get().filter(|_| value.is_none()) {
+                        Some(bytes) if bytes.is_empty() => {}
+                        Some(bytes) => self.out.bytes(bytes),
+                        None if value.is_none() => self.out.bytes(absent(part, at, shape)?),
+                        None => self.field(at, shape, value)?,
+                    }
                 }
                 Content::Embedded(inner) => {
                     let mark = self.out.len();
-                    self.parts(inner, base, depth)?;
+                    self.parts(inner, fields, depth)?;
                     self.out.close(part.number, mark);
                 }
             }
@@ -213,7 +226,7 @@ impl<'a, J: Json<'a>> Encoder<'_, J> {
         &mut self,
         at: At,
         shape: &'static Shape,
-        value: Option<J>,
+        value: Option<S::Value>,
     ) -> Result<(), EncodeError> {
         match (shape, value) {
             (
@@ -235,14 +248,8 @@ impl<'a, J: Json<'a>> Encoder<'_, J> {
     }
 
     /// The entries of a map, sorted by key. The last one of equal keys counts.
-    fn map(&mut self, at: At, item: &'static Shape, map: J) -> Result<(), EncodeError> {
-        let mut before: Option<Cow<'a, [u8]>> = None;
-        let ascending = map.entries().all(|(key, _)| {
-            let ascends = before.as_ref().is_none_or(|before| *before < key);
-            before = Some(key);
-            ascends
-        });
-        if ascending {
+    fn map(&mut self, at: At, item: &'static Shape, map: S::Value) -> Result<(), EncodeError> {
+        if map.ascends() {
             for (key, value) in map.entries_reversed() {
                 self.entry(at, item, &key, value)?;
             }
@@ -263,7 +270,7 @@ impl<'a, J: Json<'a>> Encoder<'_, J> {
         at: At,
         item: &'static Shape,
         key: &[u8],
-        value: J,
+        value: S::Value,
     ) -> Result<(), EncodeError> {
         let mark = self.out.len();
         let value = value.present();
@@ -280,8 +287,12 @@ impl<'a, J: Json<'a>> Encoder<'_, J> {
         &mut self,
         at: At,
         shape: &'static Shape,
-        value: Option<J>,
+        value: Option<S::Value>,
     ) -> Result<(), EncodeError> {
+        if let (Shape::String, Some(text)) = (shape, value.and_then(Json::plain)) {
+            self.out.bytes_field(at.number, text);
+            return Ok(());
+        }
         let mark = self.out.len();
         match shape {
             Shape::Message(id) => self.message(at, *id, value)?,
@@ -305,7 +316,12 @@ impl<'a, J: Json<'a>> Encoder<'_, J> {
         Ok(())
     }
 
-    fn message(&mut self, at: At, id: MessageId, value: Option<J>) -> Result<(), EncodeError> {
+    fn message(
+        &mut self,
+        at: At,
+        id: MessageId,
+        value: Option<S::Value>,
+    ) -> Result<(), EncodeError> {
         let layout = message(id);
         match value.map(Json::form) {
             None | Some(Form::Object) => self.fields(layout, value, at.depth),
@@ -319,7 +335,7 @@ impl<'a, J: Json<'a>> Encoder<'_, J> {
         at: At,
         schema: MessageId,
         item: &Shape,
-        value: Option<J>,
+        value: Option<S::Value>,
     ) -> Result<(), EncodeError> {
         let Some(value) = value else { return Ok(()) };
         match value.form() {

@@ -1,45 +1,63 @@
-//! JSON text as tokens, without a tree of values.
+//! JSON text as nodes, without a tree of values.
 //!
-//! A [`Tape`] has one token for every value and every key, in the order of the text. A token knows where its text is,
-//! which token follows its subtree, and which value precedes it in the same list or map, so a container can be walked in
-//! both directions. Strings and numbers are read when they are needed.
+//! A text is scanned by its type: the fields of an object are found by name while it is scanned, and a [`Tape`] has one
+//! node for each field that the type carries. Fields that are not on the wire and JSON within an object are skipped, and
+//! strings and numbers are read when they are needed.
 //!
-//! Invariants: indices of tokens are below the length of the tape, and token 0 is the root, so 0 stands for none among
-//! siblings. The structure of the text is checked; scalars are checked when they are read.
+//! Invariants: a node refers to slots and links that are on the tape, and to a range within the text. The structure of the
+//! text is checked, except in what is skipped; scalars are checked when they are read.
 
 use std::borrow::Cow;
 
+use kubewright_machinery::scan::string_end;
 use serde_json::Value;
 
-use super::{Form, Json, scanner::Scanner, tree::json_text, unescape::unescape};
-use crate::EncodeError;
+use super::{
+    Form, Json, Source,
+    scanner::{Fault, Scanner},
+    tree::json_text,
+    unescape::unescape,
+};
+use crate::{EncodeError, layout::Message};
 
-/// The tokens of one document. Reused for the next one.
+/// The nodes of one document. Reused for the next one.
 #[derive(Default)]
 pub(crate) struct Tape {
-    pub(super) tokens: Vec<Token>,
+    /// The fields of objects, the items of lists and the entries of maps.
+    pub(super) links: Vec<Link>,
+    /// The fields of the open objects by slot, innermost last.
+    slots: Vec<Node>,
     /// Whether there is white space between tokens.
     pub(super) spaced: bool,
 }
 
-/// A value or a key.
+/// A value: its type and two numbers in one word, so that it is returned in a register.
+///
+/// The numbers are the range of its text, of a string without its quotes; or the last link of a container.
 #[derive(Clone, Copy)]
-pub(super) struct Token {
-    /// The range of the text; of a string without its quotes.
-    pub(super) start: u32,
-    pub(super) end: u32,
-    /// The token behind the subtree.
-    pub(super) next: u32,
-    /// The value before this one in the same container, or 0.
+pub(super) struct Node(u64);
+
+/// The bits of each number. Texts are shorter.
+const BITS: u32 = 28;
+
+/// No link, and the highest number.
+pub(super) const NONE: u32 = (1 << BITS) - 1;
+
+/// A field of an object, an item of a list, or an entry of a map.
+#[derive(Clone, Copy)]
+pub(super) struct Link {
+    /// The key of an entry, or the slot of a field.
+    pub(super) key: Node,
+    pub(super) value: Node,
+    /// The link before this one in the same container, or [`NONE`].
     pub(super) previous: u32,
-    /// The last value of a container, or 0.
-    pub(super) last: u32,
-    pub(super) kind: Kind,
 }
 
-/// The type of a token.
+/// The type of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
+    /// A field that is not there.
+    Absent,
     Null,
     False,
     True,
@@ -47,28 +65,89 @@ pub(super) enum Kind {
     String,
     /// A string with escapes in it.
     Escaped,
-    Array,
-    Object,
+    /// An object whose fields are known.
+    Message,
+    List,
+    /// A map whose keys ascend.
+    Map,
+    /// A map whose keys do not, or have escapes in them.
+    Unsorted,
+    /// An object or a list that was skipped.
+    Skipped,
+}
+
+impl Node {
+    /// A value that is not there.
+    pub(super) const ABSENT: Self = Node(0);
+
+    #[inline]
+    pub(super) fn new(kind: Kind, at: usize, end: usize) -> Self {
+        Node((kind as u64) << (2 * BITS) | (end as u64) << BITS | at as u64)
+    }
+
+    #[inline]
+    pub(super) fn kind(self) -> Kind {
+        const KINDS: [Kind; 12] = [
+            Kind::Absent,
+            Kind::Null,
+            Kind::False,
+            Kind::True,
+            Kind::Number,
+            Kind::String,
+            Kind::Escaped,
+            Kind::Message,
+            Kind::List,
+            Kind::Map,
+            Kind::Unsorted,
+            Kind::Skipped,
+        ];
+        let kind = (self.0 >> (2 * BITS)) as usize;
+        KINDS.get(kind).copied().unwrap_or(Kind::Absent)
+    }
+
+    #[inline]
+    pub(super) fn at(self) -> usize {
+        self.0 as usize & NONE as usize
+    }
+
+    #[inline]
+    pub(super) fn end(self) -> usize {
+        (self.0 >> BITS) as usize & NONE as usize
+    }
+}
+
+/// A scanned text, read by the fields of its type.
+pub(crate) struct Text<'a> {
+    from: From<'a>,
+    slots: &'a mut Vec<Node>,
+}
+
+/// The text and the nodes of values.
+#[derive(Clone, Copy)]
+struct From<'a> {
+    text: &'a [u8],
+    links: &'a [Link],
+    spaced: bool,
 }
 
 /// A value of a scanned text.
 #[derive(Clone, Copy)]
 pub(crate) struct Scanned<'a> {
-    text: &'a [u8],
-    tape: &'a Tape,
-    index: u32,
+    from: From<'a>,
+    node: Node,
 }
 
 impl Tape {
-    /// Cuts a text into tokens. Fields of the root for which `wanted` is false are left out.
+    /// Scans the text of an object of a type. Stops behind the last field that the type carries.
     pub(crate) fn scan<'a>(
         &'a mut self,
         text: &'a [u8],
-        wanted: impl Fn(&[u8]) -> bool,
-    ) -> Result<Scanned<'a>, EncodeError> {
-        self.tokens.clear();
+        layout: &'static Message,
+    ) -> Result<(Text<'a>, Scanned<'a>), EncodeError> {
+        self.slots.clear();
+        self.links.clear();
         self.spaced = false;
-        if u32::try_from(text.len()).is_err() {
+        if text.len() >= NONE as usize {
             return Err(EncodeError::Syntax);
         }
         let mut scanner = Scanner {
@@ -76,66 +155,106 @@ impl Tape {
             at: 0,
             tape: self,
         };
-        scanner.root(&wanted)?;
-        Ok(Scanned {
+        let node = scanner.root(layout).map_err(|fault| match fault {
+            Fault::Syntax => EncodeError::Syntax,
+            Fault::TooDeep => EncodeError::TooDeep,
+        })?;
+        let from = From {
             text,
-            tape: self,
-            index: 0,
-        })
+            links: &self.links,
+            spaced: self.spaced,
+        };
+        let slots = &mut self.slots;
+        Ok((Text { from, slots }, Scanned { from, node }))
+    }
+}
+
+impl<'a> Source<'a> for Text<'a> {
+    type Value = Scanned<'a>;
+    /// The index of the first slot.
+    type Fields = usize;
+
+    #[inline]
+    fn open(&mut self, layout: &'static Message, object: Option<Scanned<'a>>) -> usize {
+        let base = self.slots.len();
+        self.slots.resize(base + layout.slots(), Node::ABSENT);
+        let fields = object.into_iter().flat_map(|object| {
+            // The last one of equal keys counts.
+            object.links_reversed(object.node.kind() == Kind::Message)
+        });
+        for field in fields {
+            let slot = self.slots.get_mut(base + field.key.at());
+            if let Some(slot) = slot.filter(|slot| slot.kind() == Kind::Absent) {
+                *slot = field.value;
+            }
+        }
+        base
+    }
+
+    #[inline]
+    fn get(&self, base: usize, slot: u16) -> Option<Scanned<'a>> {
+        let node = *self.slots.get(base + usize::from(slot))?;
+        let from = self.from;
+        (!matches!(node.kind(), Kind::Absent | Kind::Null)).then_some(Scanned { from, node })
+    }
+
+    #[inline]
+    fn close(&mut self, base: usize) {
+        self.slots.truncate(base);
     }
 }
 
 impl<'a> Scanned<'a> {
     #[inline]
-    fn token(self) -> Token {
-        self.tape.tokens[self.index as usize]
-    }
-
-    #[inline]
-    fn at(self, index: u32) -> Self {
-        Scanned { index, ..self }
+    fn at(self, node: Node) -> Self {
+        Scanned { node, ..self }
     }
 
     #[inline]
     fn source(self) -> &'a [u8] {
-        let token = self.token();
-        &self.text[token.start as usize..token.end as usize]
+        let range = self.node.at()..self.node.end();
+        self.from.text.get(range).unwrap_or_default()
     }
 
     fn number(self) -> Option<&'a str> {
-        match self.token().kind {
+        match self.node.kind() {
             Kind::Number => std::str::from_utf8(self.source()).ok(),
             _ => None,
         }
     }
 
-    /// The values of a container, the last one first.
-    fn values_reversed(self, container: Kind) -> impl Iterator<Item = Self> {
-        let token = self.token();
-        let last = if token.kind == container {
-            token.last
+    /// The links of a container, the last one first.
+    #[inline]
+    fn links_reversed(self, is_container: bool) -> impl Iterator<Item = Link> + use<'a> {
+        let links = self.from.links;
+        let mut next = if is_container {
+            self.node.at()
         } else {
-            0
+            NONE as usize
         };
-        let some = |index: u32| (index != 0).then_some(index);
-        std::iter::successors(some(last), move |index| {
-            some(self.at(*index).token().previous)
+        std::iter::from_fn(move || {
+            let link = *links.get(next)?;
+            next = link.previous as usize;
+            Some(link)
         })
-        .map(move |index| self.at(index))
     }
 }
 
 impl<'a> Json<'a> for Scanned<'a> {
     #[inline]
     fn form(self) -> Form {
-        match self.token().kind {
-            Kind::Null => Form::Null,
+        match self.node.kind() {
+            Kind::Absent | Kind::Null => Form::Null,
             Kind::False => Form::Bool(false),
             Kind::True => Form::Bool(true),
             Kind::Number => Form::Number,
             Kind::String | Kind::Escaped => Form::String,
-            Kind::Array => Form::Array,
-            Kind::Object => Form::Object,
+            Kind::List => Form::Array,
+            Kind::Message | Kind::Map | Kind::Unsorted => Form::Object,
+            Kind::Skipped => match self.source().first() {
+                Some(b'[') => Form::Array,
+                _ => Form::Object,
+            },
         }
     }
 
@@ -149,53 +268,48 @@ impl<'a> Json<'a> for Scanned<'a> {
     }
 
     #[inline]
+    fn plain(self) -> Option<&'a [u8]> {
+        (self.node.kind() == Kind::String).then(|| self.source())
+    }
+
+    #[inline]
     fn text(self) -> Option<Cow<'a, [u8]>> {
-        match self.token().kind {
+        match self.node.kind() {
             Kind::String => Some(Cow::Borrowed(self.source())),
             Kind::Escaped => unescape(self.source()).map(Cow::Owned),
             _ => None,
         }
     }
 
+    #[inline]
     fn items_reversed(self) -> impl Iterator<Item = Self> {
-        self.values_reversed(Kind::Array)
+        let links = self.links_reversed(self.node.kind() == Kind::List);
+        links.map(move |link| self.at(link.value))
     }
 
-    fn entries(self) -> impl Iterator<Item = (Cow<'a, [u8]>, Self)> {
-        let token = self.token();
-        let end = match token.kind {
-            Kind::Object => token.next,
-            _ => 0,
-        };
-        let mut index = self.index + 1;
-        std::iter::from_fn(move || {
-            if index >= end {
-                return None;
-            }
-            let (key, value) = (self.at(index), self.at(index + 1));
-            index = value.token().next;
-            Some((key.text().unwrap_or_default(), value))
-        })
-    }
-
+    #[inline]
     fn entries_reversed(self) -> impl Iterator<Item = (Cow<'a, [u8]>, Self)> {
-        self.values_reversed(Kind::Object).map(move |value| {
-            // The key of a field is the token before its value.
-            let key = value.at(value.index - 1);
-            (key.text().unwrap_or_default(), value)
+        let is_map = matches!(self.node.kind(), Kind::Map | Kind::Unsorted);
+        self.links_reversed(is_map).map(move |link| {
+            let key = self.at(link.key).text().unwrap_or_default();
+            (key, self.at(link.value))
         })
+    }
+
+    fn ascends(self) -> bool {
+        self.node.kind() == Kind::Map
     }
 
     fn json(self) -> Result<Cow<'a, [u8]>, EncodeError> {
-        let token = self.token();
-        let source = match token.kind {
+        let source = match self.node.kind() {
             Kind::String | Kind::Escaped => {
                 // With its quotes.
-                &self.text[token.start as usize - 1..token.end as usize + 1]
+                let range = self.node.at() - 1..self.node.end() + 1;
+                self.from.text.get(range).unwrap_or_default()
             }
             _ => self.source(),
         };
-        if !self.tape.spaced {
+        if !self.from.spaced && !is_spaced(source) {
             return Ok(Cow::Borrowed(source));
         }
         let value: Value = serde_json::from_slice(source).map_err(|_| EncodeError::Syntax)?;
@@ -203,106 +317,23 @@ impl<'a> Json<'a> for Scanned<'a> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn scanned(text: &str) -> Result<String, EncodeError> {
-        fn print(value: Scanned<'_>) -> String {
-            match value.form() {
-                Form::Array => {
-                    let mut items: Vec<_> = value.items_reversed().map(print).collect();
-                    items.reverse();
-                    format!("[{}]", items.join(","))
-                }
-                Form::Object => {
-                    let show = |(key, value): (Cow<'_, [u8]>, Scanned<'_>)| {
-                        format!("{}={}", String::from_utf8_lossy(&key), print(value))
-                    };
-                    let forwards: Vec<_> = value.entries().map(show).collect();
-                    let mut backwards: Vec<_> = value.entries_reversed().map(show).collect();
-                    backwards.reverse();
-                    assert_eq!(forwards, backwards);
-                    format!("{{{}}}", forwards.join(","))
-                }
-                Form::String => String::from_utf8(value.text().unwrap().into_owned()).unwrap(),
-                _ => String::from_utf8(value.json().unwrap().into_owned()).unwrap(),
-            }
-        }
-        let mut tape = Tape::default();
-        tape.scan(text.as_bytes(), |_| true).map(print)
+/// Returns whether there is white space between the tokens of a value.
+fn is_spaced(json: &[u8]) -> bool {
+    let is_space = |byte: &u8| *byte <= b' ';
+    // Without an early exit, many bytes are compared at once.
+    if !json.iter().fold(false, |any, byte| any | is_space(byte)) {
+        return false;
     }
-
-    #[test]
-    fn documents_are_cut_into_values() {
-        for (text, printed) in [
-            ("{}", "{}"),
-            (" [ ] ", "[]"),
-            ("[1,[2,-3.5e+7],{},null]", "[1,[2,-3.5e+7],{},null]"),
-            (
-                r#"{"a":{"b":[true,false]},"c":"x"}"#,
-                "{a={b=[true,false]},c=x}",
-            ),
-            (r#"{"a\"b" : "c\\\n\u00e9\ud83d\ude00"}"#, "{a\"b=c\\\né😀}"),
-            ("\"\"", ""),
-        ] {
-            assert_eq!(scanned(text).as_deref(), Ok(printed), "{text}");
+    let mut at = 0;
+    while let Some(byte) = json.get(at) {
+        match byte {
+            b'"' => at = string_end(json, at).unwrap_or(json.len()),
+            byte if is_space(byte) => return true,
+            _ => at += 1,
         }
     }
-
-    #[test]
-    fn text_that_is_not_json_is_an_error() {
-        for text in [
-            "",
-            " ",
-            "{",
-            "[",
-            "\"",
-            "\"\\",
-            "{\"a\"",
-            "{\"a\":",
-            "{\"a\":1",
-            "{\"a\":1,}",
-            "{1:2}",
-            "[1,]",
-            "[1 2]",
-            "{}x",
-            "nul",
-            "tru",
-            "+1",
-            "]",
-            ",",
-        ] {
-            assert_eq!(scanned(text), Err(EncodeError::Syntax), "{text}");
-        }
-        let deep = "[".repeat(10_000);
-        assert_eq!(scanned(&deep), Err(EncodeError::TooDeep));
-    }
-
-    #[test]
-    fn fields_of_the_root_are_left_out() {
-        for skipped in [
-            "1",
-            "-1.5e3",
-            "true",
-            "null",
-            "\"a\\\"}\"",
-            "{}",
-            "[]",
-            "{\"a\":[{}]}",
-            "[1,\"]\",{}]",
-        ] {
-            for text in [
-                format!("{{\"no\":{skipped},\"yes\":1}}"),
-                format!("{{\"yes\":1,\"no\":{skipped}}}"),
-                format!("{{ \"no\" : {skipped} , \"yes\" : 1 , \"no\" : {skipped} }}"),
-            ] {
-                let mut tape = Tape::default();
-                let root = tape.scan(text.as_bytes(), |name| name == b"yes").unwrap();
-                let entries: Vec<_> = root.entries().collect();
-                assert_eq!(entries.len(), 1, "{text}");
-                assert_eq!(entries[0].1.integer(), Some(1), "{text}");
-            }
-        }
-    }
+    false
 }
+
+#[cfg(test)]
+mod tests;

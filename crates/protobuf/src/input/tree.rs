@@ -5,8 +5,40 @@ use std::borrow::Cow;
 use kubewright_machinery::limits::{DOCUMENT_DEPTH, depth_of};
 use serde_json::Value;
 
-use super::{Form, Json};
-use crate::EncodeError;
+use super::{Form, Json, Source};
+use crate::{EncodeError, layout::Message};
+
+/// A tree of values, read by the fields of its types.
+#[derive(Default)]
+pub(crate) struct Tree<'a> {
+    /// The values of the fields of the open objects, innermost last.
+    slots: Vec<Option<&'a Value>>,
+}
+
+impl<'a> Source<'a> for Tree<'a> {
+    type Value = &'a Value;
+    /// The index of the first slot.
+    type Fields = usize;
+
+    fn open(&mut self, layout: &'static Message, object: Option<&'a Value>) -> usize {
+        let base = self.slots.len();
+        self.slots.resize(base + layout.slots(), None);
+        for (key, value) in object.and_then(Value::as_object).into_iter().flatten() {
+            if let Some(name) = layout.name(key.as_bytes()) {
+                self.slots[base + usize::from(name.slot)] = value.present();
+            }
+        }
+        base
+    }
+
+    fn get(&self, base: usize, slot: u16) -> Option<&'a Value> {
+        self.slots[base + usize::from(slot)]
+    }
+
+    fn close(&mut self, base: usize) {
+        self.slots.truncate(base);
+    }
+}
 
 impl<'a> Json<'a> for &'a Value {
     fn form(self) -> Form {
@@ -28,6 +60,10 @@ impl<'a> Json<'a> for &'a Value {
         self.as_f64()
     }
 
+    fn plain(self) -> Option<&'a [u8]> {
+        self.as_str().map(str::as_bytes)
+    }
+
     fn text(self) -> Option<Cow<'a, [u8]>> {
         self.as_str().map(|text| Cow::Borrowed(text.as_bytes()))
     }
@@ -36,15 +72,15 @@ impl<'a> Json<'a> for &'a Value {
         self.as_array().into_iter().flatten().rev()
     }
 
-    fn entries(self) -> impl Iterator<Item = (Cow<'a, [u8]>, Self)> {
-        let entries = self.as_object().into_iter().flatten();
-        entries.map(|(key, value)| (Cow::Borrowed(key.as_bytes()), value))
-    }
-
     fn entries_reversed(self) -> impl Iterator<Item = (Cow<'a, [u8]>, Self)> {
         let entries = self.as_object().map(|entries| entries.iter().rev());
         let entries = entries.into_iter().flatten();
         entries.map(|(key, value)| (Cow::Borrowed(key.as_bytes()), value))
+    }
+
+    fn ascends(self) -> bool {
+        let keys = self.as_object().into_iter().flatten().map(|(key, _)| key);
+        keys.is_sorted_by(|a, b| a < b)
     }
 
     fn json(self) -> Result<Cow<'a, [u8]>, EncodeError> {

@@ -5,7 +5,7 @@ pub(super) fn unescape(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     loop {
-        let plain = rest.iter().position(|byte| *byte == b'\\');
+        let plain = memchr::memchr(b'\\', rest);
         let (before, after) = rest.split_at_checked(plain.unwrap_or(rest.len()))?;
         out.extend_from_slice(before);
         let Some((_, escape)) = after.split_first() else {

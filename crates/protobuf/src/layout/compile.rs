@@ -1,6 +1,9 @@
 //! Compiles the catalog's tables into layouts.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::OnceLock,
+};
 
 use kubewright_catalog::{
     generated::{TYPES, meta_v1},
@@ -8,7 +11,7 @@ use kubewright_catalog::{
 };
 
 use super::{
-    Content, Layouts, Message, MessageId, Part, Parts, Shape, address,
+    Content, Index, Layouts, Message, MessageId, Name, Part, Parts, Shape, address,
     names::{embedded_name, go_name},
     omits_zero,
 };
@@ -69,11 +72,16 @@ impl Compiler {
         let mut root = Level::default();
         let mut names = Vec::new();
         for (field, slot) in ty.fields.iter().zip(0..) {
-            names.push((field.json, slot));
             let number = number(field);
-            if number == 0 {
+            let shape = (number != 0).then(|| self.shape(&field.ty));
+            names.push(Name {
+                json: field.json,
+                slot,
+                shape: shape.clone(),
+            });
+            let Some(shape) = shape else {
                 continue;
-            }
+            };
             let part = Part {
                 number: number.into(),
                 go_name: go_name(ty.name, field).into(),
@@ -81,16 +89,16 @@ impl Compiler {
                     json: field.json,
                     slot,
                     omit_zero: omits_zero(field.omit),
-                    shape: self.shape(&field.ty),
+                    shape,
                 },
+                absent: OnceLock::new(),
             };
             root.insert(field.embedded, number, part);
         }
-        names.sort_unstable();
         Message {
             name: ty.name,
             parts: root.finish(),
-            names: names.into(),
+            names: Index::new(names),
         }
     }
 
@@ -150,6 +158,7 @@ impl Level {
                         number: number.into(),
                         go_name: embedded_name(&parts).into(),
                         content: Content::Embedded(parts),
+                        absent: OnceLock::new(),
                     }
                 }
             });
@@ -188,7 +197,6 @@ mod tests {
 
     #[test]
     fn names_are_found_in_any_order() {
-        let mut hint = 0;
         for name in [
             "apiVersion",
             "kind",
@@ -198,10 +206,10 @@ mod tests {
             "kind",
             "apiVersion",
         ] {
-            assert!(pod().slot(name.as_bytes(), &mut hint).is_some(), "{name}");
+            assert!(pod().name(name.as_bytes()).is_some(), "{name}");
         }
-        assert_eq!(pod().slot(b"nope", &mut 0), None);
-        assert_eq!(pod().slot(b"zzz", &mut 5), None);
+        assert!(pod().name(b"nope").is_none());
+        assert!(pod().name(b"zzz").is_none());
     }
 
     #[test]

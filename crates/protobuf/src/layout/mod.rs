@@ -4,18 +4,23 @@
 //! flattened. On the wire they are ordered by number, with embedded structs as separate messages. A [`Message`] holds
 //! both views. All are compiled at first use and refer to each other by [`MessageId`].
 //!
-//! Invariants: the parts of a message ascend by number; the names of a message ascend, and each has a slot below
-//! [`Message::slots`].
+//! Invariants: the parts of a message ascend by number; each name of a message has a slot below [`Message::slots`].
 
 mod compile;
+mod index;
 mod names;
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{
+    collections::HashMap,
+    sync::{LazyLock, OnceLock},
+};
 
 use kubewright_catalog::{
     kind_type,
     types::{Omit, StructType},
 };
+
+use index::Index;
 
 /// A message: one struct of the catalog.
 pub(crate) struct Message {
@@ -23,8 +28,18 @@ pub(crate) struct Message {
     pub(crate) name: &'static str,
     /// The fields as protobuf nests them.
     pub(crate) parts: Parts,
-    /// The slot of each field, by JSON name.
-    names: Box<[(&'static str, u16)]>,
+    /// The fields by JSON name.
+    names: Index,
+}
+
+/// A field by its JSON name.
+pub(crate) struct Name {
+    /// The JSON name.
+    pub(crate) json: &'static str,
+    /// The index among the fields of the struct.
+    pub(crate) slot: u16,
+    /// The type; `None` if the field is not on the wire.
+    pub(crate) shape: Option<Shape>,
 }
 
 /// The fields of one level of a message.
@@ -43,6 +58,8 @@ pub(crate) struct Part {
     pub(crate) go_name: Box<str>,
     /// The content of the field.
     pub(crate) content: Content,
+    /// The bytes of the field if it is absent, once they are known.
+    pub(crate) absent: OnceLock<Box<[u8]>>,
 }
 
 /// The content of a field.
@@ -63,6 +80,7 @@ pub(crate) enum Content {
 }
 
 /// The type of a value: the catalog's `Type` with references resolved.
+#[derive(Clone)]
 pub(crate) enum Shape {
     Bool,
     Int32,
@@ -155,26 +173,15 @@ impl Message {
         self.names.len()
     }
 
-    /// The slot of a JSON name. `hint` is where the search begins, and is moved behind the name: names that come
-    /// sorted are found in one pass.
+    /// The field of a JSON name.
     #[inline]
-    pub(crate) fn slot(&self, json: &[u8], hint: &mut usize) -> Option<usize> {
-        let find = |from: usize| {
-            let names = self.names.get(from..)?;
-            let at = names.iter().position(|(name, _)| name.as_bytes() >= json)?;
-            let (name, slot) = names[at];
-            (name.as_bytes() == json).then_some((from + at + 1, usize::from(slot)))
-        };
-        let (next, slot) = find(*hint).or_else(|| if *hint > 0 { find(0) } else { None })?;
-        *hint = next;
-        Some(slot)
+    pub(crate) fn name(&self, json: &[u8]) -> Option<&Name> {
+        self.names.get(json)
     }
-}
 
-impl Message {
-    /// Returns whether a field of the message is on the wire.
-    pub(crate) fn carries(&self, json: &[u8]) -> bool {
-        self.parts.carry(json)
+    /// The number of fields that are on the wire.
+    pub(crate) fn carried(&self) -> usize {
+        self.names.carried()
     }
 
     /// The number and message of the items, if it is a list of objects.
@@ -194,13 +201,6 @@ impl Message {
 }
 
 impl Parts {
-    fn carry(&self, name: &[u8]) -> bool {
-        self.list.iter().any(|part| match &part.content {
-            Content::Field { json, .. } => json.as_bytes() == name,
-            Content::Embedded(inner) => inner.carry(name),
-        })
-    }
-
     /// The part of that number.
     pub(crate) fn get(&self, number: u32) -> Option<&Part> {
         let place = *self.by_number.get(usize::try_from(number).ok()?)?;

@@ -7,7 +7,7 @@ mod reader;
 mod writer;
 
 pub(crate) use reader::{Reader, Tag};
-pub(crate) use writer::Writer;
+pub(crate) use writer::{Counter, Sink, Writer};
 
 /// A number of up to 64 bits, seven to a byte.
 pub(crate) const VARINT: u8 = 0;
