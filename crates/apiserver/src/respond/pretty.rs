@@ -2,9 +2,19 @@
 
 use kubewright_catalog::types::{StructType, Type};
 
-use super::scan::{self, string_end};
+use kubewright_machinery::scan::{string_end, value_end};
 
-const STEP: &[u8] = b"  ";
+use super::scan;
+
+/// A line break and spaces for many levels.
+const LINE: &[u8; 129] = &{
+    let mut line = [b' '; 129];
+    line[0] = b'\n';
+    line
+};
+
+/// The spaces of a level.
+const STEP: usize = 2;
 
 /// Appends JSON with one member or element a line. `depth` is the depth of the value in the document.
 pub(crate) fn indent(out: &mut Vec<u8>, json: &[u8], depth: usize) {
@@ -40,7 +50,12 @@ pub(crate) fn indent(out: &mut Vec<u8>, json: &[u8], depth: usize) {
             }
             b':' => out.extend_from_slice(b": "),
             _ if byte.is_ascii_whitespace() => {}
-            _ => out.push(byte),
+            _ => {
+                let end = value_end(json, at).unwrap_or(json.len());
+                out.extend_from_slice(&json[at..end]);
+                at = end;
+                continue;
+            }
         }
         at += 1;
     }
@@ -49,74 +64,115 @@ pub(crate) fn indent(out: &mut Vec<u8>, json: &[u8], depth: usize) {
 /// Appends the JSON of an object with its fields in the order in which their types declare them. Stored bytes have them in
 /// another order.
 pub(crate) fn indent_typed(out: &mut Vec<u8>, json: &[u8], depth: usize, ty: &StructType) {
-    let place = |key: &[u8]| ty.fields.iter().position(|f| f.json.as_bytes() == key);
-    let mut members: Vec<_> = scan::members(json)
-        .map(|(key, value)| (place(key).unwrap_or(usize::MAX), key, value))
-        .collect();
-    members.sort_by_key(|(place, _, _)| *place);
-    let members = members.into_iter().map(|(place, key, value)| {
-        let ty = ty.fields.get(place).map(|field| &field.ty);
-        (Some(key), value, ty)
-    });
-    container(out, *b"{}", members, depth);
+    let members = Vec::with_capacity(32);
+    Typed { out, members }.fields(json, depth, ty);
 }
 
-fn indent_as(out: &mut Vec<u8>, json: &[u8], depth: usize, ty: Option<&Type>) {
-    match (ty, json.first()) {
-        (Some(Type::Optional(inner)), _) => indent_as(out, json, depth, Some(*inner)),
-        (
-            Some(
-                Type::Struct(ty)
-                | Type::SchemaOrBool(ty)
-                | Type::SchemaOrArray(ty)
-                | Type::SchemaOrStrings(ty),
-            ),
-            Some(b'{'),
-        ) => indent_typed(out, json, depth, ty),
-        (Some(Type::Map(item)), Some(b'{')) => {
-            let members = scan::members(json).map(|(key, value)| (Some(key), value, Some(*item)));
-            container(out, *b"{}", members, depth);
-        }
-        (Some(Type::List(item)), Some(b'[')) => {
-            let items = scan::elements(json).map(|value| (None, value, Some(*item)));
-            container(out, *b"[]", items, depth);
-        }
-        _ => indent(out, json, depth),
-    }
+/// Writes JSON in the order of types.
+struct Typed<'a, 'o> {
+    out: &'o mut Vec<u8>,
+    /// The members of the objects that are being written, innermost last.
+    members: Vec<Member<'a>>,
 }
 
-/// Appends members or elements between brackets.
-fn container<'a>(
-    out: &mut Vec<u8>,
-    [open, close]: [u8; 2],
-    items: impl Iterator<Item = (Option<&'a [u8]>, &'a [u8], Option<&'a Type>)>,
-    depth: usize,
-) {
-    out.push(open);
-    let mut empty = true;
-    for (key, value, ty) in items {
-        if !std::mem::take(&mut empty) {
-            out.push(b',');
+/// A member of an object, with its place in the type.
+#[derive(Clone, Copy)]
+struct Member<'a> {
+    place: usize,
+    key: &'a [u8],
+    value: &'a [u8],
+}
+
+impl<'a> Typed<'a, '_> {
+    fn fields(&mut self, json: &'a [u8], depth: usize, ty: &StructType) {
+        let place = |key: &[u8]| ty.fields.iter().position(|f| f.json.as_bytes() == key);
+        let base = self.members.len();
+        let members = scan::members(json).map(|(key, value)| Member {
+            place: place(key).unwrap_or(usize::MAX),
+            key,
+            value,
+        });
+        self.members.extend(members);
+        self.members[base..].sort_by_key(|member| member.place);
+        self.out.push(b'{');
+        let end = self.members.len();
+        for index in base..end {
+            let member = self.members[index];
+            let ty = ty.fields.get(member.place).map(|field| &field.ty);
+            self.next(index == base, depth + 1);
+            self.member(member.key, member.value, depth + 1, ty);
         }
-        line(out, depth + 1);
-        if let Some(key) = key {
-            out.push(b'"');
-            out.extend_from_slice(key);
-            out.extend_from_slice(b"\": ");
+        self.members.truncate(base);
+        self.close(base == end, b'}', depth);
+    }
+
+    fn value(&mut self, json: &'a [u8], depth: usize, ty: Option<&Type>) {
+        match (ty, json.first()) {
+            (_, Some(b'"' | b'0'..=b'9')) => self.out.extend_from_slice(json),
+            (Some(Type::Optional(inner)), _) => self.value(json, depth, Some(*inner)),
+            (
+                Some(
+                    Type::Struct(ty)
+                    | Type::SchemaOrBool(ty)
+                    | Type::SchemaOrArray(ty)
+                    | Type::SchemaOrStrings(ty),
+                ),
+                Some(b'{'),
+            ) => self.fields(json, depth, ty),
+            (Some(Type::Map(item)), Some(b'{')) => {
+                self.out.push(b'{');
+                let mut first = true;
+                for (key, value) in scan::members(json) {
+                    self.next(std::mem::take(&mut first), depth + 1);
+                    self.member(key, value, depth + 1, Some(*item));
+                }
+                self.close(first, b'}', depth);
+            }
+            (Some(Type::List(item)), Some(b'[')) => {
+                self.out.push(b'[');
+                let mut first = true;
+                for value in scan::elements(json) {
+                    self.next(std::mem::take(&mut first), depth + 1);
+                    self.value(value, depth + 1, Some(*item));
+                }
+                self.close(first, b']', depth);
+            }
+            _ => indent(self.out, json, depth),
         }
-        indent_as(out, value, depth + 1, ty);
     }
-    if !empty {
-        line(out, depth);
+
+    fn member(&mut self, key: &[u8], value: &'a [u8], depth: usize, ty: Option<&Type>) {
+        self.out.push(b'"');
+        self.out.extend_from_slice(key);
+        self.out.extend_from_slice(b"\": ");
+        self.value(value, depth, ty);
     }
-    out.push(close);
+
+    /// Starts the line of a member or element.
+    fn next(&mut self, first: bool, depth: usize) {
+        if !first {
+            self.out.push(b',');
+        }
+        line(self.out, depth);
+    }
+
+    /// Ends an object or array.
+    fn close(&mut self, empty: bool, bracket: u8, depth: usize) {
+        if !empty {
+            line(self.out, depth);
+        }
+        self.out.push(bracket);
+    }
 }
 
 /// Starts a line at a depth.
 pub(crate) fn line(out: &mut Vec<u8>, depth: usize) {
-    out.push(b'\n');
-    for _ in 0..depth {
-        out.extend_from_slice(STEP);
+    match LINE.get(..1 + depth * STEP) {
+        Some(line) => out.extend_from_slice(line),
+        None => {
+            out.push(b'\n');
+            out.resize(out.len() + depth * STEP, b' ');
+        }
     }
 }
 
