@@ -1,5 +1,6 @@
 //! Decodes the fields of an object that the columns of a table need.
 
+use kubewright_machinery::scan::value_end;
 use serde_json::{Map, Value};
 
 use super::scan;
@@ -74,23 +75,51 @@ impl Fields {
 
     /// Decodes these fields of an encoded object and skips all others.
     pub fn decode(&self, object: &[u8]) -> Value {
+        self.decode_with_metadata(object).0
+    }
+
+    /// Decodes these fields of an encoded object, and returns its encoded metadata too.
+    pub(super) fn decode_with_metadata<'a>(&self, object: &'a [u8]) -> (Value, Option<&'a [u8]>) {
         if self.all {
-            return whole(object);
+            return (whole(object), scan::member(object, "metadata"));
         }
+        let mut metadata = None;
+        let (value, _) = self.read(object, 0, |key, value| {
+            if key == b"metadata" {
+                metadata = Some(value);
+            }
+        });
+        (value, metadata)
+    }
+
+    /// Decodes the object at a position, and returns its end. Calls `note` with each member.
+    fn read<'a>(
+        &self,
+        json: &'a [u8],
+        at: usize,
+        mut note: impl FnMut(&'a [u8], &'a [u8]),
+    ) -> (Value, usize) {
         let mut out = Map::new();
-        for (key, value) in scan::members(object) {
+        let mut members = scan::members_at(json, at);
+        while let Some(key) = members.next_key() {
             // The fields of types have no characters that JSON escapes.
             let selected = self.children.iter().find(|(n, _)| n.as_bytes() == key);
-            if let Some((name, selected)) = selected {
-                out.insert(name.to_string(), selected.decode(value));
-            }
+            let value = match selected {
+                Some((name, selected)) => {
+                    let (decoded, value) = members.descend(|json, at| selected.read(json, at));
+                    out.insert(name.to_string(), decoded);
+                    value
+                }
+                None => members.value().unwrap_or_default(),
+            };
+            note(key, value);
         }
-        Value::Object(out)
+        (Value::Object(out), members.end())
     }
 
     fn decode_each(&self, value: &[u8]) -> Value {
         match value.first() {
-            Some(b'{') => self.decode(value),
+            Some(b'{') => self.read(value, 0, |_, _| {}).0,
             Some(b'[') => scan::elements(value)
                 .map(|element| self.decode_each(element))
                 .collect(),
@@ -104,13 +133,25 @@ impl Selected {
         matches!(self, Self::Some(fields) if fields.children.is_empty())
     }
 
-    fn decode(&self, value: &[u8]) -> Value {
-        match self {
-            Self::Whole => whole(value),
-            Self::Some(fields) => fields.decode_each(value),
-            Self::Keys => {
-                let keys = scan::members(value).map(|(key, _)| (text(key), Value::Null));
-                Value::Object(keys.collect())
+    /// Decodes the value at a position, and returns its end.
+    fn read(&self, json: &[u8], at: usize) -> (Value, usize) {
+        match (self, json.get(at)) {
+            (Self::Some(fields), Some(b'{')) => fields.read(json, at, |_, _| {}),
+            (Self::Keys, Some(b'{')) => {
+                let mut members = scan::members_at(json, at);
+                let keys = members.by_ref().map(|(key, _)| (text(key), Value::Null));
+                let keys = Value::Object(keys.collect());
+                (keys, members.end())
+            }
+            _ => {
+                let end = value_end(json, at);
+                let value = end.and_then(|end| json.get(at..end)).unwrap_or_default();
+                let decoded = match self {
+                    Self::Whole => whole(value),
+                    Self::Some(fields) => fields.decode_each(value),
+                    Self::Keys => Value::Object(Map::new()),
+                };
+                (decoded, end.unwrap_or(json.len()))
             }
         }
     }
@@ -142,6 +183,13 @@ fn decode_metadata(metadata: &[u8]) -> Value {
 }
 
 fn whole(value: &[u8]) -> Value {
+    // Most values are short strings.
+    if let [b'"', plain @ .., b'"'] = value
+        && !plain.iter().any(|byte| *byte == b'\\' || *byte < b' ')
+        && let Ok(text) = std::str::from_utf8(plain)
+    {
+        return Value::from(text);
+    }
     serde_json::from_slice(value).unwrap_or_default()
 }
 

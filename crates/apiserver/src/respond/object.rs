@@ -108,9 +108,14 @@ pub(super) fn go_package(group: &str) -> &str {
 
 /// Appends the `PartialObjectMetadata` of an encoded object, whose other fields are not read.
 pub(super) fn write_partial(out: &mut Vec<u8>, object: &[u8], version: &str) {
+    write_metadata(out, scan::member(object, "metadata"), version);
+}
+
+/// Appends a `PartialObjectMetadata` with this encoded metadata.
+pub(super) fn write_metadata(out: &mut Vec<u8>, metadata: Option<&[u8]>, version: &str) {
     out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/");
     out.extend_from_slice(version.as_bytes());
     out.extend_from_slice(b"\",\"metadata\":");
-    out.extend_from_slice(scan::member(object, "metadata").unwrap_or(b"{}"));
+    out.extend_from_slice(metadata.unwrap_or(b"{}"));
     out.push(b'}');
 }

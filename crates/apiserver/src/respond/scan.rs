@@ -3,6 +3,8 @@
 //! The bytes are JSON that this server has written or checked. Bytes that are not JSON make a scan end early; it never
 //! fails and never reads past the end.
 
+use kubewright_machinery::scan::{string_end, value_end};
+
 /// Returns the encoded value of a member of an encoded object.
 pub(crate) fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(object)
@@ -12,7 +14,13 @@ pub(crate) fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
 
 /// Returns the members of an encoded object: the text of the key as it is written, and the encoded value.
 pub(crate) fn members(object: &[u8]) -> Members<'_> {
-    let at = skip_space(object, 0);
+    members_at(object, 0)
+}
+
+/// Returns the members of the object at a position.
+#[inline]
+pub(crate) fn members_at(object: &[u8], at: usize) -> Members<'_> {
+    let at = skip_space(object, at);
     Members {
         json: object,
         at: match object.get(at) {
@@ -49,95 +57,127 @@ pub(crate) struct Elements<'a> {
 impl<'a> Iterator for Members<'a> {
     type Item = (&'a [u8], &'a [u8]);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let json = self.json;
-        let key = next_value(json, &mut self.at)?;
-        let key = key.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-        let colon = skip_space(json, self.at);
-        if json.get(colon) != Some(&b':') {
-            self.at = json.len();
+        let key = self.next_key()?;
+        Some((key, self.value()?))
+    }
+}
+
+impl<'a> Members<'a> {
+    /// Returns the key of the next member. Its value must be read with [`Members::value`] or [`Members::descend`].
+    #[inline]
+    pub(crate) fn next_key(&mut self) -> Option<&'a [u8]> {
+        let Some((key, value)) = key_at(self.json, self.at) else {
+            self.at = skip_space(self.json, self.at);
+            if self.json.get(self.at) != Some(&b'}') {
+                self.at = self.json.len();
+            }
             return None;
+        };
+        self.at = value;
+        Some(key)
+    }
+
+    /// Returns the value of the member.
+    #[inline]
+    pub(crate) fn value(&mut self) -> Option<&'a [u8]> {
+        let start = self.at;
+        let end = value_end(self.json, start);
+        self.at = end.unwrap_or(self.json.len());
+        self.json.get(start..end?)
+    }
+
+    /// Reads the value of the member, and returns it with what `read` makes of it. `read` gets the position of the value, and
+    /// returns its end.
+    pub(crate) fn descend<T>(
+        &mut self,
+        read: impl FnOnce(&'a [u8], usize) -> (T, usize),
+    ) -> (T, &'a [u8]) {
+        let start = self.at;
+        let (read, end) = read(self.json, start);
+        self.at = end;
+        (read, self.json.get(start..end).unwrap_or_default())
+    }
+
+    /// Returns the position behind the object, once there are no more members.
+    pub(crate) fn end(&self) -> usize {
+        match self.json.get(self.at) {
+            Some(b'}') => self.at + 1,
+            _ => self.json.len(),
         }
-        self.at = colon + 1;
-        Some((key, next_value(json, &mut self.at)?))
     }
 }
 
 impl<'a> Iterator for Elements<'a> {
     type Item = &'a [u8];
 
+    #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
-        next_value(self.json, &mut self.at)
+        let start = behind_comma(self.json, self.at);
+        let end = value_end(self.json, start);
+        self.at = end.unwrap_or(self.json.len());
+        self.json.get(start..end?)
     }
 }
 
-/// Returns the value at a position, behind a comma if there is one, and moves behind it.
-fn next_value<'a>(json: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
-    let mut start = skip_space(json, *at);
-    if json.get(start) == Some(&b',') {
-        start = skip_space(json, start + 1);
+/// Returns the key of the member at a position, behind a comma if there is one, and the position of its value.
+#[inline]
+fn key_at(json: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let quote = behind_comma(json, at);
+    if json.get(quote) != Some(&b'"') {
+        return None;
     }
-    let end = value_end(json, start);
-    *at = end.unwrap_or(json.len());
-    json.get(start..end?)
+    let end = string_end(json, quote)?;
+    let key = json.get(quote + 1..end - 1)?;
+    let colon = skip_space(json, end);
+    if json.get(colon) != Some(&b':') {
+        return None;
+    }
+    Some((key, skip_space(json, colon + 1)))
 }
 
+#[inline]
+fn behind_comma(json: &[u8], at: usize) -> usize {
+    let at = skip_space(json, at);
+    match json.get(at) {
+        Some(b',') => skip_space(json, at + 1),
+        _ => at,
+    }
+}
+
+#[inline]
 fn skip_space(json: &[u8], at: usize) -> usize {
-    let rest = json.get(at..).unwrap_or_default();
-    let space = rest.iter().take_while(|b| b.is_ascii_whitespace()).count();
-    at + space
-}
-
-/// Returns the end of the value that starts at `at`, or `None` if there is no whole value.
-fn value_end(json: &[u8], at: usize) -> Option<usize> {
-    match json.get(at)? {
-        b'"' => string_end(json, at),
-        b'{' | b'[' => container_end(json, at),
-        b'}' | b']' | b',' | b':' => None,
-        _ => {
-            let rest = &json[at..];
-            let ends = |b: &u8| matches!(b, b',' | b'}' | b']') || b.is_ascii_whitespace();
-            Some(at + rest.iter().position(ends).unwrap_or(rest.len()))
+    match json.get(at) {
+        Some(byte) if byte.is_ascii_whitespace() => {
+            let rest = json.get(at..).unwrap_or_default();
+            at + rest.iter().take_while(|b| b.is_ascii_whitespace()).count()
         }
-    }
-}
-
-fn container_end(json: &[u8], mut at: usize) -> Option<usize> {
-    let mut depth = 0usize;
-    loop {
-        match json.get(at)? {
-            b'"' => {
-                at = string_end(json, at)?;
-                continue;
-            }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(at + 1);
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-}
-
-/// Returns the end of the string whose opening quote is at `at`.
-pub(crate) fn string_end(json: &[u8], at: usize) -> Option<usize> {
-    let mut at = at + 1;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', json.get(at..)?)?;
-        if json[at] == b'"' {
-            return Some(at + 1);
-        }
-        at += 2;
+        _ => at,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_read_in_place() {
+        let json = br#"{"a":{"b":1,"c":"}"} , "d":2 }x"#;
+        let mut outer = members(json);
+        assert_eq!(outer.next_key(), Some(&b"a"[..]));
+        let (count, value) = outer.descend(|json, at| {
+            let mut inner = members_at(json, at);
+            (inner.by_ref().count(), inner.end())
+        });
+        assert_eq!((count, value), (2, &br#"{"b":1,"c":"}"}"#[..]));
+        assert_eq!(outer.next(), Some((&b"d"[..], &b"2"[..])));
+        assert_eq!(outer.next(), None);
+        assert_eq!(outer.end(), json.len() - 1);
+        let mut cut = members(&json[..12]);
+        cut.next_key();
+        assert_eq!((cut.next(), cut.end()), (None, 12));
+    }
 
     const OBJECT: &[u8] =
         br#"{"kind":"K","n":-1.5e3,"t":true,"metadata":{"a":"}\"{","b":[1,{"c":[]}]},"l":[1, "x",{}]}"#;

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     fields::{self, Fields},
-    object::write_partial,
+    object::write_metadata,
     scan,
 };
 use crate::{
@@ -78,9 +78,9 @@ impl Rows {
 
     /// Appends the row of an encoded object.
     pub(super) fn write(&self, out: &mut Vec<u8>, object: &[u8]) {
-        let value = match &self.fields {
-            Some(fields) => fields.decode(object),
-            None => fields::decode_all(object),
+        let (value, metadata) = match &self.fields {
+            Some(fields) => fields.decode_with_metadata(object),
+            None => (fields::decode_all(object), scan::member(object, "metadata")),
         };
         out.extend_from_slice(b"{\"cells\":[");
         for (i, cell) in self.table.cells(&value).iter().enumerate() {
@@ -97,7 +97,7 @@ impl Rows {
         out.extend_from_slice(b",\"object\":");
         match self.include {
             Include::None => out.extend_from_slice(b"null"),
-            Include::Metadata => write_partial(out, object, self.version),
+            Include::Metadata => write_metadata(out, metadata, self.version),
             Include::Object => out.extend_from_slice(object),
         }
         out.push(b'}');
