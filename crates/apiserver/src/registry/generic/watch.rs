@@ -3,7 +3,7 @@
 //! A watcher reads the history of the store through a cursor. It never blocks a writer; if it falls too far behind, it ends
 //! with an `ERROR` event.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::stream;
@@ -12,7 +12,7 @@ use kubewright_store::{self as store, ChangeKind, Entry, Range, ReadError, Revis
 use serde_json::Value;
 use tokio::{
     sync::watch as watch_channel,
-    time::{Instant, sleep_until},
+    time::{Instant, Sleep, sleep_until},
 };
 
 use super::{Generic, list::Selection, metadata::metadata_mut, read::parse_revision};
@@ -64,7 +64,6 @@ impl Watch for Generic {
             Ok(changes) => changes,
             Err(e) => return Ok(self.failed(e)),
         };
-        let deadline = options.timeout_seconds.map(Duration::from_secs);
         let watcher = Watcher {
             generic: self.clone(),
             selection: self.selection(options),
@@ -75,12 +74,10 @@ impl Watch for Generic {
                 start: Some(String::new()),
             }),
             skip_until: wanted.unwrap_or_default(),
-            bookmarks: options.allow_bookmarks,
+            bookmarks: options
+                .allow_bookmarks
+                .then(|| Bookmarks::new(options.timeout_seconds.map(Duration::from_secs))),
             end_of_state: options.starts_with_state(),
-            next_bookmark: Instant::now() + BOOKMARK_EVERY,
-            last_bookmark: deadline
-                .and_then(|d| d.checked_sub(BOOKMARK_BEFORE_END))
-                .and_then(|d| Instant::now().checked_add(d)),
             over: false,
             ends: self.ends.clone(),
         };
@@ -126,13 +123,49 @@ struct Watcher {
     state: Option<State>,
     /// Changes up to this revision are skipped.
     skip_until: Revision,
-    bookmarks: bool,
+    /// The times of bookmarks, if they are requested.
+    bookmarks: Option<Bookmarks>,
     end_of_state: bool,
-    next_bookmark: Instant,
-    last_bookmark: Option<Instant>,
     over: bool,
     /// The resource is no longer served once the sender is dropped.
     ends: Option<watch_channel::Receiver<()>>,
+}
+
+/// The times of bookmarks. The timer is kept from event to event: it is set once for each bookmark.
+struct Bookmarks {
+    next: Instant,
+    /// The time of the last one, before the deadline.
+    last: Option<Instant>,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Bookmarks {
+    fn new(timeout: Option<Duration>) -> Self {
+        let now = Instant::now();
+        let next = now + BOOKMARK_EVERY;
+        let last = timeout
+            .and_then(|timeout| timeout.checked_sub(BOOKMARK_BEFORE_END))
+            .and_then(|before| now.checked_add(before));
+        Self {
+            next,
+            last,
+            timer: Box::pin(sleep_until(earlier(next, last))),
+        }
+    }
+
+    /// Waits until a bookmark is due, and sets the time of the next one.
+    async fn due(&mut self) {
+        self.timer.as_mut().await;
+        let now = Instant::now();
+        self.next = now + BOOKMARK_EVERY;
+        self.last = self.last.filter(|last| *last > now);
+        let timer = earlier(self.next, self.last);
+        self.timer.as_mut().reset(timer);
+    }
+}
+
+fn earlier(next: Instant, last: Option<Instant>) -> Instant {
+    last.map_or(next, |last| last.min(next))
 }
 
 impl Watcher {
@@ -159,7 +192,7 @@ impl Watcher {
 
     async fn state_batch(&mut self, mut state: State) -> Result<Vec<WatchEvent>, Status> {
         let Some(start) = state.start.take() else {
-            let done = self.end_of_state && self.bookmarks;
+            let done = self.end_of_state && self.bookmarks.is_some();
             let revision = state.snapshot.revision().0.to_string();
             return Ok(if done {
                 vec![WatchEvent::Bookmark(revision, true)]
@@ -191,9 +224,6 @@ impl Watcher {
     }
 
     async fn change_batch(&mut self) -> Result<Vec<WatchEvent>, Status> {
-        let timer = self
-            .last_bookmark
-            .map_or(self.next_bookmark, |last| last.min(self.next_bookmark));
         let changes = tokio::select! {
             // Changes before the end are sent first.
             biased;
@@ -202,9 +232,7 @@ impl Watcher {
                 self.over = true;
                 return Ok(Vec::new());
             }
-            () = sleep_until(timer), if self.bookmarks => {
-                self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
-                self.last_bookmark = self.last_bookmark.filter(|last| *last > Instant::now());
+            () = due(&mut self.bookmarks) => {
                 let revision = self.changes.progress().0.to_string();
                 return Ok(vec![WatchEvent::Bookmark(revision, false)]);
             }
@@ -224,6 +252,14 @@ impl Watcher {
             }
             Err(e) => Err(Generic::store_failure(&e)),
         }
+    }
+}
+
+/// Waits until a bookmark is due, if they are requested.
+async fn due(bookmarks: &mut Option<Bookmarks>) {
+    match bookmarks {
+        Some(bookmarks) => bookmarks.due().await,
+        None => std::future::pending().await,
     }
 }
 
