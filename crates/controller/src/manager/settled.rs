@@ -127,7 +127,11 @@ impl Manager {
             let moved = async {
                 match next {
                     Some(next) => drop(cache.wait_for(&next.to_string()).await),
-                    None => drop(cache.sync_or_error().await),
+                    // The informer tries again after a while.
+                    None => match cache.sync_or_error().await {
+                        Ok(()) => {}
+                        Err(_) => tokio::time::sleep(LOOK_AGAIN).await,
+                    },
                 }
             };
             // The server may have changed instead.
