@@ -9,10 +9,7 @@
 
 use std::hash::Hash;
 
-use super::{
-    slots::Slots,
-    table::{Indexed, Table},
-};
+use super::{slots::Slots, table::Table};
 use crate::clock::Moment;
 
 /// The number of slots that an empty queue keeps; the rest is freed.
@@ -87,6 +84,9 @@ impl<K> Entries<K> {
     #[cold]
     pub(super) fn forget(&mut self, in_use: impl Fn(u32) -> bool, forgotten: &mut Vec<K>) {
         forgotten.reserve(self.retiring.len());
+        let slots = &self.slots;
+        let hashes = self.retiring.iter().map(|slot| slots.peek(*slot).hash);
+        std::hint::black_box(self.table.touch(hashes));
         for slot in self.retiring.drain(..) {
             let entry = self.slots.at(slot);
             entry.retiring = false;
@@ -124,7 +124,7 @@ impl<K: Hash + Eq> Entries<K> {
         let place = self
             .table
             .entry(hash, |slot| slots.peek(slot).key() == Some(&key));
-        let vacant = match place {
+        let vacancy = match place {
             Ok(slot) => {
                 let entry = self.slots.at(slot);
                 if entry.is_idle() {
@@ -132,7 +132,7 @@ impl<K: Hash + Eq> Entries<K> {
                 }
                 return (slot, Some(key));
             }
-            Err(vacant) => vacant,
+            Err(vacancy) => vacancy,
         };
         let entry = Entry {
             key: Some(key),
@@ -152,8 +152,7 @@ impl<K: Hash + Eq> Entries<K> {
             }
             None => self.slots.push(entry),
         };
-        vacant.insert(Indexed { hash, slot });
-        self.table.added();
+        self.table.fill(vacancy, slot);
         (slot, None)
     }
 }
