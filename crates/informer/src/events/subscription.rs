@@ -68,6 +68,8 @@ pub struct Subscription<K> {
     source: Source,
     state: Arc<SubscriberState>,
     lease: Arc<Lease>,
+    /// The last event has not been acknowledged; the same as the state's `in_hand`, which only this reader writes.
+    holds_event: bool,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -138,6 +140,7 @@ impl<K> Subscription<K> {
             source,
             state,
             lease,
+            holds_event: false,
             kind: PhantomData,
         }
     }
@@ -221,10 +224,14 @@ impl<K> Subscription<K> {
     }
 
     fn try_next(&mut self) -> Popped {
-        // Set before an event is taken: whoever finds that none waits sees that one is being dealt with.
-        self.state.in_hand.store(true, Ordering::SeqCst);
+        // Set before an event is taken: whoever finds that none waits sees that one is being dealt with. From one event
+        // to the next it stays set, since a store that others see in order is expensive.
+        if !self.holds_event {
+            self.state.in_hand.store(true, Ordering::SeqCst);
+        }
         let popped = self.pop();
-        if !matches!(popped, Popped::Event(_)) {
+        self.holds_event = matches!(popped, Popped::Event(_));
+        if !self.holds_event {
             self.state.in_hand.store(false, Ordering::SeqCst);
         }
         popped
