@@ -28,8 +28,8 @@ pub(super) type Value = Arc<dyn Any + Send + Sync>;
 pub struct DecodedLimits {
     /// The maximum number of values; 0 to keep none. Defaults to 16,384.
     pub values: usize,
-    /// The maximum size of the JSON that the values were decoded from; the values themselves take more memory. Defaults to
-    /// 32 MiB.
+    /// The maximum size of the JSON that the values were decoded from. The values take up to ten times as much memory.
+    /// Defaults to 32 MiB.
     pub json_bytes: usize,
 }
 
