@@ -8,6 +8,8 @@ use std::cmp::Ordering;
 
 const LIMB: u32 = 1_000_000_000;
 const LIMB_DIGITS: usize = 9;
+/// The digits that surely fit into 64 bits.
+const SHORT_DIGITS: usize = 18;
 /// The largest difference in size between two numbers that are added exactly.
 const MAX_GAP: i64 = 4096;
 
@@ -22,6 +24,11 @@ pub(super) struct Decimal {
 impl Decimal {
     /// Reads ASCII digits; other bytes are skipped.
     pub(super) fn from_digits(negative: bool, digits: &str, exponent: i64) -> Self {
+        if digits.len() <= SHORT_DIGITS {
+            let digits = digits.bytes().filter(u8::is_ascii_digit);
+            let value = digits.fold(0, |n, d| n * 10 + u64::from(d - b'0'));
+            return Self::from_magnitude(negative, value, exponent);
+        }
         let digits: Vec<u8> = digits
             .bytes()
             .filter(u8::is_ascii_digit)
@@ -41,18 +48,41 @@ impl Decimal {
 
     /// `value × 10^exponent`
     pub(super) fn from_int(value: i64, exponent: i64) -> Self {
-        let mut rest = value.unsigned_abs();
-        let mut limbs = Vec::with_capacity(3);
-        while rest > 0 {
-            limbs.push((rest % u64::from(LIMB)) as u32);
-            rest /= u64::from(LIMB);
+        Self::from_magnitude(value < 0, value.unsigned_abs(), exponent)
+    }
+
+    /// `±value × 10^exponent`
+    fn from_magnitude(negative: bool, mut value: u64, mut exponent: i64) -> Self {
+        if value == 0 {
+            return Self::default();
+        }
+        while value.is_multiple_of(10) {
+            value /= 10;
+            exponent = exponent.saturating_add(1);
+        }
+        let mut limbs = Vec::with_capacity(if value < u64::from(LIMB) { 1 } else { 3 });
+        while value > 0 {
+            limbs.push((value % u64::from(LIMB)) as u32);
+            value /= u64::from(LIMB);
         }
         Self {
-            negative: value < 0,
+            negative,
             limbs,
             exponent,
         }
-        .normal()
+    }
+
+    /// The number without its sign, if it is an integer of at most 18 digits.
+    pub(super) fn short_magnitude(&self) -> Option<u64> {
+        let digits = u64::from(LIMB).pow(2);
+        let factor = 10u64.checked_pow(u32::try_from(self.exponent).ok()?)?;
+        let value = match *self.limbs.as_slice() {
+            [] => 0,
+            [low] => u64::from(low),
+            [low, high] => u64::from(high) * u64::from(LIMB) + u64::from(low),
+            _ => return None,
+        };
+        value.checked_mul(factor).filter(|value| *value < digits)
     }
 
     pub(super) fn is_zero(&self) -> bool {
@@ -123,9 +153,14 @@ impl Decimal {
         .normal()
     }
 
+    /// Reports whether it is a multiple of 10^exponent.
+    pub(super) fn is_multiple(&self, exponent: i64) -> bool {
+        self.exponent >= exponent || self.is_zero()
+    }
+
     /// A multiple of 10^exponent, away from zero if need be.
     pub(super) fn round_up(&self, exponent: i64) -> Self {
-        if self.exponent >= exponent || self.is_zero() {
+        if self.is_multiple(exponent) {
             return self.clone();
         }
         // The lowest digit of a normal number is not zero, so something is always cut off.

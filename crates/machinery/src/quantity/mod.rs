@@ -140,12 +140,10 @@ impl Quantity {
     /// Rounds away from zero to a multiple of 10^scale.
     #[must_use]
     pub fn round_up(&self, scale: i32) -> Self {
-        let number = self.number.round_up(i64::from(scale));
-        if number == self.number {
-            self.clone()
-        } else {
-            Self::from_number(number, self.format)
+        if self.number.is_multiple(i64::from(scale)) {
+            return self.clone();
         }
+        Self::from_number(self.number.round_up(i64::from(scale)), self.format)
     }
 
     /// The canonical text, whatever was parsed.
@@ -181,7 +179,17 @@ impl Quantity {
     /// Prints in powers of 1024, if that is the format and the quantity is a multiple of one of them.
     fn canonical_binary(&self) -> Option<String> {
         const SUFFIXES: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-        if self.format != Format::BinarySi || self.number.abs() < Decimal::from_int(1024, 0) {
+        if self.format != Format::BinarySi {
+            return None;
+        }
+        if let Some(magnitude) = self.number.short_magnitude() {
+            let times = magnitude.trailing_zeros() / 10;
+            let sign = if self.number.is_negative() { "-" } else { "" };
+            let suffix = SUFFIXES.get(times as usize).unwrap_or(&"");
+            return (magnitude >= 1024)
+                .then(|| format!("{sign}{}{suffix}", magnitude >> (10 * times)));
+        }
+        if self.number.abs() < Decimal::from_int(1024, 0) {
             return None;
         }
         let (number, times) = self.number.strip_1024()?;

@@ -1,5 +1,7 @@
 //! Parses quantities.
 
+use std::borrow::Cow;
+
 use super::{Decimal, Format, Quantity, QuantityError};
 
 const NANO: i64 = -9;
@@ -16,6 +18,16 @@ struct Parts<'a> {
     /// `true` if there is a digit. Kubernetes reads a short number without digits as 0.
     digits: bool,
     suffix: &'a str,
+}
+
+impl<'a> Parts<'a> {
+    /// Returns the digits before and after the point.
+    fn all_digits(&self) -> Cow<'a, str> {
+        match self.fraction {
+            "" => Cow::Borrowed(self.whole),
+            fraction => Cow::Owned([self.whole, fraction].concat()),
+        }
+    }
 }
 
 /// The factor of a suffix: `base^exponent`.
@@ -39,7 +51,7 @@ pub(super) fn parse(text: &str) -> Result<Quantity, QuantityError> {
 }
 
 fn decimal(text: &str, parts: &Parts<'_>, scale: &Scale) -> Result<Quantity, QuantityError> {
-    let digits = [parts.whole, parts.fraction].concat();
+    let digits = parts.all_digits();
     let exponent = i64::from(scale.exponent) - parts.fraction.len() as i64;
     let number = Decimal::from_digits(parts.negative, &digits, exponent);
     let short = digits.len() as i64 <= SHORT_DIGITS && exponent >= NANO;
@@ -48,28 +60,34 @@ fn decimal(text: &str, parts: &Parts<'_>, scale: &Scale) -> Result<Quantity, Qua
     }
     let kept = short && exponent % 3 == 0 && !digits.ends_with("000") && !digits.starts_with('0');
     Ok(Quantity {
-        number: number.round_up(NANO),
+        number: match number.is_multiple(NANO) {
+            true => number,
+            false => number.round_up(NANO),
+        },
         format: scale.format,
         text: kept.then(|| text.into()),
     })
 }
 
 fn binary(text: &str, parts: &Parts<'_>, exponent: u32) -> Result<Quantity, QuantityError> {
-    let digits = [parts.whole, parts.fraction].concat();
+    // The short way is for numbers that surely fit into 64 bits.
+    let room = 15 - parts.whole.len() as i64 - i64::from(exponent * 3 / 10) - 1;
+    if parts.fraction.is_empty()
+        && room >= 0
+        && let Ok(whole) = parts.whole.parse::<i64>()
+    {
+        let sign = if parts.negative { -1 } else { 1 };
+        return Ok(Quantity {
+            number: Decimal::from_int(sign * (whole << exponent), 0),
+            format: Format::BinarySi,
+            text: (whole & 7 != 0).then(|| text.into()),
+        });
+    }
+    let digits = parts.all_digits();
     let unscaled = Decimal::from_digits(parts.negative, &digits, -(parts.fraction.len() as i64));
     let mut number = unscaled;
     for _ in 0..exponent / 10 {
         number = number.mul_small(1024);
-    }
-    // The short way is for numbers that surely fit into 64 bits.
-    let room = 15 - parts.whole.len() as i64 - i64::from(exponent * 3 / 10) - 1;
-    if parts.fraction.is_empty() && room >= 0 {
-        let odd = parts.whole.parse::<i64>().is_ok_and(|n| n & 7 != 0);
-        return Ok(Quantity {
-            number,
-            format: Format::BinarySi,
-            text: odd.then(|| text.into()),
-        });
     }
     if !parts.digits {
         return Err(QuantityError::Number);
