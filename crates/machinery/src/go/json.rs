@@ -25,12 +25,14 @@ pub trait TextSink {
 }
 
 impl TextSink for String {
+    #[inline]
     fn push_text(&mut self, text: &str) {
         self.push_str(text);
     }
 }
 
 impl TextSink for Vec<u8> {
+    #[inline]
     fn push_text(&mut self, text: &str) {
         self.extend_from_slice(text.as_bytes());
     }
@@ -110,9 +112,17 @@ impl JsonStyle {
     /// Appends what stands between the quotes of a string.
     #[inline]
     pub fn write_escaped(self, out: &mut impl TextSink, text: &str) {
+        match plain_prefix(text.as_bytes()) {
+            plain if plain == text.len() => out.push_text(text),
+            plain => self.write_escapes(out, text, plain),
+        }
+    }
+
+    /// Appends a string in which the first `plain` bytes stand for themselves.
+    fn write_escapes(self, out: &mut impl TextSink, text: &str, plain: usize) {
         let bytes = text.as_bytes();
         let mut start = 0;
-        for (i, &byte) in bytes.iter().enumerate() {
+        for (i, &byte) in bytes.iter().enumerate().skip(plain) {
             if PLAIN[usize::from(byte)] {
                 continue;
             }
@@ -184,6 +194,33 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
+/// Returns the number of bytes at the start of a text that are surely plain, eight at a time where possible.
+#[inline]
+fn plain_prefix(bytes: &[u8]) -> usize {
+    let (words, _) = bytes.as_chunks::<8>();
+    let prefix = words.iter().take_while(|word| is_plain(**word)).count() * 8;
+    let rest = bytes.get(prefix..).unwrap_or_default();
+    let tail = rest.iter().take_while(|byte| PLAIN[usize::from(**byte)]);
+    prefix + tail.count()
+}
+
+/// Reports whether all of eight bytes are ASCII and plain. Each test sets the high bit of a byte that matches; bytes after the
+/// first match may be set falsely, which does no harm.
+#[inline]
+fn is_plain(word: [u8; 8]) -> bool {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let word = u64::from_ne_bytes(word);
+    let zero = |word: u64| word.wrapping_sub(LOW) & !word;
+    // `"` and `&` differ in one bit, and so do `<` and `>`.
+    let quote_or_and = (word | (LOW * 0x04)) ^ (LOW * b'&' as u64);
+    let angle = (word | (LOW * 0x02)) ^ (LOW * b'>' as u64);
+    let backslash = word ^ (LOW * b'\\' as u64);
+    let control = word.wrapping_sub(LOW * 0x20) & !word;
+    let found = control | zero(quote_or_and) | zero(angle) | zero(backslash) | word;
+    found & HIGH == 0
+}
+
 struct GoFormatter;
 
 impl Formatter for GoFormatter {
@@ -217,6 +254,22 @@ mod tests {
         let text = r#"{"a":"x\u003c\u0026\u003ey\u2028‧é\n","b":[1,1.5,null,true]}"#;
         assert_eq!(super::json(&value), text);
         assert_eq!(json_of(&value), text);
+    }
+
+    #[test]
+    fn every_byte_is_escaped_alike_wherever_it_stands() {
+        for code in 0..0x100u32 {
+            let c = char::from_u32(code).unwrap();
+            let mut alone = String::new();
+            JsonStyle::Standard.write_escapes(&mut alone, &c.to_string(), 0);
+            for before in 0..17 {
+                let text = format!("{}{c}{}", "a".repeat(before), "b".repeat(9));
+                let mut out = String::new();
+                JsonStyle::Standard.write_escaped(&mut out, &text);
+                let expected = format!("{}{alone}{}", "a".repeat(before), "b".repeat(9));
+                assert_eq!(out, expected, "{code:#x}");
+            }
+        }
     }
 
     #[test]
