@@ -51,7 +51,8 @@ fn keep(name: &str, source: &str) {
 /// The definition of the type is the one in the file: `comparison` has what may differ.
 #[track_caller]
 fn comes_back<K: CustomKind>(file: &str) {
-    let document = parse_yaml(text(file).as_bytes()).unwrap().node;
+    let text = text(file);
+    let document = parse_yaml(text.as_bytes()).unwrap().node;
     let differences = differences(&document.into_value().unwrap(), &K::manifest().unwrap());
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

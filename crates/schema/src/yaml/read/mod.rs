@@ -10,6 +10,7 @@
 //! rejected.
 
 mod errors;
+mod json;
 mod resolve;
 
 use kubewright_machinery::{
@@ -42,9 +43,9 @@ const MAX_DUPLICATES: usize = 100;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Yaml {
+pub struct Yaml<'a> {
     /// The document. Its keys are sorted and occur once.
-    pub node: Node<'static>,
+    pub node: Node<'a>,
     /// The problem that a strict reader rejects: keys given more than once. It comes before all problems of decoding.
     pub problem: Option<Problem>,
 }
@@ -60,7 +61,17 @@ pub struct YamlError {
 /// # Errors
 ///
 /// Returns an error if the text is not YAML, or cannot be expressed as JSON, or if its aliases stand for too much.
-pub fn parse_yaml(bytes: &[u8]) -> Result<Yaml, YamlError> {
+pub fn parse_yaml(bytes: &[u8]) -> Result<Yaml<'_>, YamlError> {
+    match json::parse(bytes) {
+        Some(node) => Ok(Yaml {
+            node,
+            problem: None,
+        }),
+        None => read_yaml(bytes),
+    }
+}
+
+fn read_yaml(bytes: &[u8]) -> Result<Yaml<'static>, YamlError> {
     let text = errors::check_text(bytes)?;
     errors::check_escapes(text)?;
     let mut tree = Tree::default();

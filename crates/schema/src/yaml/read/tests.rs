@@ -1,3 +1,6 @@
+use proptest::{collection, prelude::*};
+use serde_json::Value;
+
 use super::*;
 
 fn json(text: &str) -> serde_json::Value {
@@ -129,4 +132,88 @@ fn json_that_escapes_halves_of_characters_is_no_yaml() {
     ] {
         assert!(parse_yaml(fine.as_bytes()).is_ok(), "{fine}");
     }
+}
+
+#[test]
+fn json_is_read_as_yaml_reads_it() {
+    let deep = |levels: usize| format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
+    let pretty = "{\n  \"b\": [\n    1,\n    -2\n  ],\n  \"a\": {\n\"c\": {}\n}\n}\n";
+    let texts = [
+        r#"{}"#.to_owned(),
+        r##"{"b":1,"a":[true,false,null,"x y"," ","","#"]}"##.to_owned(),
+        r#"{"<<":{"a":1},"":2,"yes":"no","~":"~","010":"0x1f","a: b":"- c"}"#.to_owned(),
+        r#"{ "a" : 1 }"#.to_owned(),
+        r#"{"a":-0,"b":1.0,"c":1e3,"d":12345678901234567890}"#.to_owned(),
+        r#"{"a":999999999999999999,"b":-999999999999999999}"#.to_owned(),
+        r#"{"a":1,"a":2}"#.to_owned(),
+        r#"{"a":"\u00e9\n"}"#.to_owned(),
+        r#"{"a":"é"}"#.to_owned(),
+        r#"{"---":"...","a":"---"}"#.to_owned(),
+        format!(r#"{{"{}":1}}"#, "k".repeat(MAX_SIMPLE_KEY - 1)),
+        format!(r#"{{"{}":1}}"#, "k".repeat(MAX_SIMPLE_KEY + 1)),
+        pretty.to_owned(),
+        "{\"a\"\n:1}".to_owned(),
+        "{\t\"a\":1}".to_owned(),
+        "{\"a\":1} ".to_owned(),
+        "{\"a\":1}\n\n".to_owned(),
+        "{\"a\":1} x".to_owned(),
+        deep(DOCUMENT_DEPTH - 1),
+        deep(DOCUMENT_DEPTH),
+        deep(DOCUMENT_DEPTH + 1),
+    ];
+    for text in texts {
+        let (short, long) = (parse_yaml(text.as_bytes()), read_yaml(text.as_bytes()));
+        match (short, long) {
+            (Ok(short), Ok(long)) => {
+                assert_eq!(short.node, long.node, "{text}");
+                assert_eq!(short.problem, long.problem, "{text}");
+            }
+            (short, long) => assert_eq!(short.err(), long.err(), "{text}"),
+        }
+    }
+}
+
+/// The characters within which YAML looks for the colon behind a key.
+const MAX_SIMPLE_KEY: usize = 1024;
+
+#[test]
+fn plain_json_takes_the_short_way() {
+    assert!(json::parse(br#"{"b":[1,"x"],"a":{"c":null}}"#).is_some());
+    assert!(json::parse(br#"{"a":1.5}"#).is_none());
+}
+
+proptest! {
+    #[test]
+    fn any_plain_json_is_read_as_yaml_reads_it(value in plain_value(), pretty: bool) {
+        let text = match pretty {
+            true => serde_json::to_string_pretty(&value),
+            false => serde_json::to_string(&value),
+        }
+        .unwrap();
+        let short = json::parse(text.as_bytes());
+        prop_assert!(short.is_some());
+        let long = read_yaml(text.as_bytes()).unwrap();
+        prop_assert!(long.problem.is_none());
+        prop_assert_eq!(short.unwrap(), long.node);
+    }
+}
+
+/// Objects of printable ASCII and integers.
+fn plain_value() -> impl Strategy<Value = Value> {
+    let text = "[ !#-\\[\\]-~]{0,12}";
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        text.prop_map(Value::from),
+    ];
+    let value = leaf.prop_recursive(4, 32, 5, move |inner| {
+        prop_oneof![
+            collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            collection::btree_map(text, inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    });
+    collection::btree_map(text, value, 0..4)
+        .prop_map(|map| Value::Object(map.into_iter().collect()))
 }
