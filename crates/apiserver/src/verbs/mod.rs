@@ -215,6 +215,9 @@ pub(crate) fn not_allowed() -> Status {
 }
 
 /// Runs the verb of a request.
+///
+/// The future of each verb is boxed: a future is as large as the largest one that it may await, and this one is moved into the
+/// timeout and the panic guard of every request.
 pub(crate) async fn run(call: Call) -> Result<Response<Body>, Status> {
     let info = call.cx.info.clone();
     let method = match call.request.method() {
@@ -225,27 +228,27 @@ pub(crate) async fn run(call: Call) -> Result<Response<Body>, Status> {
     let handlers = call.target.handlers();
     let connect = handlers.connect.clone();
     if let Some(connect) = connect.filter(|connect| connect.methods().contains(&method)) {
-        return connect::run(call, connect).await;
+        return Box::pin(connect::run(call, connect)).await;
     }
     let collection = info.name.is_empty();
     // Across all namespaces, objects can only be listed and watched.
     let whole_cluster = call.target.resource.spec.namespaced && info.namespace.is_empty();
     match method {
-        Method::GET if collection || info.verb == Verb::Watch => list::run(call).await,
+        Method::GET if collection || info.verb == Verb::Watch => Box::pin(list::run(call)).await,
         _ if whole_cluster => Err(call.target.not_allowed(&call.cx)),
-        Method::GET => get::run(call).await,
+        Method::GET => Box::pin(get::run(call)).await,
         Method::POST
             if collection
                 || call.target.subresource.is_some()
                 || call.target.resource.custom.is_some() =>
         {
-            create::run(call).await
+            Box::pin(create::run(call)).await
         }
-        Method::PUT if !collection => update::run(call).await,
+        Method::PUT if !collection => Box::pin(update::run(call)).await,
         Method::PATCH if !call.target.takes_patches() => Err(not_allowed()),
-        Method::PATCH if !collection => patch::run(call).await,
-        Method::DELETE if collection => delete::run_collection(call).await,
-        Method::DELETE => delete::run(call).await,
+        Method::PATCH if !collection => Box::pin(patch::run(call)).await,
+        Method::DELETE if collection => Box::pin(delete::run_collection(call)).await,
+        Method::DELETE => Box::pin(delete::run(call)).await,
         Method::PUT | Method::PATCH if call.target.resource.custom.is_some() => {
             if method == Method::PATCH {
                 patch::check_kind(&call)?;
