@@ -3,12 +3,14 @@
 use bytes::Bytes;
 use http::{Response, StatusCode, header};
 use kubewright_machinery::{Status, status};
+use kubewright_protobuf::{ObjectType, Transcoder};
 use kubewright_schema::yaml::to_yaml;
 use serde_json::Value;
 
 use super::{
     negotiate::{Accepted, Media},
     pretty::indent,
+    scan,
 };
 use crate::body::Body;
 
@@ -41,6 +43,11 @@ pub(crate) fn bytes_response(code: u16, accepted: &Accepted, json: Bytes) -> Res
         let mut out = Vec::with_capacity(json.len() * 2);
         indent(&mut out, &json, 0);
         return response(code, Media::Json.name(), out);
+    }
+    if accepted.media == Media::Protobuf
+        && let Some(bytes) = transcode(&json)
+    {
+        return response(code, Media::Protobuf.name(), bytes);
     }
     match serde_json::from_slice(&json) {
         Ok(value) => value_response(code, accepted, &value),
@@ -84,6 +91,17 @@ fn encode_value(accepted: &Accepted, value: &Value) -> Result<Vec<u8>, Status> {
             .map_err(|e| status::unknown(e.to_string())),
         Media::Protobuf => encode_protobuf(value),
     }
+}
+
+/// Turns the JSON of an object into protobuf. Returns nothing if its kind has no such form or its text does not fit; decoding it
+/// finds the error.
+fn transcode(json: &[u8]) -> Option<Vec<u8>> {
+    let text = |name| serde_json::from_slice(scan::member(json, name)?).ok();
+    let (api_version, kind): (&str, &str) = (text("apiVersion")?, text("kind")?);
+    let ty = ObjectType::of(api_version, kind).ok()?;
+    let mut out = Vec::with_capacity(json.len());
+    Transcoder::new().object(&ty, json, &mut out).ok()?;
+    Some(out)
 }
 
 fn encode_protobuf(value: &Value) -> Result<Vec<u8>, Status> {
