@@ -2,108 +2,21 @@
 //!
 //! The texts are those of Go's `field` package, since tools and people compare them.
 
+mod path;
+
 use std::{collections::HashSet, fmt};
 
 use serde_json::Value;
 
 use crate::{
     go,
-    limits::{MAX_ERROR_BYTES, MAX_FIELD_ERRORS, MAX_PATH_BYTES, push_path, start_of},
+    limits::{MAX_ERROR_BYTES, MAX_FIELD_ERRORS, start_of},
 };
+
+pub use path::Path;
 
 /// The longest value that an error prints, in bytes; of a longer one it prints the start.
 const MAX_VALUE_BYTES: usize = 64 << 10;
-
-/// A path to a field: `spec.containers[0].name`. Extending it costs one allocation.
-///
-/// ```
-/// use kubewright_machinery::field::Path;
-///
-/// let container = Path::new("spec").child("containers").index(0);
-/// assert_eq!(container.child("name").as_str(), "spec.containers[0].name");
-/// assert_eq!(Path::root().child("data").key("a.txt").to_string(), "data[a.txt]");
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Path(String);
-
-impl Path {
-    /// Returns the root, which renders as nothing.
-    pub fn root() -> Self {
-        Self::default()
-    }
-
-    /// Creates a path that starts with a name.
-    pub fn new(name: &str) -> Self {
-        Self(name.into())
-    }
-
-    /// Returns the path of a field below.
-    #[must_use]
-    pub fn child(&self, name: &str) -> Self {
-        match self.0.is_empty() {
-            true => self.joined(&[name]),
-            false => self.joined(&[".", name]),
-        }
-    }
-
-    /// Returns the path of an item of the list.
-    #[must_use]
-    pub fn index(&self, i: usize) -> Self {
-        // The digits, from the last to the first.
-        let mut digits = [0; 20];
-        let (mut at, mut rest) = (digits.len(), i);
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        let digits = std::str::from_utf8(&digits[at..]).unwrap_or_default();
-        self.joined(&["[", digits, "]"])
-    }
-
-    /// Returns the path of a key of the map.
-    #[must_use]
-    pub fn key(&self, key: &str) -> Self {
-        self.joined(&["[", key, "]"])
-    }
-
-    /// Validation builds thousands of paths that no error needs, so this formats by hand, with one allocation each.
-    fn joined(&self, parts: &[&str]) -> Self {
-        let more: usize = parts.iter().map(|part| part.len()).sum();
-        if self.0.len() + more > MAX_PATH_BYTES {
-            return self.cut(parts);
-        }
-        let mut text = String::with_capacity(self.0.len() + more);
-        text.push_str(&self.0);
-        for part in parts {
-            text.push_str(part);
-        }
-        Self(text)
-    }
-
-    #[cold]
-    fn cut(&self, parts: &[&str]) -> Self {
-        let mut text = self.0.clone();
-        for part in parts {
-            push_path(&mut text, part);
-        }
-        Self(text)
-    }
-
-    /// Returns the path as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Path {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// The kind of a field error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,10 +115,9 @@ fn error(
     value: Option<String>,
     detail: impl Into<String>,
 ) -> FieldError {
-    let field = if path.0.is_empty() {
-        "<nil>".to_owned()
-    } else {
-        path.0.clone()
+    let field = match path.as_str() {
+        "" => "<nil>".to_owned(),
+        path => path.to_owned(),
     };
     FieldError {
         kind,
@@ -395,6 +307,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::limits::MAX_PATH_BYTES;
 
     #[test]
     fn every_kind_of_error_has_its_text() {
