@@ -1,84 +1,94 @@
-//! Recognises values in canonical form, which nearly all values are that are normalised after a change in memory.
+//! Brings values into canonical form in place, which is possible for nearly all values that are normalised after a
+//! change in memory.
 //!
-//! It is not a second decoder: it says yes only where normalising would give the same value back, and where it is not
-//! sure (schemas, which Go decodes apart) it says no, and the decoder does the work.
+//! It is not a second decoder: it leaves out what the encoder omits, adds what it always writes, and checks the rest.
+//! Where it is not sure (text in another form, schemas, which Go decodes apart) it gives up, and the decoder does the work.
 
-use kubewright_catalog::types::{Field, StructType, Type};
+use kubewright_catalog::types::{StructType, Type};
 use kubewright_machinery::{go::base64, limits::DOCUMENT_DEPTH, quantity::Quantity, time::Layout};
 use serde_json::{Map, Number, Value};
 
 use super::{find, zero};
 use crate::{document::integral, recode};
 
-/// Reports whether normalising the object would change nothing. `keep_empty` as in the decoder.
-pub(super) fn is_canonical(value: &Value, ty: &'static StructType, keep_empty: bool) -> bool {
-    let check = Check { keep_empty };
+/// Brings an object into canonical form. Returns `false` if that takes decoding; the object may then be changed in parts,
+/// but decodes to the same. `keep_empty` as in the decoder.
+pub(super) fn settle(value: &mut Value, ty: &'static StructType, keep_empty: bool) -> bool {
+    let settler = Settler { keep_empty };
     match value {
-        Value::Object(map) => check.structure(map, ty, 0),
+        Value::Object(map) => settler.structure(map, ty, 0),
         _ => false,
     }
 }
 
-/// Adds the fields that are always written and are missing: strategies clear a whole `status` by removing it.
-pub(super) fn complete(value: &mut Value, ty: &'static StructType) {
-    let Value::Object(map) = value else { return };
-    for field in ty.fields.iter().filter(|f| zero::written_when_absent(f)) {
-        if !map.contains_key(field.json) {
-            map.insert(field.json.to_owned(), zero::of(&field.ty));
-        }
-    }
-}
-
-struct Check {
+struct Settler {
     keep_empty: bool,
 }
 
-impl Check {
-    fn structure(&self, map: &Map<String, Value>, ty: &'static StructType, depth: usize) -> bool {
-        let mut hint = 0;
-        let mut always_written = 0;
-        for (key, value) in map {
+impl Settler {
+    fn structure(
+        &self,
+        map: &mut Map<String, Value>,
+        ty: &'static StructType,
+        depth: usize,
+    ) -> bool {
+        let (mut hint, mut omitted) = (0, false);
+        let always = ty.fields.iter().filter(|f| zero::written_when_absent(f));
+        let mut missing = always.clone().count();
+        for (key, value) in map.iter_mut() {
             let Some((index, field)) = find(ty, key, hint) else {
                 return false;
             };
             hint = index + 1;
-            always_written += usize::from(zero::written_when_absent(field));
-            if zero::omitted(field, value) || !self.value(value, &field.ty, depth + 1) {
+            if !self.value(value, &field.ty, depth + 1) {
                 return false;
             }
+            missing -= usize::from(zero::written_when_absent(field));
+            omitted |= zero::omitted(field, value);
         }
-        let written = |field: &&Field| zero::written_when_absent(field);
-        always_written == ty.fields.iter().filter(written).count()
+        if omitted {
+            map.retain(|key, value| {
+                find(ty, key, 0).is_some_and(|(_, field)| !zero::omitted(field, value))
+            });
+        }
+        if missing > 0 {
+            for field in always {
+                map.entry(field.json).or_insert_with(|| zero::of(&field.ty));
+            }
+        }
+        true
     }
 
-    fn value(&self, value: &Value, ty: &'static Type, depth: usize) -> bool {
+    fn value(&self, value: &mut Value, ty: &'static Type, depth: usize) -> bool {
         if depth > DOCUMENT_DEPTH {
             return false;
         }
-        match (ty, value) {
+        match (ty, &mut *value) {
             (Type::Optional(_), Value::Null) => true,
-            (Type::Optional(inner), value) => self.value(value, inner, depth),
+            (Type::Optional(inner), _) => self.value(value, inner, depth),
             (Type::Struct(ty), Value::Object(map)) => self.structure(map, ty, depth),
             (Type::List(_) | Type::Map(_) | Type::Bytes | Type::StringsMessage(_), Value::Null) => {
                 true
             }
+            (Type::List(_) | Type::StringsMessage(_), Value::Array(items))
+                if items.is_empty() && !self.keep_empty =>
+            {
+                *value = Value::Null;
+                true
+            }
+            (Type::Map(_), Value::Object(map)) if map.is_empty() && !self.keep_empty => {
+                *value = Value::Null;
+                true
+            }
             (Type::List(item), Value::Array(items)) => {
-                let each = |v| self.value(v, item, depth + 1);
-                self.filled(items.is_empty()) && items.iter().all(each)
+                items.iter_mut().all(|v| self.value(v, item, depth + 1))
             }
-            (Type::StringsMessage(_), Value::Array(items)) => {
-                self.filled(items.is_empty()) && items.iter().all(Value::is_string)
-            }
+            (Type::StringsMessage(_), Value::Array(items)) => items.iter().all(Value::is_string),
             (Type::Map(item), Value::Object(map)) => {
-                let each = |v| self.value(v, item, depth + 1);
-                self.filled(map.is_empty()) && map.values().all(each)
+                map.values_mut().all(|v| self.value(v, item, depth + 1))
             }
             (ty, value) => is_canonical_leaf(value, ty, depth),
         }
-    }
-
-    fn filled(&self, empty: bool) -> bool {
-        self.keep_empty || !empty
     }
 }
 

@@ -93,10 +93,8 @@ pub fn decode_typed(node: Node<'_>, ty: &'static StructType) -> Result<Typed, Ty
 /// # Ok::<(), kubewright_schema::TypeError>(())
 /// ```
 pub fn normalize_typed(value: Value, ty: &'static StructType) -> Result<Value, TypeError> {
-    let mut decoder = Decoder::new(ty, false);
-    let mut value = value;
-    canonical::complete(&mut value, ty);
-    if canonical::is_canonical(&value, ty, decoder.keep_empty) {
+    let (mut value, mut decoder) = (value, Decoder::new(ty, false));
+    if canonical::settle(&mut value, ty, decoder.keep_empty) {
         return Ok(value);
     }
     decoder.root(Node::from_value(value)?, ty)
