@@ -40,6 +40,7 @@
 mod document;
 mod encode;
 mod json;
+mod position;
 mod problems;
 mod recode;
 pub mod structural;

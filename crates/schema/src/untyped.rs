@@ -1,10 +1,10 @@
 //! Decodes without a type, as for custom resources: everything is kept, repeated keys are reported.
 
-use kubewright_machinery::limits::push_path;
 use serde_json::{Map, Number, Value};
 
 use crate::{
     document::{Node, integral, untyped_number},
+    position::Position,
     problems::{Problem, Problems},
     typed::TypeError,
 };
@@ -31,7 +31,7 @@ pub fn decode_untyped(node: Node<'_>) -> Result<(Value, Problems), TypeError> {
     let mut decoder = Decoder::default();
     let value = match node {
         Node::Null => Value::Object(Map::new()),
-        Node::Object(_) => decoder.value(node),
+        Node::Object(_) => decoder.value(node, &Position::Root),
         other => {
             return Err(TypeError::new(format!(
                 "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
@@ -87,14 +87,12 @@ pub fn normalize_untyped(value: &mut Value) {
 
 #[derive(Default)]
 struct Decoder {
-    path: String,
     problems: Problems,
     mismatch: Option<TypeError>,
 }
 
 impl Decoder {
-    fn value(&mut self, node: Node<'_>) -> Value {
-        let length = self.path.len();
+    fn value(&mut self, node: Node<'_>, at: &Position<'_>) -> Value {
         match node {
             Node::Null => Value::Null,
             Node::Bool(b) => Value::Bool(b),
@@ -107,33 +105,19 @@ impl Decoder {
                 }
             },
             Node::Array(nodes) => {
-                let mut items = Vec::with_capacity(nodes.len());
-                for (index, node) in nodes.into_iter().enumerate() {
-                    if !matches!(node, Node::Array(_) | Node::Object(_)) {
-                        items.push(self.value(node));
-                        continue;
-                    }
-                    push_path(&mut self.path, &format!("[{index}]"));
-                    items.push(self.value(node));
-                    self.path.truncate(length);
-                }
-                Value::Array(items)
+                let items = nodes.into_iter().enumerate();
+                items
+                    .map(|(i, node)| self.value(node, &Position::Index(at, i)))
+                    .collect()
             }
             Node::Object(entries) => {
                 let mut map = Map::new();
                 for (key, node) in entries {
-                    let twice = map.contains_key(key.as_ref());
-                    if twice || matches!(node, Node::Array(_) | Node::Object(_)) {
-                        if length > 0 {
-                            push_path(&mut self.path, ".");
-                        }
-                        push_path(&mut self.path, &key);
+                    let at = Position::Key(at, &key);
+                    if map.contains_key(key.as_ref()) {
+                        self.problems.push(Problem::Duplicate(at.path()));
                     }
-                    if twice {
-                        self.problems.push(Problem::Duplicate(self.path.clone()));
-                    }
-                    let value = self.value(node);
-                    self.path.truncate(length);
+                    let value = self.value(node, &at);
                     map.insert(key.into_owned(), value);
                 }
                 Value::Object(map)

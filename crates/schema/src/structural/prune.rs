@@ -1,9 +1,10 @@
 //! Prunes fields that the schema does not know, and reports their paths.
 
-use kubewright_machinery::limits::{MAX_FIELD_ERRORS, push_path};
+use kubewright_machinery::limits::MAX_FIELD_ERRORS;
 use serde_json::Value;
 
 use super::model::Structural;
+use crate::position::Position;
 
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
@@ -26,11 +27,11 @@ fn prune_at(
 ) {
     let track = unknown.is_some();
     let mut pruner = Pruner {
-        path: String::new(),
         track,
         unknown: Vec::new(),
     };
-    pruner.prune(value, Some(schema), is_root || schema.embedded);
+    let embedded = is_root || schema.embedded;
+    pruner.prune(value, Some(schema), embedded, &Position::Root);
     if let Some(unknown) = unknown {
         pruner.unknown.sort_unstable();
         unknown.append(&mut pruner.unknown);
@@ -38,72 +39,74 @@ fn prune_at(
 }
 
 struct Pruner {
-    path: String,
     track: bool,
     unknown: Vec<String>,
 }
 
 impl Pruner {
-    fn prune(&mut self, value: &mut Value, schema: Option<&Structural>, embedded: bool) {
+    fn prune(
+        &mut self,
+        value: &mut Value,
+        schema: Option<&Structural>,
+        embedded: bool,
+        at: &Position<'_>,
+    ) {
         if let Some(schema) = schema.filter(|s| s.preserve_unknown) {
-            return self.skip(value, schema, embedded);
+            return self.skip(value, schema, embedded, at);
         }
-        let length = self.path.len();
         match value {
             Value::Object(fields) => fields.retain(|key, field| {
                 let Some(schema) = schema else {
-                    self.record(key);
+                    self.record(key, at);
                     return false;
                 };
                 if embedded && META.contains(&key.as_str()) {
                     return true;
                 }
-                if let Some(property) = schema.property(key) {
-                    self.push(key);
-                    self.prune(field, Some(property), property.embedded);
-                } else if schema.has_additional() {
-                    self.push(key);
-                    let additional = schema.additional_schema();
-                    self.prune(field, additional, additional.is_some_and(|s| s.embedded));
-                } else {
-                    if !META.contains(&key.as_str()) || length > 0 {
-                        self.record(key);
-                    }
-                    return false;
+                let known = self.prune_field(field, schema, key, at);
+                let own_type = matches!(at, Position::Root) && META.contains(&key.as_str());
+                if !known && !own_type {
+                    self.record(key, at);
                 }
-                self.path.truncate(length);
-                true
+                known
             }),
             Value::Array(items) => {
                 let schema = schema.and_then(|s| s.items.as_deref());
+                let embedded = schema.is_some_and(|s| s.embedded);
                 for (i, item) in items.iter_mut().enumerate() {
-                    self.index(i);
-                    self.prune(item, schema, schema.is_some_and(|s| s.embedded));
-                    self.path.truncate(length);
+                    self.prune(item, schema, embedded, &Position::Index(at, i));
                 }
             }
             _ => {}
         }
     }
 
+    /// Prunes a field. Returns whether the schema knows it.
+    fn prune_field(
+        &mut self,
+        field: &mut Value,
+        schema: &Structural,
+        key: &str,
+        at: &Position<'_>,
+    ) -> bool {
+        let known = match schema.property(key) {
+            Some(property) => Some(property),
+            None if schema.has_additional() => schema.additional_schema(),
+            None => return false,
+        };
+        let embedded = known.is_some_and(|s| s.embedded);
+        self.prune(field, known, embedded, &Position::Key(at, key));
+        true
+    }
+
     /// Everything stays here; what is specified further down is pruned again.
-    fn skip(&mut self, value: &mut Value, schema: &Structural, embedded: bool) {
-        let length = self.path.len();
+    fn skip(&mut self, value: &mut Value, schema: &Structural, embedded: bool, at: &Position<'_>) {
         match value {
             Value::Object(fields) => {
                 for (key, field) in fields.iter_mut() {
-                    if embedded && META.contains(&key.as_str()) {
-                        continue;
+                    if !embedded || !META.contains(&key.as_str()) {
+                        self.prune_field(field, schema, key, at);
                     }
-                    if let Some(property) = schema.property(key) {
-                        self.push(key);
-                        self.prune(field, Some(property), property.embedded);
-                    } else if schema.has_additional() {
-                        self.push(key);
-                        let additional = schema.additional_schema();
-                        self.prune(field, additional, additional.is_some_and(|s| s.embedded));
-                    }
-                    self.path.truncate(length);
                 }
             }
             Value::Array(items) => {
@@ -111,36 +114,16 @@ impl Pruner {
                     return;
                 };
                 for (i, item) in items.iter_mut().enumerate() {
-                    self.index(i);
-                    self.skip(item, schema, schema.embedded);
-                    self.path.truncate(length);
+                    self.skip(item, schema, schema.embedded, &Position::Index(at, i));
                 }
             }
             _ => {}
         }
     }
 
-    fn push(&mut self, key: &str) {
-        if self.track {
-            if !self.path.is_empty() {
-                push_path(&mut self.path, ".");
-            }
-            push_path(&mut self.path, key);
-        }
-    }
-
-    fn index(&mut self, i: usize) {
-        if self.track {
-            push_path(&mut self.path, &format!("[{i}]"));
-        }
-    }
-
-    fn record(&mut self, key: &str) {
+    fn record(&mut self, key: &str, at: &Position<'_>) {
         if self.track && self.unknown.len() < MAX_FIELD_ERRORS {
-            let length = self.path.len();
-            self.push(key);
-            self.unknown.push(self.path.clone());
-            self.path.truncate(length);
+            self.unknown.push(Position::Key(at, key).path());
         }
     }
 }
