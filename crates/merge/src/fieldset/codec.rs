@@ -12,6 +12,7 @@ use kubewright_machinery::{
 
 use serde_json::{Map, Number, Value};
 use std::fmt::Write;
+use std::ops::Range;
 
 /// A text or value that is not `FieldsV1`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -102,18 +103,24 @@ impl FieldSet {
             }
         }
         // As keys of a map they have another order than as elements.
+        let mut texts = String::new();
         let mut others: Vec<_> = others
             .iter()
-            .map(|node| (element_text(&node.element), node))
+            .map(|node| {
+                let start = texts.len();
+                write_element(&mut texts, &node.element);
+                (start..texts.len(), node)
+            })
             .collect();
-        others.sort_by(|(a, _), (b, _)| a.cmp(b));
-        for (text, node) in others {
+        let text = |range: &Range<usize>| texts.get(range.clone()).unwrap_or_default();
+        others.sort_by(|(a, _), (b, _)| text(a).cmp(text(b)));
+        for (range, node) in &others {
             out.push_str(if std::mem::take(&mut first) {
                 "\""
             } else {
                 ",\""
             });
-            JsonStyle::Standard.write_escaped(out, &text);
+            JsonStyle::Standard.write_escaped(out, text(range));
             node.write_below(out);
         }
         out.push('}');

@@ -5,6 +5,7 @@ use crate::fieldset::{KeyField, PathElement, equal};
 use crate::schema::{ListMerge, Scalar, Schema, Shape};
 use kubewright_machinery::go;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The treatment of one value.
 pub(super) enum Atom<S> {
@@ -30,7 +31,16 @@ pub(super) struct ListAtom<S> {
 
 /// Returns the treatment of a value. A value of any type is treated by its own type, and `null` as a map.
 pub(super) fn resolve<S: Schema>(schema: S, value: Option<&Value>) -> Atom<S> {
-    match schema.shape() {
+    resolve_shape(schema, schema.shape(), value)
+}
+
+/// Returns the treatment of a value whose schema has this shape.
+pub(super) fn resolve_shape<S: Schema>(
+    schema: S,
+    shape: Shape<S>,
+    value: Option<&Value>,
+) -> Atom<S> {
+    match shape {
         Shape::Scalar(scalar) => Atom::Scalar(scalar),
         Shape::Struct { atomic, element } => Atom::Map(MapAtom {
             schema,
@@ -182,19 +192,21 @@ impl<S: Schema> ListAtom<S> {
             }
             _ => return Err("associative list with keys may not have non-map elements".into()),
         };
-        let mut keys: Vec<KeyField> = Vec::with_capacity(2);
-        for name in self.keys() {
-            let value = fields
-                .get(name)
-                .cloned()
-                .or_else(|| self.schema.key_default(name));
-            if let Some(value) = value {
-                keys.push(KeyField {
-                    name: name.into(),
-                    value,
-                });
+        let mut keys = self.keys().filter_map(|name| {
+            let given = fields.get(name).cloned();
+            let value = given.or_else(|| self.schema.key_default(name))?;
+            let name = name.into();
+            Some(KeyField { name, value })
+        });
+        // Nearly all lists have one key.
+        let keys: Arc<[KeyField]> = match (keys.next(), keys.next()) {
+            (Some(only), None) => Arc::new([only]),
+            (first, second) => {
+                let mut all: Vec<_> = first.into_iter().chain(second).chain(keys).collect();
+                all.sort_by(|a, b| a.name.cmp(&b.name));
+                all.into()
             }
-        }
+        };
         if keys.is_empty() {
             let names: Vec<_> = self.keys().map(go::quote).collect();
             return Err(format!(
@@ -202,10 +214,7 @@ impl<S: Schema> ListAtom<S> {
                 names.join(" ")
             ));
         }
-        if keys.len() > 1 {
-            keys.sort_by(|a, b| a.name.cmp(&b.name));
-        }
-        Ok(PathElement::Key(keys.into()))
+        Ok(PathElement::Key(keys))
     }
 
     fn keys(&self) -> impl Iterator<Item = &str> {

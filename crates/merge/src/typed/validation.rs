@@ -1,6 +1,6 @@
 //! Validates values against their schema.
 
-use super::atom::{Atom, ListAtom, MapAtom, resolve};
+use super::atom::{Atom, ListAtom, MapAtom, resolve_shape};
 use super::error::{Problem, Problems};
 use crate::fieldset::PathElement;
 use crate::schema::{ListMerge, Scalar, Schema, Shape};
@@ -71,10 +71,11 @@ pub(super) fn scalar_problem(scalar: Scalar, value: Option<&Value>) -> Option<St
 /// Collects the problems of a value, up to about [`MAX_FIELD_ERRORS`]. Paths are built on the way back, so that a valid
 /// value needs none.
 fn check<S: Schema>(schema: S, value: &Value, duplicates: Duplicates) -> Vec<Problem> {
-    if matches!(schema.shape(), Shape::Untyped | Shape::Deduced) {
+    let shape = schema.shape();
+    if matches!(shape, Shape::Untyped | Shape::Deduced) {
         return Vec::new();
     }
-    match resolve(schema, Some(value)) {
+    match resolve_shape(schema, shape, Some(value)) {
         Atom::Scalar(scalar) => scalar_problem(scalar, Some(value)).map_or_else(Vec::new, problem),
         Atom::Map(atom) => match value {
             Value::Object(fields) => check_map(&atom, fields, duplicates),
