@@ -12,7 +12,6 @@ use kubewright_machinery::{
 
 use serde_json::{Map, Number, Value};
 use std::fmt::Write;
-use std::ops::Range;
 
 /// A text or value that is not `FieldsV1`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -75,57 +74,6 @@ impl FieldSet {
         out
     }
 
-    /// Writes the text of [`FieldSet::to_value`] as Go would encode it, without building the value.
-    pub fn write_value_text(&self, out: &mut String) {
-        self.write_below(out, false);
-    }
-
-    /// Writes the set below an element, which is a member itself if `member`.
-    fn write_below(&self, out: &mut String, member: bool) {
-        out.push('{');
-        if member {
-            out.push_str("\".\":{}");
-        }
-        let mut first = !member;
-        let fields = self
-            .nodes
-            .partition_point(|node| matches!(node.element, PathElement::FieldName(_)));
-        let (fields, others) = self.nodes.split_at(fields);
-        for node in fields {
-            if let PathElement::FieldName(name) = &node.element {
-                out.push_str(if std::mem::take(&mut first) {
-                    "\"f:"
-                } else {
-                    ",\"f:"
-                });
-                JsonStyle::Standard.write_escaped(out, name);
-                node.write_below(out);
-            }
-        }
-        // As keys of a map they have another order than as elements.
-        let mut texts = String::new();
-        let mut others: Vec<_> = others
-            .iter()
-            .map(|node| {
-                let start = texts.len();
-                write_element(&mut texts, &node.element);
-                (start..texts.len(), node)
-            })
-            .collect();
-        let text = |range: &Range<usize>| texts.get(range.clone()).unwrap_or_default();
-        others.sort_by(|(a, _), (b, _)| text(a).cmp(text(b)));
-        for (range, node) in &others {
-            out.push_str(if std::mem::take(&mut first) {
-                "\""
-            } else {
-                ",\""
-            });
-            JsonStyle::Standard.write_escaped(out, text(range));
-            node.write_below(out);
-        }
-        out.push('}');
-    }
-
     /// Returns `FieldsV1` as a value; its maps have the order of [`Map`].
     pub fn to_value(&self) -> Value {
         Value::Object(self.to_map())
@@ -162,17 +110,6 @@ impl FieldSet {
                 below.write_nodes(out, element, !node.member);
             }
             out.push('}');
-        }
-    }
-}
-
-impl Node {
-    /// The end of the node's name, and what is below it.
-    fn write_below(&self, out: &mut String) {
-        out.push_str("\":");
-        match &self.below {
-            None => out.push_str("{}"),
-            Some(below) => below.write_below(out, self.member),
         }
     }
 }
@@ -293,7 +230,7 @@ fn element_text(element: &PathElement) -> String {
     out
 }
 
-fn write_element(out: &mut String, element: &PathElement) {
+pub(super) fn write_element(out: &mut String, element: &PathElement) {
     match element {
         PathElement::FieldName(name) => {
             out.push_str("f:");

@@ -17,6 +17,7 @@ mod filter;
 mod order;
 #[cfg(test)]
 mod tests;
+mod value_text;
 
 pub use codec::DecodeError;
 pub use element::{FieldName, KeyField, Path, PathElement};

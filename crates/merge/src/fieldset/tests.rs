@@ -1,5 +1,8 @@
 use super::*;
-use kubewright_machinery::{go::JsonStyle, limits::VALUE_DEPTH};
+use kubewright_machinery::{
+    go::{self, JsonStyle},
+    limits::VALUE_DEPTH,
+};
 use serde_json::json;
 
 fn set(text: &str) -> FieldSet {
@@ -133,4 +136,27 @@ fn the_text_of_a_value_is_written_without_the_value() {
     JsonStyle::Standard.write(&mut of_value, &set.to_value());
     assert_eq!(direct, of_value);
     assert!(direct.contains(r"\u003ca\u003e"), "{direct}");
+}
+
+#[test]
+fn the_text_of_list_items_is_that_of_their_value() {
+    let names = [
+        "a", "ab", "a!", "a b", "a\"", "a\\", "a<b", "a&", "é", "", "z", "#", "A",
+    ];
+    for first in names {
+        for second in names {
+            let paths = [first, second].map(|name| {
+                let item = PathElement::key([("name", json!(name))]);
+                Path(vec![
+                    PathElement::field("items"),
+                    item,
+                    PathElement::field("x"),
+                ])
+            });
+            let set: FieldSet = paths.into_iter().collect();
+            let mut direct = String::new();
+            set.write_value_text(&mut direct);
+            assert_eq!(direct, go::json(&set.to_value()), "{first:?} {second:?}");
+        }
+    }
 }
