@@ -267,11 +267,11 @@ fn fraction(list: &Value, name: &str, path: &Path, out: &mut Vec<String>) {
 }
 
 fn ports(spec: &Value, path: &Path, out: &mut Vec<String>) {
-    let mut seen: BTreeMap<String, Vec<(Path, &Value)>> = BTreeMap::new();
+    let mut seen: BTreeMap<_, Vec<(Path, &Value)>> = BTreeMap::new();
     for (c, at) in containers(spec, path) {
         for (i, port) in c["ports"].items().iter().enumerate() {
             let at = at.child("ports").index(i);
-            let key = format!("{}/{}", port["containerPort"], port["protocol"].text());
+            let key = (port["containerPort"].as_i64(), port["protocol"].text());
             let others = seen.entry(key).or_default();
             for (other, p) in others.iter() {
                 let (host, ip) = (port["hostPort"].int(), port["hostIP"].text());
