@@ -17,6 +17,8 @@ use kubewright_store::Entry;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::registry::NoOp;
+
 /// The parts of an object that selectors and keys need. It is made once, when the object is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -34,6 +36,8 @@ pub struct Summary {
     pub mark: u64,
     /// The lengths of the object in protobuf, once they are known.
     pub(crate) lengths: Lengths,
+    /// The last change that left the object as it is.
+    pub(crate) no_op: NoOp,
 }
 
 /// The lengths of an object as an item of a list in protobuf. Equal objects may differ in what is known of them.
@@ -186,6 +190,7 @@ impl Summary {
             view: selectable.view,
             mark: 0,
             lengths: Lengths::default(),
+            no_op: NoOp::default(),
         }
     }
 

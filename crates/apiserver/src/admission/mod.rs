@@ -67,6 +67,13 @@ pub struct Attributes<'a> {
 /// ```
 #[async_trait]
 pub trait Plugin: Send + Sync {
+    /// Returns whether the plugin reads or changes the objects of an update. If no plugin does, a repeated update that is known to
+    /// change nothing is not computed again: the plugins are asked, but with `null` as the object and no stored one. Defaults to
+    /// `true`.
+    fn reads_updated(&self, _cx: &RequestContext) -> bool {
+        true
+    }
+
     /// Changes the object. A new object has no `metadata.managedFields` yet.
     async fn mutate(
         &self,
@@ -164,6 +171,23 @@ impl AdmissionChain {
             plugin.validate(cx, attributes, object).await?;
         }
         Ok(())
+    }
+}
+
+impl AdmissionChain {
+    /// Returns whether the plugins admit an update that changes nothing, without reading the object. If not, the update must be
+    /// computed and admitted as usual, which finds the reason.
+    pub(crate) async fn admits_unread(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+    ) -> bool {
+        if self.plugins.iter().any(|plugin| plugin.reads_updated(cx)) {
+            return false;
+        }
+        let mut unread = Value::Null;
+        self.mutate(cx, attributes, &mut unread).await.is_ok()
+            && self.validate(cx, attributes, Some(&unread)).await.is_ok()
     }
 }
 

@@ -66,6 +66,10 @@ impl NamespaceLifecycle {
 
 #[async_trait]
 impl Plugin for NamespaceLifecycle {
+    fn reads_updated(&self, _cx: &RequestContext) -> bool {
+        false
+    }
+
     async fn mutate(
         &self,
         cx: &RequestContext,

@@ -3,6 +3,7 @@
 
 mod custom;
 mod draft;
+mod fingerprint;
 pub(crate) mod generic;
 mod groups;
 mod handlers;
@@ -15,6 +16,8 @@ mod traits;
 pub use crate::respond::Fields;
 pub use custom::{Custom, UnknownFields};
 pub use draft::Draft;
+pub use fingerprint::Fingerprint;
+pub(crate) use fingerprint::NoOp;
 pub use generic::{
     BlockingPool, Converter, DryRun, Generic, Plain, Reservation, Strategy, StrategyOptions,
     payload, validate_metadata, validate_metadata_update,

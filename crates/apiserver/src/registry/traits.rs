@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{
     body::Body,
     object::Object,
-    registry::{Draft, ObjectList},
+    registry::{Draft, Fingerprint, ObjectList},
     request::{DeleteOptions, GetOptions, ListOptions, RequestContext, WriteOptions},
 };
 
@@ -68,6 +68,12 @@ pub trait Change: Send + Sync {
     /// Returns whether the changed object may have unknown fields. They are validated with it and pruned before it is stored.
     fn leaves_unknown(&self) -> bool {
         false
+    }
+
+    /// Returns the fingerprint of the change, if it depends only on what the fingerprint covers and on the stored object.
+    /// Defaults to `None`: every change is computed.
+    fn fingerprint(&self) -> Option<Fingerprint> {
+        None
     }
 
     /// Returns the changed object. `old` is `None` if the object does not exist yet.
@@ -285,6 +291,17 @@ pub trait Update: Send + Sync {
         change: &dyn Change,
         options: &WriteOptions,
     ) -> Result<Updated, Status>;
+
+    /// Returns the object if it is known that this change leaves it as it is, without warnings. Defaults to `None`: every change
+    /// is computed.
+    async fn unchanged_by(
+        &self,
+        _cx: &RequestContext,
+        _name: &str,
+        _change: Fingerprint,
+    ) -> Option<Object> {
+        None
+    }
 }
 
 /// `delete`

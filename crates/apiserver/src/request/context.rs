@@ -112,6 +112,11 @@ impl Warnings {
         texts.into_iter().for_each(|text| self.add(text));
     }
 
+    /// Returns whether there are no warnings.
+    pub fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
     /// Removes and returns all warnings.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock())

@@ -70,7 +70,7 @@ pub struct ListOptions {
 }
 
 /// The treatment of unknown and duplicate fields.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FieldValidation {
     /// Ignore them.
     Ignore,

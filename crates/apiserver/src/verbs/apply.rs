@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Target, update, write};
 use crate::{
     body::Body,
-    registry::{Change, Draft, Shape, Update},
+    registry::{Change, Draft, Fingerprint, Shape, Update, Updated},
     request::{
         RequestContext, WriteOptions,
         options::{FieldValidation, WriteKind},
@@ -28,10 +28,22 @@ pub(super) async fn run(
     handler: Arc<dyn Update>,
 ) -> Result<Response<Body>, Status> {
     let options = WriteOptions::parse(&cx.query, WriteKind::Apply)?;
+    let fingerprint = fingerprint(&cx, &options, body);
+    if let Some(fingerprint) = fingerprint {
+        let name = &cx.info.name;
+        if let Some(object) = handler.unchanged_by(&cx, name, fingerprint).await {
+            let updated = Updated {
+                object,
+                created: false,
+            };
+            return Ok(update::respond(&cx, accepted, &target, &updated));
+        }
+    }
     let (patch, problem) = parse(body)?;
     let change = Applied {
         patch,
         problem,
+        fingerprint,
         target: &target,
         options: &options,
     };
@@ -39,6 +51,20 @@ pub(super) async fn run(
         .update(&cx, &cx.info.name, &change, &options)
         .await?;
     Ok(update::respond(&cx, accepted, &target, &updated))
+}
+
+/// Returns the fingerprint of an apply, unless nothing is to be stored.
+fn fingerprint(cx: &RequestContext, options: &WriteOptions, body: &Bytes) -> Option<Fingerprint> {
+    let WriteOptions {
+        dry_run,
+        field_manager,
+        field_validation,
+        force,
+    } = options;
+    let info = &cx.info;
+    let endpoint = (&info.group, &info.version, &info.subresource);
+    let change = (endpoint, field_manager, field_validation, force, body);
+    (!dry_run).then(|| Fingerprint::of(&change))
 }
 
 /// Parses the configuration, and returns the problem if it has duplicate keys.
@@ -59,6 +85,7 @@ fn parse(body: &Bytes) -> Result<(Value, Option<Problem>), Status> {
 struct Applied<'a> {
     patch: Value,
     problem: Option<Problem>,
+    fingerprint: Option<Fingerprint>,
     target: &'a Target,
     options: &'a WriteOptions,
 }
@@ -71,6 +98,10 @@ impl Change for Applied<'_> {
 
     fn leaves_unknown(&self) -> bool {
         self.target.custom().is_some()
+    }
+
+    fn fingerprint(&self) -> Option<Fingerprint> {
+        self.fingerprint
     }
 
     async fn apply(&self, cx: &RequestContext, old: Option<&Value>) -> Result<Draft, Status> {

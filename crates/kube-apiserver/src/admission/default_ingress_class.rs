@@ -27,6 +27,10 @@ impl DefaultIngressClass {
 
 #[async_trait]
 impl Plugin for DefaultIngressClass {
+    fn reads_updated(&self, _cx: &RequestContext) -> bool {
+        false
+    }
+
     async fn mutate(
         &self,
         cx: &RequestContext,

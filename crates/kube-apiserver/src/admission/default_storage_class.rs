@@ -31,6 +31,10 @@ impl DefaultStorageClass {
 
 #[async_trait]
 impl Plugin for DefaultStorageClass {
+    fn reads_updated(&self, _cx: &RequestContext) -> bool {
+        false
+    }
+
     async fn mutate(
         &self,
         cx: &RequestContext,

@@ -22,6 +22,10 @@ pub(crate) struct DefaultTolerationSeconds;
 
 #[async_trait]
 impl Plugin for DefaultTolerationSeconds {
+    fn reads_updated(&self, cx: &RequestContext) -> bool {
+        is_for(cx, "", "pods")
+    }
+
     async fn mutate(
         &self,
         cx: &RequestContext,

@@ -27,6 +27,10 @@ impl PodResizeValidator {
 
 #[async_trait]
 impl Plugin for PodResizeValidator {
+    fn reads_updated(&self, cx: &RequestContext) -> bool {
+        is_for_subresource(cx, "", "pods", "resize")
+    }
+
     async fn validate(
         &self,
         cx: &RequestContext,

@@ -46,6 +46,10 @@ impl PodTopologyLabels {
 
 #[async_trait]
 impl Plugin for PodTopologyLabels {
+    fn reads_updated(&self, _cx: &RequestContext) -> bool {
+        false
+    }
+
     async fn mutate(
         &self,
         cx: &RequestContext,

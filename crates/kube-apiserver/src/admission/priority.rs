@@ -158,6 +158,10 @@ impl Priority {
 
 #[async_trait]
 impl Plugin for Priority {
+    fn reads_updated(&self, cx: &RequestContext) -> bool {
+        is_for(cx, "", "pods") || is_for(cx, GROUP, "priorityclasses")
+    }
+
     async fn mutate(
         &self,
         cx: &RequestContext,

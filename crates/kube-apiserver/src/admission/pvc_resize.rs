@@ -39,6 +39,10 @@ impl PersistentVolumeClaimResize {
 
 #[async_trait]
 impl Plugin for PersistentVolumeClaimResize {
+    fn reads_updated(&self, cx: &RequestContext) -> bool {
+        is_for(cx, "", "persistentvolumeclaims")
+    }
+
     async fn validate(
         &self,
         cx: &RequestContext,

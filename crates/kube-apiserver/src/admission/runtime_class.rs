@@ -50,6 +50,10 @@ impl RuntimeClass {
 
 #[async_trait]
 impl Plugin for RuntimeClass {
+    fn reads_updated(&self, _cx: &RequestContext) -> bool {
+        false
+    }
+
     async fn mutate(
         &self,
         cx: &RequestContext,

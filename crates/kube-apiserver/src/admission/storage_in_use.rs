@@ -28,6 +28,10 @@ pub(crate) struct StorageObjectInUseProtection;
 
 #[async_trait]
 impl Plugin for StorageObjectInUseProtection {
+    fn reads_updated(&self, _cx: &RequestContext) -> bool {
+        false
+    }
+
     async fn mutate(
         &self,
         cx: &RequestContext,

@@ -19,6 +19,10 @@ pub(crate) struct TaintNodesByCondition;
 
 #[async_trait]
 impl Plugin for TaintNodesByCondition {
+    fn reads_updated(&self, _cx: &RequestContext) -> bool {
+        false
+    }
+
     async fn mutate(
         &self,
         cx: &RequestContext,

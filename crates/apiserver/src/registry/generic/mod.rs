@@ -13,6 +13,7 @@ mod delete;
 mod delete_collection;
 mod list;
 mod metadata;
+mod no_op;
 mod pool;
 mod read;
 mod rewrite;

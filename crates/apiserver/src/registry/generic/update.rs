@@ -17,8 +17,9 @@ use super::{
 };
 use crate::{
     admission::Operation,
+    object::Object,
     registry::{
-        Draft,
+        Draft, Fingerprint,
         traits::{Change, Update, Updated},
     },
     request::{RequestContext, WriteOptions},
@@ -69,6 +70,15 @@ impl Update for Generic {
             }
         }
         Err(status::conflict(&self.resource, name, MODIFIED))
+    }
+
+    async fn unchanged_by(
+        &self,
+        cx: &RequestContext,
+        name: &str,
+        change: Fingerprint,
+    ) -> Option<Object> {
+        self.find_no_op(cx, name, change).await
     }
 }
 
@@ -152,6 +162,9 @@ impl Generic {
             Ok(updated) => {
                 if let Some(reservation) = reservation {
                     reservation.keep();
+                }
+                if !updated.changed && cx.warnings.is_empty() {
+                    self.remember_no_op(entry, change);
                 }
                 let object = self.object(&updated.entry).await?;
                 Ok(Outcome::Done(Updated {

@@ -38,6 +38,10 @@ impl LimitRanger {
 
 #[async_trait]
 impl Plugin for LimitRanger {
+    fn reads_updated(&self, cx: &RequestContext) -> bool {
+        is_for_subresource(cx, "", "pods", "resize") || is_for(cx, "", "persistentvolumeclaims")
+    }
+
     async fn mutate(
         &self,
         cx: &RequestContext,

@@ -177,6 +177,14 @@ impl ResourceQuota {
 
 #[async_trait]
 impl Plugin for ResourceQuota {
+    fn reads_updated(&self, cx: &RequestContext) -> bool {
+        let info = &cx.info;
+        !matches!(
+            Evaluator::of(&info.group, &info.resource),
+            Evaluator::Objects(..)
+        )
+    }
+
     async fn validate(
         &self,
         cx: &RequestContext,

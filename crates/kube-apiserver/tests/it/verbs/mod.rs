@@ -1,5 +1,6 @@
 //! The verbs, and the requests that they reject.
 
+mod apply;
 mod concurrency;
 mod create;
 mod delete;
