@@ -41,9 +41,11 @@ pub struct Handler(Mapping);
 
 #[derive(Clone)]
 enum Mapping {
-    Events(Arc<dyn Fn(&AnyEvent) -> Vec<Request> + Send + Sync>),
+    Events(Arc<EventMap>),
     Objects(Arc<AsyncMap>),
 }
+
+type EventMap = dyn Fn(&AnyEvent) -> Vec<Request> + Send + Sync;
 
 type AsyncMap =
     dyn Fn(Client, Cached<()>) -> BoxFuture<'static, Result<Vec<Request>>> + Send + Sync;

@@ -1,4 +1,4 @@
-//! What most files of an operator use: `use kubewright::prelude::*;`.
+//! The names that most files of an operator use: `use kubewright::prelude::*;`.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::{future::Future, marker::PhantomData, sync::Arc};
 use super::{Action, Reconciler, Request, Result};
 use crate::{context::Context, object::Object};
 
-/// What a controller can run: an async function of an object or of a request, or a [`Reconciler`].
+/// Converts into a reconciler: an async function of an object or of a request, or a [`Reconciler`] itself.
 ///
 /// A function of an object is not called for objects that no longer exist. `S` is the state that
 /// [`ControllerBuilder::state`](crate::ControllerBuilder::state) was given.

@@ -1,4 +1,4 @@
-//! What the author of an operator writes: objects, finalizers, status, events, state, watches by index.
+//! An operator as its author writes it: objects, finalizers, status, events, state, watches by index.
 
 use std::{sync::Arc, time::Duration};
 
