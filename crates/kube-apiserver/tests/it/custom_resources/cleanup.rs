@@ -51,6 +51,17 @@ async fn until_gone(http: &Http, path: &str) {
     panic!("{path} stays")
 }
 
+/// Creates an object. The end of a cleanup is stored a moment before the server accepts objects again.
+async fn until_accepted(http: &Http, object: Value) {
+    for _ in 0..5_000 {
+        if http.post(WIDGETS, object.clone()).await.code == 201 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("objects are not accepted")
+}
+
 fn held(name: &str) -> Value {
     let mut held = widget(name, json!({}));
     held["metadata"]["finalizers"] = json!(["example.com/x"]);
@@ -89,7 +100,7 @@ async fn a_definition_says_what_it_waits_for_and_what_was_done() {
     let crd = http.get(CRD).await.ok();
     assert_eq!(crd["metadata"]["finalizers"], json!(["example.com/own"]));
     // Nothing is terminating any more, so there may be objects again. They outlive the definition.
-    http.post(WIDGETS, widget("after", json!({}))).await.ok();
+    until_accepted(&http, widget("after", json!({}))).await;
     http.patch(CRD, json!({"metadata": {"finalizers": null}}))
         .await
         .ok();
