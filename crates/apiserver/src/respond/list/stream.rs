@@ -1,5 +1,7 @@
 //! Streams a list: items are encoded while the answer is sent.
 
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use kubewright_machinery::Status;
@@ -18,6 +20,10 @@ const START: usize = 64 * 1024;
 /// The number of bytes that are sent together. It bounds the memory of an answer, and the time that other requests wait.
 const CHUNK: usize = 64 * 1024;
 
+/// The time after which other requests get their turn. Most chunks take much less, and a turn costs a wake-up of another
+/// worker.
+const TURN: Duration = Duration::from_micros(500);
+
 /// The size of objects in memory that are encoded as a whole.
 const SMALL: usize = 512 * 1024;
 
@@ -27,6 +33,8 @@ struct Encoder {
     pages: PageStream,
     page: std::vec::IntoIter<Object>,
     done: bool,
+    /// The beginning of this turn.
+    began: Instant,
 }
 
 /// Returns the body of a list.
@@ -44,6 +52,7 @@ pub(super) async fn body(encoding: Box<dyn Encoding>, items: Items) -> Result<Bo
         pages,
         page: Vec::new().into_iter(),
         done: false,
+        began: Instant::now(),
     };
     let mut first = Vec::with_capacity(START.min(start) + 4096);
     encoder.encoding.head(&mut first)?;
@@ -53,8 +62,11 @@ pub(super) async fn body(encoding: Box<dyn Encoding>, items: Items) -> Result<Bo
     }
     let rest = stream::unfold(Some(encoder), |encoder| async move {
         let mut encoder = encoder.filter(|encoder| !encoder.done)?;
-        // The connection sends what it has, and other requests get their turn.
-        tokio::task::yield_now().await;
+        if encoder.began.elapsed() >= TURN {
+            // The connection sends what it has.
+            tokio::task::yield_now().await;
+            encoder.began = Instant::now();
+        }
         let mut chunk = Vec::with_capacity(CHUNK + 4096);
         match encoder.fill(&mut chunk, CHUNK).await {
             Ok(()) => Some((Ok(Bytes::from(chunk)), Some(encoder))),
