@@ -161,7 +161,7 @@ impl<K, S> Context<K, S> {
         self.run.attempt
     }
 
-    /// Returns the trigger of this run; the last of several.
+    /// Returns the trigger of this run. Of several, it is the last that was due at once.
     pub fn trigger(&self) -> Option<&Trigger> {
         self.run.trigger.as_ref()
     }
