@@ -25,7 +25,6 @@ use kubewright_apiserver::{
     request::UserInfo,
 };
 use kubewright_cluster::Cluster;
-use kubewright_kube_apiserver::PluginName;
 use kubewright_machinery::Status;
 use parking_lot::Mutex;
 
@@ -62,10 +61,6 @@ impl Server {
         let cluster = Cluster::builder()
             .clock(clock.clone())
             .authenticator(Arc::new(OneUser))
-            // On in the server whose answers are recorded.
-            .api_server(|server| {
-                server.enable_admission_plugins([PluginName::STORAGE_OBJECT_IN_USE_PROTECTION])
-            })
             .start()
             .await?;
         Ok(Self {

@@ -10,6 +10,9 @@
 //! | `garbage-collector-controller` | deletes or orphans objects whose owners are gone, in the background or in the foreground |
 //! | `serviceaccount-controller` | keeps a ServiceAccount `default` in every namespace |
 //! | `root-ca-certificate-publisher-controller` | keeps a ConfigMap `kube-root-ca.crt` in every namespace |
+//! | `persistentvolumeclaim-protection-controller` | keeps deleted claims while a scheduled pod uses them |
+//! | `persistentvolume-protection-controller` | keeps deleted volumes while they are bound |
+//! | `volumeattributesclass-protection-controller` | keeps deleted classes while a volume or claim names them |
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
@@ -47,11 +50,13 @@
 //! | `namespace` | namespace deletion |
 //! | `garbage` | the garbage collector |
 //! | `service_account`, `root_ca` | the publishers |
+//! | `protection` | the protection of storage objects that are in use |
 //! | `resources` | resources of the server, from discovery |
 
 mod garbage;
 mod names;
 mod namespace;
+mod protection;
 mod resources;
 mod root_ca;
 mod service_account;

@@ -21,6 +21,12 @@ pub enum Name {
     ServiceAccount,
     /// `root-ca-certificate-publisher-controller`, or `root-ca-cert-publisher`.
     RootCaPublisher,
+    /// `persistentvolumeclaim-protection-controller`, or `pvc-protection`.
+    ClaimProtection,
+    /// `persistentvolume-protection-controller`, or `pv-protection`.
+    VolumeProtection,
+    /// `volumeattributesclass-protection-controller`.
+    ClassProtection,
 }
 
 /// There is no controller of that name.
@@ -33,11 +39,14 @@ pub struct UnknownController {
 
 impl Name {
     /// All controllers.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 7] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
         Self::RootCaPublisher,
+        Self::ClaimProtection,
+        Self::VolumeProtection,
+        Self::ClassProtection,
     ];
 
     /// Returns the name.
@@ -47,6 +56,9 @@ impl Name {
             Self::GarbageCollector => "garbage-collector-controller",
             Self::ServiceAccount => "serviceaccount-controller",
             Self::RootCaPublisher => "root-ca-certificate-publisher-controller",
+            Self::ClaimProtection => "persistentvolumeclaim-protection-controller",
+            Self::VolumeProtection => "persistentvolume-protection-controller",
+            Self::ClassProtection => "volumeattributesclass-protection-controller",
         }
     }
 
@@ -57,6 +69,9 @@ impl Name {
             Self::GarbageCollector => &["garbagecollector"],
             Self::ServiceAccount => &["serviceaccount"],
             Self::RootCaPublisher => &["root-ca-cert-publisher", "root-ca-certificate-publisher"],
+            Self::ClaimProtection => &["pvc-protection"],
+            Self::VolumeProtection => &["pv-protection"],
+            Self::ClassProtection => &[],
         }
     }
 

@@ -8,7 +8,7 @@ use kubewright_controller::{Manager, ManagerError};
 use crate::{
     garbage,
     names::{Name, UnknownController},
-    namespace, root_ca, service_account,
+    namespace, protection, root_ca, service_account,
 };
 
 /// The field manager and user agent of kube-controller-manager.
@@ -19,7 +19,7 @@ const FIELD_MANAGER: &str = "kube-controller-manager";
 /// ```
 /// use kubewright_builtin_controllers::{Controllers, Name};
 ///
-/// assert_eq!(Controllers::default().names().count(), 4);
+/// assert_eq!(Controllers::default().names().count(), 7);
 /// assert_eq!(Controllers::none().names().count(), 0);
 /// let some = Controllers::parse("*,-garbagecollector").unwrap();
 /// assert!(some.has(Name::Namespace) && !some.has(Name::GarbageCollector));
@@ -121,6 +121,9 @@ impl Controllers {
                 Name::GarbageCollector => garbage::add_to(manager)?,
                 Name::ServiceAccount => service_account::add_to(manager)?,
                 Name::RootCaPublisher => root_ca::add_to(manager, self.root_ca.clone())?,
+                Name::ClaimProtection => protection::add_claims_to(manager)?,
+                Name::VolumeProtection => protection::add_volumes_to(manager)?,
+                Name::ClassProtection => protection::add_classes_to(manager)?,
             }
         }
         Ok(())
@@ -191,14 +194,14 @@ mod tests {
             [Name::Namespace, Name::ServiceAccount]
         );
         assert_eq!(names("-namespace"), []);
-        assert_eq!(names("*,-namespace").len(), 3);
+        assert_eq!(names("*,-namespace").len(), 6);
     }
 
     #[test]
     fn of_several_words_about_one_the_first_counts() {
         assert_eq!(names("namespace,-namespace"), [Name::Namespace]);
         assert_eq!(names("-namespace,namespace"), []);
-        assert_eq!(names("-namespace,*,namespace-controller").len(), 3);
+        assert_eq!(names("-namespace,*,namespace-controller").len(), 6);
     }
 
     #[test]

@@ -5,5 +5,6 @@ mod fixture;
 mod kinds;
 mod namespaces;
 mod owners;
+mod protection;
 mod publishers;
 mod recorded;

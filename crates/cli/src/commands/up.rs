@@ -41,11 +41,11 @@ pub(crate) struct Up {
     #[arg(long, value_name = "CIDR", default_value_t)]
     service_cluster_ip_range: ServiceRange,
 
-    /// Admission plugins to run besides the default ones, e.g. `StorageObjectInUseProtection`
+    /// Admission plugins to run besides the default ones
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = implemented_plugin)]
     enable_admission_plugins: Vec<PluginName>,
 
-    /// Admission plugins not to run, e.g. `LimitRanger,ResourceQuota`
+    /// Admission plugins not to run, e.g. `LimitRanger,StorageObjectInUseProtection`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<PluginName>,
 

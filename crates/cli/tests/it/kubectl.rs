@@ -87,12 +87,10 @@ fn run(name: &str) {
     let kubeconfig = folder.path().join("kubeconfig");
     let other = env::var_os("KUBEWRIGHT_SCENARIO_KUBECONFIG").map(PathBuf::from);
     let server = other.is_none().then(|| {
-        // On in the server whose answers are recorded.
-        let plugin = "--enable-admission-plugins=StorageObjectInUseProtection";
         if WITH_CONTROLLERS.contains(&name) {
-            Server::start_with(&[plugin])
+            Server::start_with(&[])
         } else {
-            Server::start_with(&[plugin, "--controllers=none"])
+            Server::start_with(&["--controllers=none"])
         }
     });
     let original = server

@@ -36,6 +36,9 @@ const IMPLEMENTED: [&str; 13] = [
     "ResourceQuota",
 ];
 
+/// The plugins of this server that run only if they are enabled, as in kube-apiserver: none of them so far.
+const OFF_BY_DEFAULT: [&str; 0] = [];
+
 /// The plugins that only kube-apiserver has.
 const OTHERS: [&str; 28] = [
     "AlwaysAdmit",
@@ -69,10 +72,6 @@ const OTHERS: [&str; 28] = [
 ];
 
 impl PluginName {
-    /// `StorageObjectInUseProtection`, which is off unless it is enabled: its finalizers are removed by a controller that
-    /// does not exist yet, and the deletion of volumes and claims would hang.
-    pub const STORAGE_OBJECT_IN_USE_PROTECTION: Self = Self("StorageObjectInUseProtection");
-
     /// Returns the name as kube-apiserver spells it.
     pub fn as_str(self) -> &'static str {
         self.0
@@ -84,7 +83,7 @@ impl PluginName {
     }
 
     fn is_on_by_default(self) -> bool {
-        self != Self::STORAGE_OBJECT_IN_USE_PROTECTION
+        !OFF_BY_DEFAULT.contains(&self.0)
     }
 }
 
@@ -142,16 +141,14 @@ mod tests {
 
     #[test]
     fn plugins_are_on_unless_switched_off() {
-        let protection = PluginName::STORAGE_OBJECT_IN_USE_PROTECTION;
+        let ranger: PluginName = "LimitRanger".parse().unwrap();
         let mut selection = Selection::default();
-        assert!(selection.has("LimitRanger"));
-        assert!(!selection.has(protection.as_str()));
-        selection.enabled.push(protection);
-        assert!(selection.has(protection.as_str()));
-        selection
-            .disabled
-            .extend([protection, "LimitRanger".parse().unwrap()]);
-        assert!(!selection.has(protection.as_str()));
+        for name in IMPLEMENTED {
+            assert!(selection.has(name), "{name}");
+        }
+        selection.enabled.push(ranger);
+        selection.disabled.push(ranger);
         assert!(!selection.has("LimitRanger"));
+        assert!(selection.has("StorageObjectInUseProtection"));
     }
 }

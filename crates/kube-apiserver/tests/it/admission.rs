@@ -1,4 +1,3 @@
-use kubewright_kube_apiserver::{KubeApiServer, PluginName};
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -189,11 +188,7 @@ async fn a_write_that_fails_later_has_spent_its_quota() {
 
 #[tokio::test]
 async fn a_protected_claim_waits_for_its_finalizer() {
-    let client = Client::of(
-        KubeApiServer::builder()
-            .enable_admission_plugins([PluginName::STORAGE_OBJECT_IN_USE_PROTECTION]),
-    )
-    .await;
+    let client = Client::new().await;
     let claims = "/api/v1/namespaces/default/persistentvolumeclaims";
     let class = json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "example.com/p",
