@@ -1,8 +1,11 @@
 //! Admission: a chain of [`Plugin`]s that may change or reject a write.
 //!
-//! All plugins mutate the object after it was decoded and defaulted. All plugins validate it before it is stored.
+//! All plugins mutate the object after it was decoded and defaulted. All plugins validate it before it is stored. A delete and a
+//! connect pass both too, without an object.
 
+mod attributes;
 mod namespace_lifecycle;
+mod reinvocation;
 
 use std::sync::Arc;
 
@@ -12,30 +15,9 @@ use serde_json::Value;
 
 use crate::request::RequestContext;
 
+pub use attributes::{Attributes, Operation, Options};
 pub use namespace_lifecycle::{NamespaceLifecycle, NamespacePhase, Namespaces};
-
-/// The operation of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Operation {
-    Create,
-    Update,
-    Delete,
-    Connect,
-}
-
-/// The attributes of a request. Resource, namespace and user are in the request context.
-#[derive(Clone, Copy, Debug)]
-pub struct Attributes<'a> {
-    /// The operation.
-    pub operation: Operation,
-    /// The name of the object; empty if it is not known yet.
-    pub name: &'a str,
-    /// The stored object, for updates and deletes.
-    pub old: Option<&'a Value>,
-    /// Whether nothing will be stored.
-    pub dry_run: bool,
-}
+pub use reinvocation::Reinvocation;
 
 /// An admission plugin.
 ///
@@ -74,12 +56,12 @@ pub trait Plugin: Send + Sync {
         true
     }
 
-    /// Changes the object. A new object has no `metadata.managedFields` yet.
+    /// Changes the object. A new object has no `metadata.managedFields` yet. `object` is `None` for deletes and connects.
     async fn mutate(
         &self,
         _cx: &RequestContext,
         _attributes: &Attributes<'_>,
-        _object: &mut Value,
+        _object: Option<&mut Value>,
     ) -> Result<(), Status> {
         Ok(())
     }
@@ -139,7 +121,7 @@ impl AdmissionChain {
         !self.spares_custom_objects && !self.plugins.is_empty()
     }
 
-    /// Lets every plugin change the object.
+    /// Lets every plugin change the object, and once more if one of them [requests](Reinvocation::request) it.
     ///
     /// # Errors
     ///
@@ -148,12 +130,40 @@ impl AdmissionChain {
         &self,
         cx: &RequestContext,
         attributes: &Attributes<'_>,
-        object: &mut Value,
+        mut object: Option<&mut Value>,
     ) -> Result<(), Status> {
+        let pass = Reinvocation::default();
+        let attributes = Attributes {
+            reinvocation: Some(&pass),
+            ..*attributes
+        };
         for plugin in self.plugins.iter() {
-            plugin.mutate(cx, attributes, object).await?;
+            plugin
+                .mutate(cx, &attributes, object.as_deref_mut())
+                .await?;
+        }
+        if pass.begin_second() {
+            for plugin in self.plugins.iter() {
+                plugin
+                    .mutate(cx, &attributes, object.as_deref_mut())
+                    .await?;
+            }
         }
         Ok(())
+    }
+
+    /// Runs both passes of a request that has no object: a delete or a connect.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the first plugin that rejects the request.
+    pub async fn admit(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+    ) -> Result<(), Status> {
+        self.mutate(cx, attributes, None).await?;
+        self.validate(cx, attributes, None).await
     }
 
     /// Lets every plugin validate the request.
@@ -186,7 +196,7 @@ impl AdmissionChain {
             return false;
         }
         let mut unread = Value::Null;
-        self.mutate(cx, attributes, &mut unread).await.is_ok()
+        self.mutate(cx, attributes, Some(&mut unread)).await.is_ok()
             && self.validate(cx, attributes, Some(&unread)).await.is_ok()
     }
 }

@@ -74,23 +74,9 @@ impl Plugin for NamespaceLifecycle {
         &self,
         cx: &RequestContext,
         attributes: &Attributes<'_>,
-        _object: &mut Value,
+        _object: Option<&mut Value>,
     ) -> Result<(), Status> {
         self.check(cx, attributes).await
-    }
-
-    async fn validate(
-        &self,
-        cx: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Value>,
-    ) -> Result<(), Status> {
-        // Creates and updates were checked in `mutate`.
-        if object.is_some() {
-            Ok(())
-        } else {
-            self.check(cx, attributes).await
-        }
     }
 }
 

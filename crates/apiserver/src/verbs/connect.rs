@@ -6,21 +6,11 @@ use http::Response;
 use kubewright_machinery::Status;
 
 use super::Call;
-use crate::{
-    admission::{Attributes, Operation},
-    body::Body,
-    registry::Connect,
-};
+use crate::{admission::Attributes, body::Body, registry::Connect};
 
 pub(super) async fn run(call: Call, handler: Arc<dyn Connect>) -> Result<Response<Body>, Status> {
     let Call { cx, request, .. } = call;
     let name = cx.info.name.clone();
-    let attributes = Attributes {
-        operation: Operation::Connect,
-        name: &name,
-        old: None,
-        dry_run: false,
-    };
-    cx.admission.validate(&cx, &attributes, None).await?;
+    cx.admission.admit(&cx, &Attributes::connect(&name)).await?;
     handler.connect(&cx, &name, request).await
 }

@@ -5,7 +5,7 @@ use kubewright_machinery::Status;
 
 use super::{Call, decode, write};
 use crate::{
-    admission::{Attributes, Operation},
+    admission::Attributes,
     body::Body,
     registry::Draft,
     request::{WriteOptions, options::WriteKind},
@@ -47,14 +47,9 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
             .to_owned(),
         name => name.to_owned(),
     };
-    let attributes = Attributes {
-        operation: Operation::Create,
-        name: &name,
-        old: None,
-        dry_run: options.dry_run,
-    };
+    let attributes = Attributes::create(&name, &options);
     let object = &mut draft.value;
-    cx.admission.mutate(&cx, &attributes, object).await?;
+    cx.admission.mutate(&cx, &attributes, Some(object)).await?;
     write::prune_mutated(&cx, &target, object)?;
     let created = handler.create(&cx, &cx.info.name, draft, &options).await?;
     Ok(object_response(

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Call, Target, decode, write};
 use crate::{
-    admission::{Attributes, Operation},
+    admission::Attributes,
     body::Body,
     registry::{Change, Draft, Updated},
     request::{RequestContext, WriteOptions, options::WriteKind},
@@ -95,18 +95,12 @@ pub(super) async fn mutate(
     object: &mut Value,
     options: &WriteOptions,
 ) -> Result<(), Status> {
-    let operation = if old.is_some() {
-        Operation::Update
-    } else {
-        Operation::Create
+    let name = &cx.info.name;
+    let attributes = match old {
+        Some(old) => Attributes::update(name, old, options),
+        None => Attributes::create(name, options),
     };
-    let attributes = Attributes {
-        operation,
-        name: &cx.info.name,
-        old,
-        dry_run: options.dry_run,
-    };
-    cx.admission.mutate(cx, &attributes, object).await?;
+    cx.admission.mutate(cx, &attributes, Some(object)).await?;
     write::prune_mutated(cx, target, object)?;
     write::dedup_owner_references(cx, object);
     Ok(())

@@ -35,8 +35,9 @@ impl Plugin for DefaultIngressClass {
         &self,
         cx: &RequestContext,
         attributes: &Attributes<'_>,
-        object: &mut Value,
+        object: Option<&mut Value>,
     ) -> Result<(), Status> {
+        let Some(object) = object else { return Ok(()) };
         if attributes.operation != Operation::Create
             || !is_for(cx, "networking.k8s.io", "ingresses")
             || object["spec"]["ingressClassName"].is_string()

@@ -39,8 +39,9 @@ impl Plugin for DefaultStorageClass {
         &self,
         cx: &RequestContext,
         attributes: &Attributes<'_>,
-        object: &mut Value,
+        object: Option<&mut Value>,
     ) -> Result<(), Status> {
+        let Some(object) = object else { return Ok(()) };
         if attributes.operation != Operation::Create
             || !is_for(cx, "", "persistentvolumeclaims")
             || has_class(object)

@@ -30,8 +30,9 @@ impl Plugin for DefaultTolerationSeconds {
         &self,
         cx: &RequestContext,
         attributes: &Attributes<'_>,
-        object: &mut Value,
+        object: Option<&mut Value>,
     ) -> Result<(), Status> {
+        let Some(object) = object else { return Ok(()) };
         let writes = matches!(attributes.operation, Operation::Create | Operation::Update);
         if writes && is_for(cx, "", "pods") {
             tolerate(object);

@@ -54,8 +54,9 @@ impl Plugin for PodTopologyLabels {
         &self,
         cx: &RequestContext,
         attributes: &Attributes<'_>,
-        object: &mut Value,
+        object: Option<&mut Value>,
     ) -> Result<(), Status> {
+        let Some(object) = object else { return Ok(()) };
         if attributes.operation != Operation::Create {
             return Ok(());
         }

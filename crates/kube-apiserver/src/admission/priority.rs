@@ -166,8 +166,9 @@ impl Plugin for Priority {
         &self,
         cx: &RequestContext,
         attributes: &Attributes<'_>,
-        object: &mut Value,
+        object: Option<&mut Value>,
     ) -> Result<(), Status> {
+        let Some(object) = object else { return Ok(()) };
         if !is_for(cx, "", "pods") {
             return Ok(());
         }

@@ -58,8 +58,9 @@ impl Plugin for RuntimeClass {
         &self,
         cx: &RequestContext,
         attributes: &Attributes<'_>,
-        object: &mut Value,
+        object: Option<&mut Value>,
     ) -> Result<(), Status> {
+        let Some(object) = object else { return Ok(()) };
         if attributes.operation != Operation::Create || !is_for(cx, "", "pods") {
             return Ok(());
         }

@@ -36,8 +36,9 @@ impl Plugin for StorageObjectInUseProtection {
         &self,
         cx: &RequestContext,
         attributes: &Attributes<'_>,
-        object: &mut Value,
+        object: Option<&mut Value>,
     ) -> Result<(), Status> {
+        let Some(object) = object else { return Ok(()) };
         if attributes.operation == Operation::Create {
             let found = PROTECTED
                 .iter()

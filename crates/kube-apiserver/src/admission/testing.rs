@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use http::Method;
 use kubewright_apiserver::{
-    admission::{AdmissionChain, Attributes, Operation, Plugin},
+    admission::{AdmissionChain, Attributes, Plugin},
     registry::{Handlers, Resource, ResourceSpec},
-    request::{Query, RequestContext, RequestInfo, UserInfo},
+    request::{Query, RequestContext, RequestInfo, UserInfo, WriteOptions},
 };
 use kubewright_machinery::{Status, gvk::GroupVersionKind};
 use kubewright_store::{Key, MemoryStore, Store};
@@ -87,19 +87,16 @@ impl Scene {
         object: &mut Value,
     ) -> Result<(), Status> {
         let name = name(object);
-        plugin
-            .mutate(
-                &self.cx,
-                &self.attributes(Operation::Create, &name, None),
-                object,
-            )
-            .await
+        let options = self.options();
+        let attributes = Attributes::create(&name, &options);
+        plugin.mutate(&self.cx, &attributes, Some(object)).await
     }
 
     /// Validates a create.
     pub(super) async fn create(&self, plugin: &dyn Plugin, object: &Value) -> Result<(), Status> {
         let name = name(object);
-        let attributes = self.attributes(Operation::Create, &name, None);
+        let options = self.options();
+        let attributes = Attributes::create(&name, &options);
         plugin.validate(&self.cx, &attributes, Some(object)).await
     }
 
@@ -111,21 +108,15 @@ impl Scene {
         object: &Value,
     ) -> Result<(), Status> {
         let name = name(object);
-        let attributes = self.attributes(Operation::Update, &name, Some(old));
+        let options = self.options();
+        let attributes = Attributes::update(&name, old, &options);
         plugin.validate(&self.cx, &attributes, Some(object)).await
     }
 
-    fn attributes<'a>(
-        &self,
-        operation: Operation,
-        name: &'a str,
-        old: Option<&'a Value>,
-    ) -> Attributes<'a> {
-        Attributes {
-            operation,
-            name,
-            old,
+    fn options(&self) -> WriteOptions {
+        WriteOptions {
             dry_run: self.dry_run,
+            ..WriteOptions::default()
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use kubewright_apiserver::{
     Object,
-    admission::{Attributes, Operation},
+    admission::Attributes,
     registry::{
         Change, Create, Delete, DeleteCollection, Deleted, Draft, Handlers, Items, List,
         ObjectList, Resource, Update, Updated,
@@ -119,13 +119,8 @@ impl Delete for Removed {
         if !crd["metadata"]["deletionTimestamp"].is_null() {
             return self.inner.delete(cx, name, options).await;
         }
-        let attributes = Attributes {
-            operation: Operation::Delete,
-            name,
-            old: Some(&crd),
-            dry_run: options.dry_run,
-        };
-        cx.admission.validate(cx, &attributes, None).await?;
+        let attributes = Attributes::delete(name, &crd, options);
+        cx.admission.admit(cx, &attributes).await?;
         let now = rfc3339(crds.environment.clock.now());
         let marking = |crd: &mut Value| {
             check_preconditions(name, options, crd)?;

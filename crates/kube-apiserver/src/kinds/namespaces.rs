@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use kubewright_apiserver::{
     ApiServer, Object, Selectable,
-    admission::{Attributes, NamespacePhase, Namespaces, Operation},
+    admission::{Attributes, NamespacePhase, Namespaces},
     registry::{Delete, Deleted, Generic},
     request::{DeleteOptions, RequestContext},
     rfc3339,
@@ -88,13 +88,8 @@ impl Delete for TerminateFirst {
             }
             return self.0.delete(cx, name, options).await;
         }
-        let attributes = Attributes {
-            operation: Operation::Delete,
-            name,
-            old: Some(&current),
-            dry_run: options.dry_run,
-        };
-        cx.admission.validate(cx, &attributes, None).await?;
+        let attributes = Attributes::delete(name, &current, options);
+        cx.admission.admit(cx, &attributes).await?;
         let now = rfc3339(self.0.clock().now());
         let object = self
             .0

@@ -29,9 +29,9 @@ impl Plugin for Meddling {
         &self,
         cx: &RequestContext,
         _attributes: &Attributes<'_>,
-        object: &mut Value,
+        object: Option<&mut Value>,
     ) -> Result<(), Status> {
-        if cx.info.resource == "widgets" {
+        if let Some(object) = object.filter(|_| cx.info.resource == "widgets") {
             object["spec"]["known"] = json!("put here");
             object["spec"]["unknown"] = json!({"deep": [1]});
             if let Some(spec) = object["spec"].as_object_mut() {
@@ -127,4 +127,71 @@ async fn deletes_of_clients_are_judged_and_those_of_the_server_are_not() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     panic!("the definition stays");
+}
+
+/// Appends its name and the round to a list in every ConfigMap, and requests a second round if it is told to.
+struct Signing {
+    name: &'static str,
+    requests: bool,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+#[async_trait]
+impl Plugin for Signing {
+    async fn mutate(
+        &self,
+        cx: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&mut Value>,
+    ) -> Result<(), Status> {
+        let Some(pass) = attributes
+            .reinvocation
+            .filter(|_| cx.info.resource == "configmaps")
+        else {
+            return Ok(());
+        };
+        let entry = match object {
+            Some(_) => format!("{} in round {}", self.name, pass.round()),
+            None => format!("{} {:?}", self.name, attributes.operation),
+        };
+        self.seen.lock().push(entry);
+        if self.requests {
+            pass.request();
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_can_request_one_more_mutating_pass_of_all_plugins() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let plugin = |name, requests| {
+        Arc::new(Signing {
+            name,
+            requests,
+            seen: seen.clone(),
+        })
+    };
+    let builder = KubeApiServer::builder().plugin(plugin("first", false));
+    let client = Client::of(builder.plugin(plugin("second", true))).await;
+    seen.lock().clear();
+    let maps = "/api/v1/namespaces/default/configmaps";
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}});
+    let (code, answer) = client.post(maps, &map).await;
+    assert_eq!(code, 201, "{answer}");
+    let rounds = [
+        "first in round 0",
+        "second in round 0",
+        "first in round 1",
+        "second in round 1",
+    ];
+    assert_eq!(std::mem::take(&mut *seen.lock()), rounds);
+    client.delete(&format!("{maps}/m")).await;
+    let deletes = [
+        "first Delete",
+        "second Delete",
+        "first Delete",
+        "second Delete",
+    ];
+    assert_eq!(std::mem::take(&mut *seen.lock()), deletes);
 }

@@ -13,7 +13,7 @@ use super::{
     metadata::{is_deleting, text},
 };
 use crate::{
-    admission::{Attributes, Operation},
+    admission::Attributes,
     object::Object,
     registry::{Draft, traits::Create},
     request::{RequestContext, WriteOptions},
@@ -61,8 +61,8 @@ impl Generic {
         self.reject_invalid(object, &self.validate_create(cx, object).await?)?;
         cx.warnings.extend(strategy.warnings_on_create(object));
         strategy.canonicalize(object);
-        self.admit(cx, Operation::Create, object, None, dry_run)
-            .await?;
+        let attributes = Attributes::create(text(object, "name"), options);
+        cx.admission.validate(cx, &attributes, Some(object)).await?;
         if prune {
             strategy.prune(object);
         }
@@ -123,23 +123,5 @@ impl Generic {
             error.message = format!("object is being deleted: {}", error.message);
         }
         error
-    }
-
-    /// Asks validating admission.
-    pub(super) async fn admit(
-        &self,
-        cx: &RequestContext,
-        operation: Operation,
-        object: &Value,
-        old: Option<&Value>,
-        dry_run: bool,
-    ) -> Result<(), Status> {
-        let attributes = Attributes {
-            operation,
-            name: text(object, "name"),
-            old,
-            dry_run,
-        };
-        cx.admission.validate(cx, &attributes, Some(object)).await
     }
 }

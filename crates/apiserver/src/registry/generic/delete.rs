@@ -11,7 +11,7 @@ use super::{
     metadata::{bump_generation, finalizers, is_deleting, metadata_mut, text},
 };
 use crate::{
-    admission::{Attributes, Operation},
+    admission::Attributes,
     clock::rfc3339,
     registry::{
         Draft,
@@ -84,13 +84,8 @@ impl Generic {
     ) -> Result<Option<Deleted>, Status> {
         let old = self.decode(entry).await?;
         self.check_preconditions(name, options, &old)?;
-        let attributes = Attributes {
-            operation: Operation::Delete,
-            name,
-            old: Some(&old),
-            dry_run: options.dry_run,
-        };
-        cx.admission.validate(cx, &attributes, None).await?;
+        let attributes = Attributes::delete(name, &old, options);
+        cx.admission.admit(cx, &attributes).await?;
         match self.plan(&old, options) {
             Plan::AlreadyPending => Ok(Some(Deleted {
                 object: self.object(entry).await?,

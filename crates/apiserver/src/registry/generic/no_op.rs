@@ -1,13 +1,14 @@
 //! Changes that are known to leave an object as it is, because they did so before.
 
 use kubewright_store::Entry;
+use serde_json::Value;
 
 use super::Generic;
 use crate::{
-    admission::{Attributes, Operation},
+    admission::Attributes,
     object::Object,
     registry::{Fingerprint, traits::Change},
-    request::RequestContext,
+    request::{RequestContext, WriteOptions},
 };
 
 impl Generic {
@@ -28,11 +29,10 @@ impl Generic {
         if !object.summary.no_op.is(change) {
             return None;
         }
+        let options = WriteOptions::default();
         let attributes = Attributes {
-            operation: Operation::Update,
-            name,
             old: None,
-            dry_run: false,
+            ..Attributes::update(name, &Value::Null, &options)
         };
         let admitted = cx.admission.admits_unread(cx, &attributes).await;
         admitted.then_some(object)

@@ -16,7 +16,7 @@ use super::{
     metadata::{finalizers, is_deleting, keep_generation, keep_system_fields, metadata_mut, text},
 };
 use crate::{
-    admission::Operation,
+    admission::Attributes,
     object::Object,
     registry::{
         Draft, Fingerprint,
@@ -129,8 +129,8 @@ impl Generic {
         cx.warnings
             .extend(strategy.warnings_on_update(object, &old));
         strategy.canonicalize(object);
-        self.admit(cx, Operation::Update, object, Some(&old), dry_run)
-            .await?;
+        let attributes = Attributes::update(text(object, "name"), &old, options);
+        cx.admission.validate(cx, &attributes, Some(object)).await?;
         if change.leaves_unknown() {
             strategy.prune(object);
         }

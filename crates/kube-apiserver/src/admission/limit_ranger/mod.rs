@@ -46,8 +46,9 @@ impl Plugin for LimitRanger {
         &self,
         cx: &RequestContext,
         attributes: &Attributes<'_>,
-        object: &mut Value,
+        object: Option<&mut Value>,
     ) -> Result<(), Status> {
+        let Some(object) = object else { return Ok(()) };
         if subject(cx, attributes) == Some(Subject::Pod) {
             for range in self.ranges(cx).await? {
                 defaults::apply(&range, object);
