@@ -21,11 +21,10 @@ use kube::{
 };
 use kubewright_apiserver::{
     Clock,
-    auth::{AUTHENTICATED, Authenticator},
+    auth::{Authenticated, AuthenticationError, Authenticator, Credentials},
     request::UserInfo,
 };
 use kubewright_cluster::Cluster;
-use kubewright_machinery::Status;
 use parking_lot::Mutex;
 
 /// The user of the recorded requests.
@@ -169,18 +168,20 @@ struct OneUser;
 impl Authenticator for OneUser {
     async fn authenticate(
         &self,
-        request: &http::request::Parts,
-    ) -> Result<Option<UserInfo>, Status> {
+        credentials: &Credentials<'_>,
+    ) -> Result<Option<Authenticated>, AuthenticationError> {
         // There are no tokens here; a request that carries one is part of a TokenReview scenario.
-        if request.headers.contains_key(http::header::AUTHORIZATION) {
-            return Err(Status::failure(401, "Unauthorized", "invalid bearer token"));
+        let headers = &credentials.parts.headers;
+        if headers.contains_key(http::header::AUTHORIZATION) {
+            return Err(AuthenticationError::new("invalid bearer token"));
         }
         let (name, uid, group) = USER;
-        Ok(Some(UserInfo {
+        let user = UserInfo {
             name: name.to_owned(),
             uid: uid.to_owned(),
-            groups: vec![group.to_owned(), AUTHENTICATED.to_owned()],
+            groups: vec![group.to_owned()],
             ..UserInfo::default()
-        }))
+        };
+        Ok(Some(user.into()))
     }
 }

@@ -199,7 +199,6 @@ impl KubeApiServerBuilder {
             store: store.clone(),
             clock: self.clock,
             authenticator: self.authenticator.clone(),
-            authorizer: self.authorizer.clone(),
             compiler: BlockingPool::new(COMPILER_THREADS),
             service_range: self.service_range,
             conversions: self.conversions,

@@ -41,11 +41,13 @@ mod connection;
 mod guarded;
 mod host;
 mod limits;
+mod peer_certificates;
 mod server;
 mod slots;
 mod tls;
 
 pub use limits::Limits;
+pub use peer_certificates::PeerCertificates;
 pub use server::Server;
 pub use slots::ConnectionHandle;
 pub use tls::{Tls, TlsError};

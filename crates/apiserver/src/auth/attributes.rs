@@ -1,169 +1,249 @@
-//! The attributes of a request that authorizers see, and the 403 of a denied one.
+//! [`Attributes`]: a request as authorization rules see it.
 
-use http::Method;
-use kubewright_machinery::{Status, go, gvk::GroupResource, status};
+use std::borrow::Cow;
 
-use crate::request::{RequestInfo, UserInfo, Verb, query::Query};
+use kubewright_machinery::{
+    fields::FieldSelector,
+    labels::{LabelSelector, SelectorError},
+};
 
-/// A request as authorization rules see it.
+use crate::request::{Query, RequestInfo, UserInfo, Verb};
+
+/// A request as authorization rules see it. It need not be a request that was sent: access reviews, impersonation and
+/// admission expressions ask about others.
 ///
 /// ```
-/// use http::Method;
-/// use kubewright_apiserver::{auth::Attributes, request::{Query, RequestInfo, UserInfo}};
+/// use kubewright_apiserver::{
+///     auth::{Attributes, ResourceAttributes},
+///     request::UserInfo,
+/// };
 ///
 /// let user = UserInfo { name: "alice".into(), ..UserInfo::default() };
-/// let (method, query) = (Method::GET, Query::parse(Some("labelSelector=app%3Dweb")));
-/// let info = RequestInfo::new(&method, "/api/v1/namespaces/shop/pods", &query);
-/// let attributes = Attributes::new(&user, &info, &method, &query);
-/// assert_eq!((attributes.verb().as_str(), attributes.resource()), ("list", "pods"));
-/// assert_eq!(attributes.label_selector(), Some("app=web"));
+/// let web = ResourceAttributes {
+///     group: "apps",
+///     version: "v1",
+///     resource: "deployments",
+///     subresource: "scale",
+///     namespace: "shop",
+///     name: "web",
+///     ..ResourceAttributes::default()
+/// };
+/// let attributes = Attributes::of_resource(&user, "update", web);
+/// assert_eq!(attributes.resource().unwrap().with_subresource(), "deployments/scale");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
     /// The user.
     pub user: &'a UserInfo,
-    /// The parsed path.
-    pub info: &'a RequestInfo,
-    /// The method, which is the verb of non-resource requests.
-    pub method: &'a Method,
-    /// The query parameters.
-    pub query: &'a Query,
+    /// The verb: `list` for a resource, the lower-case method for other paths.
+    pub verb: &'a str,
+    /// The thing that the verb is about.
+    pub target: Target<'a>,
+}
+
+/// The thing that a request is about.
+#[derive(Clone, Copy, Debug)]
+pub enum Target<'a> {
+    /// A resource.
+    Resource(ResourceAttributes<'a>),
+    /// The decoded path of a request that names no resource, such as `/healthz`.
+    Path(&'a str),
+}
+
+/// A resource, or one object of it, in a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ResourceAttributes<'a> {
+    /// The group; empty for the core group.
+    pub group: &'a str,
+    /// The version, such as `v1`, or `*`.
+    pub version: &'a str,
+    /// The resource, such as `pods`.
+    pub resource: &'a str,
+    /// The subresource, such as `status`, or empty.
+    pub subresource: &'a str,
+    /// The namespace, or empty.
+    pub namespace: &'a str,
+    /// The name of the object, or empty: that of the path, or the only one that a field selector allows.
+    pub name: &'a str,
+    /// The field selector of a list, watch or deletecollection.
+    pub field_selector: Selection<'a, FieldSelector>,
+    /// The label selector of a list, watch or deletecollection.
+    pub label_selector: Selection<'a, LabelSelector>,
+}
+
+/// A selector of a request.
+///
+/// Selectors can only narrow what is allowed, so an authorizer may pass over one that it does not understand.
+///
+/// ```
+/// use kubewright_apiserver::auth::Selection;
+/// use kubewright_machinery::fields::FieldSelector;
+///
+/// let selection: Selection<'_, FieldSelector> = Selection::Text("spec.nodeName=n1");
+/// let selector = selection.parsed().unwrap().unwrap();
+/// assert_eq!(selector.required_value("spec.nodeName"), Some("n1"));
+/// ```
+#[derive(Debug, Default)]
+pub enum Selection<'a, S> {
+    /// There is none.
+    #[default]
+    None,
+    /// The selector as it was sent. It is parsed when an authorizer asks for it.
+    Text(&'a str),
+    /// A selector that was given as requirements.
+    Parsed(&'a S),
+    /// Requirements that could not be read, and those that could.
+    Invalid {
+        /// The problem.
+        error: &'a str,
+        /// The rest of the selector. It selects more than was asked for.
+        rest: Option<&'a S>,
+    },
 }
 
 impl<'a> Attributes<'a> {
-    /// Returns the attributes of a request.
-    pub fn new(
+    /// Returns the attributes of a request about a resource.
+    pub fn of_resource(
         user: &'a UserInfo,
-        info: &'a RequestInfo,
-        method: &'a Method,
-        query: &'a Query,
+        verb: &'a str,
+        resource: ResourceAttributes<'a>,
     ) -> Self {
         Self {
             user,
-            info,
-            method,
-            query,
+            verb,
+            target: Target::Resource(resource),
         }
     }
 
-    /// Returns the verb: `list` for a resource, the lower-case method for other paths.
-    pub fn verb(&self) -> String {
-        if self.info.is_resource {
-            self.info.verb.to_string()
-        } else {
-            self.method.as_str().to_ascii_lowercase()
+    /// Returns the attributes of a request that names no resource.
+    pub fn of_path(user: &'a UserInfo, verb: &'a str, path: &'a str) -> Self {
+        Self {
+            user,
+            verb,
+            target: Target::Path(path),
         }
     }
 
-    /// Returns whether the path names a resource.
-    pub fn is_resource(&self) -> bool {
-        self.info.is_resource
+    /// Returns the attributes of a request.
+    ///
+    /// ```
+    /// use http::Method;
+    /// use kubewright_apiserver::{auth::Attributes, request::{Query, RequestInfo, UserInfo}};
+    ///
+    /// let user = UserInfo { name: "alice".into(), ..UserInfo::default() };
+    /// let query = Query::parse(None);
+    /// let info = RequestInfo::new(&Method::GET, "/api/v1/namespaces/shop/pods", &query);
+    /// let attributes = Attributes::of_request(&user, &info, &query);
+    /// assert_eq!(attributes.verb, "list");
+    /// assert_eq!(attributes.resource().unwrap().resource, "pods");
+    /// ```
+    pub fn of_request(user: &'a UserInfo, info: &'a RequestInfo, query: &'a Query) -> Self {
+        if !info.is_resource {
+            return Self::of_path(user, info.verb_text(), &info.path);
+        }
+        let selects = matches!(info.verb, Verb::List | Verb::Watch | Verb::DeleteCollection);
+        let selector = |key| match query.first(key) {
+            Some(text) if selects && !info.verb_in_path => text,
+            _ => "",
+        };
+        let resource = ResourceAttributes {
+            group: &info.group,
+            version: &info.version,
+            resource: &info.resource,
+            subresource: &info.subresource,
+            namespace: &info.namespace,
+            name: match info.name.as_str() {
+                "" => &info.selected_name,
+                name => name,
+            },
+            field_selector: Selection::of_text(selector("fieldSelector")),
+            label_selector: Selection::of_text(selector("labelSelector")),
+        };
+        Self::of_resource(user, info.verb_text(), resource)
     }
 
-    /// Returns the group; empty for the core group.
-    pub fn group(&self) -> &'a str {
-        &self.info.group
+    /// Returns the resource, or `None` for a request that names none.
+    pub fn resource(&self) -> Option<&ResourceAttributes<'a>> {
+        match &self.target {
+            Target::Resource(resource) => Some(resource),
+            Target::Path(_) => None,
+        }
     }
 
-    /// Returns the version, such as `v1`.
-    pub fn version(&self) -> &'a str {
-        &self.info.version
+    /// Returns the same question about another verb.
+    #[must_use]
+    pub fn with_verb<'b>(&self, verb: &'b str) -> Attributes<'b>
+    where
+        'a: 'b,
+    {
+        Attributes { verb, ..*self }
     }
+}
 
-    /// Returns the namespace, or an empty string.
-    pub fn namespace(&self) -> &'a str {
-        &self.info.namespace
-    }
-
-    /// Returns the resource, such as `pods`.
-    pub fn resource(&self) -> &'a str {
-        &self.info.resource
-    }
-
-    /// Returns the subresource, such as `status`, or an empty string.
-    pub fn subresource(&self) -> &'a str {
-        &self.info.subresource
-    }
-
+impl ResourceAttributes<'_> {
     /// Returns the resource as roles name it, such as `pods/status`.
-    pub fn resource_and_subresource(&self) -> String {
-        match (self.resource(), self.subresource()) {
-            (resource, "") => resource.to_owned(),
-            (resource, subresource) => format!("{resource}/{subresource}"),
-        }
-    }
-
-    /// Returns the name of the object: that of the path, or the only one that a field selector allows.
-    pub fn name(&self) -> &'a str {
-        match self.info.name.as_str() {
-            "" => &self.info.selected_name,
-            name => name,
-        }
-    }
-
-    /// Returns the decoded path.
-    pub fn path(&self) -> &'a str {
-        &self.info.path
-    }
-
-    /// Returns the label selector of a list, watch or deletecollection as it was given.
-    pub fn label_selector(&self) -> Option<&'a str> {
-        self.selector("labelSelector")
-    }
-
-    /// Returns the field selector of a list, watch or deletecollection as it was given.
-    pub fn field_selector(&self) -> Option<&'a str> {
-        self.selector("fieldSelector")
-    }
-
-    fn selector(&self, key: &str) -> Option<&'a str> {
-        let selects = matches!(
-            self.info.verb,
-            Verb::List | Verb::Watch | Verb::DeleteCollection
-        );
-        if self.info.is_resource && selects {
-            self.query.first(key)
-        } else {
-            None
+    pub fn with_subresource(&self) -> Cow<'_, str> {
+        match (self.resource, self.subresource) {
+            (resource, "") => resource.into(),
+            (resource, subresource) => format!("{resource}/{subresource}").into(),
         }
     }
 }
 
-/// Returns the 403 of a denied request, with the reason of the authorizer if it gave one.
-pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Status {
-    let mut cause = escape_html(&denial(attributes));
-    if !reason.is_empty() {
-        cause = format!("{cause}: {reason}");
+impl<'a, S> Selection<'a, S> {
+    /// Returns the selection of a text; of an empty one, none.
+    pub fn of_text(text: &'a str) -> Self {
+        match text {
+            "" => Self::None,
+            text => Self::Text(text),
+        }
     }
-    let resource = GroupResource::new(attributes.group(), attributes.resource());
-    let mut status = status::forbidden(&resource, attributes.name(), &cause);
-    if attributes.resource().is_empty() {
-        // Without a resource there is nothing to name before the message.
-        status.message = format!("forbidden: {cause}");
-    }
-    status
-}
 
-fn denial(attributes: &Attributes<'_>) -> String {
-    let (user, verb) = (go::quote(&attributes.user.name), attributes.verb());
-    if !attributes.is_resource() {
-        return format!(
-            "User {user} cannot {verb} path {}",
-            go::quote(attributes.path())
-        );
-    }
-    let resource = go::quote(&attributes.resource_and_subresource());
-    let group = go::quote(attributes.group());
-    let what = format!("User {user} cannot {verb} resource {resource} in API group {group}");
-    match attributes.namespace() {
-        "" => format!("{what} at the cluster scope"),
-        namespace => format!("{what} in the namespace {}", go::quote(namespace)),
+    fn parsed_by(
+        &self,
+        parse: impl FnOnce(&str) -> Result<S, SelectorError>,
+    ) -> Result<Option<Cow<'a, S>>, String>
+    where
+        S: Clone,
+    {
+        match *self {
+            Self::None => Ok(None),
+            Self::Text(text) => match parse(text) {
+                Ok(selector) => Ok(Some(Cow::Owned(selector))),
+                Err(error) => Err(error.to_string()),
+            },
+            Self::Parsed(selector) => Ok(Some(Cow::Borrowed(selector))),
+            Self::Invalid { error, .. } => Err(error.to_owned()),
+        }
     }
 }
 
-/// Escapes what the client sent, so that a browser does not interpret it as markup.
-fn escape_html(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+impl<'a> Selection<'a, FieldSelector> {
+    /// Returns the selector, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why it cannot be parsed.
+    pub fn parsed(&self) -> Result<Option<Cow<'a, FieldSelector>>, String> {
+        self.parsed_by(FieldSelector::parse)
+    }
 }
+
+impl<'a> Selection<'a, LabelSelector> {
+    /// Returns the selector, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why it cannot be parsed.
+    pub fn parsed(&self) -> Result<Option<Cow<'a, LabelSelector>>, String> {
+        self.parsed_by(LabelSelector::parse)
+    }
+}
+
+impl<S> Clone for Selection<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Selection<'_, S> {}

@@ -5,14 +5,13 @@
 //!
 //! Tokens are stored and looked up as SHA-256 digests, so that the time of a lookup reveals nothing about them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
-use kubewright_machinery::{Status, status};
 use ring::digest::{SHA256, digest};
 use thiserror::Error;
 
-use super::{ANONYMOUS, AUTHENTICATED, Authenticator, CsvError, UNAUTHENTICATED, csv};
+use super::{Authenticated, AuthenticationError, Authenticator, Credentials, CsvError, csv};
 use crate::request::UserInfo;
 
 /// Authenticates users by static bearer tokens.
@@ -25,7 +24,7 @@ use crate::request::UserInfo;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TokenFile {
-    users: HashMap<[u8; 32], UserInfo>,
+    users: HashMap<[u8; 32], Arc<UserInfo>>,
 }
 
 /// An error in a token file.
@@ -86,21 +85,13 @@ impl TokenFile {
         Ok(file)
     }
 
-    /// Adds a token, and the group `system:authenticated` to its user. Returns whether another user had the token before.
-    pub fn insert(&mut self, token: &str, mut user: UserInfo) -> bool {
-        let settled = user.name == ANONYMOUS
-            || user
-                .groups
-                .iter()
-                .any(|g| g == AUTHENTICATED || g == UNAUTHENTICATED);
-        if !settled {
-            user.groups.push(AUTHENTICATED.to_owned());
-        }
-        self.users.insert(key(token), user).is_some()
+    /// Adds a token. Returns whether another user had it before.
+    pub fn insert(&mut self, token: &str, user: UserInfo) -> bool {
+        self.users.insert(key(token), Arc::new(user)).is_some()
     }
 
     /// Returns the user of a token.
-    pub fn user(&self, token: &str) -> Option<&UserInfo> {
+    pub fn user(&self, token: &str) -> Option<&Arc<UserInfo>> {
         self.users.get(&key(token))
     }
 }
@@ -109,14 +100,14 @@ impl TokenFile {
 impl Authenticator for TokenFile {
     async fn authenticate(
         &self,
-        request: &http::request::Parts,
-    ) -> Result<Option<UserInfo>, Status> {
-        match bearer_token(&request.headers) {
-            None => Ok(None),
-            Some(token) => match self.user(token) {
-                Some(user) => Ok(Some(user.clone())),
-                None => Err(status::unauthorized()),
-            },
+        credentials: &Credentials<'_>,
+    ) -> Result<Option<Authenticated>, AuthenticationError> {
+        let Some(token) = bearer_token(&credentials.parts.headers) else {
+            return Ok(None);
+        };
+        match self.user(token) {
+            Some(user) => Ok(Some(user.clone().into())),
+            None => Err(AuthenticationError::new("invalid bearer token")),
         }
     }
 }

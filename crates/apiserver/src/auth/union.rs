@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kubewright_machinery::Status;
 
-use super::Authenticator;
-use crate::request::UserInfo;
+use super::{Authenticated, AuthenticationError, Authenticator, Credentials};
 
 /// Asks authenticators in order until one knows the user.
 ///
@@ -27,7 +25,7 @@ pub struct Union {
 
 impl Union {
     /// Asks all authenticators: invalid credentials of one kind do not matter if there are valid ones of another. If none
-    /// knows the user, the first error is returned.
+    /// knows the user, their errors are returned as one.
     pub fn new(members: Vec<Arc<dyn Authenticator>>) -> Self {
         Self {
             members,
@@ -48,17 +46,18 @@ impl Union {
 impl Authenticator for Union {
     async fn authenticate(
         &self,
-        request: &http::request::Parts,
-    ) -> Result<Option<UserInfo>, Status> {
-        let mut error = None;
+        credentials: &Credentials<'_>,
+    ) -> Result<Option<Authenticated>, AuthenticationError> {
+        let mut errors: Option<AuthenticationError> = None;
         for member in &self.members {
-            match member.authenticate(request).await {
-                Ok(Some(user)) => return Ok(Some(user)),
-                Ok(None) => {}
-                Err(e) if self.fail_on_error => return Err(e),
-                Err(e) => error = error.or(Some(e)),
+            match (member.authenticate(credentials).await, &mut errors) {
+                (Ok(Some(known)), _) => return Ok(Some(known)),
+                (Ok(None), _) => {}
+                (Err(error), _) if self.fail_on_error => return Err(error),
+                (Err(error), Some(errors)) => errors.append(error),
+                (Err(error), None) => errors = Some(error),
             }
         }
-        error.map_or(Ok(None), Err)
+        errors.map_or(Ok(None), Err)
     }
 }

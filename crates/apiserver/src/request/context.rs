@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{info::RequestInfo, query::Query};
-use crate::{admission::AdmissionChain, registry::Resource};
+use crate::{admission::AdmissionChain, auth::Authorizer, registry::Resource};
 
 /// An authenticated user.
 ///
@@ -59,8 +59,9 @@ pub struct Warnings(Arc<Mutex<Vec<String>>>);
 ///
 /// use kubewright_apiserver::{
 ///     admission::AdmissionChain,
+///     auth::AlwaysAllow,
 ///     registry::{Handlers, Resource, ResourceSpec},
-///     request::{Query, RequestContext, RequestInfo, Warnings},
+///     request::{Annotations, Query, RequestContext, RequestInfo, Warnings},
 /// };
 /// use kubewright_machinery::gvk::GroupVersionKind;
 ///
@@ -75,6 +76,8 @@ pub struct Warnings(Arc<Mutex<Vec<String>>>);
 ///     warnings: Warnings::default(),
 ///     resource: Arc::new(Resource::computed(ResourceSpec::new(kind, "comets"), Handlers::default())),
 ///     admission: AdmissionChain::default(),
+///     authorizer: Arc::new(AlwaysAllow),
+///     annotations: Annotations::default(),
 /// };
 /// assert_eq!(cx.namespace(), "north");
 /// assert_eq!(cx.field_manager(""), "kubectl");
@@ -95,6 +98,54 @@ pub struct RequestContext {
     pub resource: Arc<Resource>,
     /// The admission chain.
     pub admission: AdmissionChain,
+    /// The authorizer, for decisions that depend on more than the request itself.
+    pub authorizer: Arc<dyn Authorizer>,
+    /// Collects annotations for the audit event.
+    pub annotations: Annotations,
+}
+
+/// The annotations of an audit event, collected while the request is handled. Clones share one list. Without audit there is
+/// no list, and adding costs nothing.
+///
+/// ```
+/// use kubewright_apiserver::request::Annotations;
+///
+/// let annotations = Annotations::recording();
+/// annotations.add("authorization.k8s.io/decision", || "allow".to_owned());
+/// annotations.add("authorization.k8s.io/decision", || "forbid".to_owned());
+/// assert_eq!(annotations.take(), [("authorization.k8s.io/decision".to_owned(), "allow".to_owned())]);
+/// assert!(Annotations::default().take().is_empty());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Annotations(Option<Arc<Recorded>>);
+
+type Recorded = Mutex<Vec<(String, String)>>;
+
+impl Annotations {
+    /// Returns an empty list that records.
+    pub fn recording() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    /// Adds an annotation, unless there is one with the key. The value is computed only if it is recorded.
+    pub fn add(&self, key: &str, value: impl FnOnce() -> String) {
+        let Some(list) = &self.0 else { return };
+        let value = value();
+        let mut list = list.lock();
+        if list.iter().any(|(known, _)| known == key) {
+            tracing::warn!(key, "an audit annotation is already set");
+            return;
+        }
+        list.push((key.to_owned(), value));
+    }
+
+    /// Removes and returns all annotations.
+    pub fn take(&self) -> Vec<(String, String)> {
+        match &self.0 {
+            Some(list) => std::mem::take(&mut *list.lock()),
+            None => Vec::new(),
+        }
+    }
 }
 
 impl Warnings {

@@ -3,13 +3,13 @@
 //! It knows the form of Kubernetes paths, but no resources. `GET /api/v1/namespaces/x/pods/y/status` has the verb `get`, an
 //! empty group, the version `v1`, the namespace `x`, the resource `pods`, the name `y` and the subresource `status`.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use http::Method;
 use percent_encoding::percent_decode_str;
 
 use super::query::Query;
-use kubewright_machinery::fields::FieldSelector;
+use kubewright_machinery::{fields::FieldSelector, validation::names::is_path_segment_name};
 
 /// The verb of a request, as authorization names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +47,10 @@ pub struct RequestInfo {
     pub is_resource: bool,
     /// The verb.
     pub verb: Verb,
+    /// The lower-case method, which is the verb of a request that names no resource.
+    pub method: Cow<'static, str>,
+    /// Whether the verb is part of the path, as in the deprecated `/api/v1/watch/pods`.
+    pub verb_in_path: bool,
     /// The group; empty for the core group.
     pub group: String,
     /// The version, such as `v1`.
@@ -67,7 +71,14 @@ pub struct RequestInfo {
 
 impl fmt::Display for Verb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Verb {
+    /// Returns the name of the verb, such as `deletecollection`.
+    pub fn as_str(self) -> &'static str {
+        match self {
             Verb::Get => "get",
             Verb::List => "list",
             Verb::Watch => "watch",
@@ -77,11 +88,9 @@ impl fmt::Display for Verb {
             Verb::Delete => "delete",
             Verb::DeleteCollection => "deletecollection",
             Verb::Other => "",
-        })
+        }
     }
-}
 
-impl Verb {
     /// Returns whether the verb changes something.
     pub fn is_write(self) -> bool {
         !matches!(self, Verb::Get | Verb::List | Verb::Watch | Verb::Other)
@@ -94,18 +103,28 @@ impl RequestInfo {
         let path = percent_decode_str(raw_path)
             .decode_utf8_lossy()
             .into_owned();
-        let mut info = Self::non_resource(path);
+        let mut info = Self::non_resource(method, path);
         let path = std::mem::take(&mut info.path);
         info.read_path(method, &path, query);
         info.path = path;
         info
     }
 
-    fn non_resource(path: String) -> Self {
+    /// Returns the verb as rules name it: of a resource, or the lower-case method of other requests.
+    pub fn verb_text(&self) -> &str {
+        match self.is_resource {
+            true => self.verb.as_str(),
+            false => &self.method,
+        }
+    }
+
+    fn non_resource(method: &Method, path: String) -> Self {
         Self {
             path,
             is_resource: false,
             verb: Verb::Other,
+            method: lower_case(method),
+            verb_in_path: false,
             group: String::new(),
             version: String::new(),
             namespace: String::new(),
@@ -147,6 +166,7 @@ impl RequestInfo {
         if parts.peek() == Some(&"watch") && self.verb == Verb::Get {
             parts.next();
             self.verb = Verb::Watch;
+            self.verb_in_path = true;
         }
         let mut parts: Vec<&str> = parts.collect();
         if parts.first() == Some(&"namespaces") && parts.len() > 1 {
@@ -166,24 +186,36 @@ impl RequestInfo {
 
     /// Refines the verb: a get without a name is a list or a watch, a delete without a name is a deletecollection.
     fn refine(&mut self, query: &Query) {
-        if self.name.is_empty() {
-            match self.verb {
-                Verb::Get => {
-                    let watch = query.flag("watch").unwrap_or(false);
-                    self.verb = if watch { Verb::Watch } else { Verb::List };
-                }
-                Verb::Delete => self.verb = Verb::DeleteCollection,
-                _ => {}
+        if !self.name.is_empty() {
+            return;
+        }
+        match self.verb {
+            Verb::Get => {
+                let watch = query.flag("watch").unwrap_or(false);
+                self.verb = if watch { Verb::Watch } else { Verb::List };
+                let name = query
+                    .first("fieldSelector")
+                    .and_then(|text| FieldSelector::parse(text).ok())
+                    .and_then(|selector| {
+                        selector.required_value("metadata.name").map(str::to_owned)
+                    })
+                    .filter(|name| is_path_segment_name(name).is_empty());
+                self.selected_name = name.unwrap_or_default();
             }
+            Verb::Delete => self.verb = Verb::DeleteCollection,
+            _ => {}
         }
-        if self.name.is_empty()
-            && matches!(self.verb, Verb::List | Verb::Watch | Verb::DeleteCollection)
-        {
-            let name = query
-                .first("fieldSelector")
-                .and_then(|text| FieldSelector::parse(text).ok())
-                .and_then(|selector| selector.required_value("metadata.name").map(str::to_owned));
-            self.selected_name = name.unwrap_or_default();
-        }
+    }
+}
+
+fn lower_case(method: &Method) -> Cow<'static, str> {
+    match *method {
+        Method::GET => "get".into(),
+        Method::HEAD => "head".into(),
+        Method::POST => "post".into(),
+        Method::PUT => "put".into(),
+        Method::PATCH => "patch".into(),
+        Method::DELETE => "delete".into(),
+        _ => method.as_str().to_ascii_lowercase().into(),
     }
 }

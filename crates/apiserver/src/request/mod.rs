@@ -5,7 +5,7 @@ mod info;
 pub(crate) mod options;
 pub(crate) mod query;
 
-pub use context::{RequestContext, UserInfo, Warnings};
+pub use context::{Annotations, RequestContext, UserInfo, Warnings};
 pub use info::{RequestInfo, Verb};
 pub use options::{
     DeleteOptions, FieldValidation, GetOptions, ListOptions, Match, WriteKind, WriteOptions,

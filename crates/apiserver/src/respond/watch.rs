@@ -289,9 +289,10 @@ mod tests {
     use super::*;
     use crate::{
         admission::AdmissionChain,
+        auth::AlwaysAllow,
         object::Object,
         registry::{Handlers, ResourceSpec},
-        request::{Query, RequestInfo, UserInfo, Warnings},
+        request::{Annotations, Query, RequestInfo, UserInfo, Warnings},
     };
 
     fn watch(batch: Vec<WatchEvent>) -> Body {
@@ -311,6 +312,8 @@ mod tests {
             warnings: Warnings::default(),
             resource: resource.clone(),
             admission: AdmissionChain::default(),
+            authorizer: Arc::new(AlwaysAllow),
+            annotations: Annotations::default(),
         };
         let events = Box::pin(stream::iter([batch]).chain(stream::pending()));
         let timeout = Duration::from_secs(60);

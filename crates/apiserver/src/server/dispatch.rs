@@ -42,6 +42,7 @@ pub(super) async fn run(
         info,
         query,
         warnings,
+        annotations,
     } = incoming;
     let registry = &serving.registry;
     if !registry.has_group(&info.group) {
@@ -82,6 +83,8 @@ pub(super) async fn run(
         warnings,
         resource: resource.clone(),
         admission: server.shared.admission.clone(),
+        authorizer: server.shared.authorizer.clone(),
+        annotations,
     };
     if let Some(text) = &resource.spec.deprecation {
         cx.warnings.add(text.clone());

@@ -3,6 +3,7 @@
 //! A request passes the panic guard, authentication and authorization, and goes to discovery, a health check or a verb.
 //! [`ApiServer`] is cheap to clone and has no socket: pass it to [`crate::serve::serve`] or to an in-process client.
 
+mod access;
 mod deadline;
 mod dispatch;
 mod service;
@@ -13,7 +14,10 @@ use arc_swap::ArcSwap;
 
 use crate::{
     admission::AdmissionChain,
-    auth::{AlwaysAllow, Anonymous, Authenticator, Authorizer},
+    auth::{
+        AlwaysAllow, Anonymous, Authenticator, Authorizer, AuthorizerUnion, MASTERS,
+        PrivilegedGroups,
+    },
     discovery::Discovery,
     endpoints::{HealthChecks, Metrics, VersionInfo},
     openapi::{Descriptions, OpenApi, Undescribed},
@@ -40,6 +44,7 @@ pub struct ApiServer {
 struct Shared {
     serving: ArcSwap<Serving>,
     authenticator: Arc<dyn Authenticator>,
+    audiences: Vec<String>,
     authorizer: Arc<dyn Authorizer>,
     admission: AdmissionChain,
     health: HealthChecks,
@@ -87,6 +92,7 @@ struct Serving {
 pub struct ApiServerBuilder {
     registry: Registry,
     authenticator: Arc<dyn Authenticator>,
+    audiences: Vec<String>,
     authorizer: Arc<dyn Authorizer>,
     admission: AdmissionChain,
     health: HealthChecks,
@@ -102,6 +108,7 @@ impl ApiServer {
         ApiServerBuilder {
             registry,
             authenticator: Arc::new(Anonymous),
+            audiences: Vec::new(),
             authorizer: Arc::new(AlwaysAllow),
             admission: AdmissionChain::default(),
             health: HealthChecks::new(),
@@ -127,6 +134,16 @@ impl ApiServer {
     /// Returns the current registry.
     pub fn registry(&self) -> Arc<Registry> {
         self.shared.serving.load().registry.clone()
+    }
+
+    /// Returns the authorizer, which allows members of `system:masters` everything.
+    pub fn authorizer(&self) -> &Arc<dyn Authorizer> {
+        &self.shared.authorizer
+    }
+
+    /// Returns the audiences that the server was built with.
+    pub fn audiences(&self) -> &[String] {
+        &self.shared.audiences
     }
 
     /// Returns the request metrics.
@@ -166,7 +183,16 @@ impl ApiServerBuilder {
         self
     }
 
-    /// Sets the authorizer (default: allow everything).
+    /// Sets the audiences of the server. Tokens for other audiences only are rejected (default: none, so audiences do not
+    /// matter).
+    #[must_use]
+    pub fn audiences(mut self, audiences: Vec<String>) -> Self {
+        self.audiences = audiences;
+        self
+    }
+
+    /// Sets the authorizer (default: allow everything). Members of `system:masters` are allowed everything before it is
+    /// asked.
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.authorizer = authorizer;
@@ -218,10 +244,12 @@ impl ApiServerBuilder {
     /// Builds the server.
     pub fn build(self) -> ApiServer {
         let serving = Serving::new(self.registry, &self.descriptions, &self.version);
+        let masters = Arc::new(PrivilegedGroups::new([MASTERS]));
         let shared = Shared {
             serving: ArcSwap::from_pointee(serving),
             authenticator: self.authenticator,
-            authorizer: self.authorizer,
+            audiences: self.audiences,
+            authorizer: Arc::new(AuthorizerUnion::new(vec![masters, self.authorizer])),
             admission: self.admission,
             health: self.health,
             metrics: self.metrics,

@@ -14,15 +14,14 @@ use futures_util::FutureExt;
 use http::{HeaderMap, HeaderValue, Request, Response, header};
 use http_body::Body as HttpBody;
 use kubewright_machinery::{Status, status};
-use kubewright_serve::{ConnectionHandle, OpenEnded};
+use kubewright_serve::OpenEnded;
 use tower::Service;
 
-use super::{ApiServer, deadline, dispatch};
+use super::{ApiServer, access, deadline, dispatch};
 use crate::{
-    auth::{self, Attributes, Decision, UNAUTHENTICATED},
     body::{Body, BoxError},
     endpoints::metrics::{Effect, RequestLabels},
-    request::{RequestInfo, UserInfo, Warnings, query::Query},
+    request::{Annotations, RequestInfo, UserInfo, Warnings, query::Query},
     respond::{Accepted, compress, encode::response, status_response},
 };
 
@@ -59,6 +58,7 @@ pub(super) struct Incoming {
     pub(super) info: Arc<RequestInfo>,
     pub(super) query: Arc<Query>,
     pub(super) warnings: Warnings,
+    pub(super) annotations: Annotations,
 }
 
 impl ApiServer {
@@ -95,6 +95,7 @@ impl ApiServer {
             info: info.clone(),
             query: query.clone(),
             warnings: warnings.clone(),
+            annotations: Annotations::default(),
         };
         let guarded = AssertUnwindSafe(self.within_time(incoming, user))
             .catch_unwind()
@@ -138,7 +139,7 @@ impl ApiServer {
         let handled = async {
             match user {
                 Some(user) => dispatch::run(self, incoming, user).await,
-                None => self.authenticated(incoming).await,
+                None => access::run(self, incoming).await,
             }
         };
         let Some(limit) = limit else {
@@ -162,57 +163,6 @@ impl ApiServer {
             ))
         })
     }
-
-    async fn authenticated(&self, incoming: Incoming) -> Result<Response<Body>, Status> {
-        let Incoming {
-            request,
-            info,
-            query,
-            warnings,
-        } = incoming;
-        let (parts, body) = request.into_parts();
-        let user = self.shared.authenticator.authenticate(&parts).await?;
-        let user = Arc::new(user.ok_or_else(status::unauthorized)?);
-        if let Some(connection) = parts.extensions.get::<ConnectionHandle>()
-            && !user.groups.iter().any(|group| group == UNAUTHENTICATED)
-        {
-            connection.mark_authenticated();
-        }
-        reject_impersonation(&parts.headers)?;
-        let attributes = Attributes::new(&user, &info, &parts.method, &query);
-        match self.shared.authorizer.authorize(&attributes).await {
-            Decision::Allow => {}
-            Decision::Deny(reason) | Decision::NoOpinion(reason) => {
-                return Err(auth::forbidden(&attributes, &reason));
-            }
-        }
-        let request = Request::from_parts(parts, body);
-        dispatch::run(
-            self,
-            Incoming {
-                request,
-                info,
-                query,
-                warnings,
-            },
-            user,
-        )
-        .await
-    }
-}
-
-/// Rejects requests on behalf of another user. To ignore the headers would run them with more rights than the client asked
-/// for.
-fn reject_impersonation(headers: &HeaderMap) -> Result<(), Status> {
-    let Some(name) = headers
-        .keys()
-        .map(|name| name.as_str())
-        .find(|name| name.starts_with("impersonate-"))
-    else {
-        return Ok(());
-    };
-    let text = format!("impersonation is not supported by this server: omit the header {name}");
-    Err(Status::failure(403, "Forbidden", text))
 }
 
 /// The headers that decide the encoding of an error.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::Method;
 use kubewright_apiserver::{
     admission::{AdmissionChain, Attributes, Plugin},
+    auth::AlwaysAllow,
     registry::{Handlers, Resource, ResourceSpec},
     request::{Query, RequestContext, RequestInfo, UserInfo, WriteOptions},
 };
@@ -45,6 +46,8 @@ impl Scene {
                 Handlers::default(),
             )),
             admission: AdmissionChain::default(),
+            authorizer: Arc::new(AlwaysAllow),
+            annotations: Default::default(),
         };
         Self {
             store: Arc::new(MemoryStore::new()),

@@ -5,8 +5,12 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use kubewright_apiserver::{
     admission::AdmissionChain,
+    auth::AlwaysAllow,
     registry::{DeleteCollection, Generic, Items, List, Resource},
-    request::{DeleteOptions, ListOptions, RequestContext, RequestInfo, UserInfo, Verb, Warnings},
+    request::{
+        Annotations, DeleteOptions, ListOptions, RequestContext, RequestInfo, UserInfo, Verb,
+        Warnings,
+    },
 };
 use kubewright_machinery::Status;
 
@@ -54,6 +58,8 @@ impl Instances {
             path: String::new(),
             is_resource: true,
             verb: Verb::DeleteCollection,
+            method: "delete".into(),
+            verb_in_path: false,
             group: resource.spec().group_version.group.clone(),
             version: resource.spec().group_version.version.clone(),
             namespace: namespace.to_owned(),
@@ -74,6 +80,8 @@ impl Instances {
             user_agent: MANAGER.into(),
             warnings: Warnings::default(),
             admission: AdmissionChain::default(),
+            authorizer: Arc::new(AlwaysAllow),
+            annotations: Annotations::default(),
             resource,
         }
     }

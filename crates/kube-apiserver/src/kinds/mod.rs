@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use kubewright_apiserver::{
     ConvertVersion, FieldManager, Selectable, SelectableField, SharedClock,
-    auth::{Authenticator, Authorizer},
+    auth::Authenticator,
     registry::{
         BlockingPool, Generic, Registry, RegistryBuilder, Resource, ResourceSpec, Shape,
         Subresource, SubresourceKind, Table,
@@ -33,8 +33,6 @@ pub(crate) struct Environment {
     pub clock: SharedClock,
     /// The authenticator that token reviews ask.
     pub authenticator: Arc<dyn Authenticator>,
-    /// The authorizer that access reviews ask.
-    pub authorizer: Arc<dyn Authorizer>,
     /// Compiles schemas and expressions.
     pub(crate) compiler: BlockingPool,
     /// The range of cluster IPs.

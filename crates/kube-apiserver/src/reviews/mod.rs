@@ -8,13 +8,13 @@ use async_trait::async_trait;
 use http::Request;
 use kubewright_apiserver::{
     Object, SharedClock,
-    auth::{Attributes, Authenticator, Authorizer, Decision},
+    auth::{Attributes, Authenticator, Credentials, ResourceAttributes, Verdict},
     registry::{Create, Draft, Handlers},
-    request::{Query, RequestContext, RequestInfo, UserInfo, WriteOptions},
+    request::{RequestContext, UserInfo, WriteOptions},
     rfc3339,
 };
 use kubewright_catalog::resource::ResourceInfo;
-use kubewright_machinery::{Status, status};
+use kubewright_machinery::{Status, go, json::Read, status};
 use serde_json::{Value, json};
 
 use crate::kinds::Environment;
@@ -33,7 +33,7 @@ pub(crate) fn handlers(
             answering(Token(environment.authenticator.clone()))
         }
         ("authorization.k8s.io", "SelfSubjectRulesReview") => answering(Rules),
-        ("authorization.k8s.io", _) => answering(Access(environment.authorizer.clone())),
+        ("authorization.k8s.io", _) => answering(Access),
         _ => return None,
     })
 }
@@ -113,22 +113,24 @@ impl Review for Token {
         let request = Request::get("/")
             .header("authorization", format!("Bearer {token}"))
             .body(());
-        let user = match request {
-            Ok(request) => self.0.authenticate(&request.into_parts().0).await,
+        let known = match request {
+            Ok(request) => {
+                let (parts, ()) = request.into_parts();
+                Credentials::new(&parts, &[]).authenticate(&*self.0).await
+            }
             Err(_) => Ok(None),
         };
-        review["status"] = match user {
-            Ok(Some(user)) => json!({"authenticated": true, "user": user_json(&user)}),
+        review["status"] = match known {
+            Ok(Some(known)) => json!({"authenticated": true, "user": user_json(&known.user)}),
             Ok(None) => json!({"user": {}}),
-            Err(e) if e.code == 401 => json!({"user": {}, "error": "invalid bearer token"}),
-            Err(e) => json!({"user": {}, "error": e.message}),
+            Err(error) => json!({"user": {}, "error": error.to_string()}),
         };
         Ok(())
     }
 }
 
 /// `SelfSubjectAccessReview`, `SubjectAccessReview`, `LocalSubjectAccessReview`
-struct Access(Arc<dyn Authorizer>);
+struct Access;
 
 impl Review for Access {
     async fn answer(&self, cx: &RequestContext, review: &mut Value) -> Result<(), Status> {
@@ -151,74 +153,80 @@ impl Review for Access {
                 extra: Vec::new(),
             }
         };
-        let (info, method) = asked(spec);
-        let query = Query::default();
-        let attributes = Attributes::new(&user, &info, &method, &query);
-        review["status"] = match self.0.authorize(&attributes).await {
-            Decision::Allow => json!({"allowed": true}),
-            Decision::Deny(reason) => json!({"allowed": false, "denied": true, "reason": reason}),
-            Decision::NoOpinion(reason) => json!({"allowed": false, "reason": reason}),
-        };
+        let decision = cx.authorizer.authorize(&asked(&user, spec)).await;
+        let mut status = json!({"allowed": decision.is_allow()});
+        if decision.verdict == Verdict::Deny {
+            status["denied"] = json!(true);
+        }
+        if !decision.reason.is_empty() {
+            status["reason"] = json!(decision.reason.to_string());
+        }
+        if let Some(error) = decision.error {
+            status["evaluationError"] = json!(error);
+        }
+        review["status"] = status;
         Ok(())
     }
 }
 
 /// Returns the request that a review describes.
-fn asked(spec: &Value) -> (RequestInfo, http::Method) {
-    use kubewright_apiserver::request::Verb;
-    let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
-    let resource = &spec["resourceAttributes"];
-    let non_resource = &spec["nonResourceAttributes"];
-    let is_resource = !resource.is_null();
-    let verb = text(if is_resource {
-        &resource["verb"]
-    } else {
-        &non_resource["verb"]
-    });
-    let (verb, method) = match verb.as_str() {
-        "get" => (Verb::Get, http::Method::GET),
-        "list" => (Verb::List, http::Method::GET),
-        "watch" => (Verb::Watch, http::Method::GET),
-        "create" | "post" => (Verb::Create, http::Method::POST),
-        "update" | "put" => (Verb::Update, http::Method::PUT),
-        "patch" => (Verb::Patch, http::Method::PATCH),
-        "delete" => (Verb::Delete, http::Method::DELETE),
-        "deletecollection" => (Verb::DeleteCollection, http::Method::DELETE),
-        _ => (Verb::Other, http::Method::GET),
+fn asked<'a>(user: &'a UserInfo, spec: &'a Value) -> Attributes<'a> {
+    let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
+    if resource.is_null() {
+        return Attributes::of_path(user, other["verb"].text(), other["path"].text());
+    }
+    let attributes = ResourceAttributes {
+        group: resource["group"].text(),
+        version: match resource["version"].text() {
+            "" => "*",
+            version => version,
+        },
+        resource: resource["resource"].text(),
+        subresource: resource["subresource"].text(),
+        namespace: resource["namespace"].text(),
+        name: resource["name"].text(),
+        ..ResourceAttributes::default()
     };
-    let info = RequestInfo {
-        path: text(&non_resource["path"]),
-        is_resource,
-        verb,
-        group: text(&resource["group"]),
-        version: text(&resource["version"]),
-        namespace: text(&resource["namespace"]),
-        resource: text(&resource["resource"]),
-        name: text(&resource["name"]),
-        selected_name: String::new(),
-        subresource: text(&resource["subresource"]),
-        rest: Vec::new(),
-    };
-    (info, method)
+    Attributes::of_resource(user, resource["verb"].text(), attributes)
 }
 
-/// `SelfSubjectRulesReview`: without RBAC, everything is allowed.
+/// `SelfSubjectRulesReview`
 struct Rules;
 
 impl Review for Rules {
-    async fn answer(&self, _cx: &RequestContext, review: &mut Value) -> Result<(), Status> {
-        if review["spec"]["namespace"]
-            .as_str()
-            .unwrap_or_default()
-            .is_empty()
-        {
+    async fn answer(&self, cx: &RequestContext, review: &mut Value) -> Result<(), Status> {
+        let namespace = review["spec"]["namespace"].text();
+        if namespace.is_empty() {
             return Err(status::bad_request("no namespace on request"));
         }
-        review["status"] = json!({
-            "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
-            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-            "incomplete": false,
+        let rules = cx.authorizer.rules_for(&cx.user, namespace).await;
+        let resources = rules.resource_rules.iter().map(|rule| {
+            let mut shown = json!({"verbs": rule.verbs});
+            show(&mut shown, "apiGroups", &rule.api_groups);
+            show(&mut shown, "resources", &rule.resources);
+            show(&mut shown, "resourceNames", &rule.resource_names);
+            shown
         });
+        let others = rules.non_resource_rules.iter().map(|rule| {
+            let mut shown = json!({"verbs": rule.verbs});
+            show(&mut shown, "nonResourceURLs", &rule.non_resource_urls);
+            shown
+        });
+        let mut status = json!({
+            "resourceRules": resources.collect::<Vec<_>>(),
+            "nonResourceRules": others.collect::<Vec<_>>(),
+            "incomplete": rules.incomplete,
+        });
+        if !rules.errors.is_empty() {
+            status["evaluationError"] = json!(go::aggregate(&rules.errors));
+        }
+        review["status"] = status;
         Ok(())
+    }
+}
+
+fn show(rule: &mut Value, field: &str, values: &[String]) {
+    if !values.is_empty() {
+        rule[field] = json!(values);
     }
 }

@@ -4,7 +4,7 @@
 
 mod path;
 
-use std::{collections::HashSet, fmt};
+use std::fmt;
 
 use serde_json::Value;
 
@@ -262,14 +262,7 @@ pub fn reported(errors: &[FieldError]) -> &[FieldError] {
 
 /// Joins errors into one text: a single one plain, several in brackets, equal ones once.
 pub fn aggregate(errors: &[FieldError]) -> String {
-    let mut seen = HashSet::new();
-    let texts = errors.iter().map(FieldError::to_string);
-    let texts: Vec<String> = texts.filter(|t| seen.insert(t.clone())).collect();
-    match texts.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        many => format!("[{}]", many.join(", ")),
-    }
+    go::aggregate(errors.iter().map(FieldError::to_string))
 }
 
 fn print(value: &Value) -> String {

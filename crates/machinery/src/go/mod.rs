@@ -13,6 +13,7 @@
 //! | `%v` of a float | [`float`], [`float_without_exponent`] |
 //! | `json.Marshal` | [`json`](fn@json), [`json_of`], [`JsonStyle`] |
 //! | `encoding/base64` | [`base64`] |
+//! | `errors.NewAggregate` | [`aggregate`](fn@aggregate) |
 //!
 //! Go's times and durations are in [`time`](crate::time).
 //!
@@ -25,6 +26,7 @@
 //! assert_eq!(go::json(&json!({"a": "<&>"})), r#"{"a":"\u003c\u0026\u003e"}"#);
 //! ```
 
+mod aggregate;
 pub mod base64;
 mod float;
 mod json;
@@ -32,6 +34,7 @@ mod printable;
 mod quote;
 mod value;
 
+pub use aggregate::aggregate;
 pub use float::{float, float_without_exponent, write_float, write_json_float};
 pub use json::{JsonStyle, TextSink, json, json_of};
 pub use quote::{is_print, quote, quote_byte};

@@ -17,9 +17,10 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     admission::AdmissionChain,
+    auth::AlwaysAllow,
     object::Object,
     registry::{Handlers, PageStream, Pages, ResourceSpec, Shape},
-    request::{Query, RequestInfo, UserInfo, Warnings},
+    request::{Annotations, Query, RequestInfo, UserInfo, Warnings},
     respond::{negotiate::Transform, pretty},
 };
 
@@ -114,6 +115,8 @@ async fn body(accepted: &Accepted, items: Items) -> Body {
         warnings: Warnings::default(),
         resource: Arc::new(resource.clone()),
         admission: AdmissionChain::default(),
+        authorizer: Arc::new(AlwaysAllow),
+        annotations: Annotations::default(),
     };
     let response = list_response(&cx, accepted, &resource, list(items)).await;
     assert_eq!(response.status(), 200);

@@ -1,0 +1,153 @@
+//! Authentication and authorization of a request.
+
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
+use kubewright_machinery::{Status, go, status};
+use kubewright_serve::ConnectionHandle;
+
+use super::{ApiServer, dispatch, service::Incoming};
+use crate::{
+    auth::{self, Attributes, Authenticated, Credentials, Decision, UNAUTHENTICATED},
+    body::Body,
+    request::{Annotations, query::Query},
+    respond::{Accepted, encode::response, status_response},
+};
+
+/// The annotations of an audit event that say what authorization decided.
+const DECISION: &str = "authorization.k8s.io/decision";
+const REASON: &str = "authorization.k8s.io/reason";
+
+/// Handles a request if its user may make it.
+pub(super) async fn run(server: &ApiServer, incoming: Incoming) -> Result<Response<Body>, Status> {
+    let Incoming {
+        request,
+        info,
+        query,
+        warnings,
+        annotations,
+    } = incoming;
+    let (mut parts, body) = request.into_parts();
+    let known = authenticate(server, &Credentials::new(&parts, server.audiences())).await?;
+    warnings.extend(known.warnings);
+    for (key, value) in known.annotations {
+        annotations.add(&key, || value);
+    }
+    let user = known.user;
+    if let Some(connection) = parts.extensions.get::<ConnectionHandle>()
+        && !user.groups.iter().any(|group| group == UNAUTHENTICATED)
+    {
+        connection.mark_authenticated();
+    }
+    reject_impersonation(&parts.headers)?;
+    let attributes = Attributes::of_request(&user, &info, &query);
+    let decision = server.authorizer().authorize(&attributes).await;
+    annotate(&annotations, &decision);
+    if !decision.is_allow() {
+        return Ok(match &decision.error {
+            Some(error) => internal_error(&parts.uri, error),
+            None => forbidden(&parts.headers, &query, &attributes, &decision),
+        });
+    }
+    remove_credentials(&mut parts.headers);
+    let incoming = Incoming {
+        request: Request::from_parts(parts, body),
+        info,
+        query,
+        warnings,
+        annotations,
+    };
+    dispatch::run(server, incoming, user).await
+}
+
+async fn authenticate(
+    server: &ApiServer,
+    credentials: &Credentials<'_>,
+) -> Result<Authenticated, Status> {
+    let authenticator = &*server.shared.authenticator;
+    match credentials.authenticate(authenticator).await {
+        Ok(Some(known)) if known.is_for(credentials.audiences) => Ok(known),
+        Ok(Some(_)) => {
+            tracing::debug!("a token for other audiences was rejected");
+            Err(status::unauthorized())
+        }
+        Ok(None) => Err(status::unauthorized()),
+        Err(error) => {
+            tracing::debug!(%error, "a request could not be authenticated");
+            Err(status::unauthorized())
+        }
+    }
+}
+
+/// Removes the headers that identify the user, so that nothing behind can pass them on.
+fn remove_credentials(headers: &mut HeaderMap) {
+    headers.remove(header::AUTHORIZATION);
+    let is_remote = |name: &HeaderName| {
+        let name = name.as_str();
+        matches!(name, "x-remote-user" | "x-remote-uid" | "x-remote-group")
+            || name.starts_with("x-remote-extra-")
+    };
+    if headers.keys().any(is_remote) {
+        let names: Vec<HeaderName> = headers.keys().filter(|n| is_remote(n)).cloned().collect();
+        for name in names {
+            headers.remove(name);
+        }
+    }
+}
+
+fn annotate(annotations: &Annotations, decision: &Decision) {
+    if !decision.is_allow() && decision.error.is_some() {
+        return annotations.add(REASON, || "internal error".to_owned());
+    }
+    annotations.add(DECISION, || {
+        let text = if decision.is_allow() {
+            "allow"
+        } else {
+            "forbid"
+        };
+        text.to_owned()
+    });
+    annotations.add(REASON, || decision.reason.to_string());
+}
+
+/// Returns the answer to a request that is not allowed.
+fn forbidden(
+    headers: &HeaderMap,
+    query: &Query,
+    attributes: &Attributes<'_>,
+    decision: &Decision,
+) -> Response<Body> {
+    let status = auth::forbidden(attributes, &decision.reason);
+    let accepted = Accepted::for_status(headers, query);
+    without_sniffing(status_response(&accepted, &status))
+}
+
+/// Returns the answer to a request that an authorizer could not decide about.
+fn internal_error(uri: &http::Uri, error: &str) -> Response<Body> {
+    let target = uri.path_and_query().map_or("/", |target| target.as_str());
+    tracing::error!(%error, "a request could not be authorized");
+    let text = format!("Internal Server Error: {}: {error}", go::quote(target));
+    let text = format!("{}\n", auth::escape_html(&text));
+    without_sniffing(response(500, "text/plain; charset=utf-8", text))
+}
+
+/// Tells browsers to believe the content type.
+fn without_sniffing(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    response
+}
+
+/// Rejects requests on behalf of another user. To ignore the headers would run them with more rights than the client asked
+/// for.
+fn reject_impersonation(headers: &HeaderMap) -> Result<(), Status> {
+    let Some(name) = headers
+        .keys()
+        .map(|name| name.as_str())
+        .find(|name| name.starts_with("impersonate-"))
+    else {
+        return Ok(());
+    };
+    let text = format!("impersonation is not supported by this server: omit the header {name}");
+    Err(Status::failure(403, "Forbidden", text))
+}
