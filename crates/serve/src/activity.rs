@@ -49,6 +49,8 @@ pub(crate) struct Activity {
     evicted: AtomicBool,
     /// Wakes the connection when it is evicted.
     eviction: Notify,
+    /// Wakes the connection when it has to close after the requests in flight.
+    closing: Notify,
 }
 
 /// Counts a request as in flight until it is dropped.
@@ -168,6 +170,16 @@ impl Activity {
     /// Waits until the connection is evicted.
     pub(crate) async fn evicted(&self) {
         self.eviction.notified().await;
+    }
+
+    /// Asks the connection to close once the requests in flight are done.
+    pub(crate) fn close(&self) {
+        self.closing.notify_one();
+    }
+
+    /// Waits until the connection is to be closed.
+    pub(crate) async fn closing(&self) {
+        self.closing.notified().await;
     }
 
     pub(crate) fn begin(self: &Arc<Self>, version: http::Version) -> InFlight {

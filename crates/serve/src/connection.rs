@@ -3,7 +3,7 @@
 use std::{future::poll_fn, pin::pin, sync::Arc};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use http_body::Body;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
@@ -19,7 +19,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
-    BoxError, Limits, OpenEnded,
+    BoxError, Limits, OpenEnded, PeerCertificates,
     activity::{Activity, InFlight, TrackedBody, Verdict, Watchdog},
     guarded::Guarded,
     host,
@@ -92,6 +92,7 @@ where
         activity,
         slot,
         negotiated: None,
+        certificates: None,
     };
     async move {
         let activity = peer.activity.clone();
@@ -108,6 +109,8 @@ struct Peer {
     slot: Arc<Slot>,
     /// The version that TLS negotiated.
     negotiated: Option<Version>,
+    /// The certificates that it presented.
+    certificates: Option<PeerCertificates>,
 }
 
 impl Peer {
@@ -155,11 +158,15 @@ async fn serve<S, B>(
         },
         _ = phase.wait_for(|phase| *phase != Phase::Serving) => return,
     };
+    let session = stream.get_ref().1;
     // Under TLS the negotiated protocol is binding; without negotiation it is HTTP/1.1.
-    peer.negotiated = Some(match stream.get_ref().1.alpn_protocol() {
+    peer.negotiated = Some(match session.alpn_protocol() {
         Some(b"h2") => Version::HTTP_2,
         _ => Version::HTTP_11,
     });
+    peer.certificates = session
+        .peer_certificates()
+        .map(|chain| PeerCertificates::new(chain.iter().map(|der| der.to_vec())));
     drive(&shared, stream, service, peer, phase).await;
 }
 
@@ -187,12 +194,16 @@ async fn drive<S, B>(
     let mut ticks = tokio::time::interval_at(now + watchdog.period(), watchdog.period());
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
 
-    let draining = phase.clone();
+    let (draining, activity) = (phase.clone(), peer.activity.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
         let mut in_flight = peer.activity.begin(request.version());
         if let Some(handle) = peer.slot.handle() {
             request.extensions_mut().insert(handle);
         }
+        if let Some(certificates) = &peer.certificates {
+            request.extensions_mut().insert(certificates.clone());
+        }
+        let http2 = (request.version() == Version::HTTP_2).then(|| peer.activity.clone());
         let (mut service, draining) = (service.clone(), draining.clone());
         let rejection = peer.rejection(&request);
         async move {
@@ -200,7 +211,12 @@ async fn drive<S, B>(
                 return Ok(bad_request(reason, in_flight));
             }
             poll_fn(|cx| service.poll_ready(cx)).await?;
-            let response = service.call(request).await?;
+            let mut response = service.call(request).await?;
+            if let Some(activity) = http2
+                && take_close(response.headers_mut())
+            {
+                activity.close();
+            }
             if response.status() == StatusCode::UNAUTHORIZED {
                 // A peer without credentials that does not read the response must not count as busy.
                 in_flight.done();
@@ -233,6 +249,7 @@ async fn drive<S, B>(
                 Ok(()) if *phase.borrow() != Phase::Aborted => connection.as_mut().graceful_shutdown(),
                 _ => return,
             },
+            () = activity.closing() => connection.as_mut().graceful_shutdown(),
             now = ticks.tick() => match watchdog.check(now) {
                 Verdict::Keep => {}
                 Verdict::Close => connection.as_mut().graceful_shutdown(),
@@ -240,6 +257,17 @@ async fn drive<S, B>(
             },
         }
     }
+}
+
+/// Removes `Connection: close`, which HTTP/2 does not have. Returns whether it was there.
+fn take_close(headers: &mut HeaderMap) -> bool {
+    let close = headers
+        .get(header::CONNECTION)
+        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"close"));
+    if close {
+        headers.remove(header::CONNECTION);
+    }
+    close
 }
 
 /// Returns a 400 after which the connection is closed.

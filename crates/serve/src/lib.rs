@@ -35,8 +35,14 @@
 //! When the shutdown future completes, the server stops accepting, finishes the requests in flight and closes idle
 //! connections. Responses marked [`OpenEnded`] end cleanly at once. Whatever is left after
 //! [`Limits::grace_period`] is aborted.
+//!
+//! # Closing a connection
+//!
+//! A service that answers with `Connection: close` ends the connection after the response. Over HTTP/2, which has no such
+//! header, the server sends GOAWAY and lets the other requests finish.
 
 mod activity;
+mod any_certificate;
 mod connection;
 mod guarded;
 mod host;

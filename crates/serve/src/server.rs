@@ -72,7 +72,7 @@ impl Server {
         let grace_period = self.limits.grace_period;
         let shared = Arc::new(Shared {
             protocol: connection::protocol(&self.limits),
-            tls: self.tls.map(|tls| TlsAcceptor::from(tls.0)),
+            tls: self.tls.map(|tls| TlsAcceptor::from(tls.config)),
             limits: self.limits,
         });
         let (phase, watched) = watch::channel(Phase::Serving);

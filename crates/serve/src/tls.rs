@@ -2,28 +2,38 @@
 //!
 //! The cryptography is ring's, named explicitly: nothing here depends on, or sets, a default for the process.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
+use parking_lot::RwLock;
 use rustls::{
-    ServerConfig,
+    RootCertStore, ServerConfig,
+    crypto::CryptoProvider,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::{ClientHello, ResolvesServerCert},
+    sign::CertifiedKey,
 };
 use thiserror::Error;
 
-use crate::BoxError;
+use crate::{BoxError, any_certificate::AnyCertificate};
 
-/// The TLS configuration of a [`Server`](crate::Server).
+/// The TLS configuration of a [`Server`](crate::Server). Clones share the certificate.
 ///
 /// ```
 /// use kubewright_serve::Tls;
 /// use rcgen::{CertifiedKey, generate_simple_self_signed};
 ///
 /// let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-/// let tls = Tls::from_pem(cert.pem().as_bytes(), signing_key.serialize_pem().as_bytes());
-/// assert!(tls.is_ok());
+/// let (certificate, key) = (cert.pem(), signing_key.serialize_pem());
+/// let tls = Tls::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap();
+///
+/// // Later, without a restart:
+/// tls.replace_certificate(certificate.as_bytes(), key.as_bytes()).unwrap();
 /// ```
 #[derive(Clone, Debug)]
-pub struct Tls(pub(crate) Arc<ServerConfig>);
+pub struct Tls {
+    pub(crate) config: Arc<ServerConfig>,
+    identity: Arc<Identity>,
+}
 
 /// A certificate or key that a server cannot use.
 #[derive(Debug, Error)]
@@ -31,7 +41,7 @@ pub enum TlsError {
     /// The text is not valid PEM, or has no certificate or key in it.
     #[error("cannot read the {part} as PEM: {message}")]
     Pem {
-        /// The input: `certificate` or `private key`.
+        /// The input: `certificate`, `private key` or `certificate authority`.
         part: &'static str,
         /// A description of the problem.
         message: String,
@@ -48,27 +58,113 @@ impl Tls {
     ///
     /// Fails if either is not PEM, or if the key does not belong to the certificate.
     pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
-        let unreadable = |part, message: String| TlsError::Pem { part, message };
-        let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
-            .collect::<Result<_, _>>()
-            .map_err(|e| unreadable("certificate", e.to_string()))?;
-        if chain.is_empty() {
-            let message = "no certificate found".to_owned();
-            return Err(unreadable("certificate", message));
-        }
-        let key = PrivateKeyDer::from_pem_slice(key)
-            .map_err(|e| unreadable("private key", e.to_string()))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(unusable)?
-            .with_no_client_auth()
-            .with_single_cert(chain, key)
-            .map_err(unusable)?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(unusable)?;
-        Ok(Self(Arc::new(config)))
+        let provider = provider();
+        let identity = Identity(RwLock::new(certified_key(certificates, key, &provider)?));
+        let identity = Arc::new(identity);
+        let config = config(identity.clone(), provider, None)?;
+        Ok(Self { config, identity })
     }
+
+    /// Asks clients for a certificate, without requiring one.
+    ///
+    /// `authorities` are PEM certificates whose names tell clients which of their certificates to present; if there are
+    /// none, clients present whatever they have. The certificates are not verified: services find them as
+    /// [`PeerCertificates`](crate::PeerCertificates) in the extensions of requests.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `authorities` has something that is not a certificate.
+    pub fn request_client_certificates(self, authorities: &[u8]) -> Result<Self, TlsError> {
+        let mut names = RootCertStore::empty();
+        for certificate in certificates_of("certificate authority", authorities)? {
+            let added = names.add(certificate);
+            added.map_err(|e| unreadable("certificate authority", e))?;
+        }
+        let provider = provider();
+        let verifier = AnyCertificate {
+            authorities: names.subjects(),
+            provider: provider.clone(),
+        };
+        Ok(Self {
+            config: config(self.identity.clone(), provider, Some(verifier))?,
+            identity: self.identity,
+        })
+    }
+
+    /// Replaces the certificate and its key. Connections that exist already keep the old one.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`from_pem`](Self::from_pem) does, and then leaves the certificate as it was.
+    pub fn replace_certificate(&self, certificates: &[u8], key: &[u8]) -> Result<(), TlsError> {
+        let replacement = certified_key(certificates, key, &provider())?;
+        *self.identity.0.write() = replacement;
+        Ok(())
+    }
+}
+
+/// The certificate that a server presents at the moment.
+struct Identity(RwLock<Arc<CertifiedKey>>);
+
+impl ResolvesServerCert for Identity {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.read().clone())
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Identity")
+    }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn config(
+    identity: Arc<Identity>,
+    provider: Arc<CryptoProvider>,
+    clients: Option<AnyCertificate>,
+) -> Result<Arc<ServerConfig>, TlsError> {
+    let builder = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(unusable)?;
+    let builder = match clients {
+        Some(verifier) => builder.with_client_cert_verifier(Arc::new(verifier)),
+        None => builder.with_no_client_auth(),
+    };
+    let mut config = builder.with_cert_resolver(identity);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(unusable)?;
+    Ok(Arc::new(config))
+}
+
+fn certified_key(
+    certificates: &[u8],
+    key: &[u8],
+    provider: &CryptoProvider,
+) -> Result<Arc<CertifiedKey>, TlsError> {
+    let chain = certificates_of("certificate", certificates)?;
+    if chain.is_empty() {
+        return Err(unreadable("certificate", "no certificate found"));
+    }
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| unreadable("private key", e))?;
+    let certified = CertifiedKey::from_der(chain, key, provider).map_err(unusable)?;
+    Ok(Arc::new(certified))
+}
+
+fn certificates_of(
+    part: &'static str,
+    pem: &[u8],
+) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>();
+    certificates.map_err(|e| unreadable(part, e))
+}
+
+fn unreadable(part: &'static str, message: impl ToString) -> TlsError {
+    let message = message.to_string();
+    TlsError::Pem { part, message }
 }
 
 fn unusable(error: rustls::Error) -> TlsError {
@@ -91,7 +187,10 @@ mod tests {
     fn a_certificate_and_its_key_are_accepted() {
         let (certificate, key) = pem();
         let tls = Tls::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap();
-        assert_eq!(tls.0.alpn_protocols, [b"h2".to_vec(), b"http/1.1".to_vec()]);
+        assert_eq!(
+            tls.config.alpn_protocols,
+            [b"h2".to_vec(), b"http/1.1".to_vec()]
+        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ use http_body_util::{BodyExt, Empty, Full, StreamBody, combinators::UnsyncBoxBod
 use hyper::{body::Incoming, client::conn, upgrade};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
-use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -30,6 +30,7 @@ use tokio_rustls::TlsConnector;
 
 use super::*;
 
+mod client_certificates;
 mod peers;
 mod shutdown;
 
@@ -43,7 +44,8 @@ fn full(bytes: impl Into<Bytes>) -> Body {
 }
 
 /// `/hello` returns the HTTP version, `/slow` does so after a while, `/flood` never ends, `/watch` sends one event and
-/// then waits for ever, `/panic` panics, `/upgrade` echoes one line.
+/// then waits for ever, `/panic` panics, `/upgrade` echoes one line, `/peer` returns the number of certificates and the
+/// length of the first, `/close` closes the connection.
 #[derive(Clone, Default)]
 struct Service {
     flood_ended: Arc<AtomicBool>,
@@ -91,6 +93,16 @@ impl tower::Service<Request<Incoming>> for Service {
                     response.extensions_mut().insert(OpenEnded);
                 }
                 "/panic" => panic!("on purpose"),
+                "/peer" => {
+                    let peer = request.extensions().get::<PeerCertificates>();
+                    let count = peer.map_or(0, |chain| 1 + chain.intermediates().count());
+                    let length = peer.and_then(PeerCertificates::leaf).map_or(0, <[u8]>::len);
+                    response = Response::new(full(format!("{count} {length}")));
+                }
+                "/close" => {
+                    let headers = response.headers_mut();
+                    headers.insert("connection", "close".parse().unwrap());
+                }
                 "/upgrade" => {
                     let upgraded = upgrade::on(&mut request);
                     tokio::spawn(async move {
@@ -191,32 +203,45 @@ fn self_signed() -> (Tls, String) {
     (tls, certificate)
 }
 
-async fn tls_stream(
-    address: SocketAddr,
+type ClientStream = tokio_rustls::client::TlsStream<TcpStream>;
+
+async fn tls_stream(address: SocketAddr, ca_pem: &str, alpn: &[u8]) -> ClientStream {
+    connect(address, client_config(ca_pem, alpn, None)).await
+}
+
+/// Connects with a configuration, and expects the handshake to succeed on the client's side.
+async fn connect(address: SocketAddr, config: rustls::ClientConfig) -> ClientStream {
+    let tcp = TcpStream::connect(address).await.unwrap();
+    let connector = TlsConnector::from(Arc::new(config));
+    let name = ServerName::from(address.ip());
+    connector.connect(name, tcp).await.unwrap()
+}
+
+/// A configuration that trusts a certificate, and presents one with its key.
+fn client_config(
     ca_pem: &str,
     alpn: &[u8],
-) -> tokio_rustls::client::TlsStream<TcpStream> {
+    own: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
+) -> rustls::ClientConfig {
     let mut roots = rustls::RootCertStore::empty();
     roots
         .add(CertificateDer::from_pem_slice(ca_pem.as_bytes()).unwrap())
         .unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+    let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+        .with_root_certificates(roots);
+    let mut config = match own {
+        Some((chain, key)) => config.with_client_auth_cert(chain, key).unwrap(),
+        None => config.with_no_client_auth(),
+    };
     config.alpn_protocols = if alpn.is_empty() {
         vec![]
     } else {
         vec![alpn.to_vec()]
     };
-    let tcp = TcpStream::connect(address).await.unwrap();
-    let name = ServerName::from(address.ip());
-    TlsConnector::from(Arc::new(config))
-        .connect(name, tcp)
-        .await
-        .unwrap()
+    config
 }
 
 #[tokio::test]
