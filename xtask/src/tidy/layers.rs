@@ -22,6 +22,7 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
             "cel",
             "derive",
             "resource",
+            "x509",
         ],
     ),
     (
@@ -53,12 +54,16 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
 ];
 
 /// The crates that a crate may use within its own layer.
-const WITHIN: [(&str, &[&str]); 12] = [
+const WITHIN: [(&str, &[&str]); 13] = [
     ("catalog", &["machinery"]),
     ("cel", &["machinery"]),
     ("schema", &["machinery", "catalog", "cel"]),
-    ("builtins", &["machinery", "catalog", "cel", "schema"]),
+    (
+        "builtins",
+        &["machinery", "catalog", "cel", "schema", "x509"],
+    ),
     ("merge", &["machinery"]),
+    ("x509", &["machinery"]),
     ("protobuf", &["machinery", "catalog"]),
     ("resource", &["machinery", "cel", "schema", "derive"]),
     ("controller", &["informer", "workqueue"]),
