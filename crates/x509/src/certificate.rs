@@ -46,6 +46,8 @@ pub struct Certificate {
     public_key: PublicKey,
     alt_names: AltNames,
     extended_key_usages: Vec<ExtendedKeyUsage>,
+    /// Whether its purposes are limited, possibly to some that are not known.
+    is_limited: bool,
     is_ca: bool,
     pub(crate) key_id: Vec<u8>,
 }
@@ -131,6 +133,17 @@ impl Certificate {
         &self.extended_key_usages
     }
 
+    /// Returns whether it may be used for a purpose: without limits, it may be used for any.
+    pub fn allows(&self, usage: ExtendedKeyUsage) -> bool {
+        let known = &self.extended_key_usages;
+        !self.is_limited || known.contains(&usage) || known.contains(&ExtendedKeyUsage::Any)
+    }
+
+    /// Returns whether it is valid at a time, in seconds since 1970.
+    pub fn is_valid_at(&self, second: i64) -> bool {
+        (self.validity.not_before..=self.validity.not_after).contains(&second)
+    }
+
     /// Returns whether the subject is a certificate authority.
     pub fn is_ca(&self) -> bool {
         self.is_ca
@@ -186,6 +199,7 @@ impl Certificate {
             public_key: PublicKey::read(&mut Reader::new(key.whole))?,
             alt_names: AltNames::default(),
             extended_key_usages: Vec::new(),
+            is_limited: false,
             is_ca: false,
             key_id: Vec::new(),
         };
@@ -215,7 +229,10 @@ impl Certificate {
             match extension.oid {
                 oid::SUBJECT_ALT_NAME => self.alt_names = AltNames::read(extension.value)?,
                 oid::BASIC_CONSTRAINTS => self.is_ca = is_ca(extension.value)?,
-                oid::EXTENDED_KEY_USAGE => self.extended_key_usages = purposes(extension.value)?,
+                oid::EXTENDED_KEY_USAGE => {
+                    self.is_limited = true;
+                    self.extended_key_usages = purposes(extension.value)?;
+                }
                 oid::SUBJECT_KEY_ID => self.key_id = key_id(extension.value)?,
                 _ => {}
             }

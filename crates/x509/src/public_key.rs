@@ -14,15 +14,15 @@ const MIN_RSA_BITS: usize = 1024;
 /// A public key with its algorithm.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicKey {
-    kind: Kind,
+    pub(crate) kind: Kind,
     /// The key as its algorithm encodes it.
-    key: Vec<u8>,
+    pub(crate) key: Vec<u8>,
     /// The SubjectPublicKeyInfo.
     der: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Rsa,
     Ecdsa(Curve),
     Ed25519,
@@ -31,7 +31,7 @@ enum Kind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Curve {
+pub(crate) enum Curve {
     P256,
     P384,
     /// A curve that cannot be computed with here.

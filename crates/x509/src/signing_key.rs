@@ -25,12 +25,12 @@ use crate::{
 /// assert!(SigningKey::from_pem(b"no key").is_err());
 /// ```
 pub struct SigningKey {
-    pair: Pair,
+    pub(crate) pair: Pair,
     /// The public key, as a SubjectPublicKeyInfo.
     public_key: Vec<u8>,
 }
 
-enum Pair {
+pub(crate) enum Pair {
     P256(EcdsaKeyPair),
     P384(EcdsaKeyPair),
     Rsa(RsaKeyPair),
