@@ -63,7 +63,7 @@ mod verbs;
 
 pub use body::{Body, BoxError};
 pub use clock::{Clock, SharedClock, SystemClock, rfc3339};
-pub use endpoints::{HealthChecks, Metrics, ObjectCount, Probe, VersionInfo};
+pub use endpoints::{Document, HealthChecks, Metrics, ObjectCount, Probe, VersionInfo};
 pub use field_manager::{
     ConvertVersion, CustomVersions, FieldManager, ReplicasPaths, ScaleOwners, TypeSchema,
 };

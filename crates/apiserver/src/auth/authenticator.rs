@@ -138,10 +138,17 @@ impl<'a> Credentials<'a> {
         if let Some(known) = &mut known
             && lacks_group(&known.user)
         {
-            let user = Arc::make_mut(&mut known.user);
-            user.groups.push(AUTHENTICATED.to_owned());
+            add_group(Arc::make_mut(&mut known.user));
         }
         Ok(known)
+    }
+}
+
+/// Adds the group `system:authenticated` to a user that is neither anonymous nor has it. An authenticator that keeps its users
+/// does this once for each.
+pub(super) fn add_group(user: &mut UserInfo) {
+    if lacks_group(user) {
+        user.groups.push(AUTHENTICATED.to_owned());
     }
 }
 

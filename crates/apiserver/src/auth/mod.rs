@@ -1,8 +1,9 @@
 //! Authentication and authorization: the two traits and simple implementations.
 //!
-//! An [`Authenticator`] reads [`Credentials`]: [`TokenFile`] has static bearer tokens, [`Anonymous`] accepts everybody,
-//! [`Union`] combines several. Groups that follow from the outcome, such as `system:authenticated`, are added to whatever
-//! they return.
+//! An [`Authenticator`] reads [`Credentials`]: [`ClientCertificates`] those of the connection, [`RequestHeaders`] what a
+//! proxy says, [`BearerTokens`] a token, [`Anonymous`] accepts everybody, [`Union`] combines several. Whose token it is, a
+//! [`TokenAuthenticator`] knows; [`TokenFile`] has static ones. Groups that follow from the outcome, such as
+//! `system:authenticated`, are added to whatever they return.
 //!
 //! An [`Authorizer`] decides about [`Attributes`]: [`AlwaysAllow`], [`AlwaysDeny`] and [`PrivilegedGroups`] need no rules,
 //! [`AuthorizerUnion`] combines several. A server allows members of `system:masters` everything before it asks.
@@ -14,24 +15,33 @@ mod anonymous;
 mod attributes;
 mod authenticator;
 mod authorizer;
+mod bearer;
+mod client_certificates;
 mod csv;
 mod decision;
 mod forbidden;
+mod request_headers;
 mod rules;
 mod token_file;
 mod union;
+mod verified;
 
-pub use anonymous::Anonymous;
+pub use anonymous::{Anonymous, AnonymousPaths};
 pub use attributes::{Attributes, ResourceAttributes, Selection, Target};
 pub use authenticator::{Authenticated, AuthenticationError, Authenticator, Credentials};
 pub use authorizer::{AlwaysAllow, AlwaysDeny, Authorizer, AuthorizerUnion, PrivilegedGroups};
+pub use bearer::{BearerTokens, TokenAuthenticator};
+pub(crate) use bearer::{extra_space_warning, remove_subprotocol_token};
+pub use client_certificates::{AuthorityError, ClientCertificates, TrustedAuthorities};
 pub use csv::CsvError;
 pub use decision::{Decision, Reason, Verdict};
 pub(crate) use forbidden::escape_html;
 pub use forbidden::forbidden;
+pub use request_headers::{HeaderNames, RequestHeaders};
 pub use rules::{NonResourceRule, ResourceRule, Rules};
 pub use token_file::{TokenFile, TokenFileError};
 pub use union::Union;
+pub use verified::{Fingerprint, VerifiedCredentials};
 
 /// The group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";

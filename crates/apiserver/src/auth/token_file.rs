@@ -11,7 +11,11 @@ use async_trait::async_trait;
 use ring::digest::{SHA256, digest};
 use thiserror::Error;
 
-use super::{Authenticated, AuthenticationError, Authenticator, Credentials, CsvError, csv};
+use super::{
+    Authenticated, AuthenticationError, Authenticator, Credentials, CsvError, TokenAuthenticator,
+    bearer::{INVALID_TOKEN, header_token},
+    csv,
+};
 use crate::request::UserInfo;
 
 /// Authenticates users by static bearer tokens.
@@ -102,24 +106,28 @@ impl Authenticator for TokenFile {
         &self,
         credentials: &Credentials<'_>,
     ) -> Result<Option<Authenticated>, AuthenticationError> {
-        let Some(token) = bearer_token(&credentials.parts.headers) else {
+        let Some(token) = header_token(&credentials.parts.headers) else {
             return Ok(None);
         };
-        match self.user(token) {
+        let user = std::str::from_utf8(token)
+            .ok()
+            .and_then(|token| self.user(token));
+        match user {
             Some(user) => Ok(Some(user.clone().into())),
-            None => Err(AuthenticationError::new("invalid bearer token")),
+            None => Err(AuthenticationError::new(INVALID_TOKEN)),
         }
     }
 }
 
-/// Returns the token of an `Authorization: Bearer` header. The case of the scheme does not matter; with a second space before
-/// the token there is none, as in kube-apiserver.
-fn bearer_token(headers: &http::HeaderMap) -> Option<&str> {
-    let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
-    let mut parts = value.trim().split(' ');
-    let scheme = parts.next()?;
-    let token = parts.next()?;
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+#[async_trait]
+impl TokenAuthenticator for TokenFile {
+    async fn authenticate_token(
+        &self,
+        token: &str,
+        _audiences: &[String],
+    ) -> Result<Option<Authenticated>, AuthenticationError> {
+        Ok(self.user(token).map(|user| user.clone().into()))
+    }
 }
 
 fn key(token: &str) -> [u8; 32] {

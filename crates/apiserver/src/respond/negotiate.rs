@@ -184,29 +184,43 @@ pub(crate) fn check_route(
     media: &[Media],
     streams: bool,
 ) -> Result<(), Status> {
+    let own = names(media);
+    if is_named(headers, &own) {
+        return Ok(());
+    }
+    let streams = media.iter().filter(|m| streams && **m != Media::Yaml);
+    let all: Vec<String> = own
+        .into_iter()
+        .map(str::to_owned)
+        .chain(streams.map(|m| format!("{};stream=watch", m.name())))
+        .collect();
+    Err(unnamed(&all.join(", ")))
+}
+
+/// Checks that a client accepts the only media type of a document.
+pub(crate) fn check_document(headers: &HeaderMap, media: &str) -> Result<(), Status> {
+    match is_named(headers, &[media]) {
+        true => Ok(()),
+        false => Err(unnamed(media)),
+    }
+}
+
+/// Returns whether a client accepts one of the media types, by its name.
+fn is_named(headers: &HeaderMap, media: &[&str]) -> bool {
     let accept = headers
         .get(http::header::ACCEPT)
         .and_then(|v| v.to_str().ok())
         .filter(|accept| !accept.is_empty())
         .unwrap_or("*/*");
-    let named = |clause: &str| {
+    accept.split(',').any(|clause| {
         let name = clause.split(';').next().unwrap_or_default().trim();
-        name == "*/*" || media.iter().any(|media| media.name() == name)
-    };
-    if accept.split(',').any(named) {
-        return Ok(());
-    }
-    let streams = media.iter().filter(|m| streams && **m != Media::Yaml);
-    let all: Vec<String> = names(media)
-        .into_iter()
-        .map(str::to_owned)
-        .chain(streams.map(|m| format!("{};stream=watch", m.name())))
-        .collect();
-    let text = format!(
-        "406: Not Acceptable\n\nAvailable representations: {}",
-        all.join(", ")
-    );
-    Err(Status::failure(406, "NotAcceptable", text).with_details(Default::default()))
+        name == "*/*" || media.contains(&name)
+    })
+}
+
+fn unnamed(all: &str) -> Status {
+    let text = format!("406: Not Acceptable\n\nAvailable representations: {all}");
+    Status::failure(406, "NotAcceptable", text).with_details(Default::default())
 }
 
 fn names(media: &[Media]) -> Vec<&'static str> {

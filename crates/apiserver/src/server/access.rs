@@ -1,14 +1,14 @@
 //! Authentication and authorization of a request.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Version, header};
 use kubewright_machinery::{Status, go, status};
 use kubewright_serve::ConnectionHandle;
 
 use super::{ApiServer, dispatch, service::Incoming};
 use crate::{
-    auth::{self, Attributes, Authenticated, Credentials, Decision, UNAUTHENTICATED},
+    auth::{self, ANONYMOUS, Attributes, Authenticated, Credentials, Decision, UNAUTHENTICATED},
     body::Body,
-    request::{Annotations, query::Query},
+    request::{Annotations, UserInfo, query::Query},
     respond::{Accepted, encode::response, status_response},
 };
 
@@ -16,7 +16,7 @@ use crate::{
 const DECISION: &str = "authorization.k8s.io/decision";
 const REASON: &str = "authorization.k8s.io/reason";
 
-/// Handles a request if its user may make it.
+/// Handles a request if its user is known and may make it.
 pub(super) async fn run(server: &ApiServer, incoming: Incoming) -> Result<Response<Body>, Status> {
     let Incoming {
         request,
@@ -25,15 +25,59 @@ pub(super) async fn run(server: &ApiServer, incoming: Incoming) -> Result<Respon
         warnings,
         annotations,
     } = incoming;
+    let (parts, body) = request.into_parts();
+    let known = authenticate(server, &Credentials::new(&parts, server.audiences())).await;
+    let is_nobody = match &known {
+        Ok(known) => is_anonymous(&known.user),
+        Err(_) => true,
+    };
+    if is_nobody {
+        warnings.extend(auth::extra_space_warning(&parts.headers).map(str::to_owned));
+    }
+    // HTTP/2 is costly for the server; whoever has no credentials gets one request for each connection.
+    let closing = (is_nobody && parts.version == Version::HTTP_2)
+        .then(|| Accepted::for_status(&parts.headers, &query));
+    let incoming = Incoming {
+        request: Request::from_parts(parts, body),
+        info,
+        query,
+        warnings,
+        annotations,
+    };
+    let handled = match known {
+        Ok(known) => authorized(server, incoming, known).await,
+        Err(error) => Err(error),
+    };
+    let Some(accepted) = closing else {
+        return handled;
+    };
+    let mut response = handled.unwrap_or_else(|error| status_response(&accepted, &error));
+    let headers = response.headers_mut();
+    headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    Ok(response)
+}
+
+/// Handles a request if its user may make it.
+async fn authorized(
+    server: &ApiServer,
+    incoming: Incoming,
+    known: Authenticated,
+) -> Result<Response<Body>, Status> {
+    let Incoming {
+        request,
+        info,
+        query,
+        warnings,
+        annotations,
+    } = incoming;
     let (mut parts, body) = request.into_parts();
-    let known = authenticate(server, &Credentials::new(&parts, server.audiences())).await?;
     warnings.extend(known.warnings);
     for (key, value) in known.annotations {
         annotations.add(&key, || value);
     }
     let user = known.user;
     if let Some(connection) = parts.extensions.get::<ConnectionHandle>()
-        && !user.groups.iter().any(|group| group == UNAUTHENTICATED)
+        && !is_anonymous(&user)
     {
         connection.mark_authenticated();
     }
@@ -77,9 +121,15 @@ async fn authenticate(
     }
 }
 
+/// Returns whether a user is nobody in particular.
+fn is_anonymous(user: &UserInfo) -> bool {
+    user.name == ANONYMOUS || user.groups.iter().any(|group| group == UNAUTHENTICATED)
+}
+
 /// Removes the headers that identify the user, so that nothing behind can pass them on.
 fn remove_credentials(headers: &mut HeaderMap) {
     headers.remove(header::AUTHORIZATION);
+    auth::remove_subprotocol_token(headers);
     let is_remote = |name: &HeaderName| {
         let name = name.as_str();
         matches!(name, "x-remote-user" | "x-remote-uid" | "x-remote-group")

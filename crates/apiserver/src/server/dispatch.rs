@@ -9,7 +9,7 @@ use super::{ApiServer, Serving, service::Incoming};
 use crate::{
     body::Body,
     discovery::{Aggregated, Format, Legacy, aggregated_format},
-    endpoints::{self, Probe},
+    endpoints::{self, Document, Probe},
     registry::Registry,
     request::{RequestContext, RequestInfo, UserInfo, Verb, query::Query},
     respond::{
@@ -144,6 +144,9 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
     if let Some(answer) = serving.openapi.answer(path, headers, &incoming.query, now) {
         return answer;
     }
+    if let Some(document) = shared.documents.iter().find(|d| d.path == path) {
+        return fixed(document, incoming);
+    }
     if *incoming.request.method() != Method::GET && reads_only(&serving.registry, path) {
         let document = discovery(shared, serving, incoming);
         return match document {
@@ -154,16 +157,18 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
     }
     match path {
         "/" => {
+            let others = [
+                "/version",
+                "/metrics",
+                "/openapi/v2",
+                "/openapi/v3",
+                "/openapi/v3/",
+            ];
+            let documents = shared.documents.iter().map(|d| d.path.as_str());
             let paths = endpoints::root::document(
                 &serving.registry,
                 &shared.health,
-                [
-                    "/version",
-                    "/metrics",
-                    "/openapi/v2",
-                    "/openapi/v3",
-                    "/openapi/v3/",
-                ],
+                others.into_iter().chain(documents),
             );
             response(200, Media::Json.name(), paths)
         }
@@ -179,6 +184,23 @@ fn non_resource(server: &ApiServer, serving: &Serving, incoming: &Incoming) -> R
         ),
         _ => discovery(shared, serving, incoming).unwrap_or_else(page_not_found),
     }
+}
+
+/// Answers with a document of fixed content.
+fn fixed(document: &Document, incoming: &Incoming) -> Response<Body> {
+    if *incoming.request.method() != Method::GET {
+        return failure(incoming, &verbs::not_allowed());
+    }
+    let media = document.content_type;
+    if let Err(error) = negotiate::check_document(incoming.request.headers(), media) {
+        return failure(incoming, &error);
+    }
+    let mut answer = response(200, media, document.content.clone());
+    let caching = document.cache_control.as_deref();
+    if let Some(caching) = caching.and_then(|text| HeaderValue::from_str(text).ok()) {
+        answer.headers_mut().insert(header::CACHE_CONTROL, caching);
+    }
+    answer
 }
 
 /// Returns a failure in the encoding that the client requested.

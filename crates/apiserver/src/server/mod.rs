@@ -19,7 +19,7 @@ use crate::{
         PrivilegedGroups,
     },
     discovery::Discovery,
-    endpoints::{HealthChecks, Metrics, VersionInfo},
+    endpoints::{Document, HealthChecks, Metrics, VersionInfo},
     openapi::{Descriptions, OpenApi, Undescribed},
     registry::Registry,
 };
@@ -52,6 +52,7 @@ struct Shared {
     version: VersionInfo,
     descriptions: Arc<dyn Descriptions>,
     address: String,
+    documents: Vec<Document>,
 }
 
 /// A weak reference to an [`ApiServer`], for state that the server itself owns.
@@ -100,6 +101,7 @@ pub struct ApiServerBuilder {
     version: VersionInfo,
     descriptions: Arc<dyn Descriptions>,
     address: String,
+    documents: Vec<Document>,
 }
 
 impl ApiServer {
@@ -116,6 +118,7 @@ impl ApiServer {
             version: VersionInfo::default(),
             descriptions: Arc::new(Undescribed),
             address: String::new(),
+            documents: Vec::new(),
         }
     }
 
@@ -139,6 +142,11 @@ impl ApiServer {
     /// Returns the authorizer, which allows members of `system:masters` everything.
     pub fn authorizer(&self) -> &Arc<dyn Authorizer> {
         &self.shared.authorizer
+    }
+
+    /// Returns the authenticator. Ask it with [`Credentials::authenticate`](crate::auth::Credentials::authenticate).
+    pub fn authenticator(&self) -> &Arc<dyn Authenticator> {
+        &self.shared.authenticator
     }
 
     /// Returns the audiences that the server was built with.
@@ -241,6 +249,13 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Adds a document besides the API.
+    #[must_use]
+    pub fn document(mut self, document: Document) -> Self {
+        self.documents.push(document);
+        self
+    }
+
     /// Builds the server.
     pub fn build(self) -> ApiServer {
         let serving = Serving::new(self.registry, &self.descriptions, &self.version);
@@ -256,6 +271,7 @@ impl ApiServerBuilder {
             version: self.version,
             descriptions: self.descriptions,
             address: self.address,
+            documents: self.documents,
         };
         ApiServer {
             shared: Arc::new(shared),

@@ -37,5 +37,5 @@ mod value;
 pub use aggregate::aggregate;
 pub use float::{float, float_without_exponent, write_float, write_json_float};
 pub use json::{JsonStyle, TextSink, json, json_of};
-pub use quote::{is_print, quote, quote_byte};
+pub use quote::{is_print, quote, quote_all, quote_byte};
 pub use value::{display, display_map, syntax, type_name};

@@ -21,6 +21,18 @@ pub fn quote(text: &str) -> String {
     out
 }
 
+/// Quotes the texts of a list as `%q` does.
+///
+/// ```
+/// use kubewright_machinery::go;
+///
+/// assert_eq!(go::quote_all(["a", "b c"]), r#"["a" "b c"]"#);
+/// ```
+pub fn quote_all<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> String {
+    let quoted: Vec<String> = texts.into_iter().map(|text| quote(text.as_ref())).collect();
+    format!("[{}]", quoted.join(" "))
+}
+
 /// Quotes a byte in single quotes, as Go's syntax errors show it. Bytes beyond ASCII show as the Latin-1 character.
 pub fn quote_byte(byte: u8) -> String {
     let mut out = String::from("'");
