@@ -18,17 +18,20 @@
 //! | module | contents |
 //! |---|---|
 //! | `admission` | the in-tree admission plugins |
+//! | `authentication` | the authenticators of a cluster, and the options that select them |
 //! | `bootstrap` | the objects of a new cluster |
 //! | `crds` | custom resources: CustomResourceDefinitions and the kinds that they define |
 //! | `kinds` | resources built from the catalog; strategies, tables, conversion |
 //! | `openapi` | descriptions of the built-in types |
 //! | `outgoing` | calls to webhooks: the policy for everything that leaves the server |
 //! | `subresources` | `status`, `scale`, `binding`, `eviction`, `token` and the others |
+//! | `service_accounts` | tokens of service accounts: keys, issuing, checking |
 //! | `reviews` | token and access reviews |
 //! | `scaling` | the logic that every `scale` subresource shares |
 //! | `server` | [`KubeApiServer`] and its builder |
 
 mod admission;
+mod authentication;
 mod bootstrap;
 mod crds;
 mod kinds;
@@ -37,10 +40,13 @@ mod outgoing;
 mod reviews;
 mod scaling;
 mod server;
+mod service_accounts;
 mod service_range;
 mod subresources;
 
 pub use admission::{PluginName, UnknownPlugin};
+pub use authentication::{AnonymousAccess, FrontProxy};
 pub use crds::Conversions;
 pub use server::{FIRST_REVISION, KubeApiServer, KubeApiServerBuilder};
+pub use service_accounts::{KeyError as ServiceAccountKeyError, ServiceAccountKeys};
 pub use service_range::{ServiceRange, ServiceRangeError};

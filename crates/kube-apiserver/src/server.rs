@@ -1,22 +1,26 @@
 //! [`KubeApiServer`]: an [`ApiServer`] that serves the API of a Kubernetes cluster.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use http::Method;
 use kubewright_apiserver::{
-    ApiServer, HealthChecks, Probe, SharedClock, SystemClock,
+    ApiServer, ApiServerBuilder, HealthChecks, Probe, SharedClock, SystemClock,
     admission::{AdmissionChain, NamespaceLifecycle, Plugin},
-    auth::{AlwaysAllow, Anonymous, Authenticator, Authorizer},
+    auth::{AlwaysAllow, Authorizer},
     registry::BlockingPool,
 };
-use kubewright_machinery::Status;
+use kubewright_machinery::{Status, json::Read, status};
 use kubewright_store::{MemoryStore, Revision, Store};
+use serde_json::json;
 
 use crate::{
+    ServiceAccountKeys,
     admission::{self, PluginName, Selection},
-    bootstrap,
+    authentication, bootstrap,
     crds::{Conversions, Crds},
     kinds::{self, Environment, namespaces},
     openapi::BuiltInDescriptions,
+    service_accounts,
     service_range::ServiceRange,
 };
 
@@ -49,6 +53,8 @@ const COMPILER_THREADS: usize = 1;
 pub struct KubeApiServer {
     server: ApiServer,
     store: Arc<dyn Store>,
+    service_account_keys: ServiceAccountKeys,
+    client_authorities: Arc<[u8]>,
 }
 
 /// Configures and builds a [`KubeApiServer`].
@@ -64,7 +70,7 @@ pub struct KubeApiServer {
 /// let tokens = TokenFile::parse("31ada4fd,alice,1001").unwrap();
 /// let api = KubeApiServer::builder()
 ///     .store(Arc::new(MemoryStore::starting_at(FIRST_REVISION)))
-///     .authenticator(Arc::new(tokens))
+///     .token_file(tokens)
 ///     .build()
 ///     .await
 ///     .unwrap();
@@ -74,7 +80,8 @@ pub struct KubeApiServer {
 pub struct KubeApiServerBuilder {
     store: Option<Arc<dyn Store>>,
     clock: SharedClock,
-    authenticator: Arc<dyn Authenticator>,
+    pub(crate) authentication: authentication::Settings,
+    pub(crate) service_accounts: service_accounts::Settings,
     authorizer: Arc<dyn Authorizer>,
     plugins: Vec<Arc<dyn Plugin>>,
     selection: Selection,
@@ -84,12 +91,13 @@ pub struct KubeApiServerBuilder {
 }
 
 impl KubeApiServer {
-    /// Returns a builder whose defaults are an in-memory store, anonymous authentication and no authorization.
+    /// Returns a builder whose defaults are an in-memory store, anonymous access and no authorization.
     pub fn builder() -> KubeApiServerBuilder {
         KubeApiServerBuilder {
             store: None,
             clock: Arc::new(SystemClock),
-            authenticator: Arc::new(Anonymous),
+            authentication: Default::default(),
+            service_accounts: Default::default(),
             authorizer: Arc::new(AlwaysAllow),
             plugins: Vec::new(),
             selection: Selection::default(),
@@ -108,6 +116,63 @@ impl KubeApiServer {
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
+
+    /// Returns the authorities of users and proxies as PEM, for
+    /// `Tls::request_client_certificates` of `kubewright-serve`.
+    pub fn client_authorities(&self) -> &[u8] {
+        &self.client_authorities
+    }
+
+    /// Issues a token for a service account, which must exist. Its audience is the server itself.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::time::Duration;
+    ///
+    /// use kubewright_kube_apiserver::KubeApiServer;
+    ///
+    /// let api = KubeApiServer::builder().build().await?;
+    /// let hour = Duration::from_secs(3600);
+    /// let error = api.service_account_token("default", "missing", hour).await.unwrap_err();
+    /// assert!(error.message.contains("not found"), "{}", error.message);
+    /// # Ok::<_, kubewright_machinery::Status>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such account, or the lifetime is out of bounds.
+    pub async fn service_account_token(
+        &self,
+        namespace: &str,
+        name: &str,
+        lifetime: Duration,
+    ) -> Result<String, Status> {
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token");
+        let request = json!({"spec": {"expirationSeconds": lifetime.as_secs()}});
+        let media = "application/json";
+        let answer = bootstrap::send(&self.server, Method::POST, &path, media, &request).await?;
+        let token = answer.unwrap_or_default()["status"]["token"]
+            .text()
+            .to_owned();
+        Ok(token)
+    }
+
+    /// Creates a service account, and its namespace, unless they exist.
+    ///
+    /// # Errors
+    ///
+    /// Fails if one of the names is invalid.
+    pub async fn ensure_service_account(&self, namespace: &str, name: &str) -> Result<(), Status> {
+        let object = |name: &str| json!({"metadata": {"name": name}});
+        bootstrap::create(&self.server, "/api/v1/namespaces", &object(namespace)).await?;
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts");
+        bootstrap::create(&self.server, &path, &object(name)).await
+    }
+
+    /// Returns the keys of service-account tokens. Another server with them accepts the tokens of this one.
+    pub fn service_account_keys(&self) -> &ServiceAccountKeys {
+        &self.service_account_keys
+    }
 }
 
 impl KubeApiServerBuilder {
@@ -122,13 +187,6 @@ impl KubeApiServerBuilder {
     #[must_use]
     pub fn clock(mut self, clock: SharedClock) -> Self {
         self.clock = clock;
-        self
-    }
-
-    /// Sets the authenticator (default: everybody is anonymous).
-    #[must_use]
-    pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
-        self.authenticator = authenticator;
         self
     }
 
@@ -190,15 +248,23 @@ impl KubeApiServerBuilder {
     ///
     /// # Errors
     ///
-    /// Returns the [`Status`] of the first read or write of the store that fails.
+    /// Returns the [`Status`] of the first read or write of the store that fails, or a 400 if an option of authentication
+    /// is invalid.
     pub async fn build(self) -> Result<KubeApiServer, Status> {
         let store = self
             .store
             .unwrap_or_else(|| Arc::new(MemoryStore::starting_at(FIRST_REVISION)));
+        let accounts = self.service_accounts;
+        let accounts = accounts.build(&store, &self.clock, &self.address);
+        let accounts = accounts.map_err(status::bad_request)?;
+        let client_authorities = self.authentication.authorities();
+        let authenticator = self.authentication.build(&accounts, &self.clock);
+        let authenticator = authenticator.map_err(status::bad_request)?;
         let environment = Environment {
             store: store.clone(),
             clock: self.clock,
-            authenticator: self.authenticator.clone(),
+            authenticator: authenticator.clone(),
+            service_accounts: accounts.clone(),
             compiler: BlockingPool::new(COMPILER_THREADS),
             service_range: self.service_range,
             conversions: self.conversions,
@@ -220,20 +286,28 @@ impl KubeApiServerBuilder {
         let registry = kinds::registry(&environment);
         let (registry, crds) = Crds::install(&environment, registry);
         let server = ApiServer::builder(registry)
-            .authenticator(self.authenticator)
+            .authenticator(authenticator)
+            .audiences(accounts.issuer.audiences().to_vec())
             .authorizer(self.authorizer)
             .admission(chain)
             .descriptions(Arc::new(BuiltInDescriptions))
             .health(health(&store))
-            .address(self.address.as_str())
-            .build();
+            .address(self.address.as_str());
+        let documents = accounts.documents.iter().flat_map(|d| d.served());
+        let server = documents.fold(server, ApiServerBuilder::document).build();
+        accounts.tokens.start(&server);
         crds.start(&server).await?;
         namespaces::bootstrap(&server).await?;
         bootstrap::service_cidr(&server, &environment).await?;
         admission::priority::bootstrap(&server).await?;
         let endpoint = bootstrap::Endpoint::of(&self.address);
         bootstrap::kubernetes_service(&server, &environment, endpoint).await?;
-        Ok(KubeApiServer { server, store })
+        Ok(KubeApiServer {
+            server,
+            store,
+            service_account_keys: accounts.keys,
+            client_authorities: client_authorities.into(),
+        })
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) async fn create(server: &ApiServer, path: &str, object: &Value) -> Re
 }
 
 /// Sends a request as the server itself. The answer is `None` where the object exists already.
-async fn send(
+pub(crate) async fn send(
     server: &ApiServer,
     method: Method,
     path: &str,

@@ -21,7 +21,10 @@ use kubewright_catalog::resource::{ResourceInfo, SubresourceInfo};
 use kubewright_machinery::gvk::{GroupKind, GroupVersion, GroupVersionKind};
 use kubewright_store::Store;
 
-use crate::{crds::Conversions, reviews, service_range::ServiceRange, subresources};
+use crate::{
+    crds::Conversions, reviews, service_accounts::ServiceAccounts, service_range::ServiceRange,
+    subresources,
+};
 use strategy::{BuiltIn, Endpoint};
 
 /// The dependencies of the built-in kinds.
@@ -33,6 +36,8 @@ pub(crate) struct Environment {
     pub clock: SharedClock,
     /// The authenticator that token reviews ask.
     pub authenticator: Arc<dyn Authenticator>,
+    /// The tokens of service accounts.
+    pub(crate) service_accounts: ServiceAccounts,
     /// Compiles schemas and expressions.
     pub(crate) compiler: BlockingPool,
     /// The range of cluster IPs.

@@ -5,10 +5,13 @@ mod validate;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use http::Request;
+use http::{HeaderValue, Request, header};
 use kubewright_apiserver::{
     Object, SharedClock,
-    auth::{Attributes, Authenticator, Credentials, ResourceAttributes, Verdict},
+    auth::{
+        Attributes, Authenticated, AuthenticationError, Authenticator, Credentials,
+        ResourceAttributes, Verdict,
+    },
     registry::{Create, Draft, Handlers},
     request::{RequestContext, UserInfo, WriteOptions},
     rfc3339,
@@ -29,9 +32,10 @@ pub(crate) fn handlers(
         ("authentication.k8s.io", "SelfSubjectReview") => {
             answering(SelfSubject(environment.clock.clone()))
         }
-        ("authentication.k8s.io", "TokenReview") => {
-            answering(Token(environment.authenticator.clone()))
-        }
+        ("authentication.k8s.io", "TokenReview") => answering(Token {
+            authenticator: environment.authenticator.clone(),
+            audiences: environment.service_accounts.issuer.audiences().to_vec(),
+        }),
         ("authorization.k8s.io", "SelfSubjectRulesReview") => answering(Rules),
         ("authorization.k8s.io", _) => answering(Access),
         _ => return None,
@@ -74,7 +78,10 @@ fn answering(review: impl Review) -> Handlers {
 }
 
 fn user_json(user: &UserInfo) -> Value {
-    let mut out = json!({"username": user.name, "groups": user.groups});
+    let mut out = json!({"username": user.name});
+    if !user.groups.is_empty() {
+        out["groups"] = json!(user.groups);
+    }
     if !user.uid.is_empty() {
         out["uid"] = json!(user.uid);
     }
@@ -100,32 +107,77 @@ impl Review for SelfSubject {
 }
 
 /// `TokenReview`
-struct Token(Arc<dyn Authenticator>);
+struct Token {
+    authenticator: Arc<dyn Authenticator>,
+    /// The audiences of the server.
+    audiences: Vec<String>,
+}
 
 impl Review for Token {
     async fn answer(&self, _cx: &RequestContext, review: &mut Value) -> Result<(), Status> {
-        let token = review["spec"]["token"].as_str().unwrap_or_default();
+        let spec = &review["spec"];
+        let token = spec["token"].text();
         if token.is_empty() {
             return Err(status::bad_request(
                 "token is required for TokenReview in authentication",
             ));
         }
-        let request = Request::get("/")
-            .header("authorization", format!("Bearer {token}"))
-            .body(());
-        let known = match request {
-            Ok(request) => {
-                let (parts, ()) = request.into_parts();
-                Credentials::new(&parts, &[]).authenticate(&*self.0).await
-            }
-            Err(_) => Ok(None),
+        let audiences = match &spec["audiences"] {
+            audiences if audiences.is_blank() => self.audiences.clone(),
+            audiences => audiences.texts().map(str::to_owned).collect(),
         };
-        review["status"] = match known {
-            Ok(Some(known)) => json!({"authenticated": true, "user": user_json(&known.user)}),
-            Ok(None) => json!({"user": {}}),
+        review["status"] = match self.known(token, &audiences).await? {
+            Ok(known) => {
+                let mut status = json!({"authenticated": true, "user": user_json(&known.user)});
+                let audiences = known.audiences.unwrap_or_default();
+                if !audiences.is_empty() {
+                    status["audiences"] = json!(audiences);
+                }
+                status
+            }
             Err(error) => json!({"user": {}, "error": error.to_string()}),
         };
         Ok(())
+    }
+}
+
+impl Token {
+    /// Returns the user of a token, with the audiences that the token and the review share.
+    async fn known(
+        &self,
+        token: &str,
+        audiences: &[String],
+    ) -> Result<Result<Authenticated, AuthenticationError>, Status> {
+        let invalid = || AuthenticationError::new("invalid bearer token");
+        let Ok(header) = HeaderValue::try_from(format!("Bearer {token}")) else {
+            return Ok(Err(invalid()));
+        };
+        let (mut parts, ()) = Request::new(()).into_parts();
+        parts.headers.insert(header::AUTHORIZATION, header);
+        let credentials = Credentials::new(&parts, audiences);
+        let mut known = match credentials.authenticate(&*self.authenticator).await {
+            Ok(Some(known)) => known,
+            Ok(None) => return Ok(Err(invalid())),
+            Err(error) => return Ok(Err(error)),
+        };
+        let shared = |own: &[String]| -> Vec<String> {
+            let shared = own.iter().filter(|audience| audiences.contains(audience));
+            shared.cloned().collect()
+        };
+        match &known.audiences {
+            Some(own) if !audiences.is_empty() && shared(own).is_empty() => {
+                Err(status::internal("error validating audiences"))
+            }
+            Some(_) => Ok(Ok(known)),
+            // Credentials that name no audience are meant for the server.
+            None => match shared(&self.audiences) {
+                own if own.is_empty() && !audiences.is_empty() => Ok(Err(invalid())),
+                own => {
+                    known.audiences = Some(own);
+                    Ok(Ok(known))
+                }
+            },
+        }
     }
 }
 
