@@ -1,16 +1,19 @@
 //! [`ClusterBuilder`]: the options of a cluster.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::SystemTime};
 
 use kubewright_apiserver::{SharedClock, auth::Authenticator};
 use kubewright_builtin_controllers::Controllers;
-use kubewright_kube_apiserver::{FIRST_REVISION, KubeApiServer, KubeApiServerBuilder};
+use kubewright_kube_apiserver::{
+    FIRST_REVISION, FrontProxy, KubeApiServer, KubeApiServerBuilder, ServiceAccountKeys,
+};
 use kubewright_store::MemoryStore;
 
 use crate::{
-    Cluster, Endpoint, Error, Storage, Tokens,
+    CertificateAuthority, Cluster, Credential, Endpoint, Error, ServingCertificate, Storage,
+    Tokens,
     cluster::{Background, RunningControllers},
-    endpoint::{bind, local_address},
+    endpoint::{Serving, bind, local_address},
     identity,
 };
 
@@ -22,8 +25,13 @@ pub struct ClusterBuilder {
     controllers: Controllers,
     storage: Option<Storage>,
     access: Access,
+    certificate: ServingCertificate,
+    authority: Option<CertificateAuthority>,
     server: KubeApiServerBuilder,
 }
+
+/// The common name of the proxy that the API server itself is for others.
+const FRONT_PROXY: &str = "front-proxy-client";
 
 /// The way a cluster identifies its users.
 enum Access {
@@ -39,6 +47,8 @@ impl ClusterBuilder {
             controllers: Controllers::none(),
             storage: None,
             access: Access::Tokens(Tokens::generate()),
+            certificate: ServingCertificate::default(),
+            authority: None,
             server: KubeApiServer::builder(),
         }
     }
@@ -85,7 +95,33 @@ impl ClusterBuilder {
         self
     }
 
-    /// Changes further settings of the API server: admission plugins, the authorizer, conversions.
+    /// Sets the certificate to serve with (default: one that is generated for the address).
+    pub fn serving_certificate(mut self, certificate: ServingCertificate) -> Self {
+        self.certificate = certificate;
+        self
+    }
+
+    /// Sets the authority that signs the certificates of the cluster and of its users (default: a new one, so certificates
+    /// end with the cluster).
+    pub fn certificate_authority(mut self, authority: CertificateAuthority) -> Self {
+        self.authority = Some(authority);
+        self
+    }
+
+    /// Accepts certificates of users that these authorities (PEM) have signed, besides those of the cluster's own.
+    pub fn client_ca(mut self, pem: impl AsRef<[u8]>) -> Self {
+        self.server = self.server.client_ca(pem);
+        self
+    }
+
+    /// Sets the keys of service-account tokens (default: new ones, so tokens end with the cluster).
+    pub fn service_account_keys(mut self, keys: ServiceAccountKeys) -> Self {
+        self.server = self.server.service_account_keys(keys);
+        self
+    }
+
+    /// Changes further settings of the API server: admission plugins, the authorizer, conversions, and everything about
+    /// authentication.
     pub fn api_server(
         mut self,
         configure: impl FnOnce(KubeApiServerBuilder) -> KubeApiServerBuilder,
@@ -112,20 +148,28 @@ impl ClusterBuilder {
             Some(storage) => storage,
             None => MemoryStore::starting_at(FIRST_REVISION).into(),
         };
-        let (authenticator, token, controller_token): (Arc<dyn Authenticator>, _, _) =
-            match self.access {
-                Access::Custom(authenticator) => (authenticator, None, None),
-                Access::Tokens(mut tokens) => {
-                    let controller_token = tokens.add_controller_manager();
-                    let token = tokens.first().to_owned();
-                    let file = Arc::new(tokens.into_file());
-                    (file, Some(token), Some(controller_token))
-                }
-            };
-        let mut server = self
-            .server
-            .store(storage.store)
-            .authenticator(authenticator);
+        let now = SystemTime::now();
+        let authority = match self.authority {
+            Some(authority) => authority,
+            None => CertificateAuthority::generate("kubewright-ca", now)?,
+        };
+        let proxies = CertificateAuthority::generate("front-proxy-ca", now)?;
+        let proxy = FrontProxy {
+            allowed_names: vec![FRONT_PROXY.to_owned()],
+            ..FrontProxy::new(proxies.certificate_pem())
+        };
+        let server = self.server.store(storage.store);
+        let server = server.client_ca(authority.certificate_pem());
+        let server = server.front_proxy(proxy);
+        let (mut server, token, controller_token) = match self.access {
+            Access::Custom(authenticator) => (server.authenticator(authenticator), None, None),
+            Access::Tokens(mut tokens) => {
+                let controller_token = tokens.add_controller_manager();
+                let token = tokens.first().to_owned();
+                let server = server.token_file(tokens.into_file());
+                (server, Some(token), Some(controller_token))
+            }
+        };
         if let Some(listener) = &listener {
             server = server.address(local_address(listener)?.to_string());
         }
@@ -135,8 +179,14 @@ impl ClusterBuilder {
         let endpoint = match listener {
             Some(listener) => {
                 let service = server.server().clone();
-                let endpoint = Endpoint::start(listener, service, &self.name, token.clone())?;
-                Some(endpoint)
+                let serving = Serving {
+                    name: &self.name,
+                    credential: token.clone().map(Credential::Token),
+                    certificate: &self.certificate,
+                    authority: &authority,
+                    client_authorities: server.client_authorities(),
+                };
+                Some(Endpoint::start(listener, service, serving)?)
             }
             None => None,
         };
@@ -157,6 +207,9 @@ impl ClusterBuilder {
             name: self.name,
             server,
             token,
+            certificate: self.certificate,
+            authority,
+            front_proxy_authority: proxies,
             endpoint,
             controllers,
             _maintenance: maintenance,

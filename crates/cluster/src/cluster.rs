@@ -1,6 +1,10 @@
 //! [`Cluster`]: everything that runs, and how it stops.
 
-use std::{future::Future, net::SocketAddr};
+use std::{
+    future::Future,
+    net::SocketAddr,
+    time::{Duration, SystemTime},
+};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -11,7 +15,14 @@ use kubewright_kube_apiserver::KubeApiServer;
 use kubewright_serve::BoxError;
 use tokio::{sync::oneshot, task::JoinHandle};
 
-use crate::{ClusterBuilder, Endpoint, Error, endpoint::bind};
+use crate::{
+    CertificateAuthority, ClusterBuilder, ClusterUser, Credential, Endpoint, Error, KubeconfigUser,
+    ServingCertificate,
+    endpoint::{Serving, bind},
+};
+
+/// The lifetime of tokens for kubeconfigs, which end with the cluster anyway.
+const TOKEN_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// A running cluster. Dropping it stops everything at once; [`stop`](Self::stop) lets requests finish.
 ///
@@ -21,6 +32,9 @@ pub struct Cluster {
     pub(crate) server: KubeApiServer,
     pub(crate) client: kube::Client,
     pub(crate) token: Option<String>,
+    pub(crate) certificate: ServingCertificate,
+    pub(crate) authority: CertificateAuthority,
+    pub(crate) front_proxy_authority: CertificateAuthority,
     pub(crate) endpoint: Option<Endpoint>,
     pub(crate) controllers: Option<RunningControllers>,
     pub(crate) _maintenance: Option<Background>,
@@ -45,6 +59,59 @@ impl Cluster {
     /// Returns the endpoint that [`ClusterBuilder::listen`] asked for.
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.endpoint.as_ref()
+    }
+
+    /// Returns the endpoint that [`ClusterBuilder::listen`] asked for, to change its kubeconfig or certificate.
+    pub fn endpoint_mut(&mut self) -> Option<&mut Endpoint> {
+        self.endpoint.as_mut()
+    }
+
+    /// Returns the authority that signs the certificates of the cluster and of its users.
+    pub fn authority(&self) -> &CertificateAuthority {
+        &self.authority
+    }
+
+    /// Returns the authority of proxies that name users in headers.
+    pub fn front_proxy_authority(&self) -> &CertificateAuthority {
+        &self.front_proxy_authority
+    }
+
+    /// Issues a credential: a token for a service account, which is created unless it exists, a certificate for anybody else.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// use kubewright_cluster::{Cluster, Credential};
+    ///
+    /// let cluster = Cluster::builder().start().await?;
+    /// let alice = cluster.credential(&"alice=dev".parse().unwrap()).await?;
+    /// assert!(matches!(alice.credential, Credential::Certificate(_)));
+    /// let web = cluster.credential(&"system:serviceaccount:shop:web".parse().unwrap()).await?;
+    /// assert!(matches!(web.credential, Credential::Token(_)));
+    /// # Ok::<_, kubewright_cluster::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the service account cannot be created.
+    pub async fn credential(&self, user: &ClusterUser) -> Result<KubeconfigUser, Error> {
+        let named = |credential, namespace: Option<&str>| KubeconfigUser {
+            name: user.name().to_owned(),
+            credential,
+            namespace: namespace.map(str::to_owned),
+        };
+        let Some((namespace, name)) = user.service_account() else {
+            let (name, groups) = (user.name(), user.groups().iter().cloned());
+            let own = self.authority.sign_user(name, groups, SystemTime::now())?;
+            return Ok(named(Credential::Certificate(own), None));
+        };
+        let failed = |status| Error::Server(Box::new(status));
+        let ensured = self.server.ensure_service_account(namespace, name);
+        ensured.await.map_err(failed)?;
+        let token = self
+            .server
+            .service_account_token(namespace, name, TOKEN_LIFETIME);
+        let token = token.await.map_err(failed)?;
+        Ok(named(Credential::Token(token), Some(namespace)))
     }
 
     /// Serves the cluster on a further address, until the endpoint is dropped.
@@ -75,7 +142,14 @@ impl Cluster {
         B::Error: Into<BoxError>,
     {
         let listener = bind(address).await?;
-        Endpoint::start(listener, service, &self.name, self.token.clone())
+        let serving = Serving {
+            name: &self.name,
+            credential: self.token.clone().map(Credential::Token),
+            certificate: &self.certificate,
+            authority: &self.authority,
+            client_authorities: self.server.client_authorities(),
+        };
+        Endpoint::start(listener, service, serving)
     }
 
     /// Stops the controllers and the endpoint: open watches end, requests in flight finish.

@@ -13,7 +13,10 @@ use hyper::body::Incoming;
 use kubewright_serve::{BoxError, Limits, Server, Tls};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
-use crate::{Error, Kubeconfig, certificates::SelfSigned, write_secret_file};
+use crate::{
+    CertificateAuthority, CertifiedKey, Credential, Error, Kubeconfig, KubeconfigUser,
+    ServingCertificate, cluster::Background, write_secret_file,
+};
 
 /// The maximum number of idle connections without an authenticated request, a tenth of all connections.
 const MAX_UNAUTHENTICATED: usize = 1_000;
@@ -34,17 +37,31 @@ pub struct Endpoint {
     address: SocketAddr,
     kubeconfig: Kubeconfig,
     ca_pem: String,
+    tls: Tls,
     stop: Option<oneshot::Sender<()>>,
     task: Option<JoinHandle<()>>,
+    _reload: Option<Background>,
+}
+
+/// The way an endpoint presents itself and its cluster.
+pub(crate) struct Serving<'a> {
+    /// The name of the cluster in the kubeconfig.
+    pub(crate) name: &'a str,
+    /// The credential of the kubeconfig.
+    pub(crate) credential: Option<Credential>,
+    pub(crate) certificate: &'a ServingCertificate,
+    /// Signs a certificate that has to be generated.
+    pub(crate) authority: &'a CertificateAuthority,
+    /// The authorities by which clients choose their certificate.
+    pub(crate) client_authorities: &'a [u8],
 }
 
 impl Endpoint {
-    /// Serves on the listener with a certificate generated for its address.
+    /// Serves on the listener.
     pub(crate) fn start<S, B>(
         listener: TcpListener,
         service: S,
-        name: &str,
-        token: Option<String>,
+        serving: Serving<'_>,
     ) -> Result<Self, Error>
     where
         S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
@@ -54,17 +71,32 @@ impl Endpoint {
         B::Error: Into<BoxError>,
     {
         let address = local_address(&listener)?;
-        let names = [
-            address.ip().to_string(),
-            "127.0.0.1".to_owned(),
-            "localhost".to_owned(),
-        ];
-        let certificate = SelfSigned::generate(names, SystemTime::now())?;
+        let (certificate, ca_pem) = match serving.certificate.read()? {
+            Some(given) => {
+                let ca_pem = last_certificate(&given.certificate_pem).to_owned();
+                (given, ca_pem)
+            }
+            None => {
+                let own = serving
+                    .authority
+                    .sign_server(names(address), SystemTime::now())?;
+                (own, serving.authority.certificate_pem().to_owned())
+            }
+        };
         let (chain, key) = (&certificate.certificate_pem, &certificate.key_pem);
-        let tls = Tls::from_pem(chain.as_bytes(), key.as_bytes())?;
-        let mut kubeconfig = Kubeconfig::new(name, format!("https://{}", reachable(address)));
-        kubeconfig.ca_pem = Some(certificate.ca_pem.clone());
-        kubeconfig.token = token;
+        let tls = Tls::from_pem(chain.as_bytes(), key.as_bytes())?
+            .request_client_certificates(serving.client_authorities)?;
+        let mut kubeconfig =
+            Kubeconfig::new(serving.name, format!("https://{}", reachable(address)));
+        kubeconfig.ca_pem = Some(ca_pem.clone());
+        kubeconfig.credential = serving.credential;
+        let reload = match serving.certificate {
+            files @ ServingCertificate::Files { .. } => {
+                let current = files.clone().keep_current(tls.clone(), certificate);
+                Some(Background::spawn(current))
+            }
+            _ => None,
+        };
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async {
             // A message and a dropped sender both mean shutdown.
@@ -74,15 +106,35 @@ impl Endpoint {
             max_unauthenticated: Some(MAX_UNAUTHENTICATED),
             ..Limits::default()
         };
-        let server = Server::new(listener).tls(tls).limits(limits);
+        let server = Server::new(listener).tls(tls.clone()).limits(limits);
         let task = tokio::spawn(server.serve(service, shutdown));
         Ok(Self {
             address,
             kubeconfig,
-            ca_pem: certificate.ca_pem,
+            ca_pem,
+            tls,
             stop: Some(stop),
             task: Some(task),
+            _reload: reload,
         })
+    }
+
+    /// Replaces the serving certificate. Connections that exist already keep the old one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the certificate cannot be used, and then leaves it as it was.
+    pub fn replace_certificate(&self, certificate: &CertifiedKey) -> Result<(), Error> {
+        let (chain, key) = (&certificate.certificate_pem, &certificate.key_pem);
+        let replaced = self
+            .tls
+            .replace_certificate(chain.as_bytes(), key.as_bytes());
+        Ok(replaced?)
+    }
+
+    /// Adds a user to the kubeconfig, with a context of its name. See [`Cluster::credential`](crate::Cluster::credential).
+    pub fn add_user(&mut self, user: KubeconfigUser) {
+        self.kubeconfig.others.push(user);
     }
 
     /// Returns the address it listens on.
@@ -131,6 +183,30 @@ impl Drop for Endpoint {
             task.abort();
         }
     }
+}
+
+/// Returns the names of a server at an address.
+fn names(address: SocketAddr) -> [String; 7] {
+    let kubernetes = ["", ".default", ".default.svc", ".default.svc.cluster.local"];
+    let [a, b, c, d] = kubernetes.map(|suffix| format!("kubernetes{suffix}"));
+    let own = address.ip().to_string();
+    [
+        own,
+        "127.0.0.1".to_owned(),
+        "localhost".to_owned(),
+        a,
+        b,
+        c,
+        d,
+    ]
+}
+
+/// Returns the last certificate of a chain, which is the nearest to its authority.
+fn last_certificate(chain: &str) -> &str {
+    chain
+        .rfind("-----BEGIN CERTIFICATE-----")
+        .and_then(|at| chain.get(at..))
+        .unwrap_or(chain)
 }
 
 /// Binds a listener.

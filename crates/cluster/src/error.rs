@@ -1,6 +1,6 @@
 //! [`Error`]: failures of starting or stopping a cluster.
 
-use std::{io, net::SocketAddr};
+use std::{io, net::SocketAddr, path::PathBuf};
 
 use kubewright_controller::ManagerError;
 use kubewright_machinery::Status;
@@ -17,6 +17,14 @@ pub enum Error {
     Listen {
         /// The requested address.
         address: SocketAddr,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    ReadFile {
+        /// The file.
+        path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
     },

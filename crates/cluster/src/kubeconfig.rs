@@ -1,16 +1,27 @@
 //! [`Kubeconfig`]: the file that kubectl and client libraries read.
 
+use std::fmt;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-/// The contents of a kubeconfig with one cluster, one user and one context.
+use crate::CertifiedKey;
+
+/// The contents of a kubeconfig with one cluster, a user and context that is the current one, and further users.
 ///
 /// ```
-/// use kubewright_cluster::Kubeconfig;
+/// use kubewright_cluster::{Credential, Kubeconfig, KubeconfigUser};
 ///
 /// let mut kubeconfig = Kubeconfig::new("dev", "https://127.0.0.1:6443");
-/// kubeconfig.token = Some("s3cret".to_owned());
-/// assert!(kubeconfig.to_yaml().contains("current-context: \"dev\""));
+/// kubeconfig.credential = Some(Credential::Token("s3cret".to_owned()));
+/// kubeconfig.others.push(KubeconfigUser {
+///     name: "alice".to_owned(),
+///     credential: Credential::Token("0ther".to_owned()),
+///     namespace: None,
+/// });
+/// let yaml = kubeconfig.to_yaml();
+/// assert!(yaml.contains("current-context: \"dev\""));
+/// assert!(yaml.contains("name: \"alice\""));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kubeconfig {
@@ -24,8 +35,37 @@ pub struct Kubeconfig {
     pub server: String,
     /// The certificate authority as PEM. Not needed for plain HTTP, or if the system trusts the authority.
     pub ca_pem: Option<String>,
-    /// The bearer token of the user.
-    pub token: Option<String>,
+    /// The credential of the user.
+    pub credential: Option<Credential>,
+    /// Further users, each with a context of its name.
+    pub others: Vec<KubeconfigUser>,
+}
+
+/// A further user of a [`Kubeconfig`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KubeconfigUser {
+    /// The name of the user and of the context.
+    pub name: String,
+    /// The credential.
+    pub credential: Credential,
+    /// The default namespace of the context.
+    pub namespace: Option<String>,
+}
+
+/// A credential of a user.
+///
+/// ```
+/// use kubewright_cluster::Credential;
+///
+/// let token = Credential::Token("s3cret".to_owned());
+/// assert_eq!(format!("{token:?}"), "Token(..)");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// A bearer token.
+    Token(String),
+    /// A client certificate and its key.
+    Certificate(CertifiedKey),
 }
 
 impl Kubeconfig {
@@ -38,7 +78,8 @@ impl Kubeconfig {
             context: name,
             server: server.into(),
             ca_pem: None,
-            token: None,
+            credential: None,
+            others: Vec::new(),
         }
     }
 
@@ -47,10 +88,14 @@ impl Kubeconfig {
         let ca = self.ca_pem.as_ref().map_or(String::new(), |pem| {
             format!("    certificate-authority-data: {}\n", STANDARD.encode(pem))
         });
-        let user = match &self.token {
-            Some(token) => format!("\n    token: {}", quoted(token)),
-            None => " {}".to_owned(),
-        };
+        let (cluster, server) = (quoted(&self.cluster), quoted(&self.server));
+        let mut users = user(&self.user, self.credential.as_ref());
+        let mut contexts = self.context(&self.context, &self.user, None);
+        for other in &self.others {
+            let namespace = other.namespace.as_deref();
+            users.push_str(&user(&other.name, Some(&other.credential)));
+            contexts.push_str(&self.context(&other.name, &other.name, namespace));
+        }
         format!(
             "\
 apiVersion: v1
@@ -60,22 +105,48 @@ clusters:
   cluster:
 {ca}    server: {server}
 users:
-- name: {user_name}
-  user:{user}
-contexts:
-- name: {context}
-  context:
-    cluster: {cluster}
-    user: {user_name}
-current-context: {context}
+{users}contexts:
+{contexts}current-context: {context}
 preferences: {{}}
 ",
-            cluster = quoted(&self.cluster),
-            server = quoted(&self.server),
-            user_name = quoted(&self.user),
             context = quoted(&self.context),
         )
     }
+
+    fn context(&self, name: &str, user: &str, namespace: Option<&str>) -> String {
+        let namespace = namespace.map_or(String::new(), |namespace| {
+            format!("    namespace: {}\n", quoted(namespace))
+        });
+        format!(
+            "- name: {}\n  context:\n    cluster: {}\n    user: {}\n{namespace}",
+            quoted(name),
+            quoted(&self.cluster),
+            quoted(user)
+        )
+    }
+}
+
+/// Shows nothing of the secret.
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Token(_) => "Token(..)",
+            Self::Certificate(_) => "Certificate(..)",
+        })
+    }
+}
+
+fn user(name: &str, credential: Option<&Credential>) -> String {
+    let credential = match credential {
+        None => " {}".to_owned(),
+        Some(Credential::Token(token)) => format!("\n    token: {}", quoted(token)),
+        Some(Credential::Certificate(own)) => format!(
+            "\n    client-certificate-data: {}\n    client-key-data: {}",
+            STANDARD.encode(&own.certificate_pem),
+            STANDARD.encode(&own.key_pem)
+        ),
+    };
+    format!("- name: {}\n  user:{credential}\n", quoted(name))
 }
 
 /// Quotes a string; every JSON string is a YAML string.
@@ -91,7 +162,7 @@ mod tests {
     fn the_text_is_yaml_that_says_what_was_put_in() {
         let config = Kubeconfig {
             ca_pem: Some("PEM".into()),
-            token: Some("a \"b\": c".into()),
+            credential: Some(Credential::Token("a \"b\": c".into())),
             user: "admin".into(),
             ..Kubeconfig::new("dev", "https://127.0.0.1:6443")
         };
@@ -124,6 +195,39 @@ mod tests {
         assert_eq!(
             yaml["clusters"][0]["cluster"],
             serde_json::json!({"server": "http://localhost:8080"})
+        );
+    }
+
+    #[test]
+    fn further_users_have_contexts_of_their_own() {
+        let mut config = Kubeconfig::new("dev", "https://127.0.0.1:6443");
+        let own = CertifiedKey {
+            certificate_pem: "C".into(),
+            key_pem: "K".into(),
+        };
+        config.others = vec![
+            KubeconfigUser {
+                name: "alice".into(),
+                credential: Credential::Certificate(own),
+                namespace: None,
+            },
+            KubeconfigUser {
+                name: "system:serviceaccount:shop:web".into(),
+                credential: Credential::Token("t".into()),
+                namespace: Some("shop".into()),
+            },
+        ];
+        let yaml: Value = serde_saphyr::from_str(&config.to_yaml()).unwrap();
+        assert_eq!(yaml["current-context"], "dev");
+        let alice =
+            serde_json::json!({"client-certificate-data": "Qw==", "client-key-data": "Sw=="});
+        assert_eq!(yaml["users"][1]["user"], alice);
+        assert_eq!(yaml["contexts"][1]["name"], "alice");
+        assert_eq!(
+            yaml["contexts"][2]["context"],
+            serde_json::json!({
+                "cluster": "dev", "namespace": "shop", "user": "system:serviceaccount:shop:web",
+            })
         );
     }
 }

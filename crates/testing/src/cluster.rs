@@ -7,7 +7,7 @@ use std::{
 
 use kubewright_apiserver::auth::Anonymous;
 use kubewright_cluster::{Cluster, Endpoint, Error, Storage};
-use kubewright_kube_apiserver::{Conversions, FIRST_REVISION, KubeApiServer};
+use kubewright_kube_apiserver::{Conversions, FIRST_REVISION, KubeApiServer, ServiceAccountKeys};
 use kubewright_store::{MemoryStore, Revision, Store};
 use serde_json::Value;
 
@@ -55,14 +55,21 @@ impl TestCluster {
     /// Panics outside a tokio runtime.
     pub async fn start() -> Self {
         let store = MemoryStore::starting_at(FIRST_REVISION);
-        Self::on(store, TestClock::default(), Conversions::default()).await
+        let keys = ServiceAccountKeys::generate();
+        Self::on(store, TestClock::default(), Conversions::default(), keys).await
     }
 
-    async fn on(store: MemoryStore, clock: TestClock, conversions: Conversions) -> Self {
+    async fn on(
+        store: MemoryStore,
+        clock: TestClock,
+        conversions: Conversions,
+        keys: ServiceAccountKeys,
+    ) -> Self {
         let cluster = Cluster::builder()
             .store(storage(store.clone()))
             .authenticator(Arc::new(Anonymous))
             .clock(Arc::new(clock.clone()))
+            .service_account_keys(keys)
             .api_server(|server| server.conversions(conversions.clone()))
             .start()
             .await
@@ -87,10 +94,11 @@ impl TestCluster {
         FaultyServer::new(self.api_server().server().clone(), self.faults.clone())
     }
 
-    /// Starts another cluster with the same objects, at the same revision. The cost does not depend on their number.
+    /// Starts another cluster with the same objects, at the same revision, where tokens of service accounts stay valid. The cost does not depend on their number.
     pub async fn fork(&self) -> Self {
         let (clock, conversions) = (self.clock.clone(), self.conversions.clone());
-        Self::on(self.store.fork(), clock, conversions).await
+        let keys = self.api_server().service_account_keys().clone();
+        Self::on(self.store.fork(), clock, conversions, keys).await
     }
 
     /// Converts custom objects with a function, whatever conversion their CustomResourceDefinition asks for.

@@ -4,7 +4,9 @@ use std::{net::SocketAddr, path::PathBuf, time::Instant};
 
 use anyhow::Context;
 use clap::Args;
-use kubewright_cluster::{Cluster, Controllers, Error as ClusterError, Tokens, TokensError};
+use kubewright_cluster::{
+    Cluster, ClusterUser, Controllers, Error as ClusterError, Tokens, TokensError,
+};
 use kubewright_kube_apiserver::{PluginName, ServiceRange};
 use kubewright_scaffold::Error;
 use serde_json::json;
@@ -27,6 +29,11 @@ pub(crate) struct Up {
     /// Bearer tokens in the CSV format of kube-apiserver: token,user,uid,"group1,group2" [default: one generated token]
     #[arg(long, value_name = "FILE")]
     token_auth_file: Option<PathBuf>,
+
+    /// User to write a kubeconfig context for, besides the administrator: `alice`, `alice=group1,group2` or
+    /// `system:serviceaccount:NAMESPACE:NAME`, which is created
+    #[arg(long = "as", value_name = "USER")]
+    users: Vec<ClusterUser>,
 
     /// Built-in controllers to run: `default`, `none`, or a list such as `*,-garbagecollector`
     #[arg(
@@ -71,7 +78,7 @@ impl Up {
             )
             .into());
         }
-        let cluster = Cluster::builder()
+        let mut cluster = Cluster::builder()
             .listen(self.listen)
             .tokens(self.tokens()?)
             .controllers(self.controllers.clone())
@@ -91,7 +98,16 @@ impl Up {
                 .into(),
                 e => anyhow::Error::from(e),
             })?;
-        let endpoint = cluster.endpoint().context("the cluster does not listen")?;
+        let mut contexts = Vec::new();
+        for user in &self.users {
+            contexts.push(cluster.credential(user).await?);
+        }
+        let endpoint = cluster
+            .endpoint_mut()
+            .context("the cluster does not listen")?;
+        contexts
+            .into_iter()
+            .for_each(|user| endpoint.add_user(user));
         if !endpoint.address().ip().is_loopback() {
             warn(format_args!(
                 "warning: {} is reachable from other machines; anyone with a token of this cluster has full access to it",

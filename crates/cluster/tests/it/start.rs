@@ -11,7 +11,10 @@ use kube::{
     api::PostParams,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use kubewright_cluster::{Cluster, Controllers, Endpoint, Error, Tokens};
+use kubewright_cluster::{
+    CertificateAuthority, CertifiedKey, Cluster, Controllers, Endpoint, Error, ServingCertificate,
+    Tokens,
+};
 
 async fn client_of(endpoint: &Endpoint) -> Client {
     let kubeconfig = Kubeconfig::from_yaml(&endpoint.kubeconfig()).unwrap();
@@ -84,4 +87,131 @@ async fn controllers_publish_the_authority_of_the_endpoint() {
     let published = tokio::time::timeout(Duration::from_secs(60), published).await;
     assert_eq!(published.unwrap(), cluster.endpoint().unwrap().ca_pem());
     cluster.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn further_users_have_contexts_with_credentials() {
+    let address = "127.0.0.1:0".parse().unwrap();
+    let mut cluster = Cluster::builder().listen(address).start().await.unwrap();
+    let users = [
+        "alice=dev,ops",
+        "system:node:n1",
+        "system:serviceaccount:shop:web",
+    ];
+    for user in users {
+        let credential = cluster.credential(&user.parse().unwrap()).await.unwrap();
+        cluster.endpoint_mut().unwrap().add_user(credential);
+    }
+    let kubeconfig = cluster.endpoint().unwrap().kubeconfig();
+    for (user, groups) in [
+        ("alice", &["dev", "ops", "system:authenticated"][..]),
+        ("system:node:n1", &["system:nodes", "system:authenticated"]),
+        (
+            "system:serviceaccount:shop:web",
+            &[
+                "system:serviceaccounts",
+                "system:serviceaccounts:shop",
+                "system:authenticated",
+            ],
+        ),
+    ] {
+        let options = KubeConfigOptions {
+            context: Some(user.to_owned()),
+            ..KubeConfigOptions::default()
+        };
+        let kubeconfig = Kubeconfig::from_yaml(&kubeconfig).unwrap();
+        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+        let client = Client::try_from(config.unwrap()).unwrap();
+        let reviews: Api<SelfSubjectReview> = Api::all(client);
+        let review = SelfSubjectReview::default();
+        let review = reviews.create(&PostParams::default(), &review).await;
+        let known = review.unwrap().status.unwrap().user_info.unwrap();
+        assert_eq!(known.username.as_deref(), Some(user));
+        assert_eq!(known.groups.unwrap(), groups);
+    }
+    // A second credential of the same account is fine.
+    let web = users[2].parse().unwrap();
+    cluster.credential(&web).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_given_certificate_is_served_and_can_be_replaced() {
+    let now = std::time::SystemTime::now();
+    let authority = CertificateAuthority::generate("given", now).unwrap();
+    let chain = |names: [&str; 1]| {
+        let own = authority.sign_server(names, now).unwrap();
+        CertifiedKey {
+            certificate_pem: format!("{}{}", own.certificate_pem, authority.certificate_pem()),
+            ..own
+        }
+    };
+    let cluster = Cluster::builder()
+        .listen("127.0.0.1:0".parse().unwrap())
+        .serving_certificate(ServingCertificate::Pem(chain(["127.0.0.1"])))
+        .start()
+        .await
+        .unwrap();
+    let endpoint = cluster.endpoint().unwrap();
+    assert_eq!(endpoint.ca_pem(), authority.certificate_pem());
+    assert_eq!(user_of(client_of(endpoint).await).await, "admin");
+    // A certificate for another name is served, and no longer trusted.
+    endpoint.replace_certificate(&chain(["elsewhere"])).unwrap();
+    let reviews: Api<SelfSubjectReview> = Api::all(client_of(endpoint).await);
+    let review = SelfSubjectReview::default();
+    let refused = reviews.create(&PostParams::default(), &review).await;
+    assert!(refused.is_err());
+    let missing = Cluster::builder()
+        .listen("127.0.0.1:0".parse().unwrap())
+        .serving_certificate(ServingCertificate::Files {
+            certificate: "/does/not/exist.crt".into(),
+            key: "/does/not/exist.key".into(),
+        })
+        .start()
+        .await;
+    let error = missing.err().unwrap();
+    assert!(matches!(error, Error::ReadFile { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn certificate_files_are_read_again_when_they_change() {
+    let directory = std::env::temp_dir().join(format!("kubewright-serving-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let now = std::time::SystemTime::now();
+    let write = |authority: &CertificateAuthority| {
+        let own = authority.sign_server(["127.0.0.1"], now).unwrap();
+        own.write_to(&directory).unwrap();
+    };
+    let [first, second] =
+        ["first", "second"].map(|name| CertificateAuthority::generate(name, now).unwrap());
+    write(&first);
+    let cluster = Cluster::builder()
+        .listen("127.0.0.1:0".parse().unwrap())
+        .serving_certificate(ServingCertificate::Files {
+            certificate: directory.join("tls.crt"),
+            key: directory.join("tls.key"),
+        })
+        .start()
+        .await
+        .unwrap();
+    let endpoint = cluster.endpoint().unwrap();
+    let trusts = async |authority: &CertificateAuthority| {
+        let mut kubeconfig = Kubeconfig::from_yaml(&endpoint.kubeconfig()).unwrap();
+        let own = kubeconfig.clusters[0].cluster.as_mut().unwrap();
+        use base64::{Engine, prelude::BASE64_STANDARD};
+        let ca = BASE64_STANDARD.encode(authority.certificate_pem());
+        own.certificate_authority_data = Some(ca);
+        let options = KubeConfigOptions::default();
+        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+        let client = Client::try_from(config.unwrap()).unwrap();
+        client.apiserver_version().await.is_ok()
+    };
+    assert!(trusts(&first).await);
+    write(&second);
+    // Only the reload waits for time; connections need the real one.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(11)).await;
+    tokio::time::resume();
+    assert!(!trusts(&first).await);
+    assert!(trusts(&second).await);
+    std::fs::remove_dir_all(&directory).unwrap();
 }

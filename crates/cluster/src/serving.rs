@@ -1,0 +1,78 @@
+//! [`ServingCertificate`]: the certificate of an endpoint, generated or given.
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use kubewright_serve::Tls;
+
+use crate::{CertifiedKey, Error};
+
+/// The interval at which files are read again.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The certificate that a cluster serves with.
+///
+/// ```
+/// use kubewright_cluster::{Cluster, ServingCertificate};
+///
+/// let builder = Cluster::builder().serving_certificate(ServingCertificate::Files {
+///     certificate: "apiserver.crt".into(),
+///     key: "apiserver.key".into(),
+/// });
+/// # let _ = builder;
+/// ```
+#[derive(Clone, Debug, Default)]
+pub enum ServingCertificate {
+    /// A certificate for the address, signed by the cluster's authority.
+    #[default]
+    Generated,
+    /// This certificate, with whatever follows it up to the authority.
+    Pem(CertifiedKey),
+    /// The certificate of these PEM files. When they change, connections from then on get the new one.
+    Files {
+        /// The file of the certificate chain.
+        certificate: PathBuf,
+        /// The file of the private key.
+        key: PathBuf,
+    },
+}
+
+impl ServingCertificate {
+    /// Returns the certificate that is given, or `None` if one has to be generated.
+    pub(crate) fn read(&self) -> Result<Option<CertifiedKey>, Error> {
+        let file = |path: &PathBuf| -> Result<String, Error> {
+            fs::read_to_string(path).map_err(|source| Error::ReadFile {
+                path: path.clone(),
+                source,
+            })
+        };
+        match self {
+            Self::Generated => Ok(None),
+            Self::Pem(own) => Ok(Some(own.clone())),
+            Self::Files { certificate, key } => Ok(Some(CertifiedKey {
+                certificate_pem: file(certificate)?,
+                key_pem: file(key)?,
+            })),
+        }
+    }
+
+    /// Replaces the certificate whenever its files change. Files that cannot be used leave it as it is.
+    pub(crate) async fn keep_current(self, tls: Tls, mut last: CertifiedKey) {
+        loop {
+            tokio::time::sleep(RELOAD_INTERVAL).await;
+            let current = match self.read() {
+                Ok(Some(current)) if current != last => current,
+                Ok(_) => continue,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot reload the serving certificate");
+                    continue;
+                }
+            };
+            let (chain, key) = (&current.certificate_pem, &current.key_pem);
+            match tls.replace_certificate(chain.as_bytes(), key.as_bytes()) {
+                Ok(()) => tracing::info!("serving certificate reloaded"),
+                Err(error) => tracing::warn!(%error, "cannot use the new serving certificate"),
+            }
+            last = current;
+        }
+    }
+}
