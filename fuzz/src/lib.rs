@@ -10,6 +10,7 @@
 //! | `patches` | `json-patch`, `merge-patch`, `strategic-patch`, `apply` |
 //! | `selectors` | `selectors` |
 //! | `tokens` | `tokens` |
+//! | `credentials` | `credentials`: tokens and certificates |
 //! | `cel` | `cel` |
 //! | `schemas` | `schemas` |
 //! | `requests` | `requests`: one or several requests to a whole server |
@@ -23,6 +24,7 @@
 
 mod cel;
 mod connection;
+mod credentials;
 mod documents;
 mod parts;
 mod patches;
@@ -77,6 +79,10 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "tokens",
         run: tokens::tokens,
+    },
+    Target {
+        name: "credentials",
+        run: credentials::credentials,
     },
     Target {
         name: "cel",
