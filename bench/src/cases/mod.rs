@@ -33,6 +33,7 @@ mod reconcile;
 mod reconcile_latency;
 mod servers;
 mod start;
+mod tokens;
 mod tool;
 mod watch;
 mod watch_many;
@@ -76,7 +77,7 @@ pub(crate) struct Bench {
 }
 
 /// All cases in the order of the document.
-pub(crate) const ALL: [Case; 29] = [
+pub(crate) const ALL: [Case; 30] = [
     informer::CASE,
     informer_scale::CASE,
     informer_modes::CASE,
@@ -105,6 +106,7 @@ pub(crate) const ALL: [Case; 29] = [
     custom_start::CASE,
     cel::CASE,
     documents::CASE,
+    tokens::CASE,
     tool::CASE,
 ];
 
