@@ -2,8 +2,9 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`scenario`] | scenario files: sequences of requests |
-//! | [`server`] | the server under test: one in this process, or that of a kubeconfig |
+//! | [`scenario`], [`step`] | scenario files: sequences of requests |
+//! | [`server`], [`setup`] | the server under test: one in this process, or that of a kubeconfig |
+//! | [`identities`], [`sign`], [`der`] | certificates, tokens and the key that signs tokens |
 //! | [`run`] | runs the requests of a scenario in order, and reads the stored object after each write |
 //! | [`normal`] | replaces values that differ from run to run by placeholders |
 //! | [`golden`] | the recorded answers |
@@ -12,7 +13,7 @@
 //! | [`report`] | `CONFORMANCE.md` |
 //!
 //! ```
-//! use kubewright_conformance::{run::run_scenario, scenario, server::Server};
+//! use kubewright_conformance::{run::run_scenario, scenario, server::Server, setup::Setup};
 //!
 //! let text = "
 //! about: Objects with nothing in them.
@@ -23,7 +24,7 @@
 //! ";
 //! let file = scenario::parse("core/empty", text)?;
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-//! let server = Server::in_process().await?;
+//! let server = Server::in_process(Setup::Plain).await?;
 //! let outcomes = run_scenario(&server, &file.scenarios[0]).await?;
 //! assert_eq!(outcomes[0].code, 201);
 //! assert_eq!(outcomes[0].stored, Some("as answered".into()));
@@ -34,12 +35,17 @@
 
 pub mod compare;
 pub mod definitions;
+pub mod der;
 pub mod golden;
+pub mod identities;
 pub mod normal;
 pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod server;
+pub mod setup;
+pub mod sign;
+pub mod step;
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! `cargo xtask conformance`: records the answers of a server, or compares them with the recorded ones.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{collections::BTreeSet, fmt::Write, fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
@@ -10,10 +10,12 @@ use kubewright_conformance::{
     definitions::{self, Project, recorded::Recording},
     folder,
     golden::{self, Golden, Recorded},
+    identities::Identities,
     report::report,
     run::Outcome,
     scenario::{self, Scenario, ScenarioFile},
     server::Server,
+    setup::Setup,
 };
 
 /// The number of concurrent scenarios.
@@ -32,6 +34,18 @@ struct Args {
     /// Kubeconfig context to use [default: the current context]
     #[arg(long, requires = "kubeconfig")]
     context: Option<String>,
+    /// The way the server of the kubeconfig is set up: plain, service-accounts, controllers or deny
+    #[arg(long, requires = "kubeconfig", default_value_t = Setup::Plain)]
+    setup: Setup,
+    /// Folder of identities that the server of the kubeconfig was started with
+    #[arg(long, requires = "kubeconfig")]
+    identities: Option<PathBuf>,
+    /// Make identities for a server in this folder, and do nothing else
+    #[arg(long, exclusive = true)]
+    write_identities: Option<PathBuf>,
+    /// Compare the scenarios too that are marked as pending
+    #[arg(long, conflicts_with_all = ["record", "report"])]
+    pending: bool,
     /// Record the answers instead of comparing them
     #[arg(long, requires = "kubeconfig")]
     record: bool,
@@ -58,6 +72,10 @@ async fn main() -> ExitCode {
 }
 
 async fn run(args: Args) -> Result<bool> {
+    if let Some(folder) = &args.write_identities {
+        Identities::generate()?.write(folder)?;
+        return Ok(true);
+    }
     let mut files = scenario::load(&folder().join("scenarios"))?;
     let mut projects = definitions::load()?;
     if !args.names.is_empty() {
@@ -68,7 +86,15 @@ async fn run(args: Args) -> Result<bool> {
         ensure!(found > 0, "no scenario file matches");
     }
     let server = match &args.kubeconfig {
-        Some(path) => Some(Server::of_kubeconfig(path, args.context.clone()).await?),
+        Some(path) => {
+            files.retain(|file| file.setup == args.setup);
+            if args.setup != Setup::Plain {
+                projects.clear();
+            }
+            let identities = args.identities.as_deref().map(Identities::read);
+            let context = args.context.clone();
+            Some(Server::of_kubeconfig(path, context, identities.transpose()?).await?)
+        }
         None => None,
     };
     if args.record {
@@ -87,7 +113,7 @@ async fn run(args: Args) -> Result<bool> {
     }
     let whole = args.names.is_empty();
     ensure!(whole || !args.report, "a report covers all scenarios");
-    compare(server.as_ref(), &files, &projects, args.report).await
+    compare(server.as_ref(), &files, &projects, &args).await
 }
 
 async fn record(server: &Server, files: &[ScenarioFile]) -> Result<()> {
@@ -96,7 +122,7 @@ async fn record(server: &Server, files: &[ScenarioFile]) -> Result<()> {
         .iter()
         .flat_map(|file| file.scenarios.iter().map(move |scenario| (file, scenario)));
     let runs = scenarios.map(|(file, scenario)| async move {
-        let steps = agreed(server, scenario).await;
+        let steps = agreed(server, file.setup, scenario).await;
         let scenario = scenario.name.clone();
         let recorded = steps.map(|steps| Recorded { scenario, steps });
         (file.name.as_str(), recorded)
@@ -129,32 +155,40 @@ async fn record(server: &Server, files: &[ScenarioFile]) -> Result<()> {
 }
 
 /// Repeats a scenario until two runs in a row agree, since random answers cannot be recorded.
-async fn agreed(server: &Server, scenario: &Scenario) -> Result<Vec<Outcome>> {
-    let mut before = compare::run(Some(server), scenario).await?;
+async fn agreed(server: &Server, setup: Setup, scenario: &Scenario) -> Result<Vec<Outcome>> {
+    let mut before = compare::run(Some(server), setup, scenario).await?;
+    let mut different = String::new();
     for _ in 0..ATTEMPTS {
-        let now = compare::run(Some(server), scenario).await?;
+        let now = compare::run(Some(server), setup, scenario).await?;
         if now == before {
             return Ok(now);
         }
+        different.clear();
+        for (i, (before, now)) in before.iter().zip(&now).enumerate() {
+            for field in compare::differences(before, now)? {
+                _ = writeln!(different, "    step {}: {field}", i + 1);
+            }
+        }
         before = now;
     }
-    bail!("answers to {:?} differ from run to run", scenario.name)
+    let name = &scenario.name;
+    bail!("answers to {name:?} differ from run to run:\n{different}")
 }
 
 async fn compare(
     server: Option<&Server>,
     files: &[ScenarioFile],
     projects: &[Project],
-    write: bool,
+    args: &Args,
 ) -> Result<bool> {
     let reasons = Reasons::load(&folder().join("differences.yaml"))?;
     let mut comparisons: Vec<Comparison> = Vec::new();
-    let (mut release, mut good) = (String::new(), true);
+    let (mut releases, mut good) = (BTreeSet::new(), true);
     for file in files {
         let golden = golden::load(&folder().join("golden"), &file.name)?;
-        let comparison = compare_file(server, file, &golden, &reasons).await?;
+        let comparison = compare_file(server, file, &golden, &reasons, args.pending).await?;
         good &= tell(&comparison);
-        release = golden.server;
+        releases.insert(golden.server);
         comparisons.push(comparison);
     }
     for project in projects {
@@ -172,9 +206,9 @@ async fn compare(
         .iter()
         .fold((0, 0), |(s, d), c| (s + c.steps, d + c.differences.len()));
     println!("{} of {steps} steps equal", steps - different);
-    if write {
+    if args.report {
         let path = folder().join("../CONFORMANCE.md");
-        fs::write(path, report(&comparisons, &release))?;
+        fs::write(path, report(&comparisons, &releases))?;
     }
     Ok(good)
 }
@@ -182,10 +216,14 @@ async fn compare(
 /// Prints the outcome of a comparison, and returns whether there are no unintended differences.
 fn tell(comparison: &Comparison) -> bool {
     let equal = comparison.steps - comparison.differences.len();
-    println!(
+    print!(
         "{}: {equal} of {} steps equal",
         comparison.file, comparison.steps
     );
+    match comparison.pending.len() {
+        0 => println!(),
+        pending => println!(", {pending} scenarios pending"),
+    }
     for difference in comparison.unexplained() {
         println!(
             "  {}, step {}: {}",

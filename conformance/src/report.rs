@@ -1,12 +1,17 @@
 //! `CONFORMANCE.md`: the comparisons, the differences and their reasons.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
 
 use crate::compare::Comparison;
 
 /// Formats the report on all comparisons.
-pub fn report(comparisons: &[Comparison], release: &str) -> String {
+pub fn report(comparisons: &[Comparison], releases: &BTreeSet<String>) -> String {
     let mut out = String::new();
+    let releases: Vec<&str> = releases.iter().map(String::as_str).collect();
+    let release = releases.join(" and ");
     let (steps, different) = totals(comparisons.iter());
     let scenarios: usize = comparisons.iter().map(|c| c.scenarios).sum();
     _ = write!(
@@ -44,6 +49,14 @@ OpenAPI documents, and what becomes of objects made from their schemas, right an
     out.push_str("\n## What is asked\n\n");
     for comparison in comparisons {
         _ = writeln!(out, "- `{}`: {}", comparison.file, comparison.about);
+    }
+    if comparisons.iter().any(|c| !c.pending.is_empty()) {
+        out.push_str("\n## What is recorded and not compared yet\n\n");
+        for comparison in comparisons {
+            for (scenario, reason) in &comparison.pending {
+                _ = writeln!(out, "- `{}`, {scenario}: {reason}", comparison.file);
+            }
+        }
     }
     if different > 0 {
         out.push_str("\n## What differs, and why\n");

@@ -6,20 +6,28 @@
 use std::{
     collections::BTreeMap,
     sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
     normal::{Normal, without_numbers},
-    scenario::{Body, Scenario, Step},
+    scenario::Scenario,
     server::{Answer, Server},
+    sign::sign,
+    step::{Body, Caller, Step},
 };
 
 /// The default headers of every request.
 const USER_AGENT: &str = "conformance/1.0";
+
+/// The number of times that a step asks for what it waits for, and the time between them.
+const ATTEMPTS: u32 = 300;
+const BETWEEN: Duration = Duration::from_millis(50);
 
 /// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +42,9 @@ pub struct Outcome {
     /// The warnings in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// The headers that the scenario asks for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
     /// The body with placeholders; a text if it is not JSON.
     pub body: Value,
     /// After a write: the stored object, or `as answered`, `unchanged`, `absent`.
@@ -83,6 +94,9 @@ impl<'a> Session<'a> {
     }
 
     async fn step(&mut self, step: &Step) -> Result<Outcome> {
+        let options = &step.options;
+        self.server.wait(options.wait).await;
+        self.sign(&options.sign)?;
         let path = self.filled(&step.path);
         let body = match &step.body {
             None => String::new(),
@@ -91,41 +105,46 @@ impl<'a> Session<'a> {
         };
         self.normal.given(&body);
         self.normal.given(&path);
-        let mut headers = usual_headers();
-        if step.body.is_some() {
-            headers.insert("content-type".to_owned(), step.content_type.clone());
-        }
-        for (name, value) in &step.headers {
-            headers.insert(name.to_lowercase(), self.filled(value));
-        }
-        let writes = step.method != "GET";
-        if writes && !step.quick {
+        let writes = !matches!(step.method.as_str(), "GET" | "HEAD");
+        if (writes || step.needs_permission()) && !step.quick {
             self.server.tick().await;
         }
-        let answer = self
-            .server
-            .ask(&step.method, &path, &headers, body.clone().into_bytes())
-            .await?;
+        let answer = self.answer(step, &path, &body).await?;
         let given = read(&answer);
         for (name, path) in &step.save {
-            let found = given.pointer(&format!("/{}", path.replace('.', "/")));
-            let found = found.with_context(|| format!("nothing at {path} of {given}"))?;
-            let text = found
-                .as_str()
-                .map_or_else(|| found.to_string(), str::to_owned);
-            self.saved.insert(name.clone(), text);
+            self.saved.insert(name.clone(), saved(&given, path)?);
         }
         let mut seen = self.normal.value(&given);
-        if step.quick {
+        if step.quick || options.unnumbered {
             seen = without_numbers(seen);
         }
         let stored = match writes && step.look {
             true => self.look(&step.method, &path, &body, &given, &seen).await?,
             false => None,
         };
+        for path in &options.unordered {
+            if let Some(Value::Array(items)) = seen.pointer_mut(&pointer(path)) {
+                items.sort_by_cached_key(Value::to_string);
+            }
+        }
+        if !options.only.is_empty() {
+            let kept = options.only.iter();
+            let kept =
+                kept.map(|path| (path.clone(), at(&seen, path).cloned().unwrap_or_default()));
+            seen = Value::Object(kept.collect());
+        }
+        let headers = options.answers.iter().filter_map(|name| {
+            let values = answer.headers.get_all(name).iter();
+            let values: Vec<_> = values
+                .map(|v| String::from_utf8_lossy(v.as_bytes()))
+                .collect();
+            let text = self.normal.text(&values.join(", "));
+            (!values.is_empty()).then_some((name.clone(), text))
+        });
         Ok(Outcome {
             step: step.title.clone(),
             code: answer.code,
+            headers: headers.collect(),
             content_type: answer.content_type,
             warnings: answer
                 .warnings
@@ -135,6 +154,49 @@ impl<'a> Session<'a> {
             body: seen,
             stored,
         })
+    }
+
+    /// Sends the request, again and again if the step says until when.
+    async fn answer(&self, step: &Step, path: &str, body: &str) -> Result<Answer> {
+        let mut headers = usual_headers();
+        if step.body.is_some() {
+            headers.insert("content-type".to_owned(), step.content_type.clone());
+        }
+        for (name, value) in &step.headers {
+            headers.insert(name.to_lowercase(), self.filled(value));
+        }
+        let caller = match &step.options.caller {
+            Caller::Token(token) => Caller::Token(self.filled(token)),
+            other => other.clone(),
+        };
+        let sent = |body: &str| body.to_owned().into_bytes();
+        for _ in 0..ATTEMPTS {
+            let answer = self
+                .server
+                .ask_as(&caller, &step.method, path, &headers, sent(body));
+            let answer = answer.await?;
+            let reached = match step.options.until.as_deref() {
+                None => true,
+                Some("gone") => answer.code == 404,
+                Some(path) => at(&read(&answer), path).is_some(),
+            };
+            if reached {
+                return Ok(answer);
+            }
+            tokio::time::sleep(BETWEEN).await;
+        }
+        bail!("{path} did not come to have what the step waits for")
+    }
+
+    fn sign(&mut self, tokens: &BTreeMap<String, Value>) -> Result<()> {
+        for (name, description) in tokens {
+            let description = self.filled(&description.to_string());
+            let now = self.server.now().as_second();
+            let description = serde_json::from_str(&description)?;
+            let token = sign(self.server.identities()?, &description, now)?;
+            self.saved.insert(name.clone(), token);
+        }
+        Ok(())
     }
 
     /// Reads back the object of a write.
@@ -233,6 +295,31 @@ fn usual_headers() -> BTreeMap<String, String> {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
+}
+
+/// Returns the value to save from a dotted path, which `base64` may precede.
+fn saved(given: &Value, path: &str) -> Result<String> {
+    let (path, encoded) = match path.strip_prefix("base64 ") {
+        Some(path) => (path, true),
+        None => (path, false),
+    };
+    let found = at(given, path).with_context(|| format!("nothing at {path} of {given}"))?;
+    let text = found
+        .as_str()
+        .map_or_else(|| found.to_string(), str::to_owned);
+    match encoded {
+        true => Ok(String::from_utf8(STANDARD.decode(text)?)?),
+        false => Ok(text),
+    }
+}
+
+/// Returns the value at a dotted path. `/` in a key is written `~1`.
+fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    value.pointer(&pointer(path))
+}
+
+fn pointer(path: &str) -> String {
+    format!("/{}", path.replace('.', "/"))
 }
 
 /// Parses JSON, or returns the text.

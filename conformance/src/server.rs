@@ -10,14 +10,15 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use async_trait::async_trait;
-use http::Request;
+use base64::{Engine, engine::general_purpose::STANDARD};
+use http::{HeaderMap, Request};
 use jiff::{SignedDuration, Timestamp};
 use kube::{
     Client, Config,
     client::Body,
-    config::{KubeConfigOptions, Kubeconfig},
+    config::{AuthInfo, KubeConfigOptions, Kubeconfig},
 };
 use kubewright_apiserver::{
     Clock,
@@ -27,17 +28,31 @@ use kubewright_apiserver::{
 use kubewright_cluster::Cluster;
 use parking_lot::Mutex;
 
+use crate::{identities::Identities, setup::Setup, step::Caller};
+
 /// The user of the recorded requests.
 const USER: (&str, &str, &str) = ("admin", "admin-uid", "system:masters");
 
 /// A server.
 #[derive(Clone)]
 pub struct Server {
-    client: Client,
+    /// The client of the administrator.
+    admin: Client,
+    others: Others,
+    identities: Option<Arc<Identities>>,
     /// Keeps a server in this process running.
     #[expect(dead_code, reason = "held for its maintenance task")]
     cluster: Option<Arc<Cluster>>,
     clock: Option<Arc<StillClock>>,
+}
+
+/// The way to clients of other users.
+#[derive(Clone)]
+enum Others {
+    /// They are identified by the headers of a request.
+    Headers(Client),
+    /// They connect by themselves. The clients so far, by the name of their certificate; none is called ``.
+    Connections(Box<Config>, Arc<Mutex<BTreeMap<String, Client>>>),
 }
 
 /// An answer of the server.
@@ -45,6 +60,8 @@ pub struct Server {
 pub struct Answer {
     /// The status code.
     pub code: u16,
+    /// The headers.
+    pub headers: HeaderMap,
     /// The content type, as sent.
     pub content_type: String,
     /// The warnings, as sent.
@@ -55,30 +72,45 @@ pub struct Answer {
 
 impl Server {
     /// Starts an empty server in this process.
-    pub async fn in_process() -> Result<Self> {
+    pub async fn in_process(setup: Setup) -> Result<Self> {
         let clock = Arc::new(StillClock(Mutex::new(Timestamp::now())));
+        ensure!(
+            setup == Setup::Plain,
+            "a server in this process cannot be set up as {setup}"
+        );
         let cluster = Cluster::builder()
             .clock(clock.clone())
             .authenticator(Arc::new(OneUser))
             .start()
             .await?;
         Ok(Self {
-            client: cluster.client(),
+            admin: cluster.client(),
+            others: Others::Headers(cluster.client()),
+            identities: Some(Arc::new(Identities::generate()?)),
             cluster: Some(Arc::new(cluster)),
             clock: Some(clock),
         })
     }
 
-    /// Connects to the server of a kubeconfig's context, by default the current one.
-    pub async fn of_kubeconfig(path: &Path, context: Option<String>) -> Result<Self> {
+    /// Connects to the server of a kubeconfig's context, by default the current one. Client certificates and tokens that
+    /// the runner signs need the identities that the server was started with.
+    pub async fn of_kubeconfig(
+        path: &Path,
+        context: Option<String>,
+        identities: Option<Identities>,
+    ) -> Result<Self> {
         let kubeconfig = Kubeconfig::read_from(path)?;
         let options = KubeConfigOptions {
             context,
             ..KubeConfigOptions::default()
         };
         let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        let mut plain = config.clone();
+        plain.auth_info = AuthInfo::default();
         Ok(Self {
-            client: Client::try_from(config)?,
+            admin: Client::try_from(config)?,
+            others: Others::Connections(Box::new(plain), Arc::default()),
+            identities: identities.map(Arc::new),
             cluster: None,
             clock: None,
         })
@@ -89,6 +121,12 @@ impl Server {
         self.clock.is_none()
     }
 
+    /// Returns the identities that the server knows.
+    pub fn identities(&self) -> Result<&Identities> {
+        let identities = self.identities.as_deref();
+        identities.context("the identities of the server are needed: see --identities")
+    }
+
     /// Returns the release of the server, such as `v1.36.3`.
     pub async fn release(&self) -> Result<String> {
         let version = self
@@ -97,6 +135,14 @@ impl Server {
         let version: serde_json::Value = serde_json::from_slice(&version.body)?;
         let version = version["gitVersion"].as_str().context("no version")?;
         Ok(version.to_owned())
+    }
+
+    /// Returns the server's time.
+    pub fn now(&self) -> Timestamp {
+        match &self.clock {
+            Some(clock) => clock.now(),
+            None => Timestamp::now(),
+        }
     }
 
     /// Advances the clock by a second; a real server is waited for until the next second begins.
@@ -113,7 +159,15 @@ impl Server {
         }
     }
 
-    /// Sends a request.
+    /// Lets seconds pass.
+    pub async fn wait(&self, seconds: u32) {
+        match &self.clock {
+            Some(clock) => clock.advance(SignedDuration::from_secs(seconds.into())),
+            None => tokio::time::sleep(Duration::from_secs(seconds.into())).await,
+        }
+    }
+
+    /// Sends a request of the administrator.
     pub async fn ask(
         &self,
         method: &str,
@@ -121,14 +175,32 @@ impl Server {
         headers: &BTreeMap<String, String>,
         body: Vec<u8>,
     ) -> Result<Answer> {
+        self.ask_as(&Caller::Admin, method, path, headers, body)
+            .await
+    }
+
+    /// Sends a request.
+    pub async fn ask_as(
+        &self,
+        caller: &Caller,
+        method: &str,
+        path: &str,
+        headers: &BTreeMap<String, String>,
+        body: Vec<u8>,
+    ) -> Result<Answer> {
         let mut request = Request::builder().method(method).uri(path);
-        for (name, value) in headers {
-            request = request.header(name, value);
+        for (name, values) in headers {
+            for value in values.split('\n') {
+                request = request.header(name, value);
+            }
+        }
+        if let Caller::Token(token) = caller {
+            request = request.header("authorization", format!("Bearer {token}"));
         }
         let request = request
             .body(Body::from(body))
             .with_context(|| format!("{method} {path} is not a valid request"))?;
-        let response = self.client.send(request).await?;
+        let response = self.client(caller)?.send(request).await?;
         let (head, body) = response.into_parts();
         let texts = |name: &str| -> Vec<String> {
             let values = head.headers.get_all(name).iter();
@@ -140,8 +212,37 @@ impl Server {
             code: head.status.as_u16(),
             content_type: texts("content-type").join(", "),
             warnings: texts("warning"),
+            headers: head.headers,
             body: body.collect_bytes().await?.to_vec(),
         })
+    }
+
+    fn client(&self, caller: &Caller) -> Result<Client> {
+        let certificate = match caller {
+            Caller::Admin => return Ok(self.admin.clone()),
+            Caller::Anonymous | Caller::Token(_) => "",
+            Caller::Certificate(name) => name,
+        };
+        let (plain, clients) = match &self.others {
+            Others::Headers(client) => return Ok(client.clone()),
+            Others::Connections(plain, clients) => (plain, clients),
+        };
+        let mut clients = clients.lock();
+        if let Some(client) = clients.get(certificate) {
+            return Ok(client.clone());
+        }
+        let mut config = (**plain).clone();
+        if !certificate.is_empty() {
+            let file = |kind: &str| -> Result<String> {
+                let text = self.identities()?.file(&format!("{certificate}.{kind}"))?;
+                Ok(STANDARD.encode(text))
+            };
+            config.auth_info.client_certificate_data = Some(file("crt")?);
+            config.auth_info.client_key_data = Some(file("key")?.into());
+        }
+        let client = Client::try_from(config)?;
+        clients.insert(certificate.to_owned(), client.clone());
+        Ok(client)
     }
 }
 

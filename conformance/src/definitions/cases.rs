@@ -18,7 +18,10 @@ use super::{
     change::{Change, changes},
     install::served,
 };
-use crate::scenario::{Body, Scenario, Step};
+use crate::{
+    scenario::Scenario,
+    step::{Body, Step},
+};
 
 /// The number of positions that are chosen for each construct of a schema.
 const PLACES: usize = 2;
@@ -45,10 +48,12 @@ pub fn scenarios(definition: &Value) -> Result<Vec<Scenario>> {
     Ok(vec![
         Scenario {
             name: format!("{name}: every construct"),
+            pending: None,
             steps: asker.constructs()?,
         },
         Scenario {
             name: format!("{name}: a stored object"),
+            pending: None,
             steps: asker.stored(definition)?,
         },
     ])

@@ -236,6 +236,7 @@ fn outcome(answer: &Answer, step: &str) -> Result<Outcome> {
         code: answer.code,
         content_type: answer.content_type.clone(),
         warnings: answer.warnings.clone(),
+        headers: BTreeMap::new(),
         body: without_numbers(body),
         stored: None,
     })

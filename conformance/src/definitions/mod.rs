@@ -35,6 +35,7 @@ use crate::{
     run::{Outcome, run_scenario},
     scenario::Scenario,
     server::Server,
+    setup::Setup,
 };
 use recorded::{Asked, Recording, in_order};
 
@@ -119,6 +120,7 @@ async fn record_installed(
     match before {
         Some(before) => scenarios.extend(before.asked.into_iter().map(|asked| Scenario {
             name: asked.scenario,
+            pending: None,
             steps: asked.requests,
         })),
         None => {
@@ -175,7 +177,7 @@ pub async fn compare(
     let server = match server {
         Some(server) => server,
         None => {
-            own = Server::in_process().await?;
+            own = Server::in_process(Setup::Plain).await?;
             &own
         }
     };
@@ -205,6 +207,7 @@ pub async fn compare(
     for asked in &recording.asked {
         let scenario = Scenario {
             name: asked.scenario.clone(),
+            pending: None,
             steps: asked.requests.clone(),
         };
         let outcomes = run_in_order(server, &scenario).await?;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Project;
-use crate::{run::Outcome, scenario::Step};
+use crate::{run::Outcome, step::Step};
 
 /// The maximum length of a description that is recorded as it is.
 const SHORT: usize = 40;
@@ -153,6 +153,7 @@ mod tests {
     fn refusal(causes: [&str; 2], message: &str) -> Value {
         let causes = causes.map(|field| json!({"field": field, "message": "no"}));
         let outcome = Outcome {
+            headers: std::collections::BTreeMap::new(),
             step: String::new(),
             code: 422,
             content_type: String::new(),

@@ -3,9 +3,17 @@
 //! Times, uids and resource versions are numbered in the order in which a scenario sees them, so that a value that
 //! should have stayed, or should have changed, is noticed. Values from the scenario itself are kept.
 
+mod certificate;
+mod token;
+
 use std::collections::BTreeSet;
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
+use token::Token;
+
+/// The start of the name of the volume that has the token of a service account.
+const TOKEN_VOLUME: &str = "kube-api-access-";
 
 /// The values that a scenario has seen so far.
 #[derive(Debug, Default)]
@@ -17,6 +25,8 @@ pub struct Normal {
     given_versions: BTreeSet<String>,
     times: Vec<String>,
     uids: Vec<String>,
+    /// The ids of keys that sign tokens.
+    keys: Vec<String>,
     versions: Vec<String>,
     /// Names that the server generated, with their prefixes.
     generated: Vec<(String, String)>,
@@ -53,9 +63,28 @@ impl Normal {
         match value {
             Value::Object(fields) => self.object(fields),
             Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
-            Value::String(text) => Value::String(self.text(text)),
+            Value::String(text) => match self.document(text) {
+                Some(document) => document,
+                None => Value::String(self.text(text)),
+            },
             scalar => scalar.clone(),
         }
+    }
+
+    /// Describes a text that is a token or a certificate.
+    fn document(&mut self, text: &str) -> Option<Value> {
+        if let Some(token) = Token::parse(text) {
+            return Some(self.value(&token.described()));
+        }
+        if text.len() < 100 {
+            return None;
+        }
+        let certificates = certificate::described(text);
+        certificates.or_else(|| {
+            // Secrets have their tokens in base64.
+            let token = String::from_utf8(STANDARD.decode(text).ok()?).ok()?;
+            Some(self.value(&Token::parse(&token)?.described()))
+        })
     }
 
     /// Normalizes a text.
@@ -77,6 +106,9 @@ impl Normal {
     }
 
     fn plain(&mut self, text: &str) -> String {
+        if text == STANDARD.encode(&self.namespace) {
+            return "<ns in base64>".to_owned();
+        }
         let text = text.replace(&self.namespace, "<ns>");
         let mut text = self.scan(&text);
         for (name, prefix) in &self.generated {
@@ -91,9 +123,12 @@ impl Normal {
     fn object(&mut self, fields: &Map<String, Value>) -> Value {
         let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
         let (prefix, name) = (text("generateName"), text("name"));
-        let seen = self.generated.iter().any(|(n, _)| n == name);
-        if !prefix.is_empty() && name.len() > prefix.len() && name.starts_with(prefix) && !seen {
-            self.generated.push((name.to_owned(), prefix.to_owned()));
+        if !prefix.is_empty() && name.len() > prefix.len() && name.starts_with(prefix) {
+            let placed = |text: &str| text.replace(&self.namespace, "<ns>");
+            let generated = (placed(name), placed(prefix));
+            if !self.generated.contains(&generated) {
+                self.generated.push(generated);
+            }
         }
         let mut out = Map::new();
         for (key, value) in fields {
@@ -115,6 +150,18 @@ impl Normal {
                 ("clusterIP", Value::String(ip)) if is_address(ip) && !self.given.contains(ip) => {
                     number(&mut self.addresses, ip);
                     "<ip>".into()
+                }
+                ("kid", Value::String(id)) => {
+                    format!("<key {}>", number(&mut self.keys, id)).into()
+                }
+                ("x" | "y", Value::String(_)) if fields.contains_key("kty") => "<point>".into(),
+                ("kubernetes.io/legacy-token-last-used", Value::String(_)) => "<date>".into(),
+                ("jwks_uri", Value::String(_)) => "<address>/openid/v1/jwks".into(),
+                ("expirationTimestamp", Value::String(time)) if fields.contains_key("token") => {
+                    match after_issue(text("token"), time) {
+                        Some(seconds) => format!("issued+{seconds}").into(),
+                        None => self.value(value),
+                    }
                 }
                 // This is prose, not behaviour.
                 ("description", Value::String(_))
@@ -160,6 +207,17 @@ impl Normal {
             }
             return Some((format!("<uid {}>", number(&mut self.uids, uid)), 36));
         }
+        if let Some(after) = text.strip_prefix("X509SHA256=") {
+            let digits = after.bytes().take_while(u8::is_ascii_hexdigit).count();
+            return Some(("X509SHA256=<fingerprint>".to_owned(), 11 + digits));
+        }
+        if let Some(after) = text.strip_prefix(TOKEN_VOLUME) {
+            let end = after.find(|c: char| !c.is_ascii_alphanumeric());
+            let length = TOKEN_VOLUME.len() + end.unwrap_or(after.len());
+            if !self.given.contains(text.get(..length)?) {
+                return Some((format!("{TOKEN_VOLUME}<suffix>"), length));
+            }
+        }
         // Messages may contain objects.
         for mark in ["resourceVersion: \"", "in record ("] {
             if let Some(after) = text.strip_prefix(mark) {
@@ -177,6 +235,12 @@ impl Normal {
         }
         None
     }
+}
+
+/// Returns the seconds between the issue of a token and a time.
+fn after_issue(token: &str, time: &str) -> Option<i64> {
+    let time: jiff::Timestamp = time.parse().ok()?;
+    Some(time.as_second() - Token::parse(token)?.issued()?)
 }
 
 /// Removes the numbers from the placeholders of times, uids and versions, where their order is random.
