@@ -66,6 +66,7 @@ scenarios! {
     run_starts_pods
     scale_sets_replicas
     server_side_apply_owns_fields
+    tokens_identify_service_accounts
     validation_finds_unknown_fields
     wait_waits_for_conditions
     watch_follows_changes
@@ -133,7 +134,7 @@ fn run(name: &str) {
 }
 
 /// The kubectl to use, if there is one and it is not too old.
-fn kubectl() -> Option<&'static Path> {
+pub(crate) fn kubectl() -> Option<&'static Path> {
     static KUBECTL: OnceLock<Option<PathBuf>> = OnceLock::new();
     KUBECTL
         .get_or_init(|| {

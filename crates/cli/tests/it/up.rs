@@ -3,11 +3,13 @@
 use std::{
     fs,
     io::Read,
+    process::Command,
     time::{Duration, Instant},
 };
 
 use crate::{
     https,
+    kubectl::kubectl,
     process::Process,
     server::{Folder, Server, kubewright},
 };
@@ -85,6 +87,28 @@ fn tokens_can_come_from_a_file() {
     ] {
         let (code, body) = https::get(&server, "/api/v1/namespaces", token);
         assert_eq!(code, expected, "{token:?}: {body}");
+    }
+}
+
+#[test]
+fn kubectl_acts_as_the_users_of_further_contexts() {
+    let Some(kubectl) = kubectl() else {
+        return;
+    };
+    let account = "system:serviceaccount:shop:web";
+    let server = Server::start_with(&["--as", "alice=dev,ops", "--as", account]);
+    for (user, group) in [("alice", "ops"), (account, "system:serviceaccounts:shop")] {
+        let output = Command::new(kubectl)
+            .arg("--kubeconfig")
+            .arg(server.kubeconfig())
+            .args(["--context", user, "auth", "whoami", "-o", "json"])
+            .output()
+            .expect("kubectl runs");
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let known = &answer["status"]["userInfo"];
+        assert_eq!(known["username"], user, "{output:?}");
+        let groups = known["groups"].as_array().expect("groups");
+        assert!(groups.iter().any(|known| known == group), "{groups:?}");
     }
 }
 
