@@ -1,5 +1,6 @@
 //! Tests of the rules of the built-in kinds: defaults, strategies, errors.
 
+mod certificates;
 mod config;
 mod definitions;
 mod expressions;
