@@ -6,6 +6,7 @@
 //! | module | plugin |
 //! |---|---|
 //! | [`limit_ranger`] | applies defaults and bounds of the `LimitRange`s of the namespace |
+//! | [`service_account`] | gives a pod its account, with a token to call the API; off by default |
 //! | [`taint_nodes_by_condition`] | taints new nodes as not ready |
 //! | [`priority`] | sets the priority of a pod from its `PriorityClass` |
 //! | [`default_toleration_seconds`] | lets pods stay on an unreachable node for five minutes |
@@ -13,14 +14,16 @@
 //! | [`storage_in_use`] | adds finalizers to volumes, claims and attribute classes; off by default |
 //! | [`pvc_resize`] | allows claims to grow if their class does |
 //! | [`runtime_class`] | sets overhead and scheduling from the `RuntimeClass` of a pod |
+//! | [`certificates`] | who may decide about certificate signing requests |
 //! | [`default_ingress_class`] | sets the default class of an ingress that names none |
 //! | [`pod_topology_labels`] | labels a pod with the zone and the region of its node |
 //! | [`pod_resize`] | rejects resizes that do not fit on the node |
 //! | [`resource_quota`] | enforces the `ResourceQuota`s of the namespace |
 //!
-//! Not implemented: `ServiceAccount`, `PodSecurity`, `NodeDeclaredFeatureValidator`, the plugins for certificates, webhooks
-//! and policies. `NamespaceLifecycle` is in `kubewright-apiserver`.
+//! Not implemented: `PodSecurity`, `NodeDeclaredFeatureValidator`, `ClusterTrustBundleAttest`, the plugins for webhooks and
+//! policies. `NamespaceLifecycle` is in `kubewright-apiserver`.
 
+pub(crate) mod certificates;
 mod default_class;
 pub(crate) mod default_ingress_class;
 pub(crate) mod default_storage_class;
@@ -37,6 +40,7 @@ mod resource_list;
 pub(crate) mod resource_quota;
 pub(crate) mod runtime_class;
 mod selection;
+pub(crate) mod service_account;
 pub(crate) mod storage_in_use;
 mod stored;
 pub(crate) mod taint_nodes_by_condition;
@@ -51,6 +55,9 @@ use kubewright_apiserver::admission::Plugin;
 use crate::kinds::Environment;
 use stored::Stored;
 
+pub(crate) use certificates::{
+    CertificateApproval, CertificateSigning, CertificateSubjectRestriction,
+};
 pub(crate) use default_ingress_class::DefaultIngressClass;
 pub(crate) use default_storage_class::DefaultStorageClass;
 pub(crate) use default_toleration_seconds::DefaultTolerationSeconds;
@@ -63,14 +70,19 @@ pub(crate) use resource_quota::ResourceQuota;
 pub(crate) use runtime_class::RuntimeClass;
 pub(crate) use selection::Selection;
 pub use selection::{PluginName, UnknownPlugin};
+pub(crate) use service_account::ServiceAccount;
 pub(crate) use storage_in_use::StorageObjectInUseProtection;
 pub(crate) use taint_nodes_by_condition::TaintNodesByCondition;
 
 /// Returns the selected plugins between `NamespaceLifecycle` and webhooks, in order.
 pub(crate) fn plugins(environment: &Environment, selection: &Selection) -> Vec<Arc<dyn Plugin>> {
     let store = Stored(environment.store.clone());
-    let all: [(&'static str, Arc<dyn Plugin>); 11] = [
+    let all: [(&'static str, Arc<dyn Plugin>); 15] = [
         ("LimitRanger", Arc::new(LimitRanger::new(store.clone()))),
+        (
+            "ServiceAccount",
+            Arc::new(ServiceAccount::new(store.clone())),
+        ),
         ("TaintNodesByCondition", Arc::new(TaintNodesByCondition)),
         ("Priority", Arc::new(Priority::new(store.clone()))),
         (
@@ -90,6 +102,12 @@ pub(crate) fn plugins(environment: &Environment, selection: &Selection) -> Vec<A
             Arc::new(PersistentVolumeClaimResize::new(store.clone())),
         ),
         ("RuntimeClass", Arc::new(RuntimeClass::new(store.clone()))),
+        ("CertificateApproval", Arc::new(CertificateApproval)),
+        ("CertificateSigning", Arc::new(CertificateSigning)),
+        (
+            "CertificateSubjectRestriction",
+            Arc::new(CertificateSubjectRestriction),
+        ),
         (
             "DefaultIngressClass",
             Arc::new(DefaultIngressClass::new(store.clone())),

@@ -20,9 +20,10 @@ pub struct PluginName(&'static str);
 pub struct UnknownPlugin(String);
 
 /// The plugins of this server.
-const IMPLEMENTED: [&str; 13] = [
+const IMPLEMENTED: [&str; 17] = [
     "NamespaceLifecycle",
     "LimitRanger",
+    "ServiceAccount",
     "TaintNodesByCondition",
     "Priority",
     "DefaultTolerationSeconds",
@@ -30,22 +31,25 @@ const IMPLEMENTED: [&str; 13] = [
     "StorageObjectInUseProtection",
     "PersistentVolumeClaimResize",
     "RuntimeClass",
+    "CertificateApproval",
+    "CertificateSigning",
+    "CertificateSubjectRestriction",
     "DefaultIngressClass",
     "PodTopologyLabels",
     "PodResizeValidator",
     "ResourceQuota",
 ];
 
-/// The plugins of this server that run only if they are enabled, as in kube-apiserver: none of them so far.
-const OFF_BY_DEFAULT: [&str; 0] = [];
+/// The plugins of this server that run only if they are enabled. `ServiceAccount` needs a controller that creates the account
+/// `default`; without one, no pod could be created.
+const OFF_BY_DEFAULT: [&str; 1] = ["ServiceAccount"];
 
 /// The plugins that only kube-apiserver has.
-const OTHERS: [&str; 28] = [
+const OTHERS: [&str; 24] = [
     "AlwaysAdmit",
     "NamespaceAutoProvision",
     "NamespaceExists",
     "LimitPodHardAntiAffinityTopology",
-    "ServiceAccount",
     "NodeRestriction",
     "AlwaysPullImages",
     "ImagePolicyWebhook",
@@ -56,10 +60,7 @@ const OTHERS: [&str; 28] = [
     "ExtendedResourceToleration",
     "PodGroupProtection",
     "OwnerReferencesPermissionEnforcement",
-    "CertificateApproval",
-    "CertificateSigning",
     "ClusterTrustBundleAttest",
-    "CertificateSubjectRestriction",
     "DenyServiceExternalIPs",
     "PodGroupWorkloadExists",
     "NodeDeclaredFeatureValidator",
@@ -131,8 +132,8 @@ mod tests {
         assert_eq!(IMPLEMENTED.len() + OTHERS.len(), 41);
         let quota: PluginName = "ResourceQuota".parse().unwrap();
         assert!(quota.is_implemented());
-        let accounts: PluginName = "ServiceAccount".parse().unwrap();
-        assert!(!accounts.is_implemented());
+        let webhooks: PluginName = "MutatingAdmissionWebhook".parse().unwrap();
+        assert!(!webhooks.is_implemented());
         assert_eq!(
             "Quota".parse::<PluginName>().unwrap_err().to_string(),
             "admission plugin \"Quota\" is unknown"
@@ -144,8 +145,14 @@ mod tests {
         let ranger: PluginName = "LimitRanger".parse().unwrap();
         let mut selection = Selection::default();
         for name in IMPLEMENTED {
-            assert!(selection.has(name), "{name}");
+            assert_eq!(
+                selection.has(name),
+                !OFF_BY_DEFAULT.contains(&name),
+                "{name}"
+            );
         }
+        selection.enabled.push("ServiceAccount".parse().unwrap());
+        assert!(selection.has("ServiceAccount"));
         selection.enabled.push(ranger);
         selection.disabled.push(ranger);
         assert!(!selection.has("LimitRanger"));

@@ -1,6 +1,6 @@
 //! Other objects for admission, read from the store so that a plugin never decides by an old state.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use kubewright_machinery::{Status, status};
 use kubewright_store::{Entry, Key, Range, Store};
@@ -23,6 +23,36 @@ impl Stored {
             .await
             .map_err(status::internal)?;
         entry.as_ref().map(decode).transpose()
+    }
+
+    /// Returns an object as soon as it exists, or `None` after a time.
+    pub(super) async fn get_within<T: DeserializeOwned>(
+        &self,
+        collection: &str,
+        path: &str,
+        wait: Duration,
+    ) -> Result<Option<T>, Status> {
+        let revision = self.0.current().await.map_err(status::internal)?;
+        if let Some(found) = self.get(collection, path).await? {
+            return Ok(Some(found));
+        }
+        let mut changes = self
+            .0
+            .watch(collection, path, revision)
+            .await
+            .map_err(status::internal)?;
+        let appears = async {
+            // A change of an object whose path only begins so is looked at in vain.
+            while changes.next().await.is_ok() {
+                if let Some(found) = self.get(collection, path).await? {
+                    return Ok(Some(found));
+                }
+            }
+            Ok(None)
+        };
+        tokio::time::timeout(wait, appears)
+            .await
+            .unwrap_or(Ok(None))
     }
 
     /// Returns the entries whose path has this prefix; all entries if it is empty.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::Method;
 use kubewright_apiserver::{
     admission::{AdmissionChain, Attributes, Plugin},
-    auth::AlwaysAllow,
+    auth::{AlwaysAllow, Authorizer},
     registry::{Handlers, Resource, ResourceSpec},
     request::{Query, RequestContext, RequestInfo, UserInfo, WriteOptions},
 };
@@ -54,6 +54,12 @@ impl Scene {
             cx,
             dry_run: false,
         }
+    }
+
+    /// Sets the authorizer (default: allow everything).
+    pub(super) fn with_authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.cx.authorizer = authorizer;
+        self
     }
 
     pub(super) fn store(&self) -> Stored {
