@@ -10,6 +10,10 @@
 //! | `garbage-collector-controller` | deletes or orphans objects whose owners are gone, in the background or in the foreground |
 //! | `serviceaccount-controller` | keeps a ServiceAccount `default` in every namespace |
 //! | `root-ca-certificate-publisher-controller` | keeps a ConfigMap `kube-root-ca.crt` in every namespace |
+//! | `serviceaccount-token-controller` | fills Secrets with tokens of service accounts |
+//! | `certificatesigningrequest-approving-controller` | approves certificates of kubelets |
+//! | `certificatesigningrequest-signing-controller` | issues certificates for approved requests |
+//! | `certificatesigningrequest-cleaner-controller` | deletes old certificate signing requests |
 //! | `persistentvolumeclaim-protection-controller` | keeps deleted claims while a scheduled pod uses them |
 //! | `persistentvolume-protection-controller` | keeps deleted volumes while they are bound |
 //! | `volumeattributesclass-protection-controller` | keeps deleted classes while a volume or claim names them |
@@ -53,6 +57,7 @@
 //! | `protection` | the protection of storage objects that are in use |
 //! | `resources` | resources of the server, from discovery |
 
+mod certificates;
 mod garbage;
 mod names;
 mod namespace;
@@ -61,6 +66,8 @@ mod resources;
 mod root_ca;
 mod service_account;
 mod set;
+mod token_secrets;
 
 pub use names::{Name, UnknownController};
 pub use set::Controllers;
+pub use token_secrets::{SecretTokenClaims, TokenGenerator};

@@ -27,6 +27,16 @@ pub enum Name {
     VolumeProtection,
     /// `volumeattributesclass-protection-controller`.
     ClassProtection,
+    /// `serviceaccount-token-controller`, or `serviceaccount-token`. It runs if there is a
+    /// [token generator](crate::Controllers::token_generator).
+    ServiceAccountToken,
+    /// `certificatesigningrequest-signing-controller`, or `csrsigning`. It runs if there is an
+    /// [authority](crate::Controllers::authority).
+    RequestSigning,
+    /// `certificatesigningrequest-approving-controller`, or `csrapproving`.
+    RequestApproving,
+    /// `certificatesigningrequest-cleaner-controller`, or `csrcleaner`.
+    RequestCleaner,
 }
 
 /// There is no controller of that name.
@@ -39,7 +49,7 @@ pub struct UnknownController {
 
 impl Name {
     /// All controllers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 11] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
@@ -47,6 +57,10 @@ impl Name {
         Self::ClaimProtection,
         Self::VolumeProtection,
         Self::ClassProtection,
+        Self::ServiceAccountToken,
+        Self::RequestSigning,
+        Self::RequestApproving,
+        Self::RequestCleaner,
     ];
 
     /// Returns the name.
@@ -59,6 +73,10 @@ impl Name {
             Self::ClaimProtection => "persistentvolumeclaim-protection-controller",
             Self::VolumeProtection => "persistentvolume-protection-controller",
             Self::ClassProtection => "volumeattributesclass-protection-controller",
+            Self::ServiceAccountToken => "serviceaccount-token-controller",
+            Self::RequestSigning => "certificatesigningrequest-signing-controller",
+            Self::RequestApproving => "certificatesigningrequest-approving-controller",
+            Self::RequestCleaner => "certificatesigningrequest-cleaner-controller",
         }
     }
 
@@ -72,6 +90,10 @@ impl Name {
             Self::ClaimProtection => &["pvc-protection"],
             Self::VolumeProtection => &["pv-protection"],
             Self::ClassProtection => &[],
+            Self::ServiceAccountToken => &["serviceaccount-token"],
+            Self::RequestSigning => &["csrsigning"],
+            Self::RequestApproving => &["csrapproving"],
+            Self::RequestCleaner => &["csrcleaner"],
         }
     }
 

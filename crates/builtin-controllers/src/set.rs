@@ -1,14 +1,16 @@
 //! [`Controllers`]: a selection of built-in controllers with their options.
 
-use std::{collections::BTreeSet, future::Future, str::FromStr, time::Duration};
+use std::{collections::BTreeSet, fmt, future::Future, str::FromStr, sync::Arc, time::Duration};
 
 use kubewright_client::ClientOptions;
 use kubewright_controller::{Manager, ManagerError};
+use kubewright_x509::Authority;
 
 use crate::{
-    garbage,
+    certificates, garbage,
     names::{Name, UnknownController},
     namespace, protection, root_ca, service_account,
+    token_secrets::{self, TokenGenerator},
 };
 
 /// The field manager and user agent of kube-controller-manager.
@@ -19,17 +21,19 @@ const FIELD_MANAGER: &str = "kube-controller-manager";
 /// ```
 /// use kubewright_builtin_controllers::{Controllers, Name};
 ///
-/// assert_eq!(Controllers::default().names().count(), 7);
+/// assert_eq!(Controllers::default().names().count(), 11);
 /// assert_eq!(Controllers::none().names().count(), 0);
 /// let some = Controllers::parse("*,-garbagecollector").unwrap();
 /// assert!(some.has(Name::Namespace) && !some.has(Name::GarbageCollector));
 /// assert!(Controllers::parse("gardener").is_err());
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Controllers {
     names: BTreeSet<Name>,
     root_ca: String,
     namespace_grace: Duration,
+    authority: Option<Authority>,
+    tokens: Option<Arc<dyn TokenGenerator>>,
 }
 
 impl Controllers {
@@ -39,6 +43,8 @@ impl Controllers {
             names: BTreeSet::new(),
             root_ca: String::new(),
             namespace_grace: Duration::ZERO,
+            authority: None,
+            tokens: None,
         }
     }
 
@@ -86,6 +92,22 @@ impl Controllers {
         self
     }
 
+    /// Sets the certificate authority that issues certificates for approved certificate signing requests. Without one, the
+    /// signing controller does not run, like that of kube-controller-manager without `--cluster-signing-cert-file`.
+    #[must_use]
+    pub fn authority(mut self, authority: Authority) -> Self {
+        self.authority = Some(authority);
+        self
+    }
+
+    /// Sets the generator of tokens for Secrets of service accounts. Without one, the controller that fills them does not
+    /// run, like that of kube-controller-manager without `--service-account-private-key-file`.
+    #[must_use]
+    pub fn token_generator(mut self, generator: Arc<dyn TokenGenerator>) -> Self {
+        self.tokens = Some(generator);
+        self
+    }
+
     /// Sets the delay before a deleted namespace is processed. Defaults to zero. kube-controller-manager waits five
     /// seconds, until all API servers reject new objects in the namespace.
     #[must_use]
@@ -124,6 +146,18 @@ impl Controllers {
                 Name::ClaimProtection => protection::add_claims_to(manager)?,
                 Name::VolumeProtection => protection::add_volumes_to(manager)?,
                 Name::ClassProtection => protection::add_classes_to(manager)?,
+                Name::ServiceAccountToken => {
+                    if let Some(tokens) = &self.tokens {
+                        token_secrets::add_to(manager, tokens.clone(), &self.root_ca)?;
+                    }
+                }
+                Name::RequestSigning => {
+                    if let Some(authority) = &self.authority {
+                        certificates::add_signing_to(manager, authority.clone())?;
+                    }
+                }
+                Name::RequestApproving => certificates::add_approving_to(manager)?,
+                Name::RequestCleaner => certificates::add_cleaning_to(manager)?,
             }
         }
         Ok(())
@@ -157,6 +191,12 @@ impl Controllers {
             return Ok(());
         }
         self.manager(client)?.run(shutdown).await
+    }
+}
+
+impl fmt::Debug for Controllers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(&self.names).finish()
     }
 }
 
@@ -194,14 +234,14 @@ mod tests {
             [Name::Namespace, Name::ServiceAccount]
         );
         assert_eq!(names("-namespace"), []);
-        assert_eq!(names("*,-namespace").len(), 6);
+        assert_eq!(names("*,-namespace").len(), 10);
     }
 
     #[test]
     fn of_several_words_about_one_the_first_counts() {
         assert_eq!(names("namespace,-namespace"), [Name::Namespace]);
         assert_eq!(names("-namespace,namespace"), []);
-        assert_eq!(names("-namespace,*,namespace-controller").len(), 6);
+        assert_eq!(names("-namespace,*,namespace-controller").len(), 10);
     }
 
     #[test]

@@ -24,7 +24,7 @@
 //! | `kinds` | resources built from the catalog; strategies, tables, conversion |
 //! | `openapi` | descriptions of the built-in types |
 //! | `outgoing` | calls to webhooks: the policy for everything that leaves the server |
-//! | `pod_references` | the secrets and ConfigMaps that a pod refers to |
+//! | `pod_references` | the secrets that a pod refers to |
 //! | `subresources` | `status`, `scale`, `binding`, `eviction`, `token` and the others |
 //! | `service_accounts` | tokens of service accounts: keys, issuing, checking |
 //! | `reviews` | token and access reviews |

@@ -1,11 +1,10 @@
-//! The objects that a pod refers to by name.
+//! The secrets that a pod refers to by name.
 
 use kubewright_machinery::json::Read;
 use serde_json::Value;
 
 /// The lists of containers in a pod.
-pub(crate) const CONTAINER_LISTS: [&str; 3] =
-    ["initContainers", "containers", "ephemeralContainers"];
+const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
 /// The volumes that hold the name of a secret, and its path.
 const SECRETS_OF_VOLUMES: [(&str, &[&str]); 10] = [
@@ -25,38 +24,23 @@ const SECRETS_OF_VOLUMES: [(&str, &[&str]); 10] = [
 pub(crate) fn secrets(pod: &Value) -> impl Iterator<Item = &str> {
     let spec = &pod["spec"];
     let pull = spec["imagePullSecrets"].items().iter().map(|s| &s["name"]);
-    let environment = containers(spec).flat_map(|c| environment(c, "secretKeyRef", "secretRef"));
+    let environment = containers(spec).flat_map(environment);
     let volumes = spec["volumes"].items().iter().flat_map(|volume| {
         let plain = SECRETS_OF_VOLUMES.iter().map(|(source, path)| {
             path.iter()
                 .fold(&volume[*source], |value, part| &value[*part])
         });
-        plain.chain(projected(volume, "secret"))
+        plain.chain(projected(volume))
     });
     texts(pull.chain(environment).chain(volumes))
 }
 
-/// Returns the names of the ConfigMaps of a pod, some of them more than once.
-pub(crate) fn config_maps(pod: &Value) -> impl Iterator<Item = &str> {
-    let spec = &pod["spec"];
-    let environment =
-        containers(spec).flat_map(|c| environment(c, "configMapKeyRef", "configMapRef"));
-    let volumes = spec["volumes"].items().iter().flat_map(|volume| {
-        std::iter::once(&volume["configMap"]["name"]).chain(projected(volume, "configMap"))
-    });
-    texts(environment.chain(volumes))
-}
-
-/// Returns the names that environment variables of a container are taken from.
-pub(crate) fn environment<'a>(
-    container: &'a Value,
-    key_ref: &'a str,
-    whole_ref: &'a str,
-) -> impl Iterator<Item = &'a Value> {
+/// Returns the names of the secrets that environment variables of a container are taken from.
+fn environment(container: &Value) -> impl Iterator<Item = &Value> {
     let whole = container["envFrom"].items().iter();
-    let whole = whole.map(move |source| &source[whole_ref]["name"]);
+    let whole = whole.map(|source| &source["secretRef"]["name"]);
     let keys = container["env"].items().iter();
-    whole.chain(keys.map(move |variable| &variable["valueFrom"][key_ref]["name"]))
+    whole.chain(keys.map(|variable| &variable["valueFrom"]["secretKeyRef"]["name"]))
 }
 
 fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
@@ -64,9 +48,9 @@ fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
     lists.flat_map(|list| list.items())
 }
 
-fn projected<'a>(volume: &'a Value, source: &'a str) -> impl Iterator<Item = &'a Value> {
+fn projected(volume: &Value) -> impl Iterator<Item = &Value> {
     let sources = volume["projected"]["sources"].items().iter();
-    sources.map(move |projection| &projection[source]["name"])
+    sources.map(|projection| &projection["secret"]["name"])
 }
 
 fn texts<'a>(values: impl Iterator<Item = &'a Value>) -> impl Iterator<Item = &'a str> {
@@ -101,8 +85,6 @@ mod tests {
         let found: Vec<&str> = secrets(&pod).collect();
         let all = ["pull", "init", "key", "debug", "volume", "csi", "part"];
         assert_eq!(found, all);
-        let found: Vec<&str> = config_maps(&pod).collect();
-        assert_eq!(found, ["m-init", "m-key", "m-volume", "m-part"]);
         assert_eq!(secrets(&Value::Null).count(), 0);
     }
 }

@@ -1,5 +1,6 @@
 //! The controllers on the embedded server.
 
+mod certificates;
 mod discovery;
 mod fixture;
 mod kinds;
@@ -8,3 +9,4 @@ mod owners;
 mod protection;
 mod publishers;
 mod recorded;
+mod token_secrets;
