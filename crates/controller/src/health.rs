@@ -68,8 +68,11 @@ pub struct Ping;
 /// assert_eq!(checks.report("stock", "").await.body, "internal server error: no apples\n");
 /// # });
 /// ```
-#[derive(Clone, Default)]
-pub struct Checks(Arc<RwLock<BTreeMap<String, Arc<dyn Check>>>>);
+#[derive(Clone)]
+pub struct Checks {
+    endpoint: &'static str,
+    checks: Arc<RwLock<BTreeMap<String, Arc<dyn Check>>>>,
+}
 
 /// The response to a health request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,27 +100,55 @@ where
     }
 }
 
+impl Default for Checks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Checks {
     /// Creates an empty set, which is healthy.
     pub fn new() -> Self {
-        Self::default()
+        Self::of("healthz")
+    }
+
+    /// Creates an empty set for another endpoint than `healthz`, whose name is in its reports.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// use kubewright_controller::health::Checks;
+    ///
+    /// let report = Checks::of("readyz").report("", "verbose").await;
+    /// assert_eq!(report.body, "[+]ping ok\nreadyz check passed\n");
+    /// # });
+    /// ```
+    pub fn of(endpoint: &'static str) -> Self {
+        Self {
+            endpoint,
+            checks: Arc::default(),
+        }
+    }
+
+    /// Returns the same checks for another endpoint.
+    pub(crate) fn renamed(self, endpoint: &'static str) -> Self {
+        Self { endpoint, ..self }
     }
 
     /// Adds a check, replacing one of the same name.
     pub fn add(&self, name: impl Into<String>, check: impl Check + 'static) {
-        self.0.write().insert(name.into(), Arc::new(check));
+        self.checks.write().insert(name.into(), Arc::new(check));
     }
 
     /// Removes a check.
     pub fn remove(&self, name: &str) {
-        self.0.write().remove(name);
+        self.checks.write().remove(name);
     }
 
     /// Answers a request, given the path below the endpoint without slashes, and the query.
     pub async fn report(&self, name: &str, query: &str) -> Report {
-        let checks = self.0.read().clone();
+        let checks = self.checks.read().clone();
         if name.is_empty() {
-            return all(&checks, query).await;
+            return all(self.endpoint, &checks, query).await;
         }
         let result = match checks.get(name) {
             Some(check) => check.check().await,
@@ -131,7 +162,7 @@ impl Checks {
     }
 }
 
-async fn all(checks: &BTreeMap<String, Arc<dyn Check>>, query: &str) -> Report {
+async fn all(endpoint: &str, checks: &BTreeMap<String, Arc<dyn Check>>, query: &str) -> Report {
     let mut excluded = values(query, "exclude");
     let verbose = !values(query, "verbose").is_empty();
     let mut failed = false;
@@ -168,7 +199,7 @@ async fn all(checks: &BTreeMap<String, Arc<dyn Check>>, query: &str) -> Report {
     } else {
         (200, "passed")
     };
-    let _ = writeln!(text, "healthz check {end}");
+    let _ = writeln!(text, "{endpoint} check {end}");
     Report::new(status, text)
 }
 
@@ -231,6 +262,18 @@ mod tests {
                 "[+]a ok\n[-]b failed: reason withheld\nhealthz check failed\n".into()
             )
         );
+    }
+
+    #[tokio::test]
+    async fn each_endpoint_names_itself() {
+        let checks = Checks::of("readyz");
+        checks.add("a", || Err("secret".into()));
+        assert_eq!(
+            said(&checks, "", "").await.1,
+            "[-]a failed: reason withheld\nreadyz check failed\n"
+        );
+        let passed = "[+]ping ok\nreadyz check passed\n";
+        assert_eq!(said(&Checks::of("readyz"), "", "verbose").await.1, passed);
     }
 
     #[tokio::test]

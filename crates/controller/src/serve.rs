@@ -73,7 +73,8 @@ impl Routes {
     /// Adds `/healthz` and `/readyz`.
     #[must_use]
     pub fn health(self, healthz: Checks, readyz: Checks) -> Self {
-        self.checks("/healthz", healthz).checks("/readyz", readyz)
+        self.checks("/healthz", healthz)
+            .checks("/readyz", readyz.renamed("readyz"))
     }
 
     /// Adds checks at another path.
@@ -210,7 +211,7 @@ mod tests {
         assert!(head.starts_with("http/1.1 500"), "{head}");
         assert_eq!(
             body,
-            "[-]cache failed: reason withheld\nhealthz check failed\n"
+            "[-]cache failed: reason withheld\nreadyz check failed\n"
         );
         assert_eq!(ask("GET /readyz?exclude=cache").await.1, "ok");
         let (head, body) = ask("GET /metrics").await;

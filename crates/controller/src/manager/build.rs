@@ -236,7 +236,7 @@ impl ManagerBuilder {
             families: ControllerFamilies::register(&self.registry),
             registry: self.registry,
             healthz,
-            readyz: Checks::new(),
+            readyz: Checks::of("readyz"),
             shutdown_timeout: self.shutdown_timeout,
             sync_timeout: self.sync_timeout,
             defaults: self.defaults,
