@@ -1,6 +1,6 @@
 //! The work of a worker: takes a request, runs the reconciler, and schedules the next run.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
 use kubewright_client::ErrorExt;
@@ -145,23 +145,26 @@ impl Inner {
             }
         };
         let options = AddOptions::new().priority(action.priority.unwrap_or(priority));
-        let (result, said) = match action.next {
+        let (result, said): (_, Cow<'static, str>) = match action.next {
             Next::Done => {
                 queue.forget(request);
-                (ReconcileResult::Success, "done")
+                (ReconcileResult::Success, "done".into())
             }
             Next::Requeue => {
                 again(TriggerCause::Requeue, options.rate_limited());
-                (ReconcileResult::Requeue, "requeue")
+                (ReconcileResult::Requeue, "requeue".into())
             }
             Next::After(after) => {
                 queue.forget(request);
                 again(TriggerCause::Requeue, options.after(after));
-                (ReconcileResult::RequeueAfter, "requeueAfter")
+                (
+                    ReconcileResult::RequeueAfter,
+                    format!("requeue after {after:?}").into(),
+                )
             }
         };
         metrics.results(result).inc();
-        said.to_owned()
+        said.into_owned()
     }
 }
 

@@ -126,7 +126,7 @@ pub struct RunStatus {
     /// The trigger.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
-    /// `done`, `requeue`, `requeueAfter`, or the error.
+    /// `done`, `requeue`, `requeue after 30s`, or the error.
     pub result: String,
     /// True if it failed.
     pub failed: bool,
@@ -178,7 +178,7 @@ pub struct KeyStatus {
     /// The trigger of the next run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending_trigger: Option<Trigger>,
-    /// `done`, `requeue`, `requeueAfter`, or the error.
+    /// `done`, `requeue`, `requeue after 30s`, or the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_result: Option<String>,
     /// The time at which the last run ended.

@@ -201,7 +201,7 @@ async fn requeue_after_comes_back_then_and_says_when() {
     let document = manager.debug_controllers();
     let key = &document["controllers"][0]["keys"][0];
     assert_eq!(key["key"], "default/a");
-    assert_eq!(key["lastResult"], "requeueAfter");
+    assert_eq!(key["lastResult"], "requeue after 3600s");
     assert_eq!(key["lastTrigger"]["cause"], "asked");
     assert!(key["durationSeconds"].is_number());
     let due = key["dueInSeconds"].as_f64().unwrap();
