@@ -5,3 +5,4 @@ extern crate kubewright_resource as kubewright;
 
 mod author;
 mod conversion;
+mod logging;
