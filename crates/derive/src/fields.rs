@@ -6,7 +6,7 @@ use syn::{DeriveInput, Field, Fields, FieldsNamed, Ident, Type, ext::IdentExt, s
 
 use crate::{
     casing::Casing,
-    fits,
+    fits, position,
     schema_attrs::{Default, SchemaAttrs, reject_foreign},
     serde_attrs::{Container, Member, Presence, documentation},
     shape::{self, Shape},
@@ -228,6 +228,7 @@ fn property(field: &Field, names: &Names<'_>) -> syn::Result<Option<Property>> {
     let name = serde.rename.clone().unwrap_or_else(cased);
     let absent_is_fine = optional || serde.default.is_some() || names.defaulted.is_some();
     check_presence(&schema_attrs, ty, absent_is_fine)?;
+    check_rust_default(&schema_attrs, &serde, ty)?;
     let required = match schema_attrs.required {
         Some((required, _)) => required,
         None => !(absent_is_fine || serde.skip_if || schema_attrs.default.is_some()),
@@ -245,6 +246,12 @@ fn property(field: &Field, names: &Names<'_>) -> syn::Result<Option<Property>> {
             }
             _ => quote!(#node.default_value(#default)),
         };
+    }
+    if let Some(at) = schema_attrs.span.and_then(position::of) {
+        let default = schema_attrs.default.as_ref();
+        let default = default.and_then(|(_, span)| position::of(*span));
+        let default = default.unwrap_or_else(|| at.clone());
+        node = quote!(#node.at(#at, #default));
     }
     let immutable = schema_attrs.immutable.is_some();
     let code = quote!(object.property(#name, #node, #required, #immutable););
@@ -280,6 +287,23 @@ fn default(
             }
         }),
     })
+}
+
+/// Checks that Rust has a default too: an object without the field is valid, and must be readable.
+fn check_rust_default(schema_attrs: &SchemaAttrs, serde: &Member, ty: &Type) -> syn::Result<()> {
+    let Some((Default::Value(value), span)) = &schema_attrs.default else {
+        return Ok(());
+    };
+    let required = matches!(schema_attrs.required, Some((true, _)));
+    let known = serde.default.is_some() || shape::optional(ty).is_some();
+    match known || required || value.to_string() == "null" {
+        true => Ok(()),
+        false => {
+            let what = "Rust does not know this default, and cannot read an object without the field: put \
+                        `#[kubewright::defaults]` above `#[derive(...)]`";
+            Err(syn::Error::new(*span, what))
+        }
+    }
 }
 
 /// Checks attributes that need a type that can be absent or null.

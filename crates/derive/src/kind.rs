@@ -58,6 +58,25 @@ pub(crate) fn implementation(input: &DeriveInput) -> syn::Result<TokenStream> {
     })
 }
 
+/// Generates the implementation of `CustomKind` for a type whose attributes have mistakes.
+pub(crate) fn without_schema(input: &DeriveInput) -> TokenStream {
+    let Ok(Some(kube)) = Kube::read(input) else {
+        return TokenStream::new();
+    };
+    let Some(root) = kube.root.or(kube.kind) else {
+        return TokenStream::new();
+    };
+    let root = format_ident!("{root}");
+    quote! {
+        #[automatically_derived]
+        impl ::kubewright::__derive::CustomKind for #root {
+            fn validator() -> &'static ::kubewright::__derive::Validator {
+                ::std::unreachable!()
+            }
+        }
+    }
+}
+
 impl Kube {
     fn read(input: &DeriveInput) -> syn::Result<Option<Self>> {
         let mut kube: Option<Self> = None;

@@ -13,13 +13,17 @@
 //! | `fits` | rejection of attributes that do not fit their type |
 //! | `fields`, `enums` | the schema of structs and enums |
 //! | `kind` | `#[kube(...)]` and `#[crd(...)]`: the code for the whole kind |
+//! | `defaults` | [`macro@defaults`]: the defaults of the schema in Rust |
+//! | `position` | positions in the source |
 //!
-//! Invariant: every mistake is a compile error at the attribute in question, and its message says what to write.
+//! Invariant: every mistake is a compile error at the attribute in question, and its message says what to write. It is the only
+//! error: the traits are implemented all the same, so that the code that uses the type compiles.
 //!
 //! ```
 //! use kubewright::{__derive::JsonSchema, Schema};
 //! use serde::{Deserialize, Serialize};
 //!
+//! #[kubewright::defaults]
 //! #[derive(Schema, Serialize, Deserialize)]
 //! #[serde(rename_all = "camelCase")]
 //! struct Limits {
@@ -32,10 +36,12 @@
 //! ```
 
 mod casing;
+mod defaults;
 mod enums;
 mod fields;
 mod fits;
 mod kind;
+mod position;
 mod schema_attrs;
 mod serde_attrs;
 mod shape;
@@ -53,13 +59,78 @@ mod tests;
 #[proc_macro_derive(Schema, attributes(schema, crd, serde, schemars, x_kube, validate))]
 pub fn derive_schema(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    expand(&input)
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    match expand(&input) {
+        Ok(code) => code.into(),
+        Err(error) => {
+            let errors = error.into_compile_error();
+            let instead = without_schema(&input);
+            quote!(#errors #instead).into()
+        }
+    }
+}
+
+/// Makes the defaults of the schema those of serde and of `Default`.
+///
+/// Put it above the derives. A field with `#[schema(default = ...)]` that is absent in JSON gets that value when it is read, as
+/// on the server; so does the field of a new value if `Default` is derived.
+///
+/// ```
+/// use kubewright::Schema;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[kubewright::defaults]
+/// #[derive(Schema, Default, Serialize, Deserialize)]
+/// struct Limits {
+///     #[schema(default = 3)]
+///     replicas: i32,
+///     #[schema(default = ["a", "b"])]
+///     zones: Vec<String>,
+///     name: Option<String>,
+/// }
+///
+/// assert_eq!(Limits::default().replicas, 3);
+/// let read: Limits = serde_json::from_str("{}").unwrap();
+/// assert_eq!(read.zones, ["a", "b"]);
+/// ```
+#[proc_macro_attribute]
+pub fn defaults(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let original = proc_macro2::TokenStream::from(item.clone());
+    let item = parse_macro_input!(item as DeriveInput);
+    match defaults::expand(arguments.into(), item) {
+        Ok(code) => code.into(),
+        Err(error) => {
+            // The type stays, so that this is the only error.
+            let errors = error.into_compile_error();
+            quote!(#original #errors).into()
+        }
+    }
+}
+
+/// Implements the traits without a schema, for a type with mistakes: code that uses the type shall not be wrong as well.
+fn without_schema(input: &DeriveInput) -> proc_macro2::TokenStream {
+    let name = &input.ident;
+    let (of_impl, of_type, of_where) = input.generics.split_for_impl();
+    let kind = kind::without_schema(input);
+    quote! {
+        #[automatically_derived]
+        impl #of_impl ::kubewright::__derive::JsonSchema for #name #of_type #of_where {
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                ::std::default::Default::default()
+            }
+
+            fn json_schema(
+                _: &mut ::kubewright::__derive::SchemaGenerator,
+            ) -> ::kubewright::__derive::JsonSchemaDocument {
+                ::std::default::Default::default()
+            }
+        }
+        #kind
+    }
 }
 
 fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
     schema_attrs::reject_foreign(&input.attrs)?;
+    schema_attrs::reject_late_defaults(&input.attrs)?;
     let container = serde_attrs::Container::read(&input.attrs)?;
     let schema_attrs = schema_attrs::SchemaAttrs::read(&input.attrs)?;
     let body = match &input.data {

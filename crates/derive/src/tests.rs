@@ -138,6 +138,27 @@ fn defaults_and_presence_that_the_type_does_not_allow_are_refused() {
         "#[schema(default = 1)] struct Spec { a: i32 }",
         "`default` is said of a field: put it on the field that has this type",
     );
+    field(
+        "default = 3",
+        "i32",
+        "Rust does not know this default, and cannot read an object without the field: put `#[kubewright::defaults]` above \
+         `#[derive(...)]`",
+    );
+    whole(
+        "#[kubewright::defaults] struct Spec { a: i32 }",
+        "the derives do not see what `defaults` does: put it above `#[derive(...)]`",
+    );
+}
+
+#[test]
+fn a_type_with_a_mistake_has_the_traits_so_that_the_mistake_is_the_only_error() {
+    let source =
+        "#[kube(kind = \"Captain\")] struct Spec<T> { #[schema(minimum = 1)] name: String }";
+    let input: DeriveInput = syn::parse_str(source).expect("Rust");
+    assert!(crate::expand(&input).is_err());
+    let code = crate::without_schema(&input).to_string();
+    assert!(code.contains("JsonSchema for Spec < T >"), "{code}");
+    assert!(code.contains("CustomKind for Captain"), "{code}");
 }
 
 #[test]
@@ -423,7 +444,7 @@ fn everything_that_is_wrong_is_told_at_once() {
 
 #[test]
 fn what_is_right_has_code() {
-    let source = "#[kube(kind = \"Captain\")] struct Spec { #[schema(default = 3, minimum = 1)] mates: i32 }";
+    let source = "#[kube(kind = \"Captain\")] struct Spec { #[schema(default = 3, minimum = 1)] mates: Option<i32> }";
     let input: DeriveInput = syn::parse_str(source).expect("Rust");
     let code = crate::expand(&input).expect("right").to_string();
     assert!(code.contains("CustomKind for Captain"), "{code}");

@@ -7,7 +7,7 @@
 //! | `operator` (default) | `operator`, [`prelude`], and those of `controller` and `derive` | an operator as a program: APIs, controllers, CRD installation, command line |
 //! | `controller` | `controller`, `informer`, `workqueue`, and those of `client` | the controller runtime and its parts |
 //! | `client` | `client`, `machinery`, `metrics` | clients on top of `kube::Client`; names, selectors, quantities, `Status`; counters, gauges and histograms |
-//! | `derive` | `resource`, `Schema`, `CustomKind`, `machinery` | custom resources from Rust types: CRDs, validation, versions |
+//! | `derive` | `resource`, `Schema`, `defaults`, `CustomKind`, `machinery` | custom resources from Rust types: CRDs, validation, versions |
 //! | `testing` | `testing` | a cluster for tests, in the same process |
 //! | `cluster` | `cluster` | a whole cluster in your program: API server, tokens, TLS, kubeconfig, built-in controllers |
 //! | `server` | `apiserver`, `kube_apiserver`, `store`, `machinery` | API servers, the built-in kinds, storage |
@@ -102,7 +102,7 @@ pub use kubewright_operator as operator;
 pub use kubewright_protobuf as protobuf;
 #[cfg(feature = "derive")]
 pub use kubewright_resource::{
-    self as resource, __derive, CustomKind, Schema, custom_kind, round_trips,
+    self as resource, __derive, CustomKind, Schema, custom_kind, defaults, round_trips,
 };
 #[cfg(feature = "schema")]
 pub use kubewright_schema as schema;

@@ -3,6 +3,8 @@
 //! An operator prints it as JSON and a tool of another version may read it, so fields are only ever added; [`MODEL_VERSION`]
 //! changes when that rule has to be broken.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -34,6 +36,10 @@ pub struct Model {
     /// One CustomResourceDefinition for each kind, with all its versions.
     #[serde(default)]
     pub crds: Vec<Value>,
+    /// The positions of rules, defaults and attributes in the source: by CRD and version, such as
+    /// `captains.crew.example.com/v1`, and by their path in the schema.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, BTreeMap<String, String>>,
     /// The names of the CRDs whose objects the operator converts between versions.
     #[serde(default)]
     pub conversions: Vec<String>,
@@ -160,6 +166,7 @@ impl Model {
             name: name.to_owned(),
             version: None,
             crds: Vec::new(),
+            sources: BTreeMap::new(),
             conversions: Vec::new(),
             controllers: Vec::new(),
             rules: Vec::new(),

@@ -1,5 +1,7 @@
 //! [`Operator`]: the APIs, controllers, conversions and permissions that a program registers.
 
+use std::collections::BTreeMap;
+
 use kube::core::ApiResource;
 use kubewright_controller::{
     BoxError, ControllerBuilder, IntoReconciler, Manager, ManagerBuilder, ManagerError,
@@ -39,6 +41,7 @@ pub struct Operator {
     pub(crate) name: String,
     version: Option<String>,
     pub(crate) apis: Vec<Result<Value, CrdError>>,
+    sources: BTreeMap<String, BTreeMap<String, String>>,
     controllers: Vec<Registered>,
     rules: Vec<PolicyRule>,
     pub(crate) converter: Converter,
@@ -70,6 +73,7 @@ impl Operator {
             name: name.to_owned(),
             version: None,
             apis: Vec::new(),
+            sources: BTreeMap::new(),
             controllers: Vec::new(),
             rules: Vec::new(),
             converter: Converter::default(),
@@ -93,6 +97,8 @@ impl Operator {
     /// [`model`](Self::model), [`crds`](Self::crds) and [`install`](Self::install).
     pub fn api<K: CustomKind>(&mut self) -> &mut Self {
         self.apis.push(K::manifest());
+        let version = format!("{}/{}", K::crd_name(), K::version(&()));
+        self.sources.insert(version, K::sources());
         self
     }
 
@@ -224,6 +230,7 @@ impl Operator {
         Ok(Model {
             version: self.version.clone(),
             crds: self.crd_manifests()?,
+            sources: self.sources.clone(),
             conversions: self.converter.crds(),
             controllers,
             rules,

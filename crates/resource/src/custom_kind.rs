@@ -1,5 +1,7 @@
 //! [`CustomKind`]: a kind that a Rust type defines.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_core::{CustomResourceExt, Resource};
 use kubewright_machinery::Status;
@@ -39,6 +41,14 @@ pub trait CustomKind:
     /// Adds the schema and the options of `#[crd(...)]` to the CRD.
     #[doc(hidden)]
     fn extend_crd(_crd: &mut CrdBuilder) {}
+
+    /// Returns the positions in the source of rules, defaults and attributes, by their path in the schema.
+    #[doc(hidden)]
+    fn sources() -> BTreeMap<String, String> {
+        let mut draft = CrdBuilder::draft();
+        Self::extend_crd(&mut draft);
+        draft.sources()
+    }
 
     /// Returns the validator of the kind, which compiles its schema and rules once.
     fn validator() -> &'static Validator;

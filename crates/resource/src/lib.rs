@@ -11,6 +11,7 @@
 //! use serde::{Deserialize, Serialize};
 //!
 //! /// The captain of a ship.
+//! #[kubewright::defaults]
 //! #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
 //! #[kube(group = "crew.example.com", version = "v1", kind = "Captain", namespaced)]
 //! #[kube(status = "CaptainStatus", shortname = "cap", category = "crew", selectable = ".spec.colour")]
@@ -91,6 +92,9 @@
 //! | alternatives | `one_of = [{"required": ["a"]}, {"required": ["b"]}]`, `any_of = [...]`, `all_of = [...]`, `not = {...}` |
 //! | other keywords | `extend("x-example" = 1)`: any keyword by its name in the schema; `null` removes one, as in `format = null` |
 //!
+//! `#[kubewright::defaults]` above the derives makes the defaults of the schema those of serde and of a derived `Default`; without
+//! it, a field with `default = ...` must be an `Option` or have a default of serde.
+//!
 //! A field is required unless it is an `Option`, has a default, or is skipped by serde when it is empty. An `Option` is not
 //! `nullable`: the server drops nulls. `#[serde(default)]` alone does not set a default in the schema, since the server would
 //! then write it into every object. A `BTreeSet` is a list of type `set`. An enum without data is a string with a list of
@@ -115,7 +119,7 @@ mod well_known;
 
 pub use crd::CrdError;
 pub use custom_kind::CustomKind;
-pub use kubewright_derive::Schema;
+pub use kubewright_derive::{Schema, defaults};
 pub use validator::Validator;
 pub use versions::{
     ConversionError, Counterexample, SameAsHub, Versions, VersionsError, round_trip,
@@ -128,4 +132,19 @@ pub mod __derive {
     pub use crate::{crd::CrdBuilder, custom_kind::CustomKind, node::Node, validator::Validator};
     pub use schemars::{JsonSchema, Schema as JsonSchemaDocument, SchemaGenerator};
     pub use serde_json::json;
+
+    /// Returns the value of a default.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the default does not have the type of its field.
+    pub fn default_from_json<T: serde::de::DeserializeOwned>(
+        value: serde_json::Value,
+        position: &str,
+    ) -> T {
+        serde_json::from_value(value).unwrap_or_else(|e| {
+            let ty = std::any::type_name::<T>();
+            panic!("{position}: the default is not a {ty}: {e}")
+        })
+    }
 }

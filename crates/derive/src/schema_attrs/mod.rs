@@ -49,6 +49,8 @@ pub(crate) struct SchemaAttrs {
     pub(crate) stands_for: Option<Type>,
     /// Keywords given by their name in the schema.
     pub(crate) extensions: Vec<(LitStr, TokenStream)>,
+    /// The position of the first attribute.
+    pub(crate) span: Option<Span>,
 }
 
 impl SchemaAttrs {
@@ -122,6 +124,7 @@ impl SchemaAttrs {
 
     fn take(&mut self, meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
         let span = meta.path.span();
+        self.span.get_or_insert(span);
         let name = meta.path.get_ident().map(ToString::to_string);
         let name = name.as_deref().unwrap_or_default();
         if let Some(keyword) = keyword::read(name, meta)? {
@@ -270,6 +273,21 @@ pub(crate) fn reject_foreign(attrs: &[Attribute]) -> syn::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Rejects `#[defaults]` below the derives, which have then seen the type without it.
+pub(crate) fn reject_late_defaults(attrs: &[Attribute]) -> syn::Result<()> {
+    let late = |attr: &&Attribute| {
+        let last = attr.path().segments.last();
+        last.is_some_and(|last| last.ident == "defaults")
+    };
+    match attrs.iter().find(late) {
+        Some(attr) => {
+            let what = "the derives do not see what `defaults` does: put it above `#[derive(...)]`";
+            Err(syn::Error::new_spanned(attr, what))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Parses JSON up to the next comma, in the syntax of the macro `json!`.

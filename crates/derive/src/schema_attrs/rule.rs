@@ -4,6 +4,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Ident, LitStr, Token, meta::ParseNestedMeta, parse::ParseStream};
 
+use crate::position;
+
 /// The reasons that a rule can have.
 const REASONS: [&str; 4] = [
     "FieldValueInvalid",
@@ -20,7 +22,7 @@ pub(super) fn read(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
     if meta.input.peek(Token![=]) {
         let rule: LitStr = meta.value()?.parse()?;
         check_expression(&rule, false)?;
-        return Ok(quote!(json!({"rule": #rule})));
+        return Ok(json(vec![quote!("rule": #rule)], &rule));
     }
     if !meta.input.peek(syn::token::Paren) {
         return Err(meta.error(USAGE));
@@ -97,7 +99,15 @@ pub(super) fn read(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
         fields.push(field);
     }
     check_expression(&rule, message)?;
-    Ok(quote!(json!({#(#fields),*})))
+    Ok(json(fields, &rule))
+}
+
+/// Returns the code of a rule with these fields, and its position.
+fn json(mut fields: Vec<TokenStream>, rule: &LitStr) -> TokenStream {
+    if let Some(at) = position::of(rule.span()) {
+        fields.push(quote!("x-kubewright-at": #at));
+    }
+    quote!(json!({#(#fields),*}))
 }
 
 fn text(content: ParseStream<'_>) -> syn::Result<LitStr> {

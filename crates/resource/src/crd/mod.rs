@@ -4,13 +4,16 @@
 //! the fields every object has, the name of the list kind, and the options of `#[crd(...)]`.
 
 mod error;
+mod sources;
+
+use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Value, json};
 
 pub use error::CrdError;
 
-use crate::node::{ALTERNATIVES, MADE, Node};
+use crate::node::{ALTERNATIVES, AT, MADE, Node};
 
 /// A CustomResourceDefinition under construction.
 #[derive(Debug)]
@@ -42,6 +45,11 @@ impl CrdBuilder {
             kind,
             &manifest["spec"]["versions"][0]["schema"]["openAPIV3Schema"],
         )
+    }
+
+    /// Returns the positions in the source of rules, defaults and attributes, by their path in the schema.
+    pub(crate) fn sources(mut self) -> BTreeMap<String, String> {
+        sources::of(self.schema())
     }
 
     /// Sets the schema of the spec to that of a type; kube's own lacks the keywords that kube does not know.
@@ -172,11 +180,16 @@ fn built(node: Node) -> Value {
     node.into_schema().to_value()
 }
 
-/// Replaces the markers used while building: hidden alternatives get their real keyword, int-or-string gets its two types, and
+/// Replaces the markers used while building: positions are dropped, hidden alternatives get their real keyword, int-or-string gets its two types, and
 /// `nullable: false` is dropped.
 fn resolve_markers(schema: &mut Value) {
     if let Some(fields) = schema.as_object_mut() {
         fields.remove(MADE);
+        fields.remove(AT);
+        let rules = fields.get_mut("x-kubernetes-validations");
+        for rule in rules.and_then(Value::as_array_mut).into_iter().flatten() {
+            rule.as_object_mut().map(|rule| rule.remove(AT));
+        }
         for (key, hidden) in ALTERNATIVES {
             if let Some(branches) = fields.remove(hidden) {
                 fields.insert(key.to_owned(), branches);

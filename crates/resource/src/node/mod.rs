@@ -17,6 +17,9 @@ const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[n
 /// Marks a schema that was built here: it is already in the form of Kubernetes and must not be normalized again.
 pub(crate) const MADE: &str = "x-kubewright-made";
 
+/// The positions in the source of the attributes of a field, or of a rule.
+pub(crate) const AT: &str = "x-kubewright-at";
+
 /// The keywords that kube rewrites because it takes them for Rust enums, and the names that hide them from kube.
 pub(crate) const ALTERNATIVES: [(&str, &str); 2] = [
     ("anyOf", "x-kubewright-any-of"),
@@ -137,6 +140,14 @@ impl Node {
         if let Value::Array(rules) = rules {
             rules.push(rule);
         }
+        self
+    }
+
+    /// Records the positions in the source of the attributes of a field, and of its default.
+    #[must_use]
+    pub fn at(mut self, attributes: &str, default: &str) -> Self {
+        let positions = json!({"attributes": attributes, "default": default});
+        self.0.insert(AT.to_owned(), positions);
         self
     }
 

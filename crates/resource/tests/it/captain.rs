@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The captain of a ship.
+#[kubewright::defaults]
 #[derive(CustomResource, Schema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "crew.example.com",
@@ -60,6 +61,7 @@ pub(crate) struct CaptainSpec {
     pub(crate) vessel: Option<Vessel>,
 }
 
+#[kubewright::defaults]
 #[derive(Schema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Ship {
     #[schema(max_length = 10)]

@@ -4,6 +4,7 @@
 extern crate kubewright_resource as kubewright;
 
 mod captain;
+mod defaults;
 mod golden;
 mod server;
 mod versions;

@@ -163,6 +163,7 @@ pub(crate) mod defaults {
     use serde::{Deserialize, Serialize};
 
     /// Defaults and presence.
+    #[kubewright::defaults]
     #[derive(CustomResource, Schema, Clone, Debug, Serialize, Deserialize)]
     #[kube(
         group = "golden.example.com",
@@ -196,6 +197,7 @@ pub(crate) mod defaults {
         may: String,
     }
 
+    #[kubewright::defaults]
     #[derive(Schema, Clone, Debug, Serialize, Deserialize)]
     pub(crate) struct Nested {
         name: String,
