@@ -96,6 +96,9 @@ enum Command {
     /// Uninstall the CRDs of the project from a cluster, with all objects of their kinds
     Uninstall(commands::install::Uninstall),
 
+    /// Rewrite stored objects in the storage version of their kind, so that older versions can be removed
+    Migrate(commands::migrate::Migrate),
+
     /// Deploy the operator to a cluster
     Deploy(commands::deploy::Deploy),
 
@@ -116,6 +119,9 @@ enum Command {
 
     /// Check the toolchain, cluster, permissions and ports
     Doctor(commands::doctor::Doctor),
+
+    /// Show the versions of this program and of Kubernetes
+    Version(commands::version::Version),
 
     /// Generate a shell completion script
     Completion(commands::completion::Completion),
@@ -162,6 +168,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Run(run) => replace_with(in_runtime(run.prepare())?, not_run),
         Command::Install(install) => in_runtime(install.run()),
         Command::Uninstall(uninstall) => in_runtime(uninstall.run()),
+        Command::Migrate(migrate) => in_runtime(migrate.run()),
         Command::Deploy(deploy) => in_runtime(deploy.run()),
         Command::Undeploy(undeploy) => in_runtime(undeploy.run()),
         Command::Why(why) => in_runtime(why.run()),
@@ -169,6 +176,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Tree(tree) => in_runtime(tree.run()),
         Command::Explain(explain) => in_runtime(explain.run()),
         Command::Doctor(doctor) => in_runtime(doctor.run()),
+        Command::Version(version) => version.run(),
         Command::Completion(completion) => completion.run(Arguments::command()),
         Command::Up(up) => in_runtime(up.run()),
         Command::Demo(demo) => in_runtime(demo.run()),

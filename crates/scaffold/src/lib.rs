@@ -3,7 +3,7 @@
 //! A command returns a [`Plan`], which can be shown as a diff and is written all or nothing.
 //!
 //! ```
-//! use kubewright_scaffold::{AddApi, Dependency, Gvk, NewProject, Project};
+//! use kubewright_scaffold::{AddApi, Dependency, Gvk, NewProject, Package, Project};
 //!
 //! # let directory = std::env::temp_dir().join(format!("kubewright-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&directory).unwrap();
@@ -12,6 +12,7 @@
 //!     domain: "example.com".into(),
 //!     namespaced: false,
 //!     kubewright: Dependency::Version("0.1.0".into()),
+//!     package: Package::default(),
 //! };
 //! project.plan(&directory)?.write()?;
 //!
@@ -54,8 +55,8 @@ mod rust_text;
 mod templates;
 
 pub use commands::{
-    AddApi, AddController, AddVersion, Dependency, Edit, NewProject, PartState, PartStatus, Remove,
-    status,
+    AddApi, AddController, AddVersion, Dependency, Edit, GitReference, License, MoveStorage,
+    NewProject, Package, PartState, PartStatus, Remove, status,
 };
 pub use error::Error;
 pub use import_crd::{ImportError, Module, SharedModules, import_crds, import_crds_together};

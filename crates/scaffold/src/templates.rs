@@ -10,6 +10,8 @@ macro_rules! templates {
 
 templates! {
     CARGO_TOML = "Cargo.toml",
+    CI = "ci.yml",
+    DOCKERFILE = "Dockerfile",
     GITIGNORE = "gitignore",
     README = "README.md",
     MAIN = "main.rs",

@@ -4,6 +4,7 @@ pub(crate) mod apply;
 pub(crate) mod kinds;
 pub(crate) mod local;
 pub(crate) mod manifest;
+pub(crate) mod migrate;
 pub(crate) mod object;
 
 use std::{ffi::OsString, fmt::Display, path::PathBuf, time::Duration};

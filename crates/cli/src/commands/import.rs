@@ -49,7 +49,7 @@ struct Kubebuilder {
     #[arg(long, visible_alias = "name", value_name = "NAME")]
     project_name: Option<String>,
 
-    /// Version of kubewright, or path of a checkout
+    /// Dependency on kubewright: a version, git+URL, or the path of a checkout
     #[arg(long, value_name = "PATH|VERSION")]
     kubewright: Option<String>,
 

@@ -6,8 +6,11 @@ use clap::Args;
 use kubewright_scaffold::{Error, NewProject, finish_interrupted};
 
 use crate::{
-    output::{Kubebuilder, PlanArgs},
-    project::{dependency, here},
+    output::PlanArgs,
+    project::{
+        dependency, here,
+        kubebuilder::{GoFlags, Kubebuilder, LayoutFlags, PackageFlags},
+    },
 };
 
 #[derive(Args)]
@@ -39,27 +42,20 @@ struct Options {
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", require_equals = true)]
     namespaced: Option<bool>,
 
-    /// Version of kubewright, or path of a checkout [default: the checkout that this program was built from if it
-    /// exists, or the version of this program]
-    #[arg(long, value_name = "PATH|VERSION")]
+    /// Dependency on kubewright: a version, a git repository such as git+https://host/repository.git?rev=COMMIT (or ?tag=,
+    /// ?branch=), or the path of a checkout [default: the checkout that this program was built from if it exists, or
+    /// the version of this program]
+    #[arg(long, value_name = "VERSION|git+URL|PATH")]
     kubewright: Option<String>,
 
-    #[arg(long, hide = true)]
-    repo: Option<String>,
-    #[arg(long, hide = true)]
-    license: Option<String>,
-    #[arg(long, hide = true)]
-    license_file: Option<String>,
-    #[arg(long, hide = true)]
-    owner: Option<String>,
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true)]
-    multigroup: Option<Option<bool>>,
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true)]
-    fetch_deps: Option<Option<bool>>,
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true)]
-    skip_go_version_check: Option<Option<bool>>,
-    #[arg(long, hide = true)]
-    project_version: Option<String>,
+    #[command(flatten)]
+    package: PackageFlags,
+
+    #[command(flatten)]
+    layout: LayoutFlags,
+
+    #[command(flatten)]
+    go: GoFlags,
 
     #[command(flatten)]
     kubebuilder: Kubebuilder,
@@ -115,6 +111,9 @@ impl Init {
 
 impl Options {
     fn run(self, root: &Path, next: &str) -> anyhow::Result<()> {
+        self.kubebuilder.check()?;
+        self.layout.check()?;
+        self.go.check()?;
         let name = match self.project_name {
             Some(name) => name,
             None => {
@@ -127,6 +126,7 @@ impl Options {
             domain: self.domain,
             namespaced: self.namespaced.unwrap_or_default(),
             kubewright: dependency(self.kubewright.as_deref())?,
+            package: self.package.package()?,
         };
         self.plan.carry_out(&project.plan(root)?, next)
     }

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use kubewright_scaffold::Error;
 use serde_json::Value;
 
-pub(crate) use plan::{Kubebuilder, PlanArgs, report};
+pub(crate) use plan::{PlanArgs, report};
 
 /// The flag that selects the output format.
 #[derive(Args, Default)]

@@ -17,15 +17,6 @@ pub(crate) struct PlanArgs {
     output: Output,
 }
 
-/// Flags of kubebuilder that have no effect here. They are accepted so that its commands work unchanged.
-#[derive(Args)]
-pub(crate) struct Kubebuilder {
-    #[arg(long, hide = true)]
-    plugins: Option<String>,
-    #[arg(long, hide = true)]
-    make: Option<Option<bool>>,
-}
-
 impl PlanArgs {
     /// Writes the planned changes and reports them, or prints the diff with `--dry-run`.
     pub(crate) fn carry_out(&self, plan: &Plan, next: &str) -> anyhow::Result<()> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod clean_tree;
 mod dependency;
+pub(crate) mod kubebuilder;
 pub(crate) mod session;
 
 use std::path::{Path, PathBuf};

@@ -276,3 +276,85 @@ fn what_is_in_the_way_is_one_sentence_and_exit_code_2() {
         );
     }
 }
+
+#[test]
+fn a_broken_rule_is_told_with_its_position_and_nothing_is_applied() {
+    let server = Server::start();
+    let folder = Folder::new();
+    let path = operator(&folder);
+    let mut broken = definition();
+    let schema = &mut broken["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    schema["properties"]["spec"]["x-kubernetes-validations"] =
+        json!([{"rule": "self.vessel != ''"}]);
+    let at = "src/api/crew/v1/captain.rs:21:15";
+    let model = json!({
+        "model": 2, "name": "crew", "crds": [broken], "controllers": [], "rules": [],
+        "sources": {format!("{DEFINITION}/v1"): {"properties[spec].x-kubernetes-validations[0]": at}},
+    });
+    fs::write(folder.path().join("model.json"), model.to_string()).unwrap();
+    let mut install = kubewright();
+    install.args(["install", "--executable"]).arg(&path);
+    install.arg("--kubeconfig").arg(server.kubeconfig());
+    assert_eq!(
+        refused(&mut install),
+        format!(
+            "{at}: the rule \"self.vessel != ''\" of .spec is not valid: compilation failed: ERROR: <input>:1:5: undefined \
+             field 'vessel'; correct Captain v1"
+        )
+    );
+}
+
+#[test]
+fn stored_objects_are_rewritten_so_that_an_old_version_can_be_removed() {
+    let server = Server::start();
+    let folder = Folder::new();
+    let apply = |object: &Value| {
+        let file = folder.path().join("object.json");
+        fs::write(&file, object.to_string()).unwrap();
+        let file = file.display().to_string();
+        done(&server, &["deploy", "--file", &file, "-o", "json"])
+    };
+    let versions = |names: &[&str]| {
+        let mut definition = definition();
+        let one = definition["spec"]["versions"][0].clone();
+        let version = |(n, name): (usize, &&str)| {
+            let mut version = one.clone();
+            version["name"] = json!(name);
+            // The last one is the storage version.
+            version["storage"] = json!(n + 1 == names.len());
+            version
+        };
+        definition["spec"]["versions"] = names.iter().enumerate().map(version).collect();
+        definition
+    };
+    let migrate = || {
+        let answer = done(&server, &["migrate", DEFINITION, "-o", "json"]);
+        serde_json::from_str::<Value>(&answer).unwrap()[0].clone()
+    };
+    apply(&versions(&["v1"]));
+    apply(&json!({
+        "apiVersion": "crew.example.com/v1", "kind": "Captain",
+        "metadata": {"name": "ahab", "namespace": "default"}, "spec": {"ship": "pequod"},
+    }));
+    assert_eq!(migrate()["released"], json!([]));
+    apply(&versions(&["v1", "v2"]));
+    let removed = versions(&["v2"]);
+    let file = folder.path().join("removed.json");
+    fs::write(&file, removed.to_string()).unwrap();
+    let mut too_early = kubewright();
+    too_early.args(["deploy", "--file"]).arg(&file);
+    too_early.arg("--kubeconfig").arg(server.kubeconfig());
+    assert!(refused(&mut too_early).contains("status.storedVersions[0]"));
+
+    let migrated = migrate();
+    assert_eq!(migrated["storage"], "v2");
+    assert_eq!(migrated["released"], json!(["v1"]));
+    assert_eq!(migrated["objects"], 1);
+    apply(&removed);
+    let why = done(&server, &["why", "captain/ahab", "-o", "json"]);
+    assert!(why.contains("default/ahab"), "{why}");
+    assert_eq!(
+        done(&server, &["migrate", DEFINITION]),
+        format!("{DEFINITION}: nothing to do, stored as v2\n")
+    );
+}

@@ -178,24 +178,141 @@ fn a_project_built_from_a_checkout_depends_on_it() {
 }
 
 #[test]
+fn a_project_that_is_shared_depends_on_a_git_repository() {
+    let place = Place::new();
+    place.done("new crew --kubewright git+https://example.com/kubewright.git?tag=v0.1.0");
+    let manifest = fs::read_to_string(place.path.join("crew/Cargo.toml")).unwrap();
+    let entry = "kubewright = { git = \"https://example.com/kubewright.git\", tag = \"v0.1.0\", ";
+    assert_eq!(manifest.matches(entry).count(), 2, "{manifest}");
+    let sentence = place.refused("new other --kubewright git+https://example.com/k?commit=a");
+    assert!(sentence.contains("; write git+https://host/"), "{sentence}");
+}
+
+#[test]
 fn commands_of_kubebuilder_work_unchanged() {
     let place = Place::new();
     place.done(
         "init --domain example.com --repo example.com/guestbook --project-name guestbook --license apache2 --owner me \
-         --plugins=go/v4 --project-version 3 --fetch-deps=false --skip-go-version-check --multigroup=true",
+         --plugins=go/v4,helm/v2-alpha --project-version 3 --fetch-deps=false --skip-go-version-check --multigroup=true",
     );
     place.done("create api --group webapp --version v1 --kind Guestbook --resource --controller --make=false");
     place.done("create api --group webapp --version v1 --kind Menu --resource=true --controller=false --namespaced=false --plural menues");
     place.done(
         "create api --group apps --version v1 --kind Deployment --resource=false --controller=true",
     );
-    place.done("edit --multigroup=true --namespaced");
+    place.done("edit --multigroup=true --namespaced --plugins=helm/v2-alpha");
     let listed = place.done("list");
     assert!(
         listed.contains("Menu         webapp.example.com   v1        Cluster"),
         "{listed}"
     );
     assert!(listed.contains("built in"), "{listed}");
+}
+
+#[test]
+fn the_commands_of_kubebuilders_tutorial_work_unchanged() {
+    let place = Place::new();
+    fs::create_dir(place.path.join("project")).unwrap();
+    let place = place.within("project");
+    place.done("init --domain tutorial.kubebuilder.io --repo tutorial.kubebuilder.io/project");
+    place.done("create api --group batch --version v1 --kind CronJob");
+    place.done("create api --group batch --version v2 --kind CronJob");
+    let listed = place.json("list");
+    assert_eq!(listed["name"], "project");
+    let both: Vec<&serde_json::Value> = listed["resources"].as_array().unwrap().iter().collect();
+    for (resource, version) in both.iter().zip(["v1", "v2"]) {
+        assert_eq!(resource["group"], "batch.tutorial.kubebuilder.io");
+        assert_eq!(resource["version"], version);
+        assert_eq!(resource["kind"], "CronJob");
+    }
+    assert_eq!(both.len(), 2);
+    assert_eq!(both[0]["controllers"], serde_json::json!(["cron_job"]));
+    let manifest = fs::read_to_string(place.path.join("Cargo.toml")).unwrap();
+    assert!(
+        manifest.contains("repository = \"https://tutorial.kubebuilder.io/project\"\n"),
+        "{manifest}"
+    );
+}
+
+#[test]
+fn flags_of_kubebuilder_are_used_or_refused() {
+    let place = Place::new();
+    for (flags, begins) in [
+        (
+            "--plugins=deploy-image/v1-alpha",
+            "the plugin \"deploy-image/v1-alpha\" of",
+        ),
+        (
+            "--plugins=go/v4,grafana/v1-alpha",
+            "the plugin \"grafana/v1-alpha\" of",
+        ),
+        ("--license-file header.txt", "files have no license header"),
+        ("--license copyright", "--license copyright needs an owner"),
+        ("--license ?", "\"?\" is not a license"),
+        (
+            "--multigroup=false",
+            "kinds are always in directories by group",
+        ),
+        ("--fetch-deps", "cargo fetches the dependencies"),
+        ("--project-version 2", "there is no project version \"2\""),
+        ("--make", "there is no Makefile to run"),
+    ] {
+        let sentence = place.refused(&format!(
+            "init --domain example.com --project-name a {flags}"
+        ));
+        assert!(sentence.starts_with(begins), "{flags}: {sentence}");
+    }
+    place.done("init --domain example.com --project-name a --license apache2 --owner Acme");
+    let manifest = || fs::read_to_string(place.path.join("Cargo.toml")).unwrap();
+    for entry in ["license = \"Apache-2.0\"\n", "authors = [\"Acme\"]\n"] {
+        assert!(manifest().contains(entry), "{}", manifest());
+    }
+    place.done("edit --license none --repo github.com/acme/a");
+    assert!(!manifest().contains("license"), "{}", manifest());
+    assert!(
+        manifest().contains("repository = \"https://github.com/acme/a\""),
+        "{}",
+        manifest()
+    );
+}
+
+#[test]
+fn the_version_is_that_of_the_tool_and_of_kubernetes() {
+    let place = Place::new();
+    let version = place.json("version");
+    assert_eq!(version["kubewright"], env!("CARGO_PKG_VERSION"));
+    assert!(
+        version["kubernetes"].as_str().unwrap().starts_with("1.36."),
+        "{version}"
+    );
+    let said = place.done("version");
+    assert!(said.starts_with("kubewright: "), "{said}");
+}
+
+#[test]
+fn a_storage_version_is_moved_and_the_old_one_removed() {
+    let place = Place::project();
+    place.done("add version v2 --from v1");
+    let sentence = place.refused("remove version v1");
+    assert!(
+        sentence.starts_with("v1 is the storage version of Captain; move it"),
+        "{sentence}"
+    );
+    place.done("edit --storage-version v2 --kind Captain");
+    place.done("remove version v1");
+    place.done("add version v3 --from v2 --storage");
+    place.done("remove version v2");
+    let listed = place.json("list");
+    assert_eq!(listed["resources"][0]["version"], "v3");
+    assert_eq!(
+        listed["resources"][0]["controllers"],
+        serde_json::json!(["captain"])
+    );
+    let controller = fs::read_to_string(place.path.join("src/controller/captain.rs")).unwrap();
+    assert!(
+        controller.contains("use crate::api::crew::v3::Captain;"),
+        "{controller}"
+    );
 }
 
 #[test]
@@ -267,7 +384,7 @@ fn bad_input_is_one_sentence_and_exit_code_2() {
         ),
         (
             "new other --kubewright nowhere",
-            "\"nowhere\" is neither a version nor a checkout",
+            "\"nowhere\" is neither a version, nor a git repository",
         ),
         ("init", "crew-operator is a project already; add"),
         (

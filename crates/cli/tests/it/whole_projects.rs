@@ -98,6 +98,81 @@ fn a_new_project_builds_without_warnings_and_its_tests_pass() {
     assert!(!place.path().join(ports).exists());
 }
 
+/// Runs `cargo check` in a project that does not compile, and returns its errors.
+#[track_caller]
+fn errors(place: &Place) -> Vec<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["check", "--message-format", "short"])
+        .current_dir(place.path())
+        .env("CARGO_TARGET_DIR", target())
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let told = said.lines().filter(|line| line.contains(": error"));
+    told.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_mistake_in_the_types_is_told_once_and_with_its_position() {
+    let Some(_alone) = alone() else { return };
+    let place = Place::project();
+    lock(&place);
+    let types = place.path().join("src/api/crew/v1/captain.rs");
+    let scaffolded = fs::read_to_string(&types).unwrap();
+    let field = "    pub foo: Option<String>,\n";
+    let write = |lines: &str| {
+        let text = scaffolded.replacen(field, &format!("{field}{lines}"), 1);
+        fs::write(&types, &text).unwrap();
+        let at = |wanted: &str| text.lines().position(|line| line.contains(wanted)).unwrap() + 1;
+        at(lines.lines().next().unwrap())
+    };
+
+    let line = write("    #[schema(minimum = 1)]\n    pub ship: String,\n");
+    let told = errors(&place);
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert!(
+        told[0].starts_with(&format!(
+            "src/api/crew/v1/captain.rs:{line}:14: error: `minimum` is for numbers"
+        )),
+        "{told:#?}"
+    );
+
+    let line = write("    #[schema(default = 0, minimum = 1)]\n    pub mates: i32,\n");
+    let sentence = place.refused("generate crd");
+    assert_eq!(
+        sentence,
+        format!(
+            "src/api/crew/v1/captain.rs:{line}:14: the default 0 of .spec.mates is not valid: should be greater than or equal \
+             to 1; correct Captain v1"
+        )
+    );
+
+    let line = write("    #[schema(rule(\"self.size() > limit\"))]\n    pub ship: String,\n");
+    let sentence = place.refused("generate crd");
+    assert!(
+        sentence.starts_with(&format!(
+            "src/api/crew/v1/captain.rs:{line}:19: the rule \"self.size() > limit\" of .spec.ship is not valid: compilation failed:"
+        )),
+        "{sentence}"
+    );
+
+    // The names in errors of the compiler are those that users write.
+    fs::write(&types, &scaffolded).unwrap();
+    let controller = place.path().join("src/controller/captain.rs");
+    let text = fs::read_to_string(&controller).unwrap();
+    let wrong = text.replacen(
+        "    Ok(Action::done())",
+        "    let _: () = ctx;\n    Ok(())",
+        1,
+    );
+    fs::write(&controller, wrong).unwrap();
+    let told = errors(&place).join("\n");
+    assert!(told.contains("`Context<Captain>`"), "{told}");
+    assert!(told.contains("`Action`"), "{told}");
+    assert!(!told.contains("kubewright_controller"), "{told}");
+}
+
 #[test]
 fn a_project_of_kubebuilder_has_the_same_definitions_and_roles_in_rust() {
     let Some(_alone) = alone() else { return };

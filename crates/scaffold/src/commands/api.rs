@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     Error,
-    commands::{controller, registration, targets},
+    commands::{controller, registration, storage, targets, version::AddVersion},
     names::{self, Gvk},
     plan::Plan,
     project::{PROJECT_FILE, Project, Resource, plain, test_path},
@@ -13,10 +13,13 @@ use crate::{
 
 /// Adds a kind to a project, with its controller.
 ///
+/// A further version of a kind of the project is added as [`AddVersion`] does, as a copy of the storage version; its
+/// controllers stay as they are.
+///
 /// ```
 /// # use kubewright_scaffold::{AddApi, Dependency, Gvk, NewProject, Project};
 /// # let directory = std::env::temp_dir().join(format!("kubewright-doc-api-{}", std::process::id()));
-/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()), package: Default::default() };
 /// # new.plan(&directory)?.write()?;
 /// # let project = Project::read(&directory)?;
 /// let add = AddApi {
@@ -71,6 +74,9 @@ impl AddApi {
             };
             return add.plan(project);
         }
+        if let Some(add) = self.further_version(project)? {
+            return add.plan(project);
+        }
         let resource = self.checked(project)?;
         let mut file = project.file().clone();
         let mut recorded = resource.clone();
@@ -89,6 +95,47 @@ impl AddApi {
         file.put(&recorded);
         plan.set(PROJECT_FILE, Some(file.written()))?;
         Ok(plan)
+    }
+
+    /// Returns the version to add, if the project has the kind in another version.
+    fn further_version(&self, project: &Project) -> Result<Option<AddVersion>, Error> {
+        let Gvk {
+            group,
+            version,
+            kind,
+        } = &self.gvk;
+        let known = project.matching(group, "", kind);
+        let known: Vec<&Resource> = known.into_iter().filter(|one| one.api).collect();
+        let Some(first) = known.first().filter(|_| !group.is_empty()) else {
+            return Ok(None);
+        };
+        if known.iter().any(|one| one.version == *version) {
+            return Ok(None);
+        }
+        if self.namespaced != first.namespaced {
+            let (scope, flag) = match first.namespaced {
+                true => ("namespaced", "true"),
+                false => ("cluster-scoped", "false"),
+            };
+            return Err(Error::new(
+                format_args!("{group}/{}/{kind} is {scope}", first.version),
+                format_args!("use --namespaced={flag}"),
+            ));
+        }
+        if self.plural.as_ref().is_some_and(|it| *it != first.plural) {
+            return Err(Error::new(
+                format_args!("the plural of {kind} is {:?}", first.plural),
+                "leave out --plural",
+            ));
+        }
+        let stored = storage::current(project, first)?;
+        Ok(Some(AddVersion {
+            group: first.group.clone(),
+            kind: kind.clone(),
+            version: version.clone(),
+            from: stored.unwrap_or_else(|| first.version.clone()),
+            storage: false,
+        }))
     }
 
     /// Returns the entry for the project file, if the kind can be added.
@@ -121,15 +168,6 @@ impl AddApi {
                     "choose another with --plural",
                 ));
             }
-            if other.kind == *kind && other.version != *version {
-                return Err(Error::new(
-                    format_args!("{group}/{}/{kind} exists already", other.version),
-                    format_args!(
-                        "make another version of it with `kubewright add version {version} --from {}`",
-                        other.version
-                    ),
-                ));
-            }
         }
         let module = names::module(kind);
         let clash = |other: &&Resource| {
@@ -141,10 +179,12 @@ impl AddApi {
                 "choose another kind",
             ));
         }
-        if targets::is_built_in(&self.gvk) {
+        // `batch` under a domain is another group than `batch` of Kubernetes.
+        let full_group = project.full_group(group);
+        if targets::is_built_in_group(&full_group) {
             return Err(Error::new(
-                format_args!("{} is built into Kubernetes", self.gvk),
-                "make a controller for it with --resource=false",
+                format_args!("the group {full_group} is built into Kubernetes"),
+                "choose another group, or make a controller for its kinds with --resource=false",
             ));
         }
         Ok(Resource {

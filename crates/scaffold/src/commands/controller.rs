@@ -17,7 +17,7 @@ use crate::{
 /// ```
 /// # use kubewright_scaffold::{AddController, Dependency, Gvk, NewProject, Project};
 /// # let directory = std::env::temp_dir().join(format!("kubewright-doc-controller-{}", std::process::id()));
-/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()), package: Default::default() };
 /// # new.plan(&directory)?.write()?;
 /// # let project = Project::read(&directory)?;
 /// let add = AddController {

@@ -1,7 +1,9 @@
 //! `edit`: changes the settings of a project.
 
 use crate::{
-    Error, names,
+    Error,
+    commands::package::Package,
+    names,
     plan::Plan,
     project::{PROJECT_FILE, Project},
 };
@@ -11,7 +13,7 @@ use crate::{
 /// ```
 /// # use kubewright_scaffold::{Dependency, Edit, NewProject, Project};
 /// # let directory = std::env::temp_dir().join(format!("kubewright-doc-edit-{}", std::process::id()));
-/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()), package: Default::default() };
 /// # new.plan(&directory)?.write()?;
 /// # let project = Project::read(&directory)?;
 /// let edit = Edit { domain: Some("ships.example".into()), ..Edit::default() };
@@ -26,6 +28,8 @@ pub struct Edit {
     pub domain: Option<String>,
     /// Restricts the operator to its own namespace.
     pub namespaced: Option<bool>,
+    /// Descriptive entries of `Cargo.toml`.
+    pub package: Package,
 }
 
 impl Edit {
@@ -59,6 +63,10 @@ impl Edit {
             file.set_flag("namespaced", namespaced);
         }
         plan.set(PROJECT_FILE, Some(file.written()))?;
+        if !self.package.is_empty() {
+            let manifest = plan.read("Cargo.toml")?.unwrap_or_default();
+            plan.set("Cargo.toml", Some(self.package.applied_to(&manifest)?))?;
+        }
         Ok(plan)
     }
 }

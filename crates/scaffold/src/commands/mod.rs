@@ -7,24 +7,32 @@
 //! | `controller` | `add controller` |
 //! | `version` | `add version` |
 //! | `remove` | `remove api`, `remove controller`, `remove version` |
-//! | `edit` | `edit` |
+//! | `edit`, `storage` | `edit` |
+//! | `dependency`, `package`, `kube_attribute` | parts of these: entries of `Cargo.toml`, `#[kube(...)]` |
 //! | `status` | `status` |
 
 pub(crate) mod api;
 pub(crate) mod controller;
 mod conversion;
+mod dependency;
 mod edit;
+mod kube_attribute;
 mod new;
+mod package;
 pub(crate) mod registration;
 mod remove;
 mod status;
+mod storage;
 pub(crate) mod targets;
 mod version;
 
 pub use api::AddApi;
 pub use controller::AddController;
+pub use dependency::{Dependency, GitReference};
 pub use edit::Edit;
-pub use new::{Dependency, NewProject};
+pub use new::NewProject;
+pub use package::{License, Package};
 pub use remove::Remove;
 pub use status::{PartState, PartStatus, status};
+pub use storage::MoveStorage;
 pub use version::AddVersion;

@@ -1,33 +1,27 @@
 //! `new` and `init`: creates a project without an API.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::{
-    Error, names,
+    Error,
+    commands::{dependency::Dependency, package::Package},
+    names,
     plan::Plan,
     project::{File, PROJECT_FILE},
     templates::{self, Values},
 };
 
-/// The source of the kubewright dependency.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Dependency {
-    /// A checkout: the directory of the facade crate.
-    Path(PathBuf),
-    /// A version in the registry.
-    Version(String),
-}
-
 /// Creates a project.
 ///
 /// ```
-/// use kubewright_scaffold::{Dependency, NewProject};
+/// use kubewright_scaffold::{Dependency, NewProject, Package};
 ///
 /// let project = NewProject {
 ///     name: "crew-operator".into(),
 ///     domain: "example.com".into(),
 ///     namespaced: false,
 ///     kubewright: Dependency::Version("0.1.0".into()),
+///     package: Package::default(),
 /// };
 /// let plan = project.plan("not-there-yet".as_ref())?;
 /// assert!(plan.changes().iter().any(|change| change.path == "src/main.rs"));
@@ -43,6 +37,8 @@ pub struct NewProject {
     pub namespaced: bool,
     /// The kubewright dependency.
     pub kubewright: Dependency,
+    /// Descriptive entries of `Cargo.toml`.
+    pub package: Package,
 }
 
 impl NewProject {
@@ -69,19 +65,17 @@ impl NewProject {
                 "choose an empty directory",
             ));
         }
-        let kubewright = match &self.kubewright {
-            Dependency::Path(path) => format!("path = {:?}", path.display().to_string()),
-            Dependency::Version(version) => format!("version = {version:?}"),
-        };
         let values = Values::default()
             .with("name", &self.name)
             .with("crate", self.name.replace('-', "_"))
-            .with("kubewright", kubewright);
+            .with("kubewright", self.kubewright.manifest_keys())
+            .with("install_arguments", self.kubewright.install_arguments());
         let mut plan = Plan::new(root);
         let file = File::new(&self.name, &self.domain, self.namespaced);
         plan.create(PROJECT_FILE, file.written())?;
+        let manifest = values.fill(templates::CARGO_TOML);
+        plan.create("Cargo.toml", self.package.applied_to(&manifest)?)?;
         for (path, template) in [
-            ("Cargo.toml", templates::CARGO_TOML),
             ("src/main.rs", templates::MAIN),
             ("src/lib.rs", templates::LIB),
             ("src/api/mod.rs", templates::API_MOD),
@@ -91,7 +85,9 @@ impl NewProject {
         }
         // A repository often has these files already, so they are kept.
         for (path, template) in [
+            (".github/workflows/ci.yml", templates::CI),
             (".gitignore", templates::GITIGNORE),
+            ("Dockerfile", templates::DOCKERFILE),
             ("README.md", templates::README),
         ] {
             if plan.read(path)?.is_none() {

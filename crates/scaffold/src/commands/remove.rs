@@ -4,7 +4,7 @@
 
 use crate::{
     Error,
-    commands::{api, controller, conversion::Conversion, registration, targets},
+    commands::{api, controller, conversion::Conversion, registration, storage, targets},
     generate::stamp::{Mark, mark},
     names::{self, Gvk},
     plan::{Edits, Plan},
@@ -16,7 +16,7 @@ use crate::{
 /// ```
 /// # use kubewright_scaffold::{AddApi, Dependency, Edits, Gvk, NewProject, Project, Remove};
 /// # let directory = std::env::temp_dir().join(format!("kubewright-doc-remove-{}", std::process::id()));
-/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()), package: Default::default() };
 /// # new.plan(&directory)?.write()?;
 /// # let captain = AddApi { gvk: Gvk::parse("crew/v1/Captain")?, plural: None, namespaced: true, resource: true, controller: true, force: false };
 /// # captain.plan(&Project::read(&directory)?)?.write()?;
@@ -101,12 +101,19 @@ impl Remove {
                         "remove the whole kind with `kubewright remove api`",
                     ));
                 }
+                if storage::current(project, resource)?.as_ref() == Some(version) {
+                    return Err(Error::new(
+                        format_args!("{version} is the storage version of {}", resource.kind),
+                        "move it first with `kubewright edit --storage-version`",
+                    ));
+                }
                 if let Some(name) = resource.controllers.first() {
                     return Err(Error::new(
                         format_args!("the controller {name:?} is for {version}"),
                         "have it use another version, or remove it with `kubewright remove controller`",
                     ));
                 }
+                removal.check_way_between_others(resource)?;
                 removal.types(resource)?;
                 file.remove(resource);
             }
@@ -194,6 +201,39 @@ impl Removal<'_> {
             if self.plan.read(&group_mod)?.is_none() {
                 let line = format!("pub mod {group};");
                 registration::remove_lines(&mut self.plan, "src/api/mod.rs", &[&line])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if other versions are converted into each other by way of this one.
+    fn check_way_between_others(&self, resource: &Resource) -> Result<(), Error> {
+        let others = self.project.matching(&resource.group, "", &resource.kind);
+        let converts = |a: &Resource, b: &Resource| -> Result<bool, Error> {
+            for (to, from) in [(a, b), (b, a)] {
+                let conversion = Conversion::new(self.project, to, &from.version);
+                if self.plan.read(&conversion.path())?.is_some() {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        let mut neighbours = Vec::new();
+        for other in others.iter().filter(|it| it.version != resource.version) {
+            if converts(resource, other)? {
+                neighbours.push(*other);
+            }
+        }
+        for pair in neighbours.windows(2) {
+            let [a, b] = pair else { continue };
+            if !converts(a, b)? {
+                return Err(Error::new(
+                    format_args!(
+                        "{} and {} are converted by way of {}",
+                        a.version, b.version, resource.version
+                    ),
+                    "remove one of them first, or convert them directly",
+                ));
             }
         }
         Ok(())

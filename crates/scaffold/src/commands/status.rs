@@ -18,7 +18,7 @@ use crate::{
 /// use kubewright_scaffold::{PartState, Project, status};
 ///
 /// # let directory = std::env::temp_dir().join(format!("kubewright-doc-part-{}", std::process::id()));
-/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()), package: Default::default() };
 /// # new.plan(&directory)?.write()?;
 /// # let captain = AddApi { gvk: Gvk::parse("crew/v1/Captain")?, plural: None, namespaced: true, resource: true, controller: true, force: false };
 /// # captain.plan(&Project::read(&directory)?)?.write()?;
@@ -65,7 +65,7 @@ pub enum PartState {
 /// ```
 /// # use kubewright_scaffold::{AddApi, Dependency, Gvk, NewProject, PartState, Project, status};
 /// # let directory = std::env::temp_dir().join(format!("kubewright-doc-status-{}", std::process::id()));
-/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()), package: Default::default() };
 /// # new.plan(&directory)?.write()?;
 /// # let captain = AddApi { gvk: Gvk::parse("crew/v1/Captain")?, plural: None, namespaced: true, resource: true, controller: true, force: false };
 /// # captain.plan(&Project::read(&directory)?)?.write()?;

@@ -55,9 +55,9 @@ pub(super) fn owned(
     kinds.map(|kind| find(project, kind)).collect()
 }
 
-/// Reports whether a kind is built into Kubernetes.
-pub(super) fn is_built_in(wanted: &Gvk) -> bool {
-    built_in(wanted).is_some()
+/// Reports whether a group, by its full name, is built into Kubernetes.
+pub(super) fn is_built_in_group(full_name: &str) -> bool {
+    groups().iter().any(|group| group.name == full_name)
 }
 
 /// Returns a built-in kind.

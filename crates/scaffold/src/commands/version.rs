@@ -1,11 +1,11 @@
 //! `add version`: adds a version of a kind.
 //!
-//! The new version starts as a copy of an existing one and is not the storage version: objects are stored as before and served
-//! in both. A separate file converts between the two; a test checks that nothing is lost.
+//! The new version starts as a copy of an existing one. Unless it is made the storage version, objects are stored as before and
+//! served in both. A separate file converts between the two; a test checks that nothing is lost.
 
 use crate::{
     Error,
-    commands::{api, conversion::Conversion, registration},
+    commands::{api, conversion::Conversion, kube_attribute, registration, storage},
     names,
     plan::Plan,
     project::{PROJECT_FILE, Project},
@@ -16,7 +16,7 @@ use crate::{
 /// ```
 /// # use kubewright_scaffold::{AddApi, AddVersion, Dependency, Gvk, NewProject, Project};
 /// # let directory = std::env::temp_dir().join(format!("kubewright-doc-version-{}", std::process::id()));
-/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()), package: Default::default() };
 /// # new.plan(&directory)?.write()?;
 /// # let captain = AddApi { gvk: Gvk::parse("crew/v1/Captain")?, plural: None, namespaced: true, resource: true, controller: true, force: false };
 /// # captain.plan(&Project::read(&directory)?)?.write()?;
@@ -26,6 +26,7 @@ use crate::{
 ///     kind: "Captain".into(),
 ///     version: "v2".into(),
 ///     from: "v1".into(),
+///     storage: false,
 /// };
 /// let plan = add.plan(&project)?;
 /// assert!(plan.changes().iter().any(|change| change.path == "src/api/crew/v2/captain.rs"));
@@ -42,6 +43,8 @@ pub struct AddVersion {
     pub version: String,
     /// The version to copy the types from.
     pub from: String,
+    /// Makes the new version the storage version, which the controllers of the kind use from then on.
+    pub storage: bool,
 }
 
 impl AddVersion {
@@ -72,14 +75,12 @@ impl AddVersion {
         let mut new = old.clone();
         new.version.clone_from(&self.version);
         new.controllers.clear();
+        new.owns.clear();
         let mut plan = Plan::new(project.root());
-        let source = plan.read(&old.types_path())?.ok_or_else(|| {
-            Error::new(
-                format_args!("{} is not there", old.types_path()),
-                "put the types there, or make them anew with `kubewright create api --force`",
-            )
-        })?;
-        plan.create(&new.types_path(), self.copied(&source)?)?;
+        let source = storage::types(&plan, old)?;
+        let copy = kube_attribute::with_version(&source, &self.from, &self.version)?;
+        let copy = kube_attribute::with_storage(&copy, &self.version, false)?;
+        plan.create(&new.types_path(), copy)?;
         api::modules(&mut plan, project, &new)?;
         plan.create(&new.sample_path(), api::sample(project, &new))?;
         let conversion = Conversion::new(project, &new, &self.from);
@@ -89,24 +90,12 @@ impl AddVersion {
         plan.create(&conversion.test_path(), conversion.test())?;
         let mut file = project.file().clone();
         file.put(&new);
+        if self.storage {
+            let mut versions = project.matching(&old.group, "", &old.kind);
+            versions.push(&new);
+            storage::move_to(&mut plan, &mut file, &versions, &new)?;
+        }
         plan.set(PROJECT_FILE, Some(file.written()))?;
         Ok(plan)
-    }
-
-    /// Returns the types with the new version, which is not the storage version.
-    fn copied(&self, source: &str) -> Result<String, Error> {
-        let old = format!("version = \"{}\"", self.from);
-        if source.matches(&old).count() != 1 {
-            return Err(Error::new(
-                format_args!("the types of {} do not say {old} once", self.from),
-                "write it in #[kube(...)], on a line of its own",
-            ));
-        }
-        let without = source
-            .lines()
-            .filter(|line| !matches!(line.trim(), "storage = true," | "storage = false,"))
-            .fold(String::new(), |text, line| text + line + "\n");
-        let new = format!("version = \"{}\",\n    storage = false", self.version);
-        Ok(without.replacen(&old, &new, 1))
     }
 }

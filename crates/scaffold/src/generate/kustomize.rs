@@ -34,7 +34,7 @@ pub(super) fn roles(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
     let naming = settings.kustomize_naming();
     let mut resources = Vec::new();
     let mut files = Vec::new();
-    for (name, objects) in role_files(model, &naming) {
+    for (name, objects) in role_files(model, &naming, settings.metrics_port.is_some()) {
         if objects.is_empty() {
             continue;
         }
@@ -59,7 +59,7 @@ pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Erro
         .iter()
         .map(|(name, _)| format!("bases/{name}"))
         .collect();
-    let mut parts = vec!["../rbac", "../manager", "metrics_service.yaml"];
+    let mut parts = vec!["../rbac", "../manager"];
     let mut files = Vec::new();
     if !bases.is_empty() {
         parts.insert(0, "../crd");
@@ -75,7 +75,7 @@ pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Erro
     }
     let running = [
         manager::namespace(&naming),
-        manager::deployment(&naming, &settings.image),
+        manager::deployment(&naming, &settings.image, settings.metrics_port),
     ];
     files.push(File::yaml(
         "config/manager/manager.yaml",
@@ -85,10 +85,13 @@ pub(super) fn tree(model: &Model, settings: &Settings) -> Result<Vec<File>, Erro
         "config/manager",
         json!({"resources": ["manager.yaml"]}),
     )?);
-    files.push(File::yaml(
-        "config/default/metrics_service.yaml",
-        yaml::documents([&manager::metrics_service(&naming)])?,
-    ));
+    if let Some(port) = settings.metrics_port {
+        parts.push("metrics_service.yaml");
+        files.push(File::yaml(
+            "config/default/metrics_service.yaml",
+            yaml::documents([&manager::metrics_service(&naming, port)])?,
+        ));
+    }
     files.push(kustomization(
         "config/default",
         json!({
@@ -118,19 +121,32 @@ fn installed(model: &Model, settings: &Settings) -> Vec<Value> {
     let naming = Naming::whole(&settings.name, settings.namespaced);
     let mut objects = vec![manager::namespace(&naming)];
     objects.extend(crd::crds(model).into_iter().map(|(_, it)| it));
-    let (bindings, rest): (Vec<Value>, Vec<Value>) = role_files(model, &naming)
-        .into_iter()
-        .flat_map(|(_, objects)| objects)
-        .partition(|object| text(&object["kind"]).ends_with("Binding"));
+    let (bindings, rest): (Vec<Value>, Vec<Value>) =
+        role_files(model, &naming, settings.metrics_port.is_some())
+            .into_iter()
+            .flat_map(|(_, objects)| objects)
+            .partition(|object| text(&object["kind"]).ends_with("Binding"));
     objects.extend(rest);
     objects.extend(bindings);
-    objects.push(manager::metrics_service(&naming));
-    objects.push(manager::deployment(&naming, &settings.image));
+    objects.extend(
+        settings
+            .metrics_port
+            .map(|port| manager::metrics_service(&naming, port)),
+    );
+    objects.push(manager::deployment(
+        &naming,
+        &settings.image,
+        settings.metrics_port,
+    ));
     objects
 }
 
-/// Returns the objects of `config/rbac`, by file.
-pub(super) fn role_files(model: &Model, naming: &Naming) -> Vec<(String, Vec<Value>)> {
+/// Returns the objects of `config/rbac`, by file; with `metrics` also the role for reading metrics.
+pub(super) fn role_files(
+    model: &Model,
+    naming: &Naming,
+    metrics: bool,
+) -> Vec<(String, Vec<Value>)> {
     let manager = rbac::manager_roles(model, naming);
     let leader = rbac::leader_election_role(naming);
     let mut files = vec![
@@ -148,11 +164,13 @@ pub(super) fn role_files(model: &Model, naming: &Naming) -> Vec<(String, Vec<Val
             rbac::bindings(std::slice::from_ref(&leader), naming),
         ),
         ("leader_election_role.yaml".to_owned(), vec![leader]),
-        (
+    ];
+    if metrics {
+        files.push((
             "metrics_reader_role.yaml".to_owned(),
             vec![rbac::metrics_reader_role(naming)],
-        ),
-    ];
+        ));
+    }
     let kinds = rbac::kind_roles(model, naming);
     files.extend(kinds.into_iter().map(|(name, role)| (name, vec![role])));
     files

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::naming::Naming;
 
-/// The port of the metrics endpoint.
+/// The usual port of the metrics endpoint.
 pub(super) const METRICS_PORT: u16 = 8080;
 /// The port of the health probes.
 pub(super) const HEALTH_PORT: u16 = 8081;
@@ -21,7 +21,9 @@ pub(super) fn namespace(naming: &Naming) -> Value {
 }
 
 /// Returns the Deployment of the operator.
-pub(super) fn deployment(naming: &Naming, image: &str) -> Value {
+///
+/// Metrics need no authentication, so the program serves them on the loopback address unless a port is given.
+pub(super) fn deployment(naming: &Naming, image: &str, metrics_port: Option<u16>) -> Value {
     let labels = pod_labels(naming);
     let mut container = json!({
         "name": "manager",
@@ -29,10 +31,8 @@ pub(super) fn deployment(naming: &Naming, image: &str) -> Value {
         "args": [
             "--leader-elect",
             format!("--health-probe-bind-address=:{HEALTH_PORT}"),
-            format!("--metrics-bind-address=:{METRICS_PORT}"),
         ],
         "ports": [
-            {"containerPort": METRICS_PORT, "name": "metrics", "protocol": "TCP"},
             {"containerPort": HEALTH_PORT, "name": "health", "protocol": "TCP"},
         ],
         "livenessProbe": probe("/healthz", 15, 20),
@@ -47,6 +47,17 @@ pub(super) fn deployment(naming: &Naming, image: &str) -> Value {
             "readOnlyRootFilesystem": true,
         },
     });
+    if let Some(port) = metrics_port {
+        if let Some(args) = container["args"].as_array_mut() {
+            args.push(json!(format!("--metrics-bind-address=:{port}")));
+        }
+        if let Some(ports) = container["ports"].as_array_mut() {
+            ports.insert(
+                0,
+                json!({"containerPort": port, "name": "metrics", "protocol": "TCP"}),
+            );
+        }
+    }
     if naming.namespaced {
         container["env"] = json!([{
             "name": "POD_NAMESPACE",
@@ -87,7 +98,7 @@ pub(super) fn deployment(naming: &Naming, image: &str) -> Value {
 }
 
 /// Returns the Service of the metrics endpoint.
-pub(super) fn metrics_service(naming: &Naming) -> Value {
+pub(super) fn metrics_service(naming: &Naming, port: u16) -> Value {
     let labels = pod_labels(naming);
     json!({
         "apiVersion": "v1",
@@ -98,7 +109,7 @@ pub(super) fn metrics_service(naming: &Naming) -> Value {
             "labels": labels,
         },
         "spec": {
-            "ports": [{"name": "metrics", "port": METRICS_PORT, "protocol": "TCP", "targetPort": "metrics"}],
+            "ports": [{"name": "metrics", "port": port, "protocol": "TCP", "targetPort": "metrics"}],
             "selector": labels,
         },
     })

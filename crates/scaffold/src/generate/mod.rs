@@ -17,6 +17,7 @@ mod output;
 mod rbac;
 mod samples;
 pub(crate) mod stamp;
+mod validate;
 mod yaml;
 
 use std::fmt;
@@ -24,6 +25,7 @@ use std::fmt;
 use kubewright_operator::Model;
 pub use model::read_model;
 pub use output::plan;
+pub use validate::validate;
 
 use self::{
     model::Kind,
@@ -113,7 +115,7 @@ impl fmt::Display for Target {
 /// use kubewright_scaffold::{Project, generate::{Settings, read_model}};
 ///
 /// # let directory = std::env::temp_dir().join(format!("kubewright-doc-settings-{}", std::process::id()));
-/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()), package: Default::default() };
 /// # new.plan(&directory)?.write()?;
 /// let project = Project::read(&directory)?;
 /// let model = read_model(
@@ -135,6 +137,9 @@ pub struct Settings {
     pub namespaced: bool,
     /// The image of the Deployment.
     pub image: String,
+    /// The port on which the pods serve metrics to the network, without authentication. By default only the pod itself can
+    /// read them.
+    pub metrics_port: Option<u16>,
 }
 
 impl Settings {
@@ -147,6 +152,7 @@ impl Settings {
             domain: project.domain.clone(),
             namespaced: project.namespaced,
             image: image.unwrap_or_else(|| format!("{}:{version}", project.name)),
+            metrics_port: project.metrics_port,
         }
     }
 
@@ -182,6 +188,7 @@ impl Settings {
 ///     domain: "example.com".into(),
 ///     namespaced: false,
 ///     image: "crew:0.3.0".into(),
+///     metrics_port: None,
 /// };
 /// let files = render(&model, &settings, &[Target::Rbac])?;
 /// let role = files.iter().find(|file| file.path == "config/rbac/role.yaml").expect("a role");
@@ -260,6 +267,7 @@ impl File {
 ///     domain: "example.com".into(),
 ///     namespaced: false,
 ///     image: "registry.example.com/crew:0.3.0".into(),
+///     metrics_port: None,
 /// };
 /// let files = render(&model, &settings, &[Target::Rbac])?;
 /// assert!(files.iter().any(|file| file.path == "config/rbac/role.yaml"));

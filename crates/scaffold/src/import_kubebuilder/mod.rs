@@ -26,7 +26,7 @@ pub use markers::rbac_markers;
 
 use crate::{
     Error,
-    commands::{Dependency, NewProject, api, controller, registration, targets},
+    commands::{Dependency, NewProject, Package, api, controller, registration, targets},
     import_crd::{Module, import_crds},
     names::{self, Gvk},
     plan::Plan,
@@ -110,6 +110,7 @@ impl ImportProject {
             domain: go.domain.clone(),
             namespaced: go.namespaced,
             kubewright: self.kubewright.clone(),
+            package: Package::default(),
         };
         let mut import = Import {
             plan: new.plan(root)?,

@@ -58,6 +58,21 @@ impl File {
         self.0.get(key).and_then(Item::as_str).map(str::to_owned)
     }
 
+    /// Returns an optional port.
+    pub(crate) fn some_port(&self, key: &str) -> Result<Option<u16>, Error> {
+        let Some(item) = self.0.get(key) else {
+            return Ok(None);
+        };
+        let number = item.as_integer().and_then(|port| u16::try_from(port).ok());
+        match number.filter(|port| *port > 0) {
+            Some(port) => Ok(Some(port)),
+            None => Err(Error::new(
+                format_args!("{key:?} in {PROJECT_FILE} is not a port"),
+                format_args!("write it as {key} = 8080"),
+            )),
+        }
+    }
+
     /// Returns an optional list of strings.
     pub(crate) fn some_texts(&self, key: &str) -> Result<Option<Vec<String>>, Error> {
         let Some(item) = self.0.get(key) else {

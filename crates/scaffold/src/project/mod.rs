@@ -25,7 +25,7 @@ pub const PROJECT_FILE: &str = "operator.toml";
 /// ```
 /// # use kubewright_scaffold::{AddApi, Dependency, Gvk, NewProject, Project};
 /// # let directory = std::env::temp_dir().join(format!("kubewright-doc-project-{}", std::process::id()));
-/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()) };
+/// # let new = NewProject { name: "crew".into(), domain: "example.com".into(), namespaced: false, kubewright: Dependency::Version("0.1.0".into()), package: Default::default() };
 /// # new.plan(&directory)?.write()?;
 /// # let captain = AddApi { gvk: Gvk::parse("crew/v1/Captain")?, plural: None, namespaced: true, resource: true, controller: true, force: false };
 /// # captain.plan(&Project::read(&directory)?)?.write()?;
@@ -48,6 +48,9 @@ pub struct Project {
     pub namespaced: bool,
     /// The image of the Deployment. Defaults to the name and version of the project.
     pub image: Option<String>,
+    /// The port on which pods of the operator serve metrics to the network, without authentication. By default only the pod
+    /// itself can read them.
+    pub metrics_port: Option<u16>,
     /// The targets of `kubewright generate`, by name. Defaults to all.
     pub generate: Option<Vec<String>>,
     /// The kinds and their controllers, in the order they were added.
@@ -127,6 +130,7 @@ impl Project {
             domain: file.text("domain")?,
             namespaced: file.flag("namespaced"),
             image: file.some_text("image"),
+            metrics_port: file.some_port("metrics_port")?,
             generate: file.some_texts("generate")?,
             resources: file.resources()?,
             file,

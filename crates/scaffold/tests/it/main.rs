@@ -9,3 +9,4 @@ mod generated;
 mod import_crd;
 mod import_kubebuilder;
 mod project;
+mod versions;

@@ -7,8 +7,8 @@ use std::{
 };
 
 use kubewright_scaffold::{
-    AddApi, AddController, AddVersion, Dependency, Edit, Edits, Error, Gvk, NewProject, PartState,
-    PartStatus, Plan, Project, Remove, finish_interrupted, status,
+    AddApi, AddController, AddVersion, Dependency, Edit, Edits, Error, Gvk, NewProject, Package,
+    PartState, Plan, Project, Remove, finish_interrupted, status,
 };
 
 /// A directory that goes with the test.
@@ -25,7 +25,7 @@ impl Directory {
     }
 
     /// With a project in it.
-    fn project() -> Directory {
+    pub(crate) fn project() -> Directory {
         let directory = Directory::new();
         crew().plan(&directory.0).unwrap().write().unwrap();
         directory
@@ -47,7 +47,7 @@ impl Directory {
         self.0.join(path)
     }
 
-    fn write(&self, plan: Result<Plan, Error>) {
+    pub(crate) fn write(&self, plan: Result<Plan, Error>) {
         plan.unwrap().write().unwrap();
     }
 
@@ -80,16 +80,17 @@ fn walk(directory: &Path, found: &mut Vec<(PathBuf, String)>) {
     }
 }
 
-fn crew() -> NewProject {
+pub(crate) fn crew() -> NewProject {
     NewProject {
         name: "crew-operator".into(),
         domain: "example.com".into(),
         namespaced: false,
         kubewright: Dependency::Version("0.1.0".into()),
+        package: Package::default(),
     }
 }
 
-fn api(gvk: &str) -> AddApi {
+pub(crate) fn api(gvk: &str) -> AddApi {
     AddApi {
         gvk: Gvk::parse(gvk).unwrap(),
         plural: None,
@@ -100,21 +101,25 @@ fn api(gvk: &str) -> AddApi {
     }
 }
 
-fn captain() -> AddApi {
+pub(crate) fn captain() -> AddApi {
     api("crew/v1/Captain")
 }
 
-fn v2() -> AddVersion {
+pub(crate) fn v2() -> AddVersion {
     AddVersion {
         group: String::new(),
         kind: "Captain".into(),
         version: "v2".into(),
         from: "v1".into(),
+        storage: false,
     }
 }
 
 /// The error, after a look that nothing has changed.
-fn refused(directory: &Directory, plan: impl FnOnce(&Project) -> Result<Plan, Error>) -> String {
+pub(crate) fn refused(
+    directory: &Directory,
+    plan: impl FnOnce(&Project) -> Result<Plan, Error>,
+) -> String {
     let before = directory.everything();
     let error = plan(&directory.open()).unwrap_err().to_string();
     assert_eq!(directory.everything(), before);
@@ -126,12 +131,66 @@ fn a_project_with_one_api_is_small() {
     let directory = Directory::with_captain();
     let files = directory.everything();
     let lines: usize = files.iter().map(|(_, text)| text.lines().count()).sum();
-    assert!(files.len() <= 15, "{} files", files.len());
+    assert!(files.len() <= 16, "{} files", files.len());
     assert!(lines <= 400, "{lines} lines");
     assert!(directory.read("src/main.rs").lines().count() <= 12);
     for (path, text) in &files {
         assert!(!text.contains("{{"), "{}", path.display());
     }
+    let controller = directory.read("src/controller/captain.rs");
+    let (_, reconcile) = controller.split_once("async fn reconcile").unwrap();
+    assert!(reconcile.lines().count() <= 25, "{reconcile}");
+}
+
+#[test]
+fn the_image_is_one_static_program_that_is_not_root() {
+    let directory = Directory::project();
+    let file = directory.read("Dockerfile");
+    let (build, image) = file.split_once("\nFROM scratch\n").unwrap();
+    assert!(build.contains("FROM rust:1-alpine AS build"), "{build}");
+    assert!(
+        build.contains("cargo build --release --bin crew-operator"),
+        "{build}"
+    );
+    assert!(
+        image.contains("\nUSER 65532:65532\nENTRYPOINT [\"/crew-operator\"]\n"),
+        "{image}"
+    );
+    // The Deployment demands a user that is not root, by number.
+    assert_eq!(image.matches("COPY").count(), 2, "{image}");
+}
+
+#[test]
+fn the_workflow_checks_what_the_tool_generated_with_the_same_tool() {
+    let mut new = crew();
+    new.kubewright = Dependency::git("git+https://example.com/k.git?rev=0a1b2c").unwrap();
+    let directory = Directory::new();
+    directory.write(new.plan(&directory.0));
+    let workflow = directory.read(".github/workflows/ci.yml");
+    let parsed = kubewright_scaffold::parse_manifests(&workflow).unwrap();
+    let steps = parsed[0]["jobs"]["test"]["steps"].as_array().unwrap();
+    let last = steps.last().unwrap();
+    assert_eq!(
+        last["run"],
+        "cargo install --locked --git 'https://example.com/k.git' --rev '0a1b2c' kubewright-cli && kubewright generate --check"
+    );
+    assert_eq!(last["if"], "hashFiles('config/crd/bases/*.yaml') != ''");
+    assert_eq!(
+        parsed[0]["jobs"]["image"]["steps"][1]["run"],
+        "docker build ."
+    );
+    let manifest = directory.read("Cargo.toml");
+    let entry =
+        "kubewright = { git = \"https://example.com/k.git\", rev = \"0a1b2c\", features = [";
+    assert_eq!(manifest.matches(entry).count(), 2, "{manifest}");
+}
+
+#[test]
+fn a_repository_keeps_the_image_and_the_workflow_that_it_has() {
+    let directory = Directory::new();
+    fs::write(directory.0.join("Dockerfile"), "FROM mine\n").unwrap();
+    directory.write(crew().plan(&directory.0));
+    assert_eq!(directory.read("Dockerfile"), "FROM mine\n");
 }
 
 #[test]
@@ -241,54 +300,33 @@ fn removing_a_kind_leaves_what_was_before() {
 }
 
 #[test]
-fn a_version_is_a_copy_that_is_not_stored() {
-    let directory = Directory::with_captain();
-    let before = directory.everything();
-    directory.write(v2().plan(&directory.open()));
-    let types = directory.read("src/api/crew/v2/captain.rs");
-    assert!(types.contains("    version = \"v2\",\n    storage = false,\n"));
-    let conversion = directory.read("src/api/crew/v2/captain_from_v1.rs");
-    assert!(conversion.contains("impl TryFrom<v2::Captain> for v1::Captain {"));
+fn a_kind_may_have_the_name_of_a_built_in_one_under_a_domain() {
+    let directory = Directory::project();
+    directory.write(api("batch/v1/CronJob").plan(&directory.open()));
+    let types = directory.read("src/api/batch/v1/cron_job.rs");
+    assert!(types.contains("group = \"batch.example.com\""), "{types}");
+    // A further version, as kubebuilder's tutorial adds it.
+    directory.write(api("batch/v2/CronJob").plan(&directory.open()));
+    let types = directory.read("src/api/batch/v2/cron_job.rs");
     assert!(
-        directory
-            .read("src/api/crew/v2/mod.rs")
-            .contains("pub mod captain_from_v1;")
+        types.contains("    version = \"v2\",\n    storage = false,\n"),
+        "{types}"
     );
-    assert!(
-        directory
-            .read("src/lib.rs")
-            .contains("operator.api::<api::crew::v2::Captain>();")
-    );
-    let line = "api::crew::v2::captain_from_v1::register(operator);";
-    assert!(directory.read("src/lib.rs").contains(line));
-    let states = status(&directory.open()).unwrap();
-    let new = |part: &&PartStatus| part.state == PartState::New;
     assert_eq!(
-        states.iter().filter(new).count(),
-        states.len(),
-        "{states:?}"
+        directory.open().resources[1].controllers,
+        Vec::<String>::new()
     );
-    let converts = "src/api/crew/v2/captain_from_v1.rs";
-    assert!(
-        states.iter().any(|part| part.path == converts),
-        "{states:?}"
-    );
-    let remove = Remove::Version {
-        group: String::new(),
-        version: "v2".into(),
-        kind: "Captain".into(),
-    };
-    let test = directory.read("tests/captain_v1_v2.rs");
-    fs::write(directory.0.join("tests/captain_v1_v2.rs"), "mine").unwrap();
+
+    let mut new = crew();
+    new.domain = "k8s.io".into();
+    let directory = Directory::new();
+    directory.write(new.plan(&directory.0));
+    let add = api("networking/v1/Ingress");
     assert_eq!(
-        refused(&directory, |project| remove.plan(project, Edits::Keep)),
-        "tests/captain_v1_v2.rs has work in it; save what you need, then remove it with --force"
+        refused(&directory, |project| add.plan(project)),
+        "the group networking.k8s.io is built into Kubernetes; choose another group, or make a controller for its kinds with \
+         --resource=false"
     );
-    fs::write(directory.0.join("tests/captain_v1_v2.rs"), test).unwrap();
-    directory.write(remove.plan(&directory.open(), Edits::Keep));
-    assert!(!directory.0.join("src/api/crew/v2").exists());
-    assert!(!directory.0.join("tests/captain_v1_v2.rs").exists());
-    assert_eq!(directory.everything(), before);
 }
 
 #[test]
@@ -335,9 +373,17 @@ fn bad_input_is_refused_in_one_sentence_and_changes_nothing() {
         sentence(captain()),
         "crew/v1/Captain exists already; choose another name, or replace it with --force"
     );
+    let mut scope = api("crew/v2/Captain");
+    scope.namespaced = false;
     assert_eq!(
-        sentence(api("crew/v2/Captain")),
-        "crew/v1/Captain exists already; make another version of it with `kubewright add version v2 --from v1`"
+        sentence(scope),
+        "crew/v1/Captain is namespaced; use --namespaced=true"
+    );
+    let mut other = api("crew/v2/Captain");
+    other.plural = Some("skippers".into());
+    assert_eq!(
+        sentence(other),
+        "the plural of Captain is \"captains\"; leave out --plural"
     );
     let mut group = api("crew/v1/Mate");
     group.gvk.group = "Crew".into();
@@ -347,10 +393,6 @@ fn bad_input_is_refused_in_one_sentence_and_changes_nothing() {
     assert_eq!(
         sentence(plural),
         "the plural \"captains\" belongs to Captain already; choose another with --plural"
-    );
-    assert_eq!(
-        sentence(api("apps/v1/Deployment")),
-        "apps/v1/Deployment is built into Kubernetes; make a controller for it with --resource=false"
     );
     let mut nothing = api("crew/v1/Mate");
     (nothing.resource, nothing.controller) = (false, false);
@@ -363,7 +405,7 @@ fn bad_input_is_refused_in_one_sentence_and_changes_nothing() {
     );
     let edit = Edit {
         domain: Some("other.com".into()),
-        namespaced: None,
+        ..Edit::default()
     };
     assert_eq!(
         refused(&directory, |project| edit.plan(project)),

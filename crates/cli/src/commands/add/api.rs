@@ -4,8 +4,8 @@ use clap::Args;
 use kubewright_scaffold::{AddApi, Error, Gvk};
 
 use crate::{
-    output::{Kubebuilder, PlanArgs},
-    project::project,
+    output::PlanArgs,
+    project::{kubebuilder::Kubebuilder, project},
 };
 
 #[derive(Args)]
@@ -55,6 +55,7 @@ pub(crate) struct Api {
 
 impl Api {
     pub(crate) fn run(self) -> anyhow::Result<()> {
+        self.kubebuilder.check()?;
         let gvk = match (&self.gvk, &self.group, &self.version, &self.kind) {
             (Some(text), None, None, None) => Gvk::parse(text)?,
             (None, group, Some(version), Some(kind)) => Gvk {

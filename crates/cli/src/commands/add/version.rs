@@ -22,6 +22,10 @@ pub(crate) struct Version {
     #[arg(long, default_value = "")]
     group: String,
 
+    /// Store objects in the new version, and have the controllers of the kind use it
+    #[arg(long)]
+    storage: bool,
+
     #[command(flatten)]
     plan: PlanArgs,
 }
@@ -33,6 +37,7 @@ impl Version {
             kind: self.kind,
             version: self.version,
             from: self.from,
+            storage: self.storage,
         };
         self.plan.carry_out(&add.plan(&project()?)?, "cargo test")
     }

@@ -44,7 +44,14 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
         .with("version", version)
         .with("repository", repository)
         .with("tag", tag)
-        .with("metrics_port", METRICS_PORT.to_string())
+        .with(
+            "metrics_enabled",
+            settings.metrics_port.is_some().to_string(),
+        )
+        .with(
+            "metrics_port",
+            settings.metrics_port.unwrap_or(METRICS_PORT).to_string(),
+        )
         .with("health_port", HEALTH_PORT.to_string())
         .with("namespace_argument", namespace_argument);
     let template = |name: &str, source: &str| {
@@ -70,7 +77,7 @@ pub(super) fn files(model: &Model, settings: &Settings) -> Result<Vec<File>, Err
 fn roles(model: &Model, settings: &Settings) -> Result<String, Error> {
     let naming = Naming::chart(settings.namespaced);
     let mut out = String::new();
-    for (file, objects) in kustomize::role_files(model, &naming) {
+    for (file, objects) in kustomize::role_files(model, &naming, true) {
         if objects.is_empty() {
             continue;
         }

@@ -168,7 +168,7 @@ fn an_operator_of_one_namespace_has_a_role_there() {
     assert_eq!(binding["roleRef"]["kind"], "Role");
     let manager = named("Deployment", "crew-operator-controller-manager");
     let args = &manager["spec"]["template"]["spec"]["containers"][0]["args"];
-    assert_eq!(args[3], "--namespace=$(POD_NAMESPACE)");
+    assert_eq!(args[2], "--namespace=$(POD_NAMESPACE)");
 }
 
 #[test]
@@ -281,6 +281,66 @@ fn documents(text: &str) -> Vec<Value> {
 }
 
 #[test]
+fn metrics_are_closed_to_the_network_unless_the_project_opens_them() {
+    let directory = Directory::with_captain();
+    let all_text = |directory: &Directory| {
+        let everything = directory.everything();
+        let of = |it: &&(std::path::PathBuf, String)| {
+            let path = it.0.display().to_string();
+            path.contains("/config/") || path.ends_with("dist/install.yaml")
+        };
+        let texts = everything.iter().filter(of).map(|(_, text)| text.as_str());
+        texts.collect::<String>()
+    };
+    write(&directory, &crew(), Edits::Keep);
+    // The program listens on the loopback address by itself.
+    assert!(!all_text(&directory).contains("metrics"));
+    let values = directory.read("dist/chart/values.yaml");
+    assert!(
+        values.contains("metrics:\n  enabled: false\n  port: 8080\n"),
+        "{values}"
+    );
+
+    let file = directory.read("operator.toml");
+    let opened = file.replacen("domain =", "metrics_port = 9090\ndomain =", 1);
+    fs::write(directory.path("operator.toml"), opened).unwrap();
+    write(&directory, &crew(), Edits::Keep);
+    let manager = directory.read("config/manager/manager.yaml");
+    assert!(
+        manager.contains("- --metrics-bind-address=:9090\n"),
+        "{manager}"
+    );
+    assert!(
+        directory
+            .path("config/default/metrics_service.yaml")
+            .is_file()
+    );
+    assert!(
+        directory
+            .path("config/rbac/metrics_reader_role.yaml")
+            .is_file()
+    );
+    let values = directory.read("dist/chart/values.yaml");
+    assert!(
+        values.contains("metrics:\n  enabled: true\n  port: 9090\n"),
+        "{values}"
+    );
+
+    fs::write(directory.path("operator.toml"), &file).unwrap();
+    write(&directory, &crew(), Edits::Keep);
+    assert!(!all_text(&directory).contains("metrics"));
+    for wrong in ["0", "\"8080\"", "65536"] {
+        let text = file.replacen("domain =", &format!("metrics_port = {wrong}\ndomain ="), 1);
+        fs::write(directory.path("operator.toml"), text).unwrap();
+        let error = kubewright_scaffold::Project::read(&directory.path("")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "\"metrics_port\" in operator.toml is not a port; write it as metrics_port = 8080"
+        );
+    }
+}
+
+#[test]
 fn the_installer_is_what_kustomize_builds() {
     let directory = whole_project();
     let overlay = ["kustomize", "config/overlays/default"];
@@ -317,7 +377,14 @@ fn helm_fills_the_chart_in() {
         found.unwrap()["spec"].clone()
     };
     assert_eq!(schema(&objects), schema(&installer));
-    let off = "crd.keep=false,metrics.enabled=false,rbac.create=false,leaderElection.enabled=false";
+    assert_eq!(count("Service"), 0);
+    let on = [&template[..], &["--set", "metrics.enabled=true"]].concat();
+    let opened = documents(&tool("helm", &on, &directory).unwrap());
+    assert_eq!(
+        opened.iter().filter(|it| it["kind"] == "Service").count(),
+        1
+    );
+    let off = "crd.keep=false,rbac.create=false,leaderElection.enabled=false";
     let set = [&template[..], &["--set", off]].concat();
     let objects = documents(&tool("helm", &set, &directory).unwrap());
     assert!(

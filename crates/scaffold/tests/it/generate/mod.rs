@@ -29,6 +29,7 @@ fn settings() -> Settings {
         domain: "example.com".into(),
         namespaced: false,
         image: "registry.example.com/crew:0.3.0".into(),
+        metrics_port: None,
     }
 }
 
