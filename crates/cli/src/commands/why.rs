@@ -246,7 +246,7 @@ fn key_lines(key: &KeyStatus) -> String {
     if let (Some(result), Some(end)) = (&key.last_result, &key.last_end) {
         let took = key.duration_seconds.unwrap_or_default() * 1e3;
         let end = moment(end);
-        text += &format!("    last result {result} ({took:.1} ms, at {end})\n");
+        text += &format!("    last result {result}, took {took:.1} ms, at {end}\n");
     }
     let next = match (key.running, &key.pending_trigger, key.due_in_seconds) {
         (true, ..) => "running".to_owned(),
@@ -280,7 +280,7 @@ fn run_lines(controller: &ControllerStatus, key: &KeyStatus) -> String {
         let why = trigger.map(Trigger::words).unwrap_or_default();
         let took = run.duration_seconds * 1e3;
         let (end, result) = (moment(&run.end), &run.result);
-        format!("    {head:<11} {end}  {why:<18} -> {result} ({took:.1} ms)\n")
+        format!("    {head:<11} {end}  {why:<18} -> {result}, took {took:.1} ms\n")
     };
     runs(controller, key).enumerate().map(line).collect()
 }

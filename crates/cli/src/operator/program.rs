@@ -1,14 +1,22 @@
 //! Building the operator of a project, and running `describe` on it.
 
 use std::{
+    collections::BTreeSet,
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use kubewright_operator::Model;
-use kubewright_scaffold::{Error, Project, generate::read_model};
+use kubewright_scaffold::{
+    Error, Project,
+    generate::{read_model, validate},
+};
 use serde_json::Value;
 
 use crate::cluster::one_line;
@@ -88,7 +96,43 @@ pub(crate) fn no_cargo(error: &std::io::Error) -> Error {
 
 /// Builds the operator of a project.
 pub(crate) fn build(project: &Project, said: CargoOutput) -> Result<Program, BuildError> {
-    build_by(cargo(project), project, said, |_| ())
+    build_by(cargo(project), project, said, |_| (), &|_| ())
+}
+
+/// The progress of a build.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress<'a> {
+    /// The number of crates that are built.
+    pub(crate) done: usize,
+    /// The last message of cargo, such as `Compiling kube-client v5.0.0`.
+    pub(crate) now: &'a str,
+}
+
+/// Reports progress.
+type OnProgress<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
+
+/// Counts the crates that a whole build of a project compiles. Resolves the dependencies first if necessary.
+pub(crate) fn count_crates(project: &Project) -> Option<usize> {
+    let output = cargo(project)
+        .args([
+            "tree",
+            "--edges",
+            "normal,build",
+            "--prefix",
+            "none",
+            "--format",
+            "{p}",
+        ])
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let crates: BTreeSet<&str> = text
+        .lines()
+        .map(|line| line.trim_end_matches(" (*)"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    (output.status.success() && !crates.is_empty()).then_some(crates.len())
 }
 
 /// Builds the operator in its own process group and passes its id to `started`, since Ctrl-C on the terminal does not
@@ -96,12 +140,13 @@ pub(crate) fn build(project: &Project, said: CargoOutput) -> Result<Program, Bui
 pub(crate) fn build_apart(
     project: &Project,
     started: impl FnOnce(u32),
+    progress: OnProgress<'_>,
 ) -> Result<Program, BuildError> {
     let mut command = cargo(project);
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.env("CARGO_TERM_COLOR", "never");
-    build_by(command, project, CargoOutput::Captured, started)
+    build_by(command, project, CargoOutput::Captured, started, progress)
 }
 
 fn build_by(
@@ -109,6 +154,7 @@ fn build_by(
     project: &Project,
     said: CargoOutput,
     started: impl FnOnce(u32),
+    progress: OnProgress<'_>,
 ) -> Result<Program, BuildError> {
     let began = Instant::now();
     command
@@ -124,23 +170,17 @@ fn build_by(
         .spawn()
         .map_err(|e| BuildError::Refused(no_cargo(&e)))?;
     started(child.id());
-    let errors = child.stderr.take().map(|mut stderr| {
-        std::thread::spawn(move || {
-            let mut text = Vec::new();
-            // Output up to an error is good enough.
-            let _ = stderr.read_to_end(&mut text);
-            String::from_utf8_lossy(&text).into_owned()
-        })
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let watched = Watched::default();
+    let (built, kept) = std::thread::scope(|scope| {
+        let errors = stderr.map(|stderr| scope.spawn(|| watched.messages(stderr, progress)));
+        let built = stdout.map_or_else(Vec::new, |stdout| watched.artifacts(stdout, progress));
+        let kept = errors.and_then(|thread| thread.join().ok());
+        (built, kept)
     });
-    let mut built = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
-        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-        built.extend(lines.filter_map(|line| executable(&line)));
-    }
     let status = child
         .wait()
         .map_err(|e| BuildError::Refused(no_cargo(&e)))?;
-    let kept = errors.and_then(|thread| thread.join().ok());
     if !status.success() {
         return Err(BuildError::Compile(kept.unwrap_or_default()));
     }
@@ -161,9 +201,84 @@ fn build_by(
     Ok(Program { executable, took })
 }
 
-/// Parses the executable from a line of cargo's output.
-fn executable(line: &str) -> Option<(String, PathBuf)> {
-    let message: Value = serde_json::from_str(line).ok()?;
+/// A running cargo, as far as its output tells.
+#[derive(Default)]
+struct Watched {
+    done: AtomicUsize,
+    now: Mutex<String>,
+}
+
+impl Watched {
+    fn report(&self, progress: OnProgress<'_>) {
+        let now = self
+            .now
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        progress(Progress {
+            done: self.done.load(Ordering::Relaxed),
+            now: &now,
+        });
+    }
+
+    /// Reads the messages for people, and returns them.
+    fn messages(&self, stderr: impl Read, progress: OnProgress<'_>) -> String {
+        let mut text = String::new();
+        // Output up to an error is good enough.
+        for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line).into_owned();
+            if is_step(&line) {
+                let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+                // Without the path of a local package.
+                line.trim()
+                    .split(" (")
+                    .next()
+                    .unwrap_or_default()
+                    .clone_into(&mut now);
+                drop(now);
+                self.report(progress);
+            }
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Reads the messages for programs, and returns the executables.
+    fn artifacts(&self, stdout: impl Read, progress: OnProgress<'_>) -> Vec<(String, PathBuf)> {
+        let mut built = Vec::new();
+        let mut crates = BTreeSet::new();
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            let message: Value = serde_json::from_str(&line).unwrap_or_default();
+            built.extend(executable(&message));
+            if message["reason"] == "compiler-artifact"
+                && let Some(id) = message["package_id"].as_str()
+                && crates.insert(id.to_owned())
+            {
+                self.done.store(crates.len(), Ordering::Relaxed);
+                self.report(progress);
+            }
+        }
+        built
+    }
+}
+
+/// Reports whether a line of cargo says what it does at the moment: `   Compiling serde v1.0.0`.
+fn is_step(line: &str) -> bool {
+    let steps = [
+        "Updating",
+        "Locking",
+        "Downloading",
+        "Downloaded",
+        "Compiling",
+        "Blocking",
+    ];
+    let word = line.trim_start().split(' ').next().unwrap_or_default();
+    line.starts_with(' ') && steps.contains(&word)
+}
+
+/// Parses the executable from a message of cargo.
+fn executable(message: &Value) -> Option<(String, PathBuf)> {
     let path = message.get("executable")?.as_str()?;
     let name = message.pointer("/target/name")?.as_str()?;
     Some((name.to_owned(), PathBuf::from(path)))
@@ -188,9 +303,11 @@ impl Program {
         )
     }
 
-    /// Runs `describe` and parses the description.
+    /// Runs `describe`, parses the description, and checks that a server would accept its CRDs.
     pub(crate) fn describe(&self) -> Result<Model, Error> {
-        read_model(&self.description()?)
+        let model = read_model(&self.description()?)?;
+        validate(&model)?;
+        Ok(model)
     }
 
     /// Runs `describe` and returns its output.
@@ -214,16 +331,38 @@ mod tests {
 
     #[test]
     fn the_program_is_found_in_what_cargo_says() {
-        let line = r#"{"reason":"compiler-artifact","target":{"name":"crew","kind":["bin"]},"executable":"/t/crew"}"#;
+        let line = r#"{"reason":"compiler-artifact","target":{"name":"crew","kind":["bin"]},"executable":"/t/crew"}
+            {"target":{"name":"a"},"executable":null}
+            not JSON"#;
+        let built =
+            Watched::default().artifacts(line.replace("\n            ", "\n").as_bytes(), &|_| ());
+        assert_eq!(built, [("crew".to_owned(), PathBuf::from("/t/crew"))]);
+    }
+
+    #[test]
+    fn progress_is_told_from_what_cargo_says() {
+        let seen = Mutex::new(Vec::new());
+        let note = |step: Progress<'_>| {
+            let step = format!("{} {}", step.done, step.now);
+            seen.lock().unwrap().push(step);
+        };
+        let watched = Watched::default();
+        let said =
+            "    Updating crates.io index\n   Compiling crew v0.1.0 (/home/me/crew)\nerror: no\n";
+        assert_eq!(watched.messages(said.as_bytes(), &note), said);
+        let artifact =
+            |id: &str| format!("{{\"reason\":\"compiler-artifact\",\"package_id\":\"{id}\"}}\n");
+        let lines = [artifact("a"), artifact("a"), artifact("b")].concat();
+        watched.artifacts(lines.as_bytes(), &note);
         assert_eq!(
-            executable(line),
-            Some(("crew".to_owned(), PathBuf::from("/t/crew")))
+            *seen.lock().unwrap(),
+            [
+                "0 Updating crates.io index",
+                "0 Compiling crew v0.1.0",
+                "1 Compiling crew v0.1.0",
+                "2 Compiling crew v0.1.0"
+            ]
         );
-        assert_eq!(
-            executable(r#"{"target":{"name":"a"},"executable":null}"#),
-            None
-        );
-        assert_eq!(executable("not JSON"), None);
     }
 
     #[test]

@@ -1,9 +1,14 @@
 //! The live view on a terminal, redrawn in place; printing that ignores errors.
 
 pub(crate) mod style;
+pub(crate) mod wrap;
 
 use std::{
     io::{self, Write},
+    sync::{
+        Once,
+        atomic::{AtomicU8, Ordering},
+    },
     time::Duration,
 };
 
@@ -14,33 +19,88 @@ const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// The assumed height of a terminal of unknown size.
 const LINES: usize = 24;
 
-/// A live view. Dropping it restores the terminal.
+/// The assumed width of a terminal of unknown size.
+const COLUMNS: usize = 80;
+
+/// The state of the live view: not begun, drawn, or ended.
+static VIEW: AtomicU8 = AtomicU8::new(BEFORE);
+
+const BEFORE: u8 = 0;
+const DRAWN: u8 = 1;
+const ENDED: u8 = 2;
+
+/// A live view. Dropping it restores the terminal; a panic restores it before its message is printed.
 pub(crate) struct LiveView(());
+
+/// The size of the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) lines: usize,
+    pub(crate) columns: usize,
+}
 
 impl LiveView {
     /// Enters the alternate screen.
     pub(crate) fn begin() -> Self {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |panic| {
+                leave();
+                before(panic);
+            }));
+        });
+        VIEW.store(DRAWN, Ordering::SeqCst);
         print(ENTER);
         Self(())
     }
 
+    /// Returns whether there was a view that has ended.
+    pub(crate) fn has_ended() -> bool {
+        VIEW.load(Ordering::SeqCst) == ENDED
+    }
+
+    /// Returns the current size of the terminal.
+    pub(crate) fn size(&self) -> Size {
+        match terminal_size::terminal_size() {
+            Some((terminal_size::Width(columns), terminal_size::Height(lines)))
+                if lines > 0 && columns > 0 =>
+            {
+                Size {
+                    lines: lines.into(),
+                    columns: columns.into(),
+                }
+            }
+            _ => Size {
+                lines: LINES,
+                columns: COLUMNS,
+            },
+        }
+    }
+
     /// Returns the current height of the terminal.
     pub(crate) fn height(&self) -> usize {
-        match terminal_size::terminal_size() {
-            Some((_, terminal_size::Height(lines))) if lines > 0 => lines.into(),
-            _ => LINES,
-        }
+        self.size().lines
     }
 
     /// Redraws all lines from the top left corner.
     pub(crate) fn draw(&self, lines: &[String]) {
-        let text = lines.join("\x1b[K\r\n");
-        print(&format!("\x1b[H{text}\x1b[K\x1b[J"));
+        if VIEW.load(Ordering::SeqCst) == DRAWN {
+            let text = lines.join("\x1b[K\r\n");
+            print(&format!("\x1b[H{text}\x1b[K\x1b[J"));
+        }
     }
 }
 
 impl Drop for LiveView {
     fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// Restores the terminal, once.
+fn leave() {
+    if VIEW.swap(ENDED, Ordering::SeqCst) == DRAWN {
         print(LEAVE);
     }
 }

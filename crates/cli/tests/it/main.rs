@@ -4,6 +4,7 @@
 mod clients;
 mod demo;
 mod deploying;
+mod dev;
 mod generating;
 mod hostile_input;
 mod https;

@@ -3,11 +3,12 @@
 //! Closing its standard input stops it. That also happens when this process dies, however it dies.
 
 use std::{
+    collections::VecDeque,
     ffi::OsString,
     io::{BufRead, BufReader, Read},
     net::Ipv4Addr,
     path::Path,
-    process::{ChildStdin, Command, ExitStatus, Stdio},
+    process::{ChildStdin, Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -15,7 +16,7 @@ use std::{
 use kubewright_scaffold::Error;
 use tokio::{net::TcpListener, sync::watch};
 
-use super::{event::DevEvent, screen::Screen};
+use super::{cause, log as format, screen::Screen};
 use crate::operator::endpoint;
 
 /// The time limit for the operator to stop by itself.
@@ -23,6 +24,9 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// The interval between readiness checks.
 const EVERY: Duration = Duration::from_millis(20);
+
+/// The time limit for the operator to become ready, before other things are done.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The maximum length of a log line.
 const LONGEST: u64 = 64 * 1024;
@@ -38,6 +42,15 @@ pub(super) struct Child {
     ended: watch::Receiver<Option<String>>,
 }
 
+/// The state of an operator that was started.
+pub(super) enum Readiness {
+    Ready,
+    /// Not ready yet, with the reason.
+    NotReady(String),
+    /// It has ended already.
+    Ended,
+}
+
 impl Child {
     /// Starts the operator and shows its log.
     pub(super) async fn start(
@@ -47,9 +60,19 @@ impl Child {
     ) -> Result<Self, Error> {
         let wrong = |e: std::io::Error| Error::io("run", executable, &e);
         let address = free_address().await.map_err(wrong)?;
-        let mut process = Command::new(executable)
+        let mut command = Command::new(executable);
+        command
             .args(["--until-stdin-closes", "--health-probe-bind-address", "0"])
-            .args(["--metrics-bind-address", &address])
+            .args(["--metrics-bind-address", &address]);
+        let names_format = |argument: &OsString| {
+            let argument = argument.to_string_lossy();
+            let (flag, _) = argument.split_once('=').unwrap_or((&argument, ""));
+            flag == format::FORMAT
+        };
+        if !arguments.iter().any(names_format) {
+            command.args([format::FORMAT, "json"]);
+        }
+        let mut process = command
             .args(arguments)
             // Its log goes through a pipe.
             .env("NO_COLOR", "1")
@@ -68,7 +91,8 @@ impl Child {
         let waits = process.clone();
         std::thread::spawn(move || {
             // Its output is closed when it ends.
-            let last = said.and_then(|thread| thread.join().ok()).flatten();
+            let last = said.and_then(|thread| thread.join().ok());
+            let last = last.unwrap_or_default();
             let status = loop {
                 match lock(&waits).try_wait() {
                     Ok(None) => {}
@@ -77,7 +101,8 @@ impl Child {
                 }
                 std::thread::sleep(EVERY);
             };
-            tell.send_replace(Some(how(status, last)));
+            let how = cause::of(status, last.iter().map(String::as_str));
+            tell.send_replace(Some(how));
         });
         Ok(Self {
             pid,
@@ -88,14 +113,19 @@ impl Child {
         })
     }
 
-    /// Waits until the operator is ready. Fails with its exit status if it ends first.
-    pub(super) async fn ready(&self) -> Result<(), String> {
+    /// Waits until the operator is ready, for a limited time: files may have changed meanwhile.
+    pub(super) async fn ready(&self) -> Readiness {
+        let until = tokio::time::Instant::now() + PATIENCE;
         loop {
-            if let Some(how) = self.ended.borrow().clone() {
-                return Err(how);
+            if self.ended.borrow().is_some() {
+                return Readiness::Ended;
             }
-            if matches!(endpoint::get(&self.address, "/readyz").await, Ok((200, _))) {
-                return Ok(());
+            let answer = endpoint::get(&self.address, "/readyz").await;
+            match answer {
+                Ok((200, _)) => return Readiness::Ready,
+                _ if tokio::time::Instant::now() < until => {}
+                Ok((_, body)) => return Readiness::NotReady(failed_checks(&body)),
+                Err(error) => return Readiness::NotReady(error.to_string()),
             }
             tokio::time::sleep(EVERY).await;
         }
@@ -106,7 +136,7 @@ impl Child {
         let mut ended = self.ended.clone();
         match ended.wait_for(Option::is_some).await {
             Ok(how) => how.clone().unwrap_or_default(),
-            Err(_) => "with an unknown status".to_owned(),
+            Err(_) => "unknown exit status".to_owned(),
         }
     }
 
@@ -131,15 +161,31 @@ impl Drop for Child {
     }
 }
 
+/// Returns the names of the checks that failed: `caches`.
+fn failed_checks(body: &str) -> String {
+    let failed = body.lines().filter_map(|line| {
+        let name = line.strip_prefix("[-]")?;
+        Some(name.split(" failed").next().unwrap_or(name))
+    });
+    let failed: Vec<&str> = failed.collect();
+    match failed.is_empty() {
+        true => body.trim().to_owned(),
+        false => format!("failed checks: {}", failed.join(", ")),
+    }
+}
+
 fn lock(process: &Mutex<std::process::Child>) -> std::sync::MutexGuard<'_, std::process::Child> {
     process.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Shows lines as they arrive, and returns the last one.
-fn log(out: impl Read + Send + 'static, screen: Screen) -> std::thread::JoinHandle<Option<String>> {
+/// Shows lines as they arrive, and returns the last ones.
+fn log(
+    out: impl Read + Send + 'static,
+    screen: Screen,
+) -> std::thread::JoinHandle<VecDeque<String>> {
     std::thread::spawn(move || {
         let mut out = BufReader::new(out);
-        let mut last = None;
+        let mut last = VecDeque::new();
         loop {
             let mut line = Vec::new();
             let mut limited = Read::take(&mut out, LONGEST);
@@ -148,22 +194,13 @@ fn log(out: impl Read + Send + 'static, screen: Screen) -> std::thread::JoinHand
                 _ => return last,
             }
             let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-            last = Some(line.clone());
-            screen.show(DevEvent::Log { line });
+            screen.show(format::event(&line));
+            last.push_back(line);
+            if last.len() > cause::KEPT {
+                last.pop_front();
+            }
         }
     })
-}
-
-/// Describes an exit status.
-fn how(status: Option<ExitStatus>, last: Option<String>) -> String {
-    let status = match status {
-        Some(status) => status.to_string(),
-        None => "with an unknown status".to_owned(),
-    };
-    match last {
-        Some(last) if !last.is_empty() => format!("{status}: {last}"),
-        _ => status,
-    }
 }
 
 /// Returns a loopback address that is free at the moment.

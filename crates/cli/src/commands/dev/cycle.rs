@@ -9,13 +9,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use kube::{Client, core::DynamicObject};
+use kube::Client;
+use kubewright_operator::Model;
 use kubewright_scaffold::{Error, Project};
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use super::{
-    child::Child,
+    child::{Child, Readiness},
     event::DevEvent,
     files::{Changes, Files},
     samples,
@@ -25,12 +26,13 @@ use crate::{
     cluster::{
         Cluster,
         apply::{Action, Applier, Report, title},
+        migrate::migrate,
         refused,
     },
     operator::{
         conversion::{Endpoint, reset_conversion},
         definitions,
-        program::{BuildError, Program, build_apart},
+        program::{BuildError, Program, Progress, build_apart, count_crates},
     },
     project::session::Session,
 };
@@ -38,8 +40,9 @@ use crate::{
 /// The time limit for a CRD to be established.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The delay before an operator that ended by itself is restarted.
+/// The delays before an operator that ended by itself is restarted: the first one, and the longest.
 const PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(32);
 
 /// The state that is kept between two turns.
 pub(super) struct Cycle<'a> {
@@ -51,8 +54,10 @@ pub(super) struct Cycle<'a> {
     pub(super) samples: bool,
     pub(super) address: watch::Sender<Option<String>>,
     pub(super) child: Option<Child>,
-    /// The CRDs that were applied last.
-    pub(super) definitions: Vec<Value>,
+    /// The description of the operator whose CRDs were applied last.
+    pub(super) described: Option<Model>,
+    /// The number of crates that a whole build compiles.
+    pub(super) crates: Option<usize>,
     pub(super) building: Building,
     /// The conversion endpoint, if the cluster can call this machine.
     pub(super) endpoint: Option<Endpoint>,
@@ -62,10 +67,19 @@ pub(super) struct Cycle<'a> {
 #[derive(Clone, Default)]
 pub(super) struct Building(Arc<AtomicU32>);
 
+/// Whether the CRDs differ from those of the operator before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Definitions {
+    Changed,
+    Unchanged,
+}
+
 /// The reason for the end of a turn.
 enum Next {
     Changed(Changes),
     Ended(String),
+    /// An operator that ended is to be restarted.
+    Restart,
 }
 
 impl Cycle<'_> {
@@ -75,20 +89,23 @@ impl Cycle<'_> {
         let mut files = Files::of(&root);
         let mut program = self.built("first build, which takes longest").await;
         let (mut starts, mut sampled, mut saved) = (true, false, None);
+        let (mut pause, mut restart) = (PAUSE, None);
         loop {
             if let Some(built) = program.as_ref().filter(|_| starts) {
                 match self.replace(built, saved).await {
-                    Ok(()) if !sampled => {
+                    // Samples that the old schema pruned or rejected may be accepted now.
+                    Ok(Definitions::Changed) => {
                         self.apply_samples().await;
                         sampled = true;
                     }
-                    Ok(()) => {}
+                    Ok(Definitions::Unchanged) => {}
                     Err(refusal) => self.refused(&refusal),
                 }
             }
             let next = tokio::select! {
                 changes = files.changed(&root) => Next::Changed(changes),
                 how = ended(&self.child) => Next::Ended(how),
+                () = at(restart) => Next::Restart,
             };
             match next {
                 Next::Changed(changes) => {
@@ -101,15 +118,20 @@ impl Cycle<'_> {
                         false => None,
                     };
                     starts = built.is_some();
+                    if starts {
+                        (pause, restart) = (PAUSE, None);
+                    }
                     program = built.or(program);
                 }
                 Next::Ended(how) => {
                     self.child = None;
                     self.address.send_replace(None);
                     self.screen.show(DevEvent::Ended { how });
-                    (starts, saved) = (true, None);
-                    tokio::time::sleep(PAUSE).await;
+                    starts = false;
+                    restart = Some(Instant::now() + pause);
+                    pause = LONGEST_PAUSE.min(pause * 2);
                 }
+                Next::Restart => (starts, saved, restart) = (true, None, None),
             }
         }
     }
@@ -121,7 +143,8 @@ impl Cycle<'_> {
             child.stop().await;
         }
         let converted = |definition: &&Value| !definition["spec"]["conversion"].is_null();
-        for definition in self.definitions.iter().filter(converted) {
+        let crds = self.described.iter().flat_map(|model| &model.crds);
+        for definition in crds.filter(converted) {
             let name = definition["metadata"]["name"].as_str().unwrap_or_default();
             if let Err(error) = reset_conversion(&self.client, name).await {
                 self.refused(&refused(
@@ -133,17 +156,34 @@ impl Cycle<'_> {
     }
 
     /// Builds the operator. Returns nothing if it does not compile.
-    async fn built(&self, why: &str) -> Option<Program> {
+    async fn built(&mut self, why: &str) -> Option<Program> {
         self.screen.show(DevEvent::Building {
             why: why.to_owned(),
         });
         let (project, building) = (self.project.clone(), self.building.clone());
+        let (screen, known) = (self.screen.clone(), self.crates);
         let built = tokio::task::spawn_blocking(move || {
-            let built = build_apart(&project, |group| building.started(group));
+            let show = |done, total, now: &str| {
+                screen.show(DevEvent::Progress {
+                    done,
+                    total,
+                    now: now.to_owned(),
+                });
+            };
+            let total = known.or_else(|| {
+                show(0, None, "resolving dependencies");
+                count_crates(&project)
+            });
+            let progress = move |step: Progress<'_>| show(step.done, total, step.now);
+            let built = build_apart(&project, |group| building.started(group), &progress);
             building.started(0);
+            (built, total)
+        });
+        let built = built.await.map(|(built, total)| {
+            self.crates = total;
             built
         });
-        match built.await {
+        match built {
             Ok(Ok(program)) => Some(program),
             Ok(Err(BuildError::Compile(said))) => {
                 self.screen.show(DevEvent::Broken {
@@ -163,7 +203,11 @@ impl Cycle<'_> {
     }
 
     /// Applies the CRDs and replaces the running operator with this one.
-    async fn replace(&mut self, program: &Program, saved: Option<SystemTime>) -> Result<(), Error> {
+    async fn replace(
+        &mut self,
+        program: &Program,
+        saved: Option<SystemTime>,
+    ) -> Result<Definitions, Error> {
         let asked = program.clone();
         let mut described = tokio::task::spawn_blocking(move || asked.describe())
             .await
@@ -176,7 +220,13 @@ impl Cycle<'_> {
             // Arguments of the user come last.
             arguments.splice(0..0, endpoint.flags());
         }
-        if described.crds != self.definitions {
+        let before = self.described.as_ref().map(|model| &model.crds);
+        let definitions_are = match before == Some(&described.crds) {
+            true => Definitions::Unchanged,
+            false => Definitions::Changed,
+        };
+        if definitions_are == Definitions::Changed {
+            self.migrate(&described).await?;
             let objects = definitions(&described)
                 .map_err(|e| Error::new(e, "check the types of the operator's kinds"))?;
             let report = Report::silent();
@@ -187,7 +237,7 @@ impl Cycle<'_> {
                     self.applied(format!("{kind}/{}", outcome.name), outcome.action);
                 }
             }
-            self.definitions = described.crds;
+            self.described = Some(described);
         }
         if let Some(child) = self.child.take() {
             child.stop().await;
@@ -197,17 +247,17 @@ impl Cycle<'_> {
         let ready = child.ready().await;
         let (pid, address) = (child.pid, child.address.clone());
         self.child = Some(child);
-        if ready.is_err() {
+        let since_saved = saved.and_then(|saved| saved.elapsed().ok());
+        self.screen.show(match ready {
             // The task that waits for the operator notices its end.
-            return Ok(());
-        }
-        self.screen.show(DevEvent::Running {
-            pid,
-            address: address.clone(),
-            build_seconds: program.took.as_secs_f64(),
-            since_saved_seconds: saved
-                .and_then(|saved| saved.elapsed().ok())
-                .map(|since| since.as_secs_f64()),
+            Readiness::Ended => return Ok(definitions_are),
+            Readiness::NotReady(why) => DevEvent::NotReady { pid, why },
+            Readiness::Ready => DevEvent::Running {
+                pid,
+                address: address.clone(),
+                build_seconds: program.took.as_secs_f64(),
+                since_saved_seconds: since_saved.map(|since| since.as_secs_f64()),
+            },
         });
         let session = Session {
             kubeconfig: self.cluster.kubeconfig.clone(),
@@ -216,30 +266,50 @@ impl Cycle<'_> {
         };
         session.write(self.project.root())?;
         self.address.send_replace(Some(address));
+        Ok(definitions_are)
+    }
+
+    /// Rewrites objects that are stored in versions which the new CRDs do not have, while the old operator still converts.
+    async fn migrate(&self, described: &Model) -> Result<(), Error> {
+        let before = self.described.iter().flat_map(|model| &model.crds);
+        for old in before {
+            let name = old["metadata"]["name"].as_str().unwrap_or_default();
+            let new = described
+                .crds
+                .iter()
+                .find(|it| it["metadata"]["name"] == name);
+            let versions = |crd: &Value| {
+                let versions = crd["spec"]["versions"].as_array().cloned();
+                let names = versions.into_iter().flatten().map(|it| it["name"].clone());
+                names.collect::<Vec<Value>>()
+            };
+            let left = new.map(versions).unwrap_or_default();
+            if new.is_some() && versions(old).iter().any(|it| !left.contains(it)) {
+                migrate(&self.client, name).await?;
+            }
+        }
         Ok(())
     }
 
     async fn apply_samples(&self) {
-        if !self.samples {
+        let Some(described) = self.described.as_ref().filter(|_| self.samples) else {
             return;
-        }
-        let (objects, wrong) = samples::of(self.project.root(), &self.definitions);
+        };
+        let (samples, wrong) = samples::of(self.project, described);
         for refusal in wrong {
             self.refused(&refusal);
         }
         let report = Report::silent();
         // Samples are applied under another field manager than the operator's, as kubectl would.
         let mut applier = Applier::new(self.client.clone(), "kubewright-dev", TIMEOUT, &report);
-        for object in &objects {
-            self.apply_sample(&mut applier, object).await;
-        }
-    }
-
-    async fn apply_sample(&self, applier: &mut Applier<'_>, object: &DynamicObject) {
-        match applier.one(object).await {
-            Ok((_, Action::Unchanged)) => {}
-            Ok((_, action)) => self.applied(title(object), action),
-            Err(refusal) => self.refused(&refusal),
+        for sample in &samples {
+            match applier.one(&sample.object).await {
+                Ok((_, Action::Unchanged)) => {}
+                Ok((_, action)) => self.applied(title(&sample.object), action),
+                Err(refusal) => self.screen.show(DevEvent::Refused {
+                    why: sample.refused(&refusal),
+                }),
+            }
         }
     }
 
@@ -276,6 +346,14 @@ impl Building {
                 .stderr(std::process::Stdio::null())
                 .status();
         }
+    }
+}
+
+/// Waits until a time; never completes if there is none.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -20,6 +20,15 @@ pub(super) enum DevEvent {
     },
     /// The operator is being built.
     Building { why: String },
+    /// The build has come this far.
+    Progress {
+        /// The number of crates that are built.
+        done: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        total: Option<usize>,
+        /// The crate that is built, or what cargo does.
+        now: String,
+    },
     /// The operator does not compile.
     Broken { said: String },
     /// A CRD or a sample was applied.
@@ -35,6 +44,8 @@ pub(super) enum DevEvent {
         #[serde(skip_serializing_if = "Option::is_none")]
         since_saved_seconds: Option<f64>,
     },
+    /// The operator runs and is not ready yet.
+    NotReady { pid: u32, why: String },
     /// The operator has ended by itself.
     Ended { how: String },
     /// A controller has reconciled a key.
@@ -55,18 +66,74 @@ pub(super) enum DevEvent {
         reason: String,
         note: String,
     },
-    /// The operator logged a line.
-    Log { line: String },
+    /// The operator logged a line. Level and target are empty if it printed the line itself.
+    Log {
+        level: String,
+        target: String,
+        line: String,
+    },
 }
 
 impl DevEvent {
     /// Returns whether the live view lists the event.
     pub(super) fn is_recent(&self) -> bool {
         match self {
-            Self::Cluster { .. } => false,
-            // Successful applies show up as reconciles.
-            Self::Log { line } => line.contains("WARN") || line.contains("ERROR"),
+            Self::Cluster { .. } | Self::Progress { .. } => false,
+            // What the framework does is shown in other ways.
+            Self::Log { level, target, .. } => {
+                matches!(level.as_str(), "WARN" | "ERROR") || !target.starts_with("kubewright")
+            }
             _ => true,
+        }
+    }
+
+    /// Returns whether another event tells the same: the log of a failed reconcile.
+    pub(super) fn is_told_otherwise(&self) -> bool {
+        match self {
+            Self::Log { target, line, .. } => {
+                target.starts_with("kubewright_controller") && line.starts_with("reconcile failed")
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether the event is the failure of a reconcile or of the operator.
+    pub(super) fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            Self::Reconcile { failed: true, .. } | Self::Ended { .. }
+        )
+    }
+
+    /// Returns whether another event is the same once more: a reconcile with the same outcome for the same key, or an end
+    /// with the same cause.
+    pub(super) fn repeats(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Ended { how }, Self::Ended { how: other_how }) => how == other_how,
+            (
+                Self::Reconcile {
+                    controller,
+                    key,
+                    trigger,
+                    result,
+                    failed,
+                    ..
+                },
+                Self::Reconcile {
+                    controller: other_controller,
+                    key: other_key,
+                    trigger: other_trigger,
+                    result: other_result,
+                    failed: other_failed,
+                    ..
+                },
+            ) => {
+                (controller, key, result) == (other_controller, other_key, other_result)
+                    && failed == other_failed
+                    // Retries have another trigger than the first run.
+                    && (*failed || trigger == other_trigger)
+            }
+            _ => false,
         }
     }
 
@@ -77,6 +144,10 @@ impl DevEvent {
                 style.cyan("cluster  ")
             ),
             Self::Building { why } => format!("{} {why}", style.cyan("build    ")),
+            Self::Progress { done, total, now } => {
+                let text = progress(*done, *total, now);
+                format!("{} {text}", style.cyan("build    "))
+            }
             Self::Broken { said } => {
                 let begins = style.red("broken   ");
                 let lines: Vec<String> = said.lines().map(|line| format!("  {line}")).collect();
@@ -103,6 +174,10 @@ impl DevEvent {
                 let measure = style.dim(&format!("({measure})"));
                 format!("{} process {pid} ready {measure}", style.green("running  "))
             }
+            Self::NotReady { pid, why } => format!(
+                "{} process {pid}, not ready: {why}",
+                style.yellow("running  ")
+            ),
             Self::Ended { how } => format!("{} the operator ended: {how}", style.red("ended    ")),
             Self::Reconcile {
                 controller,
@@ -117,8 +192,8 @@ impl DevEvent {
                     true => style.red(result),
                     false => style.green(result),
                 };
-                let took = style.dim(&format!("({:.1} ms)", seconds * 1e3));
-                format!("{kind} {controller} {key:<16} {trigger:<18} -> {result} {took}")
+                let took = style.dim(&format!(", took {:.1} ms", seconds * 1e3));
+                format!("{kind} {controller} {key:<16} {trigger:<18} -> {result}{took}")
             }
             Self::Missed { controller, count } => {
                 let kind = style.yellow("reconcile");
@@ -136,7 +211,80 @@ impl DevEvent {
                 };
                 format!("{kind} {object} {reason}: {note}")
             }
-            Self::Log { line } => format!("{} {line}", style.dim("log      ")),
+            Self::Log { level, line, .. } => {
+                let kind = style.dim("log      ");
+                let level = match level.as_str() {
+                    "ERROR" => style.red("ERROR "),
+                    "WARN" => style.yellow("WARN "),
+                    "" => String::new(),
+                    other => format!("{other} "),
+                };
+                format!("{kind} {level}{line}")
+            }
         }
+    }
+}
+
+/// Formats the progress of a build: `112 of 218 crates, Compiling kube-client v5.0.0`.
+pub(super) fn progress(done: usize, total: Option<usize>, now: &str) -> String {
+    match (done, total) {
+        (0, _) => now.to_owned(),
+        (done, Some(total)) if done <= total => format!("{done} of {total} crates, {now}"),
+        (done, _) => format!("{done} crates, {now}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_duration_of_a_run_is_told_from_the_delay_of_the_next() {
+        let run = DevEvent::Reconcile {
+            controller: "captain".into(),
+            key: "default/a".into(),
+            trigger: "captains added".into(),
+            result: "requeue after 30s".into(),
+            seconds: 0.0002,
+            failed: false,
+        };
+        assert_eq!(
+            run.line(Style::Plain),
+            "reconcile captain default/a        captains added     -> requeue after 30s, took 0.2 ms"
+        );
+    }
+
+    #[test]
+    fn a_failure_is_told_by_the_reconcile_and_not_by_the_log_as_well() {
+        let log = |target: &str, line: &str| DevEvent::Log {
+            level: "WARN".into(),
+            target: target.into(),
+            line: line.into(),
+        };
+        assert!(
+            log(
+                "kubewright_controller::controller::work",
+                "reconcile failed error=no"
+            )
+            .is_told_otherwise()
+        );
+        assert!(!log("crew::controller", "reconcile failed, alas").is_told_otherwise());
+        assert!(!log("kubewright_controller::events", "giving up an event").is_told_otherwise());
+    }
+
+    #[test]
+    fn progress_counts_crates_as_soon_as_there_are_some() {
+        assert_eq!(
+            progress(0, Some(9), "Updating the index"),
+            "Updating the index"
+        );
+        assert_eq!(
+            progress(3, Some(9), "Compiling a"),
+            "3 of 9 crates, Compiling a"
+        );
+        assert_eq!(
+            progress(10, Some(9), "Compiling a"),
+            "10 crates, Compiling a"
+        );
     }
 }

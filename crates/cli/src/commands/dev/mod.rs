@@ -9,16 +9,20 @@
 //! | `files` | file changes |
 //! | `cycle` | rebuilding and restarting the operator |
 //! | `child` | the process of the operator |
+//! | `cause`, `log` | the cause of its end; its log |
 //! | `samples` | sample objects |
 //! | `observer` | the reconciles and Events of the operator |
-//! | `event`, `screen`, `frame` | the output |
+//! | `event`, `recent`, `screen`, `frame` | the output |
 
+mod cause;
 mod child;
 mod cycle;
 mod event;
 mod files;
 mod frame;
+mod log;
 mod observer;
+mod recent;
 mod samples;
 mod screen;
 
@@ -92,10 +96,16 @@ pub(crate) struct Dev {
 struct Place {
     client: Client,
     /// Stops the cluster when it is dropped.
-    _local: Option<LocalCluster>,
+    local: Option<LocalCluster>,
     /// The flags by which the operator and other commands reach the cluster.
     cluster: Cluster,
     server: String,
+}
+
+impl Place {
+    fn is_local(&self) -> bool {
+        self.local.is_some()
+    }
 }
 
 impl Dev {
@@ -131,7 +141,8 @@ impl Dev {
             samples: self.samples.unwrap_or(!self.cluster.is_named()),
             address,
             child: None,
-            definitions: Vec::new(),
+            described: None,
+            crates: None,
             building: cycle::Building::default(),
             endpoint,
         };
@@ -144,6 +155,7 @@ impl Dev {
             () = stop => Ok(()),
         };
         cycle.end().await;
+        screen.end(place.is_local());
         ended
     }
 
@@ -153,7 +165,7 @@ impl Dev {
             let context = self.cluster.context.clone();
             return Ok(Place {
                 client: self.cluster.client().await?,
-                _local: None,
+                local: None,
                 cluster: self.cluster.clone(),
                 server: context.unwrap_or_else(|| "the cluster of the kubeconfig".to_owned()),
             });
@@ -168,7 +180,7 @@ impl Dev {
         let server = local.url().to_owned();
         Ok(Place {
             client: local.client(),
-            _local: Some(local),
+            local: Some(local),
             cluster: Cluster {
                 kubeconfig: Some(kubeconfig),
                 context: None,
