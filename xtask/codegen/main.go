@@ -1,9 +1,9 @@
 // Codegen prints the facts about the built-in kinds of Kubernetes as one JSON document on standard output.
 //
-// It reads four sources of the pinned release: the Go types (by reflection: names, order, struct tags), the OpenAPI
+// It reads these sources of the pinned release: the Go types (by reflection: names, order, struct tags), the OpenAPI
 // documents (list and map types, defaults, required fields, listed values), the discovery documents (groups,
-// resources, verbs) and the Go source of the unversioned types (names, order). The names of time zones come from the
-// Go toolchain.
+// resources, verbs) and the Go source of the unversioned types (names, order); and the RBAC policy of a new cluster.
+// The names of time zones come from the Go toolchain.
 // It takes facts; and, kept apart from them, the descriptions that servers publish for people (Apache-2.0, the
 // Kubernetes Authors). `cargo xtask codegen` runs it and writes the Rust tables.
 package main
@@ -30,6 +30,7 @@ type Facts struct {
 	Types     []TypeFacts  `json:"types"`
 	Forms     []FormFacts  `json:"forms"`
 	TimeZones []string     `json:"timeZones"`
+	Policy    *Policy      `json:"policy"`
 
 	OptionVersions []GroupVersion `json:"optionVersions"`
 	Descriptions   Descriptions   `json:"descriptions"`
@@ -85,8 +86,13 @@ func collect() (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
+	policy, err := readPolicy(dir)
+	if err != nil {
+		return nil, err
+	}
 	return &Facts{
 		Release: kubernetesVersion, Groups: groups, Kinds: kinds, Types: types, Forms: forms, TimeZones: zones,
+		Policy:         policy,
 		OptionVersions: optionVersions, Descriptions: descriptions,
 	}, nil
 }

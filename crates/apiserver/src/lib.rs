@@ -67,6 +67,7 @@ pub use endpoints::{Document, HealthChecks, Metrics, ObjectCount, Probe, Version
 pub use field_manager::{
     ConvertVersion, CustomVersions, FieldManager, ReplicasPaths, ScaleOwners, TypeSchema,
 };
+pub use ids::random_uid;
 pub use object::{Object, Selectable, SelectableField, Summary};
 pub use openapi::{Descriptions, Undescribed};
 pub use respond::{Accepted, status_response};

@@ -19,12 +19,14 @@
 //! |---|---|
 //! | `admission` | the in-tree admission plugins |
 //! | `authentication` | the authenticators of a cluster, and the options that select them |
+//! | `authorization` | the authorizers of a server |
 //! | `bootstrap` | the objects of a new cluster |
 //! | `crds` | custom resources: CustomResourceDefinitions and the kinds that they define |
 //! | `kinds` | resources built from the catalog; strategies, tables, conversion |
 //! | `openapi` | descriptions of the built-in types |
 //! | `outgoing` | calls to webhooks: the policy for everything that leaves the server |
 //! | `pod_references` | the secrets that a pod refers to |
+//! | `rbac` | decisions by roles and bindings, checks against escalation, the policy of a new cluster |
 //! | `subresources` | `status`, `scale`, `binding`, `eviction`, `token` and the others |
 //! | `service_accounts` | tokens of service accounts: keys, issuing, checking |
 //! | `reviews` | token and access reviews |
@@ -33,12 +35,14 @@
 
 mod admission;
 mod authentication;
+mod authorization;
 mod bootstrap;
 mod crds;
 mod kinds;
 mod openapi;
 mod outgoing;
 mod pod_references;
+mod rbac;
 mod reviews;
 mod scaling;
 mod server;
@@ -48,7 +52,9 @@ mod subresources;
 
 pub use admission::{PluginName, UnknownPlugin};
 pub use authentication::{AnonymousAccess, FrontProxy};
+pub use authorization::{AuthorizationMode, UnknownMode};
 pub use crds::Conversions;
+pub use rbac::Rbac;
 pub use server::{FIRST_REVISION, KubeApiServer, KubeApiServerBuilder};
 pub use service_accounts::{KeyError as ServiceAccountKeyError, ServiceAccountKeys};
 pub use service_range::{ServiceRange, ServiceRangeError};

@@ -6,7 +6,7 @@ use http::Method;
 use kubewright_apiserver::{
     ApiServer, ApiServerBuilder, HealthChecks, Probe, SharedClock, SystemClock,
     admission::{AdmissionChain, NamespaceLifecycle, Plugin},
-    auth::{AlwaysAllow, Authorizer},
+    auth::Authorizer,
     registry::BlockingPool,
 };
 use kubewright_machinery::{Status, json::Read, status};
@@ -14,12 +14,13 @@ use kubewright_store::{MemoryStore, Revision, Store};
 use serde_json::json;
 
 use crate::{
-    ServiceAccountKeys,
+    AuthorizationMode, ServiceAccountKeys,
     admission::{self, PluginName, Selection},
     authentication, bootstrap,
     crds::{Conversions, Crds},
     kinds::{self, Environment, namespaces},
     openapi::BuiltInDescriptions,
+    rbac::{self, Policy},
     service_accounts,
     service_range::ServiceRange,
 };
@@ -82,7 +83,7 @@ pub struct KubeApiServerBuilder {
     clock: SharedClock,
     pub(crate) authentication: authentication::Settings,
     pub(crate) service_accounts: service_accounts::Settings,
-    authorizer: Arc<dyn Authorizer>,
+    authorization: Vec<AuthorizationMode>,
     plugins: Vec<Arc<dyn Plugin>>,
     selection: Selection,
     address: String,
@@ -98,7 +99,7 @@ impl KubeApiServer {
             clock: Arc::new(SystemClock),
             authentication: Default::default(),
             service_accounts: Default::default(),
-            authorizer: Arc::new(AlwaysAllow),
+            authorization: vec![AuthorizationMode::AlwaysAllow],
             plugins: Vec::new(),
             selection: Selection::default(),
             address: String::new(),
@@ -190,11 +191,34 @@ impl KubeApiServerBuilder {
         self
     }
 
-    /// Sets the authorizer (default: allow everything).
+    /// Sets the authorizers, which are asked in order (default: allow everything). Members of `system:masters` are allowed
+    /// everything before any is asked. With [`AuthorizationMode::Rbac`] the roles and bindings of a new cluster exist from the
+    /// start.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use http::Request;
+    /// use kubewright_apiserver::Body;
+    /// use kubewright_kube_apiserver::{AuthorizationMode, KubeApiServer};
+    ///
+    /// let api = KubeApiServer::builder().authorization([AuthorizationMode::Rbac]).build().await.unwrap();
+    /// // Everybody is anonymous here, and may read the version and no pods.
+    /// for (path, code) in [("/version", 200), ("/api/v1/pods", 403)] {
+    ///     let request = Request::get(path).body(Body::empty()).unwrap();
+    ///     assert_eq!(api.server().handle(request).await.status(), code);
+    /// }
+    /// # });
+    /// ```
     #[must_use]
-    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
-        self.authorizer = authorizer;
+    pub fn authorization(mut self, modes: impl IntoIterator<Item = AuthorizationMode>) -> Self {
+        self.authorization = modes.into_iter().collect();
         self
+    }
+
+    /// Sets one authorizer of one's own.
+    #[must_use]
+    pub fn authorizer(self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.authorization([AuthorizationMode::Custom(authorizer)])
     }
 
     /// Adds an admission plugin. Plugins run in the order in which they are added, after the in-tree plugins and before
@@ -254,6 +278,7 @@ impl KubeApiServerBuilder {
         let store = self
             .store
             .unwrap_or_else(|| Arc::new(MemoryStore::starting_at(FIRST_REVISION)));
+        let policy = Arc::new(Policy::new(store.clone()));
         let accounts = self.service_accounts;
         let accounts = accounts.build(&store, &self.clock, &self.address);
         let accounts = accounts.map_err(status::bad_request)?;
@@ -265,6 +290,7 @@ impl KubeApiServerBuilder {
             clock: self.clock,
             authenticator: authenticator.clone(),
             service_accounts: accounts.clone(),
+            policy: policy.clone(),
             compiler: BlockingPool::new(COMPILER_THREADS),
             service_range: self.service_range,
             conversions: self.conversions,
@@ -288,7 +314,7 @@ impl KubeApiServerBuilder {
         let server = ApiServer::builder(registry)
             .authenticator(authenticator)
             .audiences(accounts.issuer.audiences().to_vec())
-            .authorizer(self.authorizer)
+            .authorizer(AuthorizationMode::authorizer(&self.authorization, &policy))
             .admission(chain)
             .descriptions(Arc::new(BuiltInDescriptions))
             .health(health(&store))
@@ -298,6 +324,10 @@ impl KubeApiServerBuilder {
         accounts.tokens.start(&server);
         crds.start(&server).await?;
         namespaces::bootstrap(&server).await?;
+        let is_rbac = |mode: &AuthorizationMode| matches!(mode, AuthorizationMode::Rbac);
+        if self.authorization.iter().any(is_rbac) {
+            rbac::bootstrap(&server, &environment).await?;
+        }
         bootstrap::service_cidr(&server, &environment).await?;
         admission::priority::bootstrap(&server).await?;
         let endpoint = bootstrap::Endpoint::of(&self.address);

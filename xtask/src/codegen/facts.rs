@@ -15,9 +15,20 @@ pub(crate) struct Facts {
     pub(crate) types: Vec<Struct>,
     pub(crate) forms: Vec<Form>,
     pub(crate) time_zones: Vec<String>,
+    pub(crate) policy: Policy,
     pub(crate) option_versions: Vec<GroupVersion>,
     /// By OpenAPI name, then by JSON name; the empty name is the type itself.
     pub(crate) descriptions: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// The RBAC policy of a new cluster.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Policy {
+    pub(crate) cluster_roles: Vec<Value>,
+    pub(crate) cluster_role_bindings: Vec<Value>,
+    pub(crate) roles: Vec<Value>,
+    pub(crate) role_bindings: Vec<Value>,
 }
 
 /// A group and a version of it.

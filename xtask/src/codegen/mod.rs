@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: writes the generated tables of `kubewright-catalog` and `kubewright-builtins`.
+//! `cargo xtask codegen`: writes the generated tables of `kubewright-catalog`, `kubewright-builtins` and `kubewright-rbac`.
 //!
 //! A Go program beside this crate (`xtask/codegen`) prints the facts of the pinned Kubernetes release as JSON;
 //! the modules here turn them into Rust statics. `--check` renders into memory and compares with the files.
@@ -10,6 +10,7 @@ mod builtins;
 mod descriptions;
 mod facts;
 mod names;
+mod policy;
 mod resources;
 mod types;
 
@@ -49,6 +50,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         (
             xtask.join("../crates/builtins/src"),
             bytes(builtins::render(&facts)?),
+        ),
+        (
+            xtask.join("../crates/rbac/src"),
+            bytes(policy::render(&facts)?),
         ),
     ];
     let header = HEADER.replace("RELEASE", &facts.release);

@@ -23,6 +23,7 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
             "derive",
             "resource",
             "x509",
+            "rbac",
         ],
     ),
     (
@@ -54,7 +55,7 @@ pub(super) const LAYERS: [(u8, &str, &[&str]); 5] = [
 ];
 
 /// The crates that a crate may use within its own layer.
-const WITHIN: [(&str, &[&str]); 13] = [
+const WITHIN: [(&str, &[&str]); 14] = [
     ("catalog", &["machinery"]),
     ("cel", &["machinery"]),
     ("schema", &["machinery", "catalog", "cel"]),
@@ -65,6 +66,7 @@ const WITHIN: [(&str, &[&str]); 13] = [
     ("merge", &["machinery"]),
     ("x509", &["machinery"]),
     ("protobuf", &["machinery", "catalog"]),
+    ("rbac", &["machinery"]),
     ("resource", &["machinery", "cel", "schema", "derive"]),
     ("controller", &["informer", "workqueue"]),
     ("cluster", &["builtin-controllers", "kube-apiserver"]),

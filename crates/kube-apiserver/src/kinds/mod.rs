@@ -22,7 +22,11 @@ use kubewright_machinery::gvk::{GroupKind, GroupVersion, GroupVersionKind};
 use kubewright_store::Store;
 
 use crate::{
-    crds::Conversions, reviews, service_accounts::ServiceAccounts, service_range::ServiceRange,
+    crds::Conversions,
+    rbac::{Escalation, Noted, Policy},
+    reviews,
+    service_accounts::ServiceAccounts,
+    service_range::ServiceRange,
     subresources,
 };
 use strategy::{BuiltIn, Endpoint};
@@ -38,6 +42,8 @@ pub(crate) struct Environment {
     pub authenticator: Arc<dyn Authenticator>,
     /// The tokens of service accounts.
     pub(crate) service_accounts: ServiceAccounts,
+    /// The stored roles and bindings.
+    pub(crate) policy: Arc<Policy>,
     /// Compiles schemas and expressions.
     pub(crate) compiler: BlockingPool,
     /// The range of cluster IPs.
@@ -153,10 +159,17 @@ fn generic(
     info: &'static ResourceInfo,
     rules: &'static KindRules,
 ) -> Generic {
-    let strategy =
-        BuiltIn::new(rules, Endpoint::main(rules), environment).with_services(environment);
     let served = spec.group_version.clone();
-    let generic = Generic::new(spec, environment.store.clone())
+    let policy = &environment.policy;
+    let escalation = Escalation::of(&served.group, info.kind, policy);
+    let store: Arc<dyn Store> = match &escalation {
+        Some(_) => Arc::new(Noted::new(environment.store.clone(), policy.clone())),
+        None => environment.store.clone(),
+    };
+    let strategy = BuiltIn::new(rules, Endpoint::main(rules), environment)
+        .with_services(environment)
+        .with_escalation(escalation);
+    let generic = Generic::new(spec, store)
         .with_strategy(Arc::new(strategy))
         .with_clock(environment.clock.clone());
     // A kind that is served in two groups or versions is stored in one, and errors name that one.

@@ -14,6 +14,7 @@ use kubewright_machinery::{Status, field::ErrorList};
 use serde_json::Value;
 
 use super::{Environment, services::Services};
+use crate::rbac::Escalation;
 
 /// The rules of a built-in kind at one endpoint.
 pub(crate) struct BuiltIn {
@@ -21,6 +22,7 @@ pub(crate) struct BuiltIn {
     endpoint: Endpoint,
     clock: SharedClock,
     services: Option<Services>,
+    escalation: Option<Escalation>,
     compiler: Option<BlockingPool>,
 }
 
@@ -65,6 +67,7 @@ impl BuiltIn {
             endpoint,
             clock: environment.clock.clone(),
             services: None,
+            escalation: None,
             compiler: slow.then(|| environment.compiler.clone()),
         }
     }
@@ -73,6 +76,14 @@ impl BuiltIn {
     pub(crate) fn with_services(mut self, environment: &Environment) -> Self {
         let needed = self.rules.needs_service_addresses;
         self.services = needed.then(|| Services::new(environment));
+        self
+    }
+}
+
+impl BuiltIn {
+    /// Adds the check of objects that grant permissions.
+    pub(crate) fn with_escalation(mut self, escalation: Option<Escalation>) -> Self {
+        self.escalation = escalation;
         self
     }
 }
@@ -87,6 +98,18 @@ impl Strategy for BuiltIn {
             default_propagation: rules.default_propagation,
             returns_deleted_object: rules.returns_deleted_object,
             time_to_live: rules.ttl_seconds.map(Duration::from_secs),
+        }
+    }
+
+    async fn authorize(
+        &self,
+        cx: &RequestContext,
+        object: &Value,
+        old: Option<&Value>,
+    ) -> Result<(), Status> {
+        match &self.escalation {
+            Some(escalation) => escalation.check(cx, object, old).await,
+            None => Ok(()),
         }
     }
 

@@ -15,6 +15,7 @@ mod indented;
 mod odd_requests;
 mod openapi;
 mod plugins;
+mod rbac;
 mod requests;
 mod resource_version_semantics;
 mod rules;

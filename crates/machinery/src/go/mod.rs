@@ -6,7 +6,7 @@
 //!
 //! | Go | here |
 //! |---|---|
-//! | `strconv.Quote`, `%q` | [`quote`] |
+//! | `strconv.Quote`, `%q` | [`quote`], [`quote_all`] |
 //! | `%v` of a decoded value | [`display`], [`display_map`] |
 //! | `%#v` of a decoded value | [`syntax`] |
 //! | `%T` of a decoded value | [`type_name`] |

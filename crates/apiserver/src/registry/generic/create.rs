@@ -53,6 +53,7 @@ impl Generic {
         prune: bool,
     ) -> Result<Object, Status> {
         let (object, strategy, dry_run) = (&mut draft.value, &self.strategy, options.dry_run);
+        strategy.authorize(cx, object, None).await?;
         self.fill_system_fields(object);
         let generated = self.generate_name(object);
         let reservation = strategy.reserve(cx, object, None, dry_run).await?;

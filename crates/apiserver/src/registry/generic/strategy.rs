@@ -60,7 +60,7 @@ impl Default for StrategyOptions {
 
 /// The rules of a kind that is kept in a store.
 ///
-/// The methods stand in the order in which a write calls them. An object is prepared, validated and canonicalized; then
+/// The methods stand in the order in which a write calls them. An object is authorized, prepared, validated and canonicalized; then
 /// admission may reject it; then it is encoded and stored.
 ///
 /// ```
@@ -85,6 +85,21 @@ pub trait Strategy: Send + Sync + 'static {
     /// Returns the fixed choices of the kind.
     fn options(&self) -> StrategyOptions {
         StrategyOptions::default()
+    }
+
+    /// Decides whether the user may write this object, beyond what the authorizer decided about the request. `old` is the stored
+    /// object of an update. It runs after mutating admission, before anything else is done with the object.
+    ///
+    /// # Errors
+    ///
+    /// Returns the response to a user who may not, most often a 403.
+    async fn authorize(
+        &self,
+        _cx: &RequestContext,
+        _object: &Value,
+        _old: Option<&Value>,
+    ) -> Result<(), Status> {
+        Ok(())
     }
 
     /// Reserves something outside the object before it is stored, such as a cluster IP, and writes it into the object. It runs

@@ -119,6 +119,7 @@ impl Generic {
         self.check_uid(cx, name, change.expected_uid(), &old)?;
         let mut draft = change.apply(cx, Some(&old)).await?;
         let (object, strategy, dry_run) = (&mut draft.value, &self.strategy, options.dry_run);
+        strategy.authorize(cx, object, Some(&old)).await?;
         self.check_revision(name, object, entry.revision)?;
         let reservation = strategy.reserve(cx, object, Some(&old), dry_run).await?;
         self.check_namespace(cx, object)?;
