@@ -14,9 +14,10 @@ use kubewright_apiserver::{
 };
 use kubewright_machinery::{go, gvk::GroupResource, status};
 use kubewright_store::ReadError;
+use serde::Deserialize;
 
 use super::{
-    claims::{Bound, Issuer, LEGACY_ISSUER, Legacy, Reference},
+    claims::{self, Bound, Issuer, LEGACY_ISSUER, Legacy, Reference},
     jwt::Compact,
     keys::ServiceAccountKeys,
     legacy::{LastUsed, LegacyToken},
@@ -102,7 +103,7 @@ impl ServiceAccountTokens {
 
     /// Verifies the signature. Returns `None` for tokens of other issuers.
     fn verify(&self, token: &Compact<'_>) -> Outcome<Option<Verified>> {
-        let Some(Issuer { iss }) = token.payload() else {
+        let Some(Ok(Issuer { iss })) = token.payload() else {
             return Ok(None);
         };
         let is_legacy = iss == LEGACY_ISSUER;
@@ -112,12 +113,11 @@ impl ServiceAccountTokens {
         }
         let verified = self.keys.verify(token);
         verified.map_err(|invalid| AuthenticationError::new(invalid.message()))?;
-        let malformed = || AuthenticationError::new("the claims of the token cannot be read");
         Ok(Some(if is_legacy {
-            let claims: Legacy = token.payload().ok_or_else(malformed)?;
+            let claims: Legacy = claims_of(token)?;
             Verified::Legacy(Box::new(LegacyToken::new(claims)))
         } else {
-            let claims: Bound = token.payload().ok_or_else(malformed)?;
+            let claims: Bound = claims_of(token)?;
             Verified::Bound(Box::new(BoundToken {
                 user: Arc::new(claims.user()),
                 claims,
@@ -173,6 +173,9 @@ impl ServiceAccountTokens {
         claims.check_time(now).map_err(AuthenticationError::new)?;
         let namespace = &claims.kubernetes.namespace;
         let account = &claims.kubernetes.serviceaccount;
+        if account.name.is_empty() {
+            return Err(AuthenticationError::new("resource name may not be empty"));
+        }
         let find = |resource, namespace, reference, memory| {
             let found = self
                 .objects
@@ -212,6 +215,12 @@ impl ServiceAccountTokens {
         known.user = token.user.clone();
         Ok(())
     }
+}
+
+/// Returns the claims of a token whose signature has been verified.
+fn claims_of<T: for<'de> Deserialize<'de> + Default>(token: &Compact<'_>) -> Outcome<T> {
+    let claims = token.payload().unwrap_or_else(|| Ok(T::default()));
+    claims.map_err(|error| AuthenticationError::new(claims::unreadable(&error)))
 }
 
 /// Returns the objects that a token is bound to: as errors name them, their resource, their namespace and the claim. The

@@ -3,12 +3,18 @@
 use jiff::Timestamp;
 use kubewright_apiserver::{auth::AUTHENTICATED, request::UserInfo};
 use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::Value;
 
 /// The issuer of tokens that are stored in Secrets.
 pub(super) const LEGACY_ISSUER: &str = "kubernetes/serviceaccount";
 
 /// The difference between clocks that does not matter, in seconds.
 pub(super) const LEEWAY_SECONDS: i64 = 60;
+
+/// The errors about claims of another type, in the words of Kubernetes.
+const NO_DATE: &str = "go-jose/go-jose/jwt: expected number value to unmarshal NumericDate";
+const NO_AUDIENCE: &str =
+    "go-jose/go-jose/jwt: expected string or array value to unmarshal to Audience";
 
 const NANOSECONDS: i128 = 1_000_000_000;
 
@@ -140,6 +146,20 @@ impl Bound {
     }
 }
 
+/// Describes claims that cannot be read.
+pub(super) fn unreadable(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.strip_prefix("go-jose/") {
+        // Without the position.
+        Some(_) => text
+            .split(" at line ")
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
+        None => "the claims of the token cannot be read".to_owned(),
+    }
+}
+
 /// Returns the user of a service account.
 pub(super) fn user(namespace: &str, name: &str, uid: &str) -> UserInfo {
     UserInfo {
@@ -166,23 +186,25 @@ pub(super) fn credential_id(jti: &str) -> String {
 
 /// Reads one audience or a list of them.
 fn audiences<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Audiences {
-        One(String),
-        Many(Vec<String>),
+    let invalid = || de::Error::custom(NO_AUDIENCE);
+    match Value::deserialize(input)? {
+        Value::Null => Ok(Vec::new()),
+        Value::String(audience) => Ok(vec![audience]),
+        Value::Array(list) => {
+            let audience = |item: &Value| item.as_str().map(str::to_owned);
+            let audiences: Option<Vec<String>> = list.iter().map(audience).collect();
+            audiences.ok_or_else(invalid)
+        }
+        _ => Err(invalid()),
     }
-    Ok(match Option::deserialize(input)? {
-        None => Vec::new(),
-        Some(Audiences::One(audience)) => vec![audience],
-        Some(Audiences::Many(audiences)) => audiences,
-    })
 }
 
 /// Reads a number of seconds, of which a fraction is dropped.
 fn date<'de, D: Deserializer<'de>>(input: D) -> Result<Option<i64>, D::Error> {
-    let Some(number) = Option::<serde_json::Number>::deserialize(input)? else {
-        return Ok(None);
+    let number = match Value::deserialize(input)? {
+        Value::Null => return Ok(None),
+        Value::Number(number) => number,
+        _ => return Err(de::Error::custom(NO_DATE)),
     };
     let seconds = match (number.as_i64(), number.as_f64()) {
         (Some(seconds), _) => Some(seconds),
@@ -285,6 +307,10 @@ mod tests {
         ] {
             assert!(bound(claims.clone()).is_none(), "{claims}");
         }
+        let error = |json: &str| unreadable(&serde_json::from_str::<Bound>(json).unwrap_err());
+        assert_eq!(error(r#"{"exp":"12"}"#), NO_DATE);
+        assert_eq!(error(r#"{"aud":{}}"#), NO_AUDIENCE);
+        assert_eq!(error("[["), "the claims of the token cannot be read");
         let twice = r#"{"sub":"a","sub":"b"}"#;
         assert!(serde_json::from_str::<Bound>(twice).is_err());
     }

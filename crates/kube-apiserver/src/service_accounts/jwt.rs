@@ -54,10 +54,13 @@ impl<'a> Compact<'a> {
         })
     }
 
-    /// Decodes the payload, or a part of it. Returns `None` if it is no such JSON.
-    pub(super) fn payload<T: for<'de> Deserialize<'de>>(&self) -> Option<T> {
+    /// Decodes the payload, or a part of it. Returns `None` if it is not encoded properly, and an error if it is no such
+    /// JSON.
+    pub(super) fn payload<T: for<'de> Deserialize<'de>>(
+        &self,
+    ) -> Option<Result<T, serde_json::Error>> {
         let json = decode(self.payload)?;
-        serde_json::from_slice(&json).ok()
+        Some(serde_json::from_slice(&json))
     }
 
     /// Decodes the header. Returns `None` if it is malformed.
@@ -126,7 +129,9 @@ mod tests {
         let payload = |text: &str| {
             let token = format!("e30.{text}.c2ln");
             let token = Compact::split(&token).unwrap();
-            token.payload::<serde_json::Value>().is_some()
+            token
+                .payload::<serde_json::Value>()
+                .is_some_and(|json| json.is_ok())
         };
         assert!(payload("e30"));
         // Padding, characters of the other alphabet, bits after the end, and no JSON.

@@ -112,10 +112,7 @@ impl Token {
         if reference.is_null() {
             return Ok(None);
         }
-        let (group, version) = match reference["apiVersion"].text() {
-            text if text.contains('/') => text.split_once('/').unwrap_or(("", text)),
-            version => ("", version),
-        };
+        let (group, version) = group_version(reference["apiVersion"].text());
         let (kind, name) = (reference["kind"].text(), reference["name"].text());
         let resource = match (group, kind) {
             ("", "Pod") => "pods",
@@ -199,6 +196,15 @@ impl Token {
         let objects = &self.service_accounts.objects;
         let object = objects.fields(resource, namespace, name, &fields).await;
         object.map_err(status::internal)
+    }
+}
+
+/// Splits an `apiVersion`. One that is none counts as missing.
+fn group_version(text: &str) -> (&str, &str) {
+    match text.split_once('/') {
+        None => ("", text),
+        Some((group, version)) if !version.contains('/') => (group, version),
+        Some(_) => ("", ""),
     }
 }
 

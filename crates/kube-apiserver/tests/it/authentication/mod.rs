@@ -1,4 +1,4 @@
-//! Who a request comes from: tokens of service accounts, of Secrets and of files, certificates, proxies, nobody.
+//! Tests of authentication: tokens of service accounts, of Secrets and of files, certificates, proxies, anonymous requests.
 
 mod bound_objects;
 mod certificates;

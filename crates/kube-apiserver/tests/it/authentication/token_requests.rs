@@ -198,6 +198,14 @@ async fn tokens_are_bound_to_objects_that_exist() {
     );
     assert_eq!(reply.body["details"], json!({"name": "own", "kind": "Pod"}));
     api.request_token(bound(pod("own"))).await.created();
+    // An apiVersion that is none counts as missing.
+    let odd = json!({"kind": "Pod", "apiVersion": "a/b/c", "name": "own"});
+    api.request_token(bound(odd)).await.created();
+    api.request_token(bound(json!({"kind": "Pod", "name": "own"})))
+        .await
+        .created();
+    let reply = api.request_token(bound(json!({}))).await;
+    reply.refused(400, "cannot bind token to object of type /, Kind=");
 }
 
 #[tokio::test]
