@@ -34,6 +34,8 @@ mod converter;
 mod crds;
 #[cfg(feature = "runtime")]
 mod error;
+#[cfg(feature = "runtime")]
+mod log;
 mod model;
 #[cfg(feature = "runtime")]
 mod operator;

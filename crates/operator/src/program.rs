@@ -17,16 +17,13 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 use kube::Client;
 use kubewright_controller::{
     Manager,
-    flags::{LogFormat, ManagerFlags, bind_address},
+    flags::{ManagerFlags, bind_address},
     leader_election::ElectionConfig,
 };
 use tokio::{net::TcpListener, task::JoinSet};
-use tracing_subscriber::{
-    Layer, filter::Targets, fmt::MakeWriter, layer::SubscriberExt, registry::LookupSpan,
-    util::SubscriberInitExt,
-};
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-use crate::{ConversionWebhook, Converter, Operator};
+use crate::{ConversionWebhook, Converter, Operator, log::log_lines};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -272,24 +269,6 @@ fn init_logging(flags: &ManagerFlags) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Writes log lines in a format, with ANSI codes only if they are coloured.
-fn log_lines<S>(
-    writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static,
-    format: LogFormat,
-    coloured: bool,
-) -> Box<dyn Layer<S> + Send + Sync>
-where
-    S: tracing::Subscriber + for<'span> LookupSpan<'span>,
-{
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(writer)
-        .with_ansi(coloured);
-    match format {
-        LogFormat::Text => lines.boxed(),
-        LogFormat::Json => lines.json().boxed(),
-    }
-}
-
 fn pod_namespace() -> String {
     match std::fs::read_to_string(NAMESPACE_FILE) {
         Ok(name) => name.trim().to_owned(),
@@ -333,8 +312,6 @@ async fn stdin_closed() {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
     use super::*;
 
     /// Documentation that is not for users.
@@ -353,48 +330,6 @@ mod tests {
             assert!(!help.contains("```"), "{help}");
             assert!(help.contains("--leader-elect"), "{help}");
         }
-    }
-
-    /// Collects what is written.
-    #[derive(Clone, Default)]
-    struct Sink(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Sink {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    fn logged(format: LogFormat, coloured: bool) -> String {
-        let sink = Sink::default();
-        let writer = sink.clone();
-        let lines = log_lines(move || writer.clone(), format, coloured);
-        let subscriber = tracing_subscriber::registry().with(lines);
-        tracing::subscriber::with_default(subscriber, || {
-            let span = tracing::info_span!("reconcile", controller = "captain");
-            span.in_scope(|| tracing::error!(error = "no room", "reconcile failed"));
-        });
-        let bytes = sink.0.lock().unwrap().clone();
-        String::from_utf8(bytes).unwrap()
-    }
-
-    #[test]
-    fn the_log_has_colours_on_a_terminal_only() {
-        let text = logged(LogFormat::Text, false);
-        assert!(
-            text.contains("ERROR reconcile{controller=\"captain\"}:"),
-            "{text}"
-        );
-        assert!(!text.contains('\x1b'), "{text:?}");
-        assert!(logged(LogFormat::Text, true).contains('\x1b'));
-        let json: serde_json::Value = serde_json::from_str(&logged(LogFormat::Json, true)).unwrap();
-        assert_eq!(json["fields"]["error"], "no room");
-        assert_eq!(json["span"]["controller"], "captain");
     }
 
     #[test]

@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_panic_is_told_with_its_place_and_not_by_the_note_after_it() {
         let lines = [
-            "{\"level\":\"INFO\",\"fields\":{\"message\":\"starts\"}}",
+            "{\"level\":\"info\",\"msg\":\"starts\"}",
             "thread 'main' (77) panicked at src/controller/captain.rs:12:5:",
             "no room",
             "for a captain",
@@ -106,7 +106,7 @@ mod tests {
     fn the_error_of_the_program_is_told_though_others_wrote_after_it() {
         let lines = [
             "error: cannot listen on 127.0.0.1:8080: Address already in use",
-            "{\"level\":\"WARN\",\"fields\":{\"message\":\"events were left unwritten at shutdown\"}}",
+            "{\"level\":\"warn\",\"msg\":\"events were left unwritten at shutdown\"}",
         ];
         assert_eq!(
             of(exit(1), lines),
@@ -117,8 +117,8 @@ mod tests {
     #[test]
     fn without_an_error_the_log_and_then_the_last_line_are_told() {
         let logged = [
-            "{\"level\":\"ERROR\",\"fields\":{\"message\":\"manager ends\",\"error\":\"lost the lease\"}}",
-            "{\"level\":\"INFO\",\"fields\":{\"message\":\"bye\"}}",
+            "{\"level\":\"error\",\"msg\":\"manager ends\",\"error\":\"lost the lease\"}",
+            "{\"level\":\"info\",\"msg\":\"bye\"}",
         ];
         assert_eq!(
             of(exit(1), logged),

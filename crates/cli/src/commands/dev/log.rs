@@ -7,49 +7,40 @@ use super::event::DevEvent;
 /// The flag that selects the format of the log.
 pub(super) const FORMAT: &str = "--log-format";
 
-/// Fields of a line that the view shows elsewhere or not at all.
-const LEFT_OUT: [&str; 1] = ["message"];
+/// Keys of a line that the view shows elsewhere or not at all.
+const LEFT_OUT: [&str; 4] = ["level", "ts", "logger", "msg"];
 
 /// Returns the event for a line. A line that is not JSON is one that the operator printed itself.
 pub(super) fn event(line: &str) -> DevEvent {
-    let parsed: Option<Value> = serde_json::from_str(line).ok();
-    let parsed = parsed.filter(|it| it["level"].is_string() && it["fields"].is_object());
-    let Some(parsed) = parsed else {
+    let parsed: Option<Map<String, Value>> = serde_json::from_str(line).ok();
+    let Some((fields, level)) = parsed.and_then(|fields| {
+        let level = fields.get("level")?.as_str()?.to_ascii_uppercase();
+        fields.get("msg").or(fields.get("logger"))?;
+        Some((fields, level))
+    }) else {
         return DevEvent::Log {
             level: String::new(),
             target: String::new(),
             line: line.to_owned(),
         };
     };
-    let text = |key: &str| parsed[key].as_str().unwrap_or_default().to_owned();
-    let mut said = parsed["fields"]["message"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
-    for object in [&parsed["fields"], &parsed["span"]] {
-        add_fields(&mut said, object.as_object());
-    }
-    DevEvent::Log {
-        level: text("level"),
-        target: text("target"),
-        line: said.trim().to_owned(),
-    }
-}
-
-fn add_fields(text: &mut String, fields: Option<&Map<String, Value>>) {
-    for (key, value) in fields.into_iter().flatten() {
-        if LEFT_OUT.contains(&key.as_str()) || value.is_null() || value == "" {
-            continue;
-        }
-        // The name of a span is said by its fields.
-        if key == "name" && value == "reconcile" {
-            continue;
-        }
-        let value = match value {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+    let mut said = text("msg").to_owned();
+    for (key, value) in &fields {
+        let shown = match value {
+            Value::Null => continue,
+            Value::String(text) if text.is_empty() => continue,
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        text.push_str(&format!(" {key}={value}"));
+        if !LEFT_OUT.contains(&key.as_str()) && !key.starts_with("otel.") {
+            said.push_str(&format!(" {key}={shown}"));
+        }
+    }
+    DevEvent::Log {
+        target: text("logger").to_owned(),
+        line: said.trim().to_owned(),
+        level,
     }
 }
 
@@ -59,7 +50,7 @@ mod tests {
 
     #[test]
     fn the_message_comes_first_and_its_circumstances_after_it() {
-        let line = r#"{"timestamp":"2026-01-01T00:00:00Z","level":"WARN","fields":{"message":"no room","error":"disk full","attempt":2},"target":"crew::controller","span":{"controller":"captain","name":"reconcile"}}"#;
+        let line = r#"{"level":"warn","ts":"2026-01-01T00:00:00Z","logger":"crew::controller","msg":"no room","controller":"captain","name":"ahab","error":"disk full","attempt":2}"#;
         let DevEvent::Log {
             level,
             target,
@@ -72,7 +63,10 @@ mod tests {
             (level.as_str(), target.as_str()),
             ("WARN", "crew::controller")
         );
-        assert_eq!(line, "no room attempt=2 error=disk full controller=captain");
+        assert_eq!(
+            line,
+            "no room attempt=2 controller=captain error=disk full name=ahab"
+        );
     }
 
     #[test]
