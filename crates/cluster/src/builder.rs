@@ -3,9 +3,9 @@
 use std::{net::SocketAddr, sync::Arc, time::SystemTime};
 
 use kubewright_apiserver::{SharedClock, auth::Authenticator};
-use kubewright_builtin_controllers::Controllers;
+use kubewright_builtin_controllers::{Controllers, Name};
 use kubewright_kube_apiserver::{
-    FIRST_REVISION, FrontProxy, KubeApiServer, KubeApiServerBuilder, ServiceAccountKeys,
+    FIRST_REVISION, FrontProxy, KubeApiServer, KubeApiServerBuilder, PluginName, ServiceAccountKeys,
 };
 use kubewright_store::MemoryStore;
 
@@ -15,6 +15,7 @@ use crate::{
     cluster::{Background, RunningControllers},
     endpoint::{Serving, bind, local_address},
     identity,
+    secret_tokens::SecretTokens,
 };
 
 /// Builds a [`Cluster`]. See the [crate documentation](crate) for an example.
@@ -65,7 +66,9 @@ impl ClusterBuilder {
         self
     }
 
-    /// Sets the built-in controllers to run. Defaults to none.
+    /// Sets the built-in controllers to run. Defaults to none. They sign certificates with the authority of the cluster, and
+    /// tokens with its keys. With the controller that creates service accounts, the admission plugin `ServiceAccount` runs
+    /// too: pods get an account and a token. Without it no pod could be created, so the plugin is off.
     pub fn controllers(mut self, controllers: Controllers) -> Self {
         self.controllers = controllers;
         self
@@ -173,6 +176,9 @@ impl ClusterBuilder {
         if let Some(listener) = &listener {
             server = server.address(local_address(listener)?.to_string());
         }
+        if self.controllers.has(Name::ServiceAccount) {
+            server = server.enable_admission_plugins(service_account_plugin());
+        }
         let built = server.build().await;
         let server = built.map_err(|status| Error::Server(Box::new(status)))?;
         let maintenance = storage.maintenance.map(Background::spawn);
@@ -190,7 +196,11 @@ impl ClusterBuilder {
             }
             None => None,
         };
-        let mut controllers = self.controllers;
+        let secret_tokens = SecretTokens(server.service_account_keys().clone());
+        let mut controllers = self
+            .controllers
+            .authority(authority.authority().clone())
+            .token_generator(Arc::new(secret_tokens));
         if let Some(endpoint) = &endpoint {
             controllers = controllers.root_ca(endpoint.ca_pem());
         }
@@ -215,4 +225,9 @@ impl ClusterBuilder {
             _maintenance: maintenance,
         })
     }
+}
+
+/// Returns the plugin that gives pods their accounts.
+fn service_account_plugin() -> Option<PluginName> {
+    "ServiceAccount".parse().ok()
 }

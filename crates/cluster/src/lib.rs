@@ -38,6 +38,7 @@ mod error;
 mod identity;
 mod kubeconfig;
 mod secret_file;
+mod secret_tokens;
 mod serving;
 mod storage;
 mod users;

@@ -3,5 +3,6 @@
 mod maintenance;
 #[cfg(unix)]
 mod secret_file;
+mod service_accounts;
 mod shutdown;
 mod start;
