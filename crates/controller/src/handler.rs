@@ -174,7 +174,9 @@ impl Handler {
     fn states(requests: impl Fn(&Cached<()>) -> Vec<Request> + Send + Sync + 'static) -> Self {
         Self::events(move |event| {
             let mut found = requests(event.object());
-            if let Event::Updated { old, new, .. } = event
+            if let Event::Updated {
+                old, object: new, ..
+            } = event
                 && !old.is_same_version(new)
             {
                 found.extend(requests(old));
@@ -189,7 +191,9 @@ impl Handler {
             Mapping::Events(requests) => requests(event),
             Mapping::Objects(map) => {
                 let mut found = call(map, client, event.object()).await;
-                if let Event::Updated { old, new, .. } = event
+                if let Event::Updated {
+                    old, object: new, ..
+                } = event
                     && !old.is_same_version(new)
                 {
                     found.extend(call(map, client, old).await);
@@ -228,9 +232,9 @@ pub(crate) fn priority_of(event: &AnyEvent) -> i32 {
             cause: Cause::Relist | Cause::Resync,
             ..
         } => LOW_PRIORITY,
-        Event::Updated { old, new, .. } if old.resource_version() == new.resource_version() => {
-            LOW_PRIORITY
-        }
+        Event::Updated {
+            old, object: new, ..
+        } if old.resource_version() == new.resource_version() => LOW_PRIORITY,
         _ => 0,
     }
 }

@@ -52,7 +52,9 @@ impl Predicate {
         passes: impl Fn(&StoredObject, &StoredObject) -> bool + Send + Sync + 'static,
     ) -> Self {
         Self::events(move |event| match event {
-            Event::Updated { old, new, .. } => passes(old, new),
+            Event::Updated {
+                old, object: new, ..
+            } => passes(old, new),
             _ => true,
         })
     }

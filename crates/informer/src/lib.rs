@@ -17,8 +17,8 @@
 //! maps.add_index("immutable", IndexFn::field("immutable")).unwrap();
 //! let handler = maps.add_handler(|event: Event<ConfigMap>| match event {
 //!     Event::Added { object, .. } => println!("+ {}", object.key()),
-//!     Event::Updated { new, .. } => println!("~ {} {}", new.key(), new.resource_version()),
-//!     Event::Deleted { last, .. } => println!("- {}", last.key()),
+//!     Event::Updated { object, .. } => println!("~ {} {}", object.key(), object.resource_version()),
+//!     Event::Deleted { object, .. } => println!("- {}", object.key()),
 //! });
 //!
 //! factory.start();

@@ -90,17 +90,17 @@ async fn print(
             let when = if initial { "is there" } else { "added" };
             said(format!("+ {} {when}", object.key()));
         }
-        Event::Updated { old, new, cause } => {
+        Event::Updated { old, object, cause } => {
             said(format!(
                 "~ {} {} -> {} ({cause:?})",
-                new.key(),
+                object.key(),
                 old.resource_version(),
-                new.resource_version()
+                object.resource_version()
             ));
         }
-        Event::Deleted { last, exact } => {
+        Event::Deleted { object, exact } => {
             let how = if exact { "" } else { ", as a list found out" };
-            said(format!("- {} deleted{how}", last.key()));
+            said(format!("- {} deleted{how}", object.key()));
         }
     });
     factory.start();

@@ -25,10 +25,14 @@ fn counts(event: &AnyEvent) -> bool {
     let is_service = event.object().kind().resource().kind == "Service";
     match event {
         // Includes Services that lose the annotation.
-        Event::Updated { old, new, .. } if is_service => asks(old) || asks(new),
+        Event::Updated {
+            old, object: new, ..
+        } if is_service => asks(old) || asks(new),
         _ if is_service => asks(event.object()),
         // Status changes of Ingresses are ignored.
-        Event::Updated { old, new, .. } => {
+        Event::Updated {
+            old, object: new, ..
+        } => {
             old.uid() != new.uid()
                 || old.generation() != new.generation()
                 || old.owners() != new.owners()

@@ -90,14 +90,16 @@ impl Collector {
         let mut graph = self.graph.lock();
         let mut follows = match event {
             Event::Added { object, .. } => see(&mut graph, object, kind, None),
-            Event::Updated { old, new, .. } if old.uid() == new.uid() => {
-                see(&mut graph, new, kind, Some(Deletion::of(old)))
-            }
-            Event::Updated { old, new, .. } => {
+            Event::Updated {
+                old, object: new, ..
+            } if old.uid() == new.uid() => see(&mut graph, new, kind, Some(Deletion::of(old))),
+            Event::Updated {
+                old, object: new, ..
+            } => {
                 attempt.extend(graph.remove(&Identity::of(old, kind)).attempt);
                 see(&mut graph, new, kind, None)
             }
-            Event::Deleted { last, .. } => graph.remove(&Identity::of(last, kind)),
+            Event::Deleted { object, .. } => graph.remove(&Identity::of(object, kind)),
         };
         drop(graph);
         attempt.append(&mut follows.attempt);

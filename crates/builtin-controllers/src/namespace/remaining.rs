@@ -101,8 +101,8 @@ async fn tell_of(
     namespaces: Arc<Mutex<BTreeSet<String>>>,
 ) {
     while let Some(event) = events.next().await {
-        if let Event::Deleted { last, .. } = &event
-            && let Some(namespace) = last.namespace()
+        if let Event::Deleted { object, .. } = &event
+            && let Some(namespace) = object.namespace()
             && namespaces.lock().contains(namespace)
         {
             enqueue.add(Request::cluster_scoped(namespace));

@@ -156,8 +156,9 @@ impl Running {
         let kept: HashSet<&str> = kept.iter().map(|object| object.key().as_str()).collect();
         for object in old.indexer().snapshot().iter() {
             if !kept.contains(object.key().as_str()) {
-                let last = Cached::new(object.clone());
-                let event = Event::Deleted { last, exact: false };
+                let object = Cached::new(object.clone());
+                let exact = false;
+                let event = Event::Deleted { object, exact };
                 self.handle(target, &event).await;
             }
         }

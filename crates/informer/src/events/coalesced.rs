@@ -119,7 +119,7 @@ impl Pending {
         let known = match &event {
             Event::Added { .. } => None,
             Event::Updated { old, .. } => Some(old.clone()),
-            Event::Deleted { last, .. } => Some(last.clone()),
+            Event::Deleted { object: last, .. } => Some(last.clone()),
         };
         Self { known, event }
     }
@@ -130,11 +130,13 @@ impl Pending {
         let event = match (next, &known) {
             (Event::Deleted { .. }, None) => return None,
             (deleted @ Event::Deleted { .. }, Some(_)) => deleted,
-            (Event::Added { object: new, .. } | Event::Updated { new, .. }, None) => Event::Added {
-                object: new,
-                initial: matches!(event, Event::Added { initial: true, .. }),
-            },
-            (Event::Added { object: new, .. } | Event::Updated { new, .. }, Some(old)) => {
+            (Event::Added { object: new, .. } | Event::Updated { object: new, .. }, None) => {
+                Event::Added {
+                    object: new,
+                    initial: matches!(event, Event::Added { initial: true, .. }),
+                }
+            }
+            (Event::Added { object: new, .. } | Event::Updated { object: new, .. }, Some(old)) => {
                 let cause = if old.uid() != new.uid() {
                     Cause::Recreated
                 } else if !old.is_same_version(&new) {
@@ -144,7 +146,7 @@ impl Pending {
                 };
                 Event::Updated {
                     old: old.clone(),
-                    new,
+                    object: new,
                     cause,
                 }
             }

@@ -11,8 +11,8 @@ use crate::object::Cached;
 /// fn line<K>(event: &Event<K>) -> String {
 ///     match event {
 ///         Event::Added { object, initial } => format!("+ {} (initial: {initial})", object.key()),
-///         Event::Updated { new, cause, .. } => format!("~ {} ({cause:?})", new.key()),
-///         Event::Deleted { last, exact } => format!("- {} (exact: {exact})", last.key()),
+///         Event::Updated { object, cause, .. } => format!("~ {} ({cause:?})", object.key()),
+///         Event::Deleted { object, exact } => format!("- {} (exact: {exact})", object.key()),
 ///     }
 /// }
 /// # let _ = line::<()>;
@@ -31,15 +31,15 @@ pub enum Event<K> {
         /// The previous state.
         old: Cached<K>,
         /// The current state.
-        new: Cached<K>,
+        object: Cached<K>,
         /// The reason for the event.
         cause: Cause,
     },
     /// An object was removed from the cache.
     Deleted {
         /// Its last known state.
-        last: Cached<K>,
-        /// True if `last` is the state in which the object was deleted. If not, the deletion was found by a list, and
+        object: Cached<K>,
+        /// True if that is the state in which the object was deleted. If not, the deletion was found by a list, and
         /// the object may have changed in between.
         exact: bool,
     },
@@ -70,9 +70,9 @@ impl<K> Event<K> {
     /// Returns the newest state of the object: the new one, or the last.
     pub fn object(&self) -> &Cached<K> {
         match self {
-            Self::Added { object, .. } => object,
-            Self::Updated { new, .. } => new,
-            Self::Deleted { last, .. } => last,
+            Self::Added { object, .. }
+            | Self::Updated { object, .. }
+            | Self::Deleted { object, .. } => object,
         }
     }
 
@@ -83,13 +83,13 @@ impl<K> Event<K> {
                 object: object.cast(),
                 initial,
             },
-            Self::Updated { old, new, cause } => Event::Updated {
+            Self::Updated { old, object, cause } => Event::Updated {
                 old: old.cast(),
-                new: new.cast(),
+                object: object.cast(),
                 cause,
             },
-            Self::Deleted { last, exact } => Event::Deleted {
-                last: last.cast(),
+            Self::Deleted { object, exact } => Event::Deleted {
+                object: object.cast(),
                 exact,
             },
         }
@@ -99,14 +99,14 @@ impl<K> Event<K> {
     /// passes is deleted.
     pub fn filtered(self, filter: impl Fn(&Cached<K>) -> bool) -> Option<Self> {
         match self {
-            Self::Updated { old, new, cause } => match (filter(&old), filter(&new)) {
-                (true, true) => Some(Self::Updated { old, new, cause }),
+            Self::Updated { old, object, cause } => match (filter(&old), filter(&object)) {
+                (true, true) => Some(Self::Updated { old, object, cause }),
                 (false, true) => Some(Self::Added {
-                    object: new,
+                    object,
                     initial: false,
                 }),
                 (true, false) => Some(Self::Deleted {
-                    last: old,
+                    object: old,
                     exact: false,
                 }),
                 (false, false) => None,

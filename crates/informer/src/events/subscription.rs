@@ -328,7 +328,7 @@ fn from_log(cursor: &mut Cursor, state: &SubscriberState) -> Option<AnyEvent> {
 pub(crate) fn shown(object: &Arc<StoredObject>, cause: Cause) -> AnyEvent {
     Event::Updated {
         old: Cached::new(object.clone()),
-        new: Cached::new(object.clone()),
+        object: Cached::new(object.clone()),
         cause,
     }
 }

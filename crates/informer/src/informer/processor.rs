@@ -254,7 +254,7 @@ fn apply(
             stream.reached(object.resource_version());
             cache.remove(object.key().as_str());
             notifications.changes.push(Event::Deleted {
-                last: Cached::new(object),
+                object: Cached::new(object),
                 exact: true,
             });
         }
@@ -314,7 +314,7 @@ fn replace(
         for object in gone {
             cache.remove(object.key().as_str());
             notifications.changes.push(Event::Deleted {
-                last: Cached::new(object),
+                object: Cached::new(object),
                 exact: false,
             });
         }
@@ -353,7 +353,7 @@ fn upsert(
                 Cause::Recreated
             },
             old: Cached::new(old),
-            new: Cached::new(object),
+            object: Cached::new(object),
         },
     })
 }

@@ -249,7 +249,7 @@ fn a_filter_turns_updates_into_what_they_mean() {
     let passes = |o: &Cached<DynamicObject>| o.label("app").as_deref() == Some("in");
     let update = |old, new| Event::Updated {
         old: object(old),
-        new: object(new),
+        object: object(new),
         cause: Cause::Change,
     };
     assert!(matches!(
@@ -310,7 +310,11 @@ async fn a_deletion_that_a_list_found_out_says_so() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let noted = told.clone();
     let _handler = informer.add_handler(move |event: Event<DynamicObject>| {
-        if let Event::Deleted { last, exact } = event {
+        if let Event::Deleted {
+            object: last,
+            exact,
+        } = event
+        {
             let what = format!("{}@{}", last.key(), last.resource_version());
             noted.lock().push((what, exact));
         }

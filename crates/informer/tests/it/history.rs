@@ -75,7 +75,11 @@ impl History {
                 state.model.insert(key, version(object));
                 (line, known.is_none())
             }
-            Event::Updated { old, new, cause } => {
+            Event::Updated {
+                old,
+                object: new,
+                cause,
+            } => {
                 let line = format!(
                     "~ {key}@{}->{} {cause:?}",
                     old.resource_version(),
@@ -96,7 +100,10 @@ impl History {
                 state.model.insert(key, version(new));
                 (line, fits)
             }
-            Event::Deleted { last, exact } => {
+            Event::Deleted {
+                object: last,
+                exact,
+            } => {
                 let line = format!("- {key}@{} exact={exact}", last.resource_version());
                 state.model.remove(&key);
                 // A deletion that was found out shows the last state that was told. One that was seen may be of an

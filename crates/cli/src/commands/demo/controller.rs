@@ -63,9 +63,13 @@ fn is_relevant(event: &AnyEvent) -> bool {
         |service: &kubewright_informer::StoredObject| service.annotation(ANNOTATION).is_some();
     let is_service = event.object().kind().resource().kind == "Service";
     match event {
-        Event::Updated { old, new, .. } if is_service => asks(old) || asks(new),
+        Event::Updated {
+            old, object: new, ..
+        } if is_service => asks(old) || asks(new),
         _ if is_service => asks(event.object()),
-        Event::Updated { old, new, .. } => {
+        Event::Updated {
+            old, object: new, ..
+        } => {
             old.uid() != new.uid()
                 || old.generation() != new.generation()
                 || old.owners() != new.owners()
