@@ -62,7 +62,7 @@ pub mod stream;
 mod typed;
 
 pub use conflict::retry_on_conflict;
-pub use discovery::client::DiscoveryClient;
+pub use discovery::{Discovered, Discovery, DiskCache, MemoryCache, client::DiscoveryClient};
 pub use dynamic::{DynamicClient, DynamicResource};
 pub use error::{BoxError, Error, Result, api_status, find_source, is_conflict, is_not_found};
 pub use error_ext::ErrorExt;

@@ -39,7 +39,6 @@ use kube::{
 use kubewright_client::{
     ClientOptions, ClientSet, DiscoveryClient, DynamicClient, MetadataClient, RestClient,
     ScaleClient,
-    discovery::Discovery,
     policy::{OnceEach, Warning, user_agent},
 };
 use kubewright_machinery::gvk::GroupVersion;

@@ -14,10 +14,7 @@ use std::{
 };
 
 use kube::core::ApiResource;
-use kubewright_client::{
-    DiscoveryClient,
-    discovery::{Discovered, Discovery},
-};
+use kubewright_client::{DiscoveryClient, discovery::Discovered};
 use kubewright_controller::{
     Action, Context, Controller, Handler, Reconciler, Request, Result, Watch, WatchHandle,
     status::{SourceState, TriggerCause},

@@ -10,8 +10,7 @@ use kube::{
     core::ApiResource,
 };
 use kubewright_client::{
-    DiscoveryClient, Error, MetadataClient, MetadataResource, discovery::Discovery,
-    discovery::GroupDiscoveryFailed,
+    DiscoveryClient, Error, MetadataClient, MetadataResource, discovery::GroupDiscoveryFailed,
 };
 use kubewright_machinery::gvk::GroupVersionResource;
 

@@ -4,7 +4,7 @@ use kube::{
     Api, Client,
     core::{ApiResource, DynamicObject, GroupVersion},
 };
-use kubewright_client::{DiscoveryClient, discovery::Discovery};
+use kubewright_client::DiscoveryClient;
 use kubewright_scaffold::Error;
 
 use crate::{cluster::refused, project::project};

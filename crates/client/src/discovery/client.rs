@@ -33,7 +33,7 @@ const TRIES: usize = 2;
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
 /// # let cluster = kubewright_testing::TestCluster::start().await;
 /// # let client = cluster.client();
-/// use kubewright_client::{DiscoveryClient, discovery::Discovery};
+/// use kubewright_client::DiscoveryClient;
 /// use kubewright_machinery::gvk::{GroupVersion, GroupVersionResource};
 ///
 /// let discovery = DiscoveryClient::new(client);

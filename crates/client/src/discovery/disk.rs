@@ -36,7 +36,7 @@ const MAX_FILE: u64 = 64 << 20;
 /// # let client = cluster.client();
 /// # let dir = std::env::temp_dir().join(format!("kubewright-disk-doc-{}", std::process::id()));
 /// use std::time::Duration;
-/// use kubewright_client::{DiscoveryClient, discovery::{Discovery, DiskCache, MemoryCache}};
+/// use kubewright_client::{DiscoveryClient, DiskCache, MemoryCache};
 ///
 /// let live = MemoryCache::new(DiscoveryClient::new(client));
 /// let discovery = DiskCache::new(live, &dir, Duration::from_secs(6 * 60 * 60));

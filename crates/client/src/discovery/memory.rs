@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
 /// # let cluster = kubewright_testing::TestCluster::start().await;
 /// # let client = cluster.client();
-/// use kubewright_client::{DiscoveryClient, discovery::{Discovery, MemoryCache}};
+/// use kubewright_client::{DiscoveryClient, MemoryCache};
 ///
 /// let cache = MemoryCache::new(DiscoveryClient::new(client));
 /// let found = cache.discover().await.unwrap();

@@ -7,7 +7,7 @@
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
 //! # let cluster = kubewright_testing::TestCluster::start().await;
 //! # let client = cluster.client();
-//! use kubewright_client::{DiscoveryClient, discovery::{Discovery, MemoryCache}};
+//! use kubewright_client::{DiscoveryClient, MemoryCache};
 //!
 //! let discovery = MemoryCache::new(DiscoveryClient::new(client));
 //! let found = discovery.discover().await.unwrap();
@@ -25,10 +25,12 @@
 //! | `aggregated` | groups and resources from aggregated discovery |
 //! | `memory` | [`MemoryCache`] |
 //! | `disk` | [`DiskCache`]: files in kubectl's format |
+//! | `inherent` | the methods of [`Discovery`] on these types, which need no import of the trait |
 
 mod aggregated;
 pub(crate) mod client;
 mod disk;
+mod inherent;
 mod memory;
 
 pub(crate) use client::DiscoveryClient;
@@ -75,7 +77,7 @@ pub trait Discovery: Send + Sync {
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
 /// # let cluster = kubewright_testing::TestCluster::start().await;
 /// # let client = cluster.client();
-/// use kubewright_client::{DiscoveryClient, discovery::Discovery};
+/// use kubewright_client::DiscoveryClient;
 /// use kubewright_machinery::gvk::{GroupResource, GroupVersion};
 ///
 /// let found = DiscoveryClient::new(client).discover().await.unwrap();

@@ -17,7 +17,7 @@ use crate::{discovery::Discovered, error::Error};
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
 /// # let cluster = kubewright_testing::TestCluster::start().await;
 /// # let client = cluster.client();
-/// use kubewright_client::{DiscoveryClient, RestMapperSnapshot, discovery::Discovery};
+/// use kubewright_client::{DiscoveryClient, RestMapperSnapshot};
 /// use kubewright_machinery::{gvk::GroupKind, rest_mapper::RestMapper};
 ///
 /// let found = DiscoveryClient::new(client).discover().await.unwrap();

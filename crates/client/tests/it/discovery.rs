@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_client::{
-    DiscoveryClient, Error,
-    discovery::{Discovered, Discovery},
-};
+use kubewright_client::{DiscoveryClient, Error, discovery::Discovered};
 use kubewright_machinery::gvk::{GroupVersion, GroupVersionResource};
 use serde_json::json;
 

@@ -9,7 +9,7 @@ use std::{
 
 use kubewright_client::{
     DiscoveryClient,
-    discovery::{Discovery, DiskCache, MemoryCache},
+    discovery::{DiskCache, MemoryCache},
 };
 use kubewright_machinery::gvk::GroupVersion;
 

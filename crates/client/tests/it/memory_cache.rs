@@ -1,9 +1,6 @@
 //! Discovery that is remembered.
 
-use kubewright_client::{
-    DiscoveryClient,
-    discovery::{Discovery, MemoryCache},
-};
+use kubewright_client::{DiscoveryClient, discovery::MemoryCache};
 use kubewright_machinery::gvk::GroupVersion;
 
 use crate::front::{Front, reply};
