@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     body::Body,
-    registry::{RegistryBuilder, ResourceSpec, Shape, Subresource, SubresourceKind},
+    registry::{RegistryBuilder, ResourceSpec, Shape, Subresource},
     request::query::Query,
 };
 
@@ -34,17 +34,14 @@ fn comets_of(openapi: Option<Arc<str>>) -> Resource {
     };
     Resource::stored(spec, Arc::new(MemoryStore::new()))
         .into_resource()
-        .with_subresource(Subresource {
-            name: "scale".into(),
-            kind: SubresourceKind::Other(
-                GroupVersionKind::new("autoscaling", "v1", "Scale"),
-                Shape::Untyped,
-            ),
-            verbs: ["get", "patch", "update"].map(str::to_owned).to_vec(),
-            handlers: Default::default(),
-            field_manager: None,
-            table: None,
-        })
+        .with_subresource(
+            Subresource::new("scale", Default::default())
+                .with_kind(
+                    GroupVersionKind::new("autoscaling", "v1", "Scale"),
+                    Shape::Untyped,
+                )
+                .with_verbs(["get", "patch", "update"]),
+        )
 }
 
 fn openapi(resources: Vec<Resource>) -> OpenApi {

@@ -69,20 +69,13 @@ pub struct Resource {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use kubewright_apiserver::registry::{Resource, ResourceSpec, Subresource, SubresourceKind};
+/// use kubewright_apiserver::registry::{Resource, ResourceSpec, Subresource};
 /// use kubewright_machinery::gvk::GroupVersionKind;
 /// use kubewright_store::MemoryStore;
 ///
 /// let kind = GroupVersionKind::new("sky.example.com", "v1", "Comet");
 /// let comets = Resource::stored(ResourceSpec::new(kind, "comets"), Arc::new(MemoryStore::new()));
-/// let status = Subresource {
-///     name: "status".into(),
-///     kind: SubresourceKind::Parent,
-///     verbs: Vec::new(),
-///     handlers: comets.clone().subresource_handlers(),
-///     field_manager: None,
-///     table: None,
-/// };
+/// let status = Subresource::new("status", comets.clone().subresource_handlers());
 /// assert_eq!(status.handlers.verbs(), ["get", "patch", "update"]);
 /// let comets = comets.into_resource().with_subresource(status);
 /// assert!(comets.subresource("status").is_some());
@@ -110,6 +103,60 @@ pub enum SubresourceKind {
     Parent,
     /// Another kind.
     Other(GroupVersionKind, Shape),
+}
+
+impl Subresource {
+    /// Describes a subresource whose objects have the kind of its parent.
+    pub fn new(name: impl Into<String>, handlers: Handlers) -> Self {
+        Self {
+            name: name.into(),
+            kind: SubresourceKind::Parent,
+            verbs: Vec::new(),
+            handlers,
+            field_manager: None,
+            table: None,
+        }
+    }
+
+    /// Describes a streaming subresource.
+    pub fn stream(name: impl Into<String>, handler: Arc<dyn Connect>) -> Self {
+        let connect = Some(handler);
+        Self::new(
+            name,
+            Handlers {
+                connect,
+                ..Handlers::default()
+            },
+        )
+    }
+
+    /// Sets the kind of its objects, if it is not that of the parent.
+    #[must_use]
+    pub fn with_kind(mut self, kind: GroupVersionKind, shape: Shape) -> Self {
+        self.kind = SubresourceKind::Other(kind, shape);
+        self
+    }
+
+    /// Sets the verbs that discovery lists, and their order (default: those that have a handler).
+    #[must_use]
+    pub fn with_verbs<V: Into<String>>(mut self, verbs: impl IntoIterator<Item = V>) -> Self {
+        self.verbs = verbs.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the tracker of the fields that are written through it.
+    #[must_use]
+    pub fn with_field_manager(mut self, manager: impl Into<Arc<FieldManager>>) -> Self {
+        self.field_manager = Some(manager.into());
+        self
+    }
+
+    /// Sets the columns of its objects.
+    #[must_use]
+    pub fn with_table(mut self, table: Arc<dyn Table>) -> Self {
+        self.table = Some(table);
+        self
+    }
 }
 
 /// The patch content types that a resource accepts.
@@ -164,17 +211,7 @@ impl Resource {
     /// Adds a streaming subresource.
     #[must_use]
     pub fn with_stream(self, name: impl Into<String>, handler: Arc<dyn Connect>) -> Self {
-        self.with_subresource(Subresource {
-            name: name.into(),
-            kind: SubresourceKind::Parent,
-            verbs: Vec::new(),
-            handlers: Handlers {
-                connect: Some(handler),
-                ..Handlers::default()
-            },
-            field_manager: None,
-            table: None,
-        })
+        self.with_subresource(Subresource::stream(name, handler))
     }
 
     /// Sets the columns of `kubectl get` (default: name and creation time).

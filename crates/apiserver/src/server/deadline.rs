@@ -64,10 +64,7 @@ mod tests {
     use super::*;
     use crate::{
         body::Body,
-        registry::{
-            Connect, Handlers, RegistryBuilder, Resource, ResourceSpec, Subresource,
-            SubresourceKind,
-        },
+        registry::{Connect, Handlers, RegistryBuilder, Resource, ResourceSpec, Subresource},
         request::RequestContext,
     };
 
@@ -91,14 +88,7 @@ mod tests {
         let spec = ResourceSpec::new(kind, "pods").namespaced();
         let pods = Resource::computed(spec, Handlers::default())
             .with_stream("log", Arc::new(Stream))
-            .with_subresource(Subresource {
-                name: "status".into(),
-                kind: SubresourceKind::Parent,
-                verbs: Vec::new(),
-                handlers: Handlers::default(),
-                field_manager: None,
-                table: None,
-            });
+            .with_subresource(Subresource::new("status", Handlers::default()));
         builder.add(pods);
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
         let query = Query::parse(Some(query));

@@ -6,8 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use kubewright_apiserver::{
     FieldManager, ReplicasPaths, Selectable, SelectableField,
     registry::{
-        Custom, Defaulter, Generic, Resource, ResourceSpec, Shape, Subresource, SubresourceKind,
-        UnknownFields,
+        Custom, Defaulter, Generic, Resource, ResourceSpec, Shape, Subresource, UnknownFields,
     },
 };
 use kubewright_catalog::generated::autoscaling_v1::SCALE;
@@ -231,20 +230,18 @@ impl<'a> Parts<'a> {
         generic: &Generic,
     ) -> Resource {
         let kind = &generic.spec().kind;
-        let verbs = ["get", "patch", "update"].map(str::to_owned).to_vec();
+        let verbs = ["get", "patch", "update"];
         if version.has_status {
             let strategy = StatusOnly(Arc::new(self.rules(kind, version)));
             let handlers = generic.clone().with_strategy(Arc::new(strategy));
             let manager = self.field_manager(kind, "status", &["metadata", "spec"]);
             let table = resource.table().clone();
-            resource = resource.with_subresource(Subresource {
-                name: "status".into(),
-                kind: SubresourceKind::Parent,
-                verbs: verbs.clone(),
-                handlers: handlers.subresource_handlers(),
-                field_manager: Some(Arc::new(manager)),
-                table: Some(table),
-            });
+            resource = resource.with_subresource(
+                Subresource::new("status", handlers.subresource_handlers())
+                    .with_verbs(verbs)
+                    .with_field_manager(manager)
+                    .with_table(table),
+            );
         }
         if let Some(paths) = &version.scale {
             let scale = GroupVersionKind::new("autoscaling", "v1", "Scale");
@@ -259,14 +256,13 @@ impl<'a> Parts<'a> {
                 .with_failing_apply(
                     "request to convert CR to an invalid group/version: autoscaling/v1",
                 );
-            resource = resource.with_subresource(Subresource {
-                name: "scale".into(),
-                kind: SubresourceKind::Other(scale, Shape::Typed(&SCALE)),
-                verbs,
-                handlers: scaling::handlers(handlers),
-                field_manager: Some(Arc::new(manager)),
-                table: Some(scale_table(generic.clock())),
-            });
+            resource = resource.with_subresource(
+                Subresource::new("scale", scaling::handlers(handlers))
+                    .with_kind(scale, Shape::Typed(&SCALE))
+                    .with_verbs(verbs)
+                    .with_field_manager(manager)
+                    .with_table(scale_table(generic.clock())),
+            );
         }
         resource
     }
