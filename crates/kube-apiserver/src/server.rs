@@ -86,6 +86,7 @@ pub struct KubeApiServerBuilder {
     authorization: Vec<AuthorizationMode>,
     plugins: Vec<Arc<dyn Plugin>>,
     selection: Selection,
+    warns_about_inert: bool,
     address: String,
     service_range: ServiceRange,
     conversions: Conversions,
@@ -102,6 +103,7 @@ impl KubeApiServer {
             authorization: vec![AuthorizationMode::AlwaysAllow],
             plugins: Vec::new(),
             selection: Selection::default(),
+            warns_about_inert: false,
             address: String::new(),
             service_range: ServiceRange::default(),
             conversions: Conversions::default(),
@@ -246,6 +248,14 @@ impl KubeApiServerBuilder {
         self
     }
 
+    /// Answers with a `Warning` header when an object is written that this server stores and does not act on yet: webhook
+    /// configurations and admission policies. Off by default, since a real server has no such warnings.
+    #[must_use]
+    pub fn warn_about_inert_objects(mut self) -> Self {
+        self.warns_about_inert = true;
+        self
+    }
+
     /// Sets the range that services get their cluster IPs from (default: `10.96.0.0/12`).
     #[must_use]
     pub fn service_cluster_ip_range(mut self, range: ServiceRange) -> Self {
@@ -301,6 +311,9 @@ impl KubeApiServerBuilder {
             chain.push(Arc::new(lifecycle));
         }
         chain.extend(admission::plugins(&environment, &self.selection));
+        if self.warns_about_inert {
+            chain.push(Arc::new(admission::InertWarning));
+        }
         // No in-tree plugin changes custom objects.
         let spares = self.plugins.is_empty();
         chain.extend(self.plugins);

@@ -1,4 +1,4 @@
-//! GET requests over TLS that trust the authority of a kubeconfig and no other.
+//! Requests over TLS that trust the authority of a kubeconfig and no other.
 
 use std::{
     io::{Read, Write},
@@ -16,7 +16,27 @@ use crate::{process::PATIENCE, server::Server};
 
 /// Sends a GET, and returns the status code and the body of the response.
 pub(crate) fn get(server: &Server, path: &str, token: Option<&str>) -> (u16, String) {
-    let mut stream = open(server, path, "HTTP/1.0", token);
+    let (code, _, body) = answer_of(open(server, path, "HTTP/1.0", token));
+    (code, body)
+}
+
+/// Sends a POST of JSON, and returns the status code and the head of the response.
+pub(crate) fn post(server: &Server, path: &str, token: &str, json: &str) -> (u16, String) {
+    let mut stream = connect(server);
+    write!(
+        stream,
+        "POST {path} HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{json}",
+        server.address(),
+        json.len()
+    )
+    .expect("a request");
+    let (code, head, _) = answer_of(stream);
+    (code, head)
+}
+
+/// Returns the status code, the head and the body of a response.
+fn answer_of(mut stream: StreamOwned<ClientConnection, TcpStream>) -> (u16, String, String) {
     let mut answer = Vec::new();
     // A server may close the socket without a closing alert; what counts is what came before.
     let _ = stream.read_to_end(&mut answer);
@@ -29,7 +49,7 @@ pub(crate) fn get(server: &Server, path: &str, token: Option<&str>) -> (u16, Str
         .nth(1)
         .and_then(|code| code.parse().ok())
         .unwrap_or_else(|| panic!("{head}"));
-    (code, body.to_owned())
+    (code, head.to_owned(), body.to_owned())
 }
 
 /// Sends a GET, and returns the stream to read the response from.
@@ -39,6 +59,21 @@ pub(crate) fn open(
     version: &str,
     token: Option<&str>,
 ) -> StreamOwned<ClientConnection, TcpStream> {
+    let mut stream = connect(server);
+    let authorization = token
+        .map(|token| format!("Authorization: Bearer {token}\r\n"))
+        .unwrap_or_default();
+    write!(
+        stream,
+        "GET {path} {version}\r\nHost: {}\r\n{authorization}\r\n",
+        server.address()
+    )
+    .expect("a request");
+    stream
+}
+
+/// Connects to a server, which has to show a certificate of the authority in its kubeconfig.
+fn connect(server: &Server) -> StreamOwned<ClientConnection, TcpStream> {
     let pem = BASE64_STANDARD
         .decode(server.kubeconfig_value("certificate-authority-data"))
         .expect("base64");
@@ -53,15 +88,5 @@ pub(crate) fn open(
     let connection = ClientConnection::new(Arc::new(config), name).expect("a client");
     let socket = TcpStream::connect(server.address()).expect("a connection");
     socket.set_read_timeout(Some(PATIENCE)).expect("a limit");
-    let mut stream = StreamOwned::new(connection, socket);
-    let authorization = token
-        .map(|token| format!("Authorization: Bearer {token}\r\n"))
-        .unwrap_or_default();
-    write!(
-        stream,
-        "GET {path} {version}\r\nHost: {}\r\n{authorization}\r\n",
-        server.address()
-    )
-    .expect("a request");
-    stream
+    StreamOwned::new(connection, socket)
 }

@@ -54,6 +54,20 @@ fn the_token_of_the_kubeconfig_opens_the_server() {
 }
 
 #[test]
+fn what_is_stored_and_not_acted_on_is_answered_with_a_warning() {
+    let server = Server::start();
+    let token = server.kubeconfig_value("token");
+    let hooks = r#"{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": "guard"}}"#;
+    let path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+    let (code, head) = https::post(&server, path, &token, hooks);
+    assert_eq!(code, 201, "{head}");
+    let warning = "warning: 299 - \"mutatingwebhookconfigurations.admissionregistration.k8s.io is stored, \
+                   but admission webhooks are not called by this server yet\"";
+    assert!(head.contains(warning), "{head}");
+}
+
+#[test]
 fn nobody_gets_in_without_a_token() {
     let server = Server::start();
     for token in [None, Some("guess")] {

@@ -20,6 +20,8 @@
 //! | [`pod_resize`] | rejects resizes that do not fit on the node |
 //! | [`resource_quota`] | enforces the `ResourceQuota`s of the namespace |
 //!
+//! `inert` warns about objects that nothing acts on yet; only `kubewright up` switches it on.
+//!
 //! Not implemented: `PodSecurity`, `NodeDeclaredFeatureValidator`, `ClusterTrustBundleAttest`, the plugins for webhooks and
 //! policies. `NamespaceLifecycle` is in `kubewright-apiserver`.
 
@@ -30,6 +32,7 @@ pub(crate) mod default_storage_class;
 pub(crate) mod default_toleration_seconds;
 mod fields;
 mod forbidden;
+mod inert;
 pub(crate) mod limit_ranger;
 pub(crate) mod pod_resize;
 mod pod_resources;
@@ -61,6 +64,7 @@ pub(crate) use certificates::{
 pub(crate) use default_ingress_class::DefaultIngressClass;
 pub(crate) use default_storage_class::DefaultStorageClass;
 pub(crate) use default_toleration_seconds::DefaultTolerationSeconds;
+pub(crate) use inert::InertWarning;
 pub(crate) use limit_ranger::LimitRanger;
 pub(crate) use pod_resize::PodResizeValidator;
 pub(crate) use pod_topology_labels::PodTopologyLabels;

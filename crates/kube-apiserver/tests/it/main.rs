@@ -12,6 +12,7 @@ mod cve;
 mod exact_answers;
 mod http_client;
 mod indented;
+mod inert;
 mod odd_requests;
 mod openapi;
 mod plugins;
