@@ -129,12 +129,20 @@ enum Command {
     /// Start a local Kubernetes API server and write its kubeconfig
     Up(commands::up::Up),
 
+    /// Make a directory that Go tests with envtest can use as KUBEBUILDER_ASSETS
+    Envtest(commands::envtest::Envtest),
+
     /// Show a controller at work on a local cluster
     Demo(commands::demo::Demo),
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
+    let mut arguments = std::env::args_os();
+    let outcome = match commands::envtest::Asset::called(arguments.next().as_ref()) {
+        Some(asset) => asset.run(arguments.collect()),
+        None => run(Arguments::parse()),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         // A sentence that says what is wrong and what to do.
         Err(error) if error.is::<Error>() => {
@@ -179,6 +187,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Version(version) => version.run(),
         Command::Completion(completion) => completion.run(Arguments::command()),
         Command::Up(up) => in_runtime(up.run()),
+        Command::Envtest(envtest) => envtest.run(),
         Command::Demo(demo) => in_runtime(demo.run()),
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod deploy;
 pub(crate) mod dev;
 pub(crate) mod doctor;
 pub(crate) mod edit;
+pub(crate) mod envtest;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod import;

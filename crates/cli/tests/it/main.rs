@@ -5,6 +5,7 @@ mod clients;
 mod demo;
 mod deploying;
 mod dev;
+mod envtest;
 mod generating;
 mod hostile_input;
 mod https;
