@@ -130,8 +130,8 @@ pub use create_or::{CreateOrError, Mutation, OperationResult, create_or_patch, c
 pub use handler::{Handler, KindScope, LOW_PRIORITY, Owners};
 pub use kubewright_client::{BoxError, ErrorExt};
 pub use manager::{
-    AllNamespaces, ControllerDefaults, Group, Manager, ManagerBuilder, ManagerError, Stop,
-    Unsettled,
+    AllNamespaces, ChangeCounter, ControllerDefaults, Group, Manager, ManagerBuilder, ManagerError,
+    Stop, Unsettled,
 };
 pub use object::{Object, StatusObject};
 pub use predicate::{AnyEvent, Predicate};

@@ -10,7 +10,9 @@ use kubewright_metrics::Registry;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
-use super::{ControllerDefaults, Manager, ManagerError, Shared, groups::Groups};
+use super::{
+    ControllerDefaults, Manager, ManagerError, Shared, groups::Groups, verified::Verified,
+};
 use crate::{
     client::{
         Client, READ_TIMEOUT,
@@ -243,6 +245,7 @@ impl ManagerBuilder {
             ended: watch::Sender::new(false),
             clock,
             events,
+            verified: Verified::default(),
         }));
         manager.add_checks();
         manager

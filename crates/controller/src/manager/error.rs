@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use kubewright_informer::NotSynced;
+use kubewright_informer::{IndexError, NotSynced};
 
 use kubewright_client::BoxError;
 
@@ -14,6 +14,9 @@ pub enum ManagerError {
     /// A controller cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// An index of the cache cannot be added.
+    #[error(transparent)]
+    Index(#[from] IndexError),
     /// The manager runs already, or has run.
     #[error("manager already started")]
     AlreadyStarted,

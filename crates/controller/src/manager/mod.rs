@@ -12,6 +12,7 @@
 //! | `groups` | [`Group`]: runnables that start and stop together |
 //! | `namespaces` | changing namespaces at run time |
 //! | `settled` | waiting until there is nothing to do |
+//! | `verified` | the caches that are known to show what the server holds |
 //! | `defaults` | [`ControllerDefaults`]: default settings of controllers |
 //! | `checks` | health, metrics, `/debug/controllers` |
 //! | `error`, `stop` | [`ManagerError`], [`Stop`] |
@@ -25,6 +26,7 @@ mod namespaces;
 mod run;
 mod settled;
 mod stop;
+mod verified;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -41,6 +43,7 @@ pub use groups::Group;
 pub use namespaces::AllNamespaces;
 pub use settled::Unsettled;
 pub use stop::Stop;
+pub use verified::ChangeCounter;
 
 use crate::{
     builder::BuildError,
@@ -53,6 +56,7 @@ use crate::{
     metrics::{ControllerFamilies, ControllerMetrics},
 };
 pub(crate) use groups::Groups;
+use verified::Verified;
 
 /// Runs controllers. Clones share the manager.
 ///
@@ -106,6 +110,7 @@ struct Shared {
     ended: watch::Sender<bool>,
     clock: SharedClock,
     events: Events,
+    verified: Verified,
 }
 
 impl Manager {
@@ -222,6 +227,16 @@ impl Manager {
     /// run on them.
     pub fn set_clock(&self, clock: Clock) {
         self.0.clock.replace(clock);
+    }
+
+    /// Sets a function that counts the changes of a resource on the server, so that [`settled`](Self::settled) lists only the
+    /// kinds that have changed. Test clusters do this for the managers that run on them.
+    pub fn set_change_counter(&self, counter: ChangeCounter) {
+        self.0.verified.set_counter(counter);
+    }
+
+    pub(crate) fn verified(&self) -> &Verified {
+        &self.0.verified
     }
 
     pub(crate) fn clock(&self) -> &SharedClock {

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 use super::Manager;
 use crate::source::is_unknown_kind;
 
-/// Work that is left to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Work that is left to do. `Debug` prints the same sentence as `Display`, since tests show it through `unwrap`.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Unsettled {
     /// A description of the work.
     pub reason: String,
@@ -31,6 +31,12 @@ impl Unsettled {
 impl fmt::Display for Unsettled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "not settled: {}", self.reason)
+    }
+}
+
+impl fmt::Debug for Unsettled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -60,7 +66,8 @@ impl Manager {
 
     /// Waits until all caches show what the server holds and there is nothing to do about it.
     ///
-    /// Lists every cached kind from the server, so it is meant for tests.
+    /// Lists every cached kind from the server, so it is meant for tests. With a
+    /// [counter of changes](Self::set_change_counter) it lists only those that changed.
     ///
     /// # Errors
     ///
@@ -154,6 +161,10 @@ impl Manager {
             let reason = error.map_or_else(|| "no answer yet".to_owned(), |e| e.to_string());
             return Some(format!("the cache of {resource} is not filled: {reason}"));
         }
+        let changes = self.verified().changes(cache);
+        if cache.has_synced() && self.verified().shows(cache, changes) {
+            return None;
+        }
         let scope = cache.scope();
         let selection = scope.selection.unwrap_or_default();
         let list = ListParams {
@@ -192,10 +203,15 @@ impl Manager {
                 (object.key().to_string(), version)
             })
             .collect();
-        let (key, _) = held.symmetric_difference(&shown).next()?;
-        Some(format!(
-            "the cache of {resource} does not show {key} as the server holds it"
-        ))
+        match held.symmetric_difference(&shown).next() {
+            Some((key, _)) => Some(format!(
+                "the cache of {resource} does not show {key} as the server holds it"
+            )),
+            None => {
+                self.verified().note(cache, changes);
+                None
+            }
+        }
     }
 
     fn unsettled(&self) -> Option<String> {

@@ -120,6 +120,25 @@ impl MemoryStore {
         self.inner.compact(None).unwrap_or_default()
     }
 
+    /// Returns the number of changes that each collection has had, as far back as its log was started. A collection that was
+    /// never written is missing.
+    ///
+    /// ```
+    /// use kubewright_store::{Key, MemoryStore, Payload, Store};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let store = MemoryStore::new();
+    /// let web = Key::new("pods", "default/web");
+    /// let entry = store.create(web.clone(), Payload::plain("{}")).await?;
+    /// store.delete(web, entry.revision).await?;
+    /// assert_eq!(store.change_counts(), [("pods".into(), 2)]);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    pub fn change_counts(&self) -> Vec<(Arc<str>, u64)> {
+        self.inner.state.read().change_counts()
+    }
+
     /// Ends all watches after they have returned what is written. Reads and writes still work.
     pub fn close(&self) {
         self.inner.closed.store(true, Ordering::SeqCst);

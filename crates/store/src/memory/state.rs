@@ -228,17 +228,23 @@ impl State {
 
     /// Returns the names of all collections that were ever written.
     pub(super) fn collection_names(&self) -> Vec<Arc<str>> {
-        let mut names = Vec::new();
+        let counts = self.change_counts().into_iter();
+        counts.map(|(name, _)| name).collect()
+    }
+
+    /// Returns the number of changes of all collections that were ever written.
+    pub(super) fn change_counts(&self) -> Vec<(Arc<str>, u64)> {
+        let mut counts = Vec::new();
         self.logs.walk(
             |_| false,
             |_| false,
             self.current,
-            |name, _| {
-                names.push(Arc::clone(name));
+            |name, log| {
+                counts.push((Arc::clone(name), log.end()));
                 std::ops::ControlFlow::Continue(())
             },
         );
-        names
+        counts
     }
 
     fn next_revision(&self) -> Result<Revision, WriteError> {
