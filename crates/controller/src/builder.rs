@@ -1,5 +1,7 @@
 //! [`ControllerBuilder`]: the watches and settings of a controller.
 
+mod references;
+
 use std::{future::Future, sync::Arc, time::Duration};
 
 use kube::{Resource, core::ApiResource};
@@ -17,6 +19,7 @@ use crate::{
     reconcile::{IntoReconciler, Request, Result},
     source::{Source, Watch},
 };
+use references::Reference;
 
 /// Builds a [`Controller`].
 ///
@@ -42,6 +45,7 @@ pub struct ControllerBuilder<S = ()> {
     main: Option<(ApiResource, KindScope)>,
     owned: Vec<ApiResource>,
     watches: Vec<Watch>,
+    references: Vec<Reference>,
     raw: Vec<Source>,
     predicates: Vec<Predicate>,
     options: Options,
@@ -135,6 +139,7 @@ impl ControllerBuilder {
             main: None,
             owned: Vec::new(),
             watches: Vec::new(),
+            references: Vec::new(),
             raw: Vec::new(),
             predicates: Vec::new(),
             options: Options::default(),
@@ -159,6 +164,7 @@ impl<S: Send + Sync + 'static> ControllerBuilder<S> {
             main: self.main,
             owned: self.owned,
             watches: self.watches,
+            references: self.references,
             raw: self.raw,
             predicates: self.predicates,
             options: self.options,
@@ -325,7 +331,8 @@ impl<S: Send + Sync + 'static> ControllerBuilder<S> {
 
     /// Iterates over all watched kinds, including the main and the owned ones.
     pub fn watched_kinds(&self) -> impl Iterator<Item = &ApiResource> {
-        self.watches.iter().map(Watch::resource)
+        let references = self.references.iter().map(|reference| &reference.resource);
+        self.watches.iter().map(Watch::resource).chain(references)
     }
 
     /// Builds the controller and adds it to the manager, which runs it.
@@ -343,7 +350,7 @@ impl<S: Send + Sync + 'static> ControllerBuilder<S> {
         if self.owns_without_main {
             return Err(BuildError::OwnsWithoutFor.into());
         }
-        if self.watches.is_empty() && self.raw.is_empty() {
+        if self.watches.is_empty() && self.references.is_empty() && self.raw.is_empty() {
             return Err(BuildError::NoWatches.into());
         }
         let defaults = manager.defaults();
@@ -367,7 +374,12 @@ impl<S: Send + Sync + 'static> ControllerBuilder<S> {
             .merge_delayed()
             .build();
         let predicates = self.predicates;
-        let watches = self.watches.into_iter().map(|watch| {
+        let mut watches = self.watches;
+        for (i, reference) in self.references.into_iter().enumerate() {
+            let index = format!("{name}/{i}/{}", reference.resource.plural);
+            watches.push((reference.watch)(index, manager.client())?);
+        }
+        let watches = watches.into_iter().map(|watch| {
             let all = predicates.iter().cloned();
             Source::from(all.fold(watch, Watch::predicate))
         });

@@ -3,6 +3,8 @@
 //! The time of a condition is that of its last change of *status*; a new reason or message does not affect it.
 //! [`Context::condition`](crate::Context::condition) builds conditions with the cluster's time.
 
+use std::borrow::Borrow;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
@@ -38,7 +40,7 @@ pub enum ConditionStatus {
 pub trait ConditionsExt {
     /// Sets a condition by its type, and reports whether anything changed. The transition time changes only with the
     /// status.
-    fn set(&mut self, condition: Condition) -> bool;
+    fn set(&mut self, condition: impl Borrow<Condition>) -> bool;
 
     /// Removes the condition of that type, and reports whether there was one.
     fn unset(&mut self, type_: &str) -> bool;
@@ -74,8 +76,8 @@ impl From<bool> for ConditionStatus {
 }
 
 impl ConditionsExt for Vec<Condition> {
-    fn set(&mut self, condition: Condition) -> bool {
-        set_status_condition(self, condition)
+    fn set(&mut self, condition: impl Borrow<Condition>) -> bool {
+        set_status_condition(self, condition.borrow().clone())
     }
 
     fn unset(&mut self, type_: &str) -> bool {

@@ -54,7 +54,7 @@ impl<K: StatusObject, S> Context<K, S> {
     /// Changes the status, and writes it if that made a difference. Returns whether it did.
     ///
     /// The write has a resource version, so that it never overwrites the changes of others: after a conflict the object is
-    /// read again, and the closure runs on its new status.
+    /// read again, and the closure runs on its new status. What the closure returns is ignored.
     ///
     /// ```no_run
     /// # use kube::CustomResource; use schemars::JsonSchema; use serde::{Deserialize, Serialize};
@@ -69,7 +69,7 @@ impl<K: StatusObject, S> Context<K, S> {
     ///
     /// async fn reconcile(ctx: Context<WebApp>, app: Arc<WebApp>) -> Result<Action> {
     ///     let ready = ctx.condition("Ready", true, "Available", "2 of 2 pods are up");
-    ///     ctx.status(|status| { status.conditions.set(ready.clone()); }).await?;
+    ///     ctx.status(|status| status.conditions.set(&ready)).await?;
     ///     Ok(Action::done())
     /// }
     /// ```
@@ -77,7 +77,7 @@ impl<K: StatusObject, S> Context<K, S> {
     /// # Errors
     ///
     /// Fails if the server rejects the status, or if others keep changing the object.
-    pub async fn status(&self, mut change: impl FnMut(&mut K::Status)) -> Result<bool> {
+    pub async fn status<R>(&self, mut change: impl FnMut(&mut K::Status) -> R) -> Result<bool> {
         for attempt in 1.. {
             let object = self.object();
             let mut wanted = (*object).clone();
