@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client, ResourceExt};
-use kubewright_controller::{apply, wait::wait_for};
+use kubewright_controller::{
+    apply,
+    wait::{WaitError, wait_for},
+};
 use serde_json::Value;
 
 use crate::{Operator, OperatorError};
@@ -75,35 +78,21 @@ impl Operator {
                 .await
                 .map_err(|source| OperatorError::Install {
                     name: name.clone(),
-                    source,
+                    source: source.into(),
                 })?;
             wait_for(&api, &name, ESTABLISH_TIMEOUT, |crd| {
                 crd.is_some_and(is_established)
             })
             .await
-            .map_err(|source| OperatorError::Establish { name, source })?;
+            .map_err(|error| OperatorError::Establish {
+                name,
+                source: match error {
+                    WaitError::Timeout => WaitError::Timeout,
+                    WaitError::Failed(error) => WaitError::Failed(error.into()),
+                },
+            })?;
         }
         Ok(())
-    }
-
-    /// Installs the CustomResourceDefinitions on a test cluster, which then converts objects with this operator's
-    /// conversions.
-    ///
-    /// # Errors
-    ///
-    /// Fails as [`install`](Self::install) does.
-    #[cfg(feature = "testing")]
-    pub async fn install_on(
-        &self,
-        cluster: &kubewright_testing::TestCluster,
-    ) -> Result<(), OperatorError> {
-        for crd in self.converter.crds() {
-            let converter = self.converter();
-            cluster.convert(crd, move |object, to| {
-                converter.convert(object, to).map_err(|e| e.to_string())
-            });
-        }
-        self.install(cluster.client()).await
     }
 }
 

@@ -1,10 +1,15 @@
 //! [`OperatorError`].
 
+use std::fmt;
+
+use kubewright_client::Error;
 use kubewright_controller::{ManagerError, wait::WaitError};
 use kubewright_resource::CrdError;
 
 /// An operator that cannot be described, installed or run.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` prints the same sentence as `Display`, since tests show errors through `unwrap`.
+#[derive(thiserror::Error)]
 pub enum OperatorError {
     /// The CustomResourceDefinition of a type is not valid.
     #[error(transparent)]
@@ -57,14 +62,23 @@ pub enum OperatorError {
         /// The name of the CRD.
         name: String,
         /// The error of the request.
-        source: kube::Error,
+        source: Error,
     },
+    /// The cluster rejected a role of the operator, or another object that belongs to it.
+    #[error("cannot apply the roles: {0}")]
+    Roles(#[source] Error),
     /// A CustomResourceDefinition did not become established.
     #[error("{name} was not established: {source}")]
     Establish {
         /// The name of the CRD.
         name: String,
         /// The error of the wait.
-        source: WaitError<kube::Error>,
+        source: WaitError<Error>,
     },
+}
+
+impl fmt::Debug for OperatorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

@@ -1,9 +1,11 @@
 //! [`OperatorCluster`]: an operator on a test cluster, in one line.
 
+mod roles;
+
 use std::ops::Deref;
 
-use kubewright_controller::{Manager, ManagerError};
-use kubewright_testing::{Controllers, RunningManager, TestCluster};
+use kubewright_controller::{BoxError, Manager, ManagerBuilder, ManagerError};
+use kubewright_testing::{Controllers, Installable, RunningManager, TestCluster};
 
 use crate::{Operator, OperatorError};
 
@@ -52,12 +54,31 @@ pub struct OperatorCluster {
 }
 
 impl Operator {
-    /// Starts a test cluster with the built-in controllers, installs the CustomResourceDefinitions on it, and runs the
-    /// operator.
+    /// Installs the operator on a test cluster: its CustomResourceDefinitions, the conversions of their objects, and its
+    /// roles.
     ///
     /// # Errors
     ///
-    /// Fails as [`install`](Self::install) and [`add_to`](Self::add_to) do.
+    /// Fails as [`install`](Self::install) does, or if the cluster rejects a role.
+    pub async fn install_on(&self, cluster: &TestCluster) -> Result<(), OperatorError> {
+        for crd in self.converter.crds() {
+            let converter = self.converter();
+            cluster.convert(crd, move |object, to| {
+                converter.convert(object, to).map_err(|e| e.to_string())
+            });
+        }
+        self.install(cluster.client()).await?;
+        let manager = Manager::new(cluster.client());
+        let client = manager.client().clone().with_field_manager(&self.name);
+        let applied = roles::apply_roles(&client, &self.name, &self.model()?.rules).await;
+        applied.map_err(OperatorError::Roles)
+    }
+
+    /// Starts a test cluster with the built-in controllers, installs the operator on it, and runs it.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`install_on`](Self::install_on) and [`add_to`](Self::add_to) do.
     pub async fn start_test(self) -> Result<OperatorCluster, OperatorError> {
         self.start_on(TestCluster::start().await).await
     }
@@ -66,7 +87,7 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// Fails as [`install`](Self::install) and [`add_to`](Self::add_to) do.
+    /// Fails as [`install_on`](Self::install_on) and [`add_to`](Self::add_to) do.
     pub async fn start_on(self, cluster: TestCluster) -> Result<OperatorCluster, OperatorError> {
         let controllers = cluster.run_controllers(&Controllers::default());
         self.install_on(&cluster).await?;
@@ -76,6 +97,49 @@ impl Operator {
             controllers,
             cluster,
         })
+    }
+}
+
+/// An operator is perturbed with its definitions installed, its roles applied, and the built-in controllers running.
+///
+/// ```
+/// use std::sync::Arc;
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// use kube::{Api, ResourceExt};
+/// use kubewright_controller::{Action, Context, Controller, Result};
+/// use kubewright_operator::Operator;
+/// use kubewright_testing::{World, perturb};
+///
+/// fn operator() -> Operator {
+///     Operator::new("keeper", |operator| {
+///         operator.controller(Controller::for_::<ConfigMap>().owns::<Secret>(), reconcile);
+///     })
+/// }
+///
+/// async fn reconcile(ctx: Context<ConfigMap>, map: Arc<ConfigMap>) -> Result<Action> {
+///     let mut secret = Secret::default();
+///     secret.metadata.name = Some(map.name_any());
+///     ctx.apply_owned(secret).await?;
+///     Ok(Action::done())
+/// }
+///
+/// async fn story(world: World) {
+///     let maps: Api<ConfigMap> = Api::default_namespaced(world.client());
+///     let mut map = ConfigMap::default();
+///     map.metadata.name = Some("colours".into());
+///     maps.create(&Default::default(), &map).await.unwrap();
+/// }
+///
+/// perturb(operator, story).run();
+/// ```
+impl Installable for Operator {
+    async fn install(&self, cluster: &TestCluster) -> Result<(), BoxError> {
+        self.install_on(cluster).await?;
+        Ok(())
+    }
+
+    fn into_manager(self, builder: ManagerBuilder) -> Result<Manager, ManagerError> {
+        self.build(builder)
     }
 }
 

@@ -12,6 +12,7 @@ use kubewright_store::{MemoryStore, Revision, Store};
 use serde_json::Value;
 
 use crate::{
+    endless::Counters,
     faults::{Faults, FaultyServer},
     managers::Attached,
     time::{TestClock, Time},
@@ -45,6 +46,37 @@ pub struct TestCluster {
     clock: TestClock,
     conversions: Conversions,
     pub(crate) managers: Attached,
+    pub(crate) writes: Counters,
+}
+
+/// Counts the changes of a cluster.
+pub(crate) struct Changes(MemoryStore);
+
+impl Changes {
+    /// Returns the number of changes of the resources with that plural name, in all groups: a kind that is served in two
+    /// groups is stored in one.
+    pub(crate) fn of(&self, plural: &str) -> u64 {
+        let counts = self.0.change_counts().into_iter();
+        counts
+            .filter(|(collection, _)| collection.rsplit('/').next() == Some(plural))
+            .map(|(_, count)| count)
+            .sum()
+    }
+}
+
+/// The objects of a cluster at a moment, from which others can be started, in other runtimes too.
+#[derive(Clone)]
+pub(crate) struct Snapshot {
+    store: MemoryStore,
+    conversions: Conversions,
+}
+
+impl Snapshot {
+    /// Starts a cluster with these objects.
+    pub(crate) async fn start(&self) -> TestCluster {
+        let clock = TestClock::default();
+        TestCluster::on(self.store.fork(), clock, self.conversions.clone()).await
+    }
 }
 
 impl TestCluster {
@@ -81,6 +113,7 @@ impl TestCluster {
             clock,
             conversions,
             managers: Attached::default(),
+            writes: Counters::default(),
         }
     }
 
@@ -91,7 +124,8 @@ impl TestCluster {
 
     /// Returns the server as a `tower::Service` that injects the [faults](Self::faults).
     pub fn service(&self) -> FaultyServer {
-        FaultyServer::new(self.api_server().server().clone(), self.faults.clone())
+        let server = self.api_server().server().clone();
+        FaultyServer::counted(server, self.faults.clone(), self.writes.clone())
     }
 
     /// Starts another cluster with the same objects, at the same revision, where tokens of service accounts stay valid. The cost does not depend on their number.
@@ -99,6 +133,19 @@ impl TestCluster {
         let (clock, conversions) = (self.clock.clone(), self.conversions.clone());
         let keys = self.api_server().service_account_keys().clone();
         Self::on(self.store.fork(), clock, conversions, keys).await
+    }
+
+    /// Returns a counter of changes.
+    pub(crate) fn changes(&self) -> Changes {
+        Changes(self.store.clone())
+    }
+
+    /// Returns the objects as they are now.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            store: self.store.fork(),
+            conversions: self.conversions.clone(),
+        }
     }
 
     /// Converts custom objects with a function, whatever conversion their CustomResourceDefinition asks for.

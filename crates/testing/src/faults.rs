@@ -3,6 +3,8 @@
 //! A [`Fault`] hits the requests that its [`Match`] selects, a given number of times. Faults are applied in the order
 //! in which they were injected.
 
+mod select;
+
 use std::{
     convert::Infallible,
     pin::Pin,
@@ -24,6 +26,10 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tower::Service;
 
+pub use select::Match;
+
+use crate::endless::{Counters, is_write};
+
 /// An error to inject.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
@@ -36,7 +42,7 @@ pub enum Fault {
         /// The value of `Retry-After`, in seconds.
         retry_after: u16,
     },
-    /// Any other error status.
+    /// Any other error status; [`Fault::refuse`] makes one.
     Refuse(Box<Status>),
     /// The watch breaks after a number of chunks.
     DropWatch {
@@ -50,54 +56,19 @@ pub enum Fault {
     },
 }
 
-/// Selects the requests that a fault hits. `None` selects all.
-///
-/// ```
-/// use kubewright_testing::{Match, Verb};
-///
-/// let update = Match::verb(Verb::Update).resource("configmaps").name("colours");
-/// # let _ = update;
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct Match {
-    /// The verb.
-    pub verb: Option<Verb>,
-    /// The resource, such as `configmaps`.
-    pub resource: Option<String>,
-    /// The name of the object.
-    pub name: Option<String>,
-}
-
-impl Match {
-    /// Selects requests with a verb.
-    pub fn verb(verb: Verb) -> Self {
-        Self {
-            verb: Some(verb),
-            ..Self::default()
-        }
-    }
-
-    /// Restricts the selection to a resource.
-    #[must_use]
-    pub fn resource(mut self, resource: impl Into<String>) -> Self {
-        self.resource = Some(resource.into());
-        self
-    }
-
-    /// Restricts the selection to an object.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    fn fits(&self, info: &RequestInfo) -> bool {
-        self.verb.is_none_or(|verb| verb == info.verb)
-            && self
-                .resource
-                .as_ref()
-                .is_none_or(|resource| *resource == info.resource)
-            && self.name.as_ref().is_none_or(|name| *name == info.name)
+impl Fault {
+    /// Returns the fault of an error status.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_testing::{Fault, Match, Verb};
+    ///
+    /// let fault = Fault::refuse(403, "Forbidden", "secrets are forbidden");
+    /// let on = Match::kind::<Secret>().with_verb(Verb::Create);
+    /// # let _ = (fault, on);
+    /// ```
+    pub fn refuse(code: u16, reason: &str, message: &str) -> Self {
+        Self::Refuse(Box::new(Status::failure(code, reason, message)))
     }
 }
 
@@ -197,12 +168,22 @@ impl Faults {
 pub struct FaultyServer {
     server: ApiServer,
     faults: Faults,
+    writes: Counters,
 }
 
 impl FaultyServer {
     /// Wraps a server.
     pub fn new(server: ApiServer, faults: Faults) -> Self {
-        Self { server, faults }
+        Self::counted(server, faults, Counters::default())
+    }
+
+    /// Wraps a server whose writes are counted.
+    pub(crate) fn counted(server: ApiServer, faults: Faults, writes: Counters) -> Self {
+        Self {
+            server,
+            faults,
+            writes,
+        }
     }
 }
 
@@ -230,12 +211,19 @@ where
             self.faults.strike(&info)
         };
         let server = self.server.clone();
+        let counted = (is_write(&info) && self.writes.are_used())
+            .then(|| (self.writes.clone(), write_name(&request)));
         let request = request.map(Body::wrap);
         Box::pin(async move {
             if let Some(refusal) = fault.as_ref().and_then(|fault| refusal(fault, &info)) {
                 return Ok(status_response(&Accepted::JSON, &refusal));
             }
             let response = server.handle(request).await;
+            if let Some((writes, request)) = counted
+                && response.status().is_success()
+            {
+                writes.count(&request);
+            }
             let response = match info.verb {
                 Verb::Watch => response.map(|body| broken_with(body, down)),
                 _ => response,
@@ -247,6 +235,11 @@ where
             })
         })
     }
+}
+
+/// Returns the name of a write in reports, such as `PATCH /api/v1/namespaces/default/configmaps/rope`.
+pub(crate) fn write_name<B>(request: &Request<B>) -> String {
+    format!("{} {}", request.method(), request.uri().path())
 }
 
 fn refusal(fault: &Fault, info: &RequestInfo) -> Option<Status> {

@@ -56,9 +56,11 @@
 //! | `perturb` | a program under every perturbation |
 //! | `faults` | [`Fault`]s to inject: errors, conflicts, watches that break or lag |
 //! | `controllers` | the built-in controllers |
+//! | `endless` | recognising controllers that write for ever |
 
 mod cluster;
 mod controllers;
+mod endless;
 mod faults;
 mod managers;
 mod perturb;
@@ -70,6 +72,9 @@ pub use kubewright_apiserver::request::Verb;
 pub use kubewright_builtin_controllers::Controllers;
 pub use kubewright_cluster::{Endpoint, Error};
 pub use kubewright_controller::Unsettled;
+pub use kubewright_machinery::Status;
 pub use managers::{RunningManager, SETTLE_TIMEOUT};
-pub use perturb::{Failure, Perturb, Perturbation, Report, State, World, perturb};
+pub use perturb::{
+    Failure, Installable, Perturb, Perturbation, Program, Report, State, World, perturb,
+};
 pub use time::{TestClock, Time};

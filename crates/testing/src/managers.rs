@@ -13,7 +13,7 @@ use kubewright_controller::{Manager, ManagerError, Unsettled};
 use parking_lot::Mutex;
 use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 
-use crate::cluster::TestCluster;
+use crate::{cluster::TestCluster, endless::Runs};
 
 /// The time limit of [`TestCluster::settled`], by tokio's clock.
 pub const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -52,21 +52,35 @@ impl TestCluster {
     /// Makes [`settled`](Self::settled) wait for a manager that runs elsewhere, until it has ended. Conditions and events of
     /// its controllers then have the times of the cluster's clock.
     pub fn attach(&self, manager: &Manager) {
-        let clock = self.clock().clone();
-        manager.set_clock(Arc::new(move || clock.now()));
+        self.adopt(manager);
         self.managers.0.lock().push(manager.clone());
     }
 
+    /// Gives the conditions and events of a manager's controllers the times of the cluster's clock, and lets it know which
+    /// kinds have changed.
+    pub(crate) fn adopt(&self, manager: &Manager) {
+        let clock = self.clock().clone();
+        manager.set_clock(Arc::new(move || clock.now()));
+        let changes = self.changes();
+        manager.set_change_counter(Arc::new(move |resource| changes.of(&resource.plural)));
+    }
+
     /// Waits until all attached managers have caught up with the cluster and are idle, for at most [`SETTLE_TIMEOUT`]. The
-    /// error describes the remaining work.
+    /// error describes the remaining work. Controllers that write for ever are recognised after a thousand writes of one
+    /// object, and named.
     pub async fn settled(&self) -> Result<(), Unsettled> {
         self.settled_within(SETTLE_TIMEOUT).await
     }
 
     /// Waits like [`settled`](Self::settled), with a time limit.
     pub async fn settled_within(&self, most: Duration) -> Result<(), Unsettled> {
+        let managers = self.attached();
+        let (writes, runs) = (self.writes.start(), Runs::of(&managers));
         tokio::select! {
             biased;
+            () = writes.too_many() => Err(Unsettled {
+                reason: writes.describe(&runs, &managers),
+            }),
             settled = self.until_settled(most) => settled,
             // A virtual clock stands still while there is work to do.
             () = machine_time(most.max(SETTLE_TIMEOUT)) => {

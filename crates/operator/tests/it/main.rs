@@ -6,3 +6,5 @@ extern crate kubewright_resource as kubewright;
 mod author;
 mod conversion;
 mod logging;
+mod installing;
+mod perturbed;

@@ -24,6 +24,7 @@ use tokio::sync::watch;
 use tower::Service;
 
 use super::{Perturbation, stage::Stage, stream};
+use crate::{endless::is_write, faults::write_name};
 
 /// The connection of one start of the program.
 pub(super) struct Wire {
@@ -124,9 +125,8 @@ impl Link {
             let gone = status::expired("too old resource version: 1 (2)");
             return status_response(&Accepted::JSON, &gone);
         }
-        let counted = !about_lease && info.resource != "events" && is_write(info.verb);
-        let strike = if counted {
-            stage.write_begins(&wire, &format!("{} {}", request.method(), info.path))
+        let strike = if is_write(&info) {
+            stage.write_begins(&wire, &write_name(&request))
         } else {
             Strike::Nothing
         };
@@ -182,13 +182,6 @@ where
         let answer = self.clone().answer(request.map(Body::wrap), info);
         Box::pin(async move { Ok(answer.await) })
     }
-}
-
-fn is_write(verb: Verb) -> bool {
-    matches!(
-        verb,
-        Verb::Create | Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection
-    )
 }
 
 /// Returns whether a watch continues from a revision.

@@ -1,10 +1,11 @@
 //! [`perturb`]: runs a program with controllers through the same story repeatedly, each time under another
 //! perturbation, and compares the final state with that of an undisturbed run.
 //!
-//! Every run has its own cluster, runtime and virtual clock, and the program is rebuilt after each crash. The
-//! comparison covers everything in the cluster except events and leases, without values that differ by nature (uids,
-//! resourceVersions, times, generated names, cluster IPs): see [`State`]. A failure names the [`Perturbation`], which
-//! [`Perturb::only`] runs again alone.
+//! The cluster is prepared once: built-in controllers create their objects and the program installs its definitions.
+//! Every run begins with a fork of it, in its own runtime with its own virtual clock, and the program is rebuilt after
+//! each crash. Several runs take place at once. The comparison covers everything in the cluster except events and leases,
+//! without values that differ by nature (uids, resourceVersions, times, generated names, cluster IPs): see [`State`]. A
+//! failure names the [`Perturbation`], which [`Perturb::only`] runs again alone.
 //!
 //! Limits: clients that the program creates itself are not perturbed, only one perturbation is active at a time, and
 //! intermediate states are not compared; assert those in the story, or add an [invariant](Perturb::invariant) for the
@@ -12,7 +13,9 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `program` | [`Program`]: what can be perturbed, managers and operators |
 //! | `plan` | [`Perturbation`]: the perturbations and their positions |
+//! | `runs` | running the story, several times at once, each in its own thread |
 //! | `stage` | one run: starting, killing, deposing and waiting for the program |
 //! | `link` | the program's connection to the cluster, where perturbations are injected |
 //! | `stream` | delayed or blind watches |
@@ -21,36 +24,27 @@
 
 mod link;
 mod plan;
+mod program;
 mod progress;
 mod report;
+mod runs;
 mod stage;
 mod state;
 mod stream;
 
-use std::{
-    ops::RangeInclusive,
-    panic::Location,
-    sync::{Arc, mpsc},
-    time::Duration,
-};
+use std::{ops::RangeInclusive, panic::Location, sync::Arc, thread};
 
 use futures_util::future::LocalBoxFuture;
-use kubewright_controller::{Manager, ManagerBuilder, ManagerError};
+use kubewright_builtin_controllers::Controllers;
 
 pub use plan::Perturbation;
+pub use program::{Installable, Program};
 pub use report::{Failure, Report};
 pub use stage::World;
 pub use state::State;
 
 use plan::Measures;
-use progress::Progress;
-use stage::Played;
-
-/// The real time without progress after which a run counts as hanging.
-const HANGS: Duration = Duration::from_secs(300);
-
-/// The factor by which a run with progress may take longer.
-const PATIENCE: usize = 4;
+use program::Parts;
 
 /// A program and a story to perturb. Created by [`perturb`].
 ///
@@ -80,17 +74,17 @@ pub struct Perturb {
     only: Vec<Perturbation>,
     stale_by: RangeInclusive<usize>,
     at_most: usize,
+    jobs: usize,
     invariants: Vec<(String, Invariant)>,
 }
 
-type Program = Arc<dyn Fn(ManagerBuilder) -> Result<Manager, ManagerError> + Send + Sync>;
 type Story = Arc<dyn Fn(World) -> LocalBoxFuture<'static, ()> + Send + Sync>;
 type Invariant = Box<dyn Fn(&State) -> Result<(), String>>;
 
 /// The settings that all runs share.
 #[derive(Clone)]
 struct Script {
-    program: Program,
+    program: Parts,
     story: Story,
     election: bool,
     most_writes: usize,
@@ -99,9 +93,9 @@ struct Script {
 
 /// Perturbs a program while a story is played.
 ///
-/// `program` builds a manager with its controllers from the given builder, whose client goes through the perturbations
-/// and which takes part in a leader election. `story` is what the users of the cluster do; it [pauses](World::pause)
-/// between its steps.
+/// `program` is a function that returns a new operator, or one that builds a manager with its controllers from the given
+/// builder: see [`Program`]. Its client goes through the perturbations, and it takes part in a leader election. `story` is
+/// what the users of the cluster do; it [pauses](World::pause) between its steps.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -145,17 +139,14 @@ struct Script {
 ///
 /// perturb(program, story).run();
 /// ```
-pub fn perturb<S, F>(
-    program: impl Fn(ManagerBuilder) -> Result<Manager, ManagerError> + Send + Sync + 'static,
-    story: S,
-) -> Perturb
+pub fn perturb<Form, S, F>(program: impl Program<Form>, story: S) -> Perturb
 where
     S: Fn(World) -> F + Send + Sync + 'static,
     F: Future<Output = ()> + 'static,
 {
     Perturb {
         script: Script {
-            program: Arc::new(program),
+            program: program.into_parts(),
             story: Arc::new(move |world| Box::pin(story(world))),
             election: true,
             most_writes: 2000,
@@ -164,6 +155,7 @@ where
         only: Vec::new(),
         stale_by: 1..=3,
         at_most: 64,
+        jobs: thread::available_parallelism().map_or(1, usize::from),
         invariants: Vec::new(),
     }
 }
@@ -184,6 +176,20 @@ impl Perturb {
     /// Limits the number of runs for each kind of perturbation; they are spread over the run. Defaults to 64.
     pub fn at_most(mut self, times: usize) -> Self {
         self.at_most = times.max(1);
+        self
+    }
+
+    /// Sets the built-in controllers that run beside the program. Defaults to all of them for an operator, and to none for a
+    /// manager.
+    pub fn controllers(mut self, controllers: Controllers) -> Self {
+        self.script.program.controllers = controllers;
+        self
+    }
+
+    /// Sets the number of runs that take place at once. Defaults to the number of processors. A program with global state
+    /// needs 1.
+    pub fn jobs(mut self, runs: usize) -> Self {
+        self.jobs = runs.max(1);
         self
     }
 
@@ -233,7 +239,9 @@ impl Perturb {
     /// Runs the story under every perturbation and returns the report.
     pub fn explore(&self) -> Report {
         let mut report = Report::default();
-        let undisturbed = match self.play(None) {
+        let undisturbed = runs::prepare(&self.script)
+            .and_then(|start| Ok((runs::play(&self.script, &start, None)?, start)));
+        let (undisturbed, start) = match undisturbed {
             Ok(played) => played,
             Err(reason) => {
                 report.failed(None, reason);
@@ -245,7 +253,7 @@ impl Perturb {
             return report;
         }
         // A run with a random outcome cannot be compared.
-        let again = self.play(None).and_then(|again| {
+        let again = runs::play(&self.script, &start, None).and_then(|again| {
             let differences = undisturbed.state.differences(&again.state);
             if differences.is_empty() {
                 return Ok(());
@@ -272,8 +280,9 @@ impl Perturb {
         } else {
             self.only.clone()
         };
-        for perturbation in plan {
-            let outcome = self.play(Some(perturbation)).and_then(|played| {
+        let outcomes = runs::play_all(&self.script, &start, &plan, self.jobs);
+        for (perturbation, outcome) in plan.into_iter().zip(outcomes) {
+            let outcome = outcome.and_then(|played| {
                 self.check(&played.state)?;
                 let differences = undisturbed.state.differences(&played.state);
                 if differences.is_empty() {
@@ -295,56 +304,4 @@ impl Perturb {
         }
         Ok(())
     }
-
-    /// Runs the story once, in its own thread and runtime.
-    fn play(&self, perturbation: Option<Perturbation>) -> Result<Played, String> {
-        let script = self.script.clone();
-        let progress = Arc::new(Progress::default());
-        let seen = progress.clone();
-        let (tell, told) = mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .start_paused(true)
-                .build();
-            let (runtime, played) = match runtime {
-                Ok(runtime) => {
-                    let played = runtime.block_on(stage::play(script, perturbation, progress));
-                    (Some(runtime), played)
-                }
-                Err(error) => (None, Err(format!("no runtime: {error}"))),
-            };
-            // The receiver is gone if the run took too long. The program is cleaned up afterwards.
-            let _ = tell.send(played);
-            drop(runtime);
-        });
-        let mut before = seen.to_string();
-        let mut patience = 0..PATIENCE;
-        let told = loop {
-            let told = told.recv_timeout(HANGS);
-            let now = seen.to_string();
-            // A run that makes progress is only slow, up to a limit.
-            let comes_on = now != std::mem::replace(&mut before, now.clone());
-            let late = matches!(told, Err(mpsc::RecvTimeoutError::Timeout));
-            if !late || !comes_on || patience.next().is_none() {
-                break told;
-            }
-        };
-        match told {
-            Ok(played) => played,
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                Err(format!("it hangs: not finished after {HANGS:?}, {seen}"))
-            }
-            Err(mpsc::RecvTimeoutError::Disconnected) => Err(match thread.join() {
-                Err(panic) => panic_message(&*panic),
-                Ok(()) => "it ended without a message".to_owned(),
-            }),
-        }
-    }
-}
-
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a message".to_owned())
 }

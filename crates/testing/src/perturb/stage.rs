@@ -13,15 +13,28 @@ use tokio::{
 use super::{
     Perturbation, Script, State,
     link::{Link, Strike, Wire},
+    program::Parts,
     progress::Progress,
 };
-use crate::cluster::TestCluster;
+use crate::{
+    cluster::{Snapshot, TestCluster},
+    endless::{Runs, Writes},
+    managers::RunningManager,
+};
 
 /// The virtual time limit for the program to become idle.
 const REST: Duration = Duration::from_secs(3600);
 
 /// The virtual time for which the final state is observed for late changes.
 const AFTERMATH: Duration = Duration::from_secs(120);
+
+/// The times of the election: the lease, the deadline for its renewal, and the wait between attempts. Attempts are rare,
+/// since each costs real time. A reconcile must outlive the time between the deadline and the election of another program.
+const LEASE: [Duration; 3] = [
+    Duration::from_secs(30),
+    Duration::from_secs(25),
+    Duration::from_secs(8),
+];
 
 /// The virtual time after which everything that can run has run.
 const MOMENT: Duration = Duration::from_millis(1);
@@ -70,10 +83,14 @@ pub(super) struct Played {
 
 pub(super) struct Stage {
     cluster: TestCluster,
+    /// The built-in controllers, which are not perturbed.
+    _controllers: Option<RunningManager>,
     progress: Arc<Progress>,
     script: Script,
     pub(super) perturbation: Option<Perturbation>,
     acts: Mutex<Acts>,
+    /// The writes of the program.
+    writes: Writes,
     /// Counts the starts and ends of the program.
     changes: watch::Sender<u64>,
 }
@@ -149,19 +166,46 @@ impl World {
     }
 }
 
+/// Prepares the cluster that every run begins with: runs the built-in controllers for a moment, and installs what the
+/// program needs.
+pub(super) async fn prepare(program: &Parts, progress: &Progress) -> Result<Snapshot, String> {
+    progress.is("preparing the cluster");
+    let cluster = TestCluster::start().await;
+    let controllers = run_controllers(&cluster, program);
+    (program.install)(&cluster)
+        .await
+        .map_err(|error| format!("cannot install the program: {error}"))?;
+    let settled = cluster.settled_within(REST).await;
+    settled.map_err(|unsettled| format!("the built-in controllers are {unsettled}"))?;
+    if let Some(controllers) = controllers {
+        let stopped = controllers.stop().await;
+        stopped.map_err(|error| format!("the built-in controllers ended: {error}"))?;
+    }
+    Ok(cluster.snapshot())
+}
+
+fn run_controllers(cluster: &TestCluster, program: &Parts) -> Option<RunningManager> {
+    let controllers = &program.controllers;
+    (!controllers.is_empty()).then(|| cluster.run_controllers(controllers))
+}
+
 /// Runs the story once.
 pub(super) async fn play(
     script: Script,
+    start: &Snapshot,
     perturbation: Option<Perturbation>,
     progress: Arc<Progress>,
 ) -> Result<Played, String> {
     progress.is("starting");
+    let cluster = start.start().await;
     let stage = Arc::new(Stage {
-        cluster: TestCluster::start().await,
+        _controllers: run_controllers(&cluster, &script.program),
+        cluster,
         progress,
         script,
         perturbation,
         acts: Mutex::default(),
+        writes: Writes::default(),
         changes: watch::Sender::default(),
     });
     if perturbation != Some(Perturbation::Down { step: 0 }) {
@@ -176,8 +220,7 @@ pub(super) async fn play(
     sleep(AFTERMATH).await;
     stage.rest().await?;
     stage.progress.is("reading the cluster");
-    let client = stage.cluster.client();
-    let state = State::read(&client, &stage.script.ignored)
+    let state = State::read(&stage.cluster, &stage.script.ignored)
         .await
         .map_err(|error| format!("cannot read the cluster: {error}"))?;
     let acts = stage.acts.lock();
@@ -203,11 +246,15 @@ impl Stage {
         let client = kube::Client::new(Link::new(server, wire.clone()), "default");
         let mut builder = Manager::builder(client);
         if self.script.election {
-            let config = ElectionConfig::new("perturbed", "default");
-            builder = builder.leader_election(config.identity(format!("program-{generation}")));
+            let [lease, renew_deadline, retry] = LEASE;
+            let config = ElectionConfig::new("perturbed", "default")
+                .identity(format!("program-{generation}"))
+                .times(lease, renew_deadline, retry);
+            builder = builder.leader_election(config);
         }
-        match (self.script.program)(builder) {
+        match (self.script.program.build)(builder) {
             Ok(manager) => {
+                self.cluster.adopt(&manager);
                 let end = Arc::new(Mutex::new(None));
                 let (running, ended) = (manager.clone(), end.clone());
                 let task = tokio::spawn(async move {
@@ -270,14 +317,15 @@ impl Stage {
         let mut acts = self.acts.lock();
         acts.writes += 1;
         self.progress.writes();
-        let most = self.script.most_writes;
-        if acts.writes > most {
+        self.writes.count(what);
+        if acts.writes > self.script.most_writes {
+            let running = acts.running.as_ref().map(|process| process.manager.clone());
+            let writes = acts.writes;
             drop(acts);
             // The clock stands still during the write, which must end for anything else to happen.
             wire.set(|condition| condition.dead = true);
-            self.problem(format!(
-                "the program keeps writing: more than {most} writes, the last one is {what}"
-            ));
+            let endless = self.writes.describe(&Runs::of(&[]), running.as_slice());
+            self.problem(format!("{endless} ({writes} writes in all)"));
             return Strike::Nothing;
         }
         let strike = match self.perturbation {
@@ -362,7 +410,7 @@ impl Stage {
                 tokio::select! {
                     biased;
                     () = process.manager.ended() => Err(process.how_it_ended()),
-                    settled = process.settled(left) => settled,
+                    settled = self.settled(&process, left) => settled,
                 }
             };
             tokio::select! {
@@ -378,6 +426,22 @@ impl Stage {
                 Some(problem) => return Err(problem),
                 None if changes.has_changed().unwrap_or(false) => {}
                 None => return Ok(()),
+            }
+        }
+    }
+}
+
+impl Stage {
+    /// Waits until the program and the built-in controllers are idle.
+    async fn settled(&self, process: &Process, most: Duration) -> Result<(), String> {
+        loop {
+            process.settled(most).await?;
+            let before = self.cluster.revision().await;
+            let settled = self.cluster.settled_within(most).await;
+            settled.map_err(|unsettled| unsettled.to_string())?;
+            // The controllers may have made work for the program.
+            if self.cluster.revision().await == before && process.manager.is_idle() {
+                return Ok(());
             }
         }
     }

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 use kube::{
-    Api, Client, ResourceExt,
+    Api, ResourceExt,
     api::ListParams,
     core::DynamicObject,
     discovery::{Discovery, verbs},
 };
 use serde_json::Value;
+
+use crate::cluster::TestCluster;
 
 /// The maximum number of reported differences.
 const TOLD: usize = 10;
@@ -65,12 +67,17 @@ impl State {
         self.0.get(&format!("{resource} {key}"))?.first()
     }
 
-    pub(super) async fn read(client: &Client, ignored: &[String]) -> Result<Self, kube::Error> {
+    pub(super) async fn read(
+        cluster: &TestCluster,
+        ignored: &[String],
+    ) -> Result<Self, kube::Error> {
+        let (client, changes) = (cluster.client(), cluster.changes());
         let discovery = Discovery::new(client.clone()).run_aggregated().await?;
         let mut found: Vec<(String, DynamicObject)> = Vec::new();
         for group in discovery.groups() {
             for (resource, capabilities) in group.recommended_resources() {
-                let left_out = matches!(&*resource.plural, "events" | "leases");
+                let left_out = matches!(&*resource.plural, "events" | "leases")
+                    || changes.of(&resource.plural) == 0;
                 if left_out || !capabilities.supports_operation(verbs::LIST) {
                     continue;
                 }

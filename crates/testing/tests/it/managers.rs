@@ -11,7 +11,7 @@ use std::{
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
 use kube::{
     Api, Resource,
-    api::{DeleteParams, PostParams},
+    api::{DeleteParams, Patch, PostParams},
 };
 use kubewright_builtin_controllers::Controllers;
 use kubewright_controller::{
@@ -19,6 +19,7 @@ use kubewright_controller::{
     leader_election::ElectionConfig,
 };
 use kubewright_testing::TestCluster;
+use serde_json::json;
 use tokio::time::Instant;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -115,6 +116,66 @@ async fn what_never_settles_says_what_it_is() {
     running.kill();
     // What does not run any more is not waited for.
     cluster.settled().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn controllers_that_undo_each_others_work_are_named() {
+    let cluster = TestCluster::start().await;
+    let manager = Manager::new(cluster.client());
+    for wanted in ["left", "right"] {
+        let pull = move |context: Context, request: Request| async move {
+            let patch = Patch::Merge(json!({"data": {"turn": wanted}}));
+            let maps = context.client().api::<ConfigMap>("default");
+            maps.patch(request.name(), &Default::default(), &patch)
+                .await?;
+            Ok(Action::done())
+        };
+        Controller::for_::<ConfigMap>()
+            .named(wanted)
+            .build(&manager, pull)
+            .unwrap();
+    }
+    let _running = cluster.run(&manager);
+    cluster.settled().await.unwrap();
+    create(&cluster, "rope").await;
+    let unsettled = cluster.settled().await.unwrap_err();
+    let said = unsettled.to_string();
+    assert!(said.starts_with("not settled: "), "{said}");
+    assert!(
+        said.contains("left (") && said.contains(" runs) or right ("),
+        "{said}"
+    );
+    assert!(
+        said.contains(" writes for ever: PATCH /api/v1/namespaces/default/configmaps/rope 10"),
+        "{said}"
+    );
+    // What `unwrap` shows is the same sentence.
+    assert_eq!(format!("{unsettled:?}"), said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_writes_the_number_of_its_runs_is_named() {
+    let cluster = TestCluster::start().await;
+    let manager = Manager::new(cluster.client());
+    let runs = Arc::new(AtomicUsize::new(0));
+    let write = move |context: Context, request: Request| {
+        let run = runs.fetch_add(1, Ordering::SeqCst).to_string();
+        async move {
+            let patch = Patch::Merge(json!({"data": {"run": run}}));
+            let maps = context.client().api::<ConfigMap>("default");
+            maps.patch(request.name(), &Default::default(), &patch)
+                .await?;
+            Ok(Action::done())
+        }
+    };
+    Controller::for_::<ConfigMap>()
+        .build(&manager, write)
+        .unwrap();
+    let _running = cluster.run(&manager);
+    create(&cluster, "log").await;
+    let said = cluster.settled().await.unwrap_err().to_string();
+    assert!(said.starts_with("not settled: configmap ("), "{said}");
+    assert!(said.contains(" runs) writes for ever: PATCH "), "{said}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -209,3 +209,30 @@ async fn a_slow_watch_is_late_and_complete() {
     }
     assert!(began.elapsed() >= delay);
 }
+
+#[tokio::test]
+async fn a_fault_is_described_and_matched_by_types_of_this_crate_alone() {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kubewright_testing::{Status, Verb};
+
+    let cluster = TestCluster::start().await;
+    let maps = maps(&cluster.client());
+    create(&maps, "a").await;
+    let refused = Status::failure(403, "Forbidden", "no maps today");
+    let on = Match::kind::<ConfigMap>()
+        .with_verb(Verb::Create)
+        .namespace("default");
+    let faults = cluster.faults();
+    faults.inject(Fault::Refuse(Box::new(refused)), on, 1);
+    let status = Match::kind::<ConfigMap>().subresource("status");
+    faults.inject(Fault::refuse(500, "InternalError", "no"), status, 1);
+    let elsewhere = Match::kind::<ConfigMap>().namespace("kube-system");
+    faults.inject(Fault::Conflict, elsewhere, 1);
+    let of_another_group = Match::kind::<k8s_openapi::api::apps::v1::Deployment>();
+    faults.inject(Fault::Conflict, of_another_group, 1);
+
+    let created = maps.create(&PostParams::default(), &map("b", "1")).await;
+    assert_eq!(code(created), 403);
+    create(&maps, "b").await;
+    assert_eq!(faults.pending(), 3);
+}

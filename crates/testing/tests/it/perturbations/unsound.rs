@@ -271,7 +271,7 @@ fn who_never_comes_to_rest_is_told_so() {
     assert_eq!(report.failures[0].perturbation, None);
     let reason = &report.failures[0].reason;
     assert!(
-        reason.starts_with("the program keeps writing: "),
+        reason.contains(" writes for ever: PATCH /api/v1/namespaces/default/configmaps/rope "),
         "{report}"
     );
 }

@@ -1,0 +1,134 @@
+//! [`Program`]: what can be perturbed.
+
+use std::{future::Future, sync::Arc};
+
+use futures_util::future::LocalBoxFuture;
+use kubewright_apiserver::BoxError;
+use kubewright_builtin_controllers::Controllers;
+use kubewright_controller::{Manager, ManagerBuilder, ManagerError};
+
+use crate::cluster::TestCluster;
+
+/// A program that [`perturb`](super::perturb) can start repeatedly.
+///
+/// Implemented for functions that build a manager, `Fn(ManagerBuilder) -> Result<Manager, ManagerError>`, and for
+/// functions that return a new [`Installable`] such as an operator, `Fn() -> Operator`. The compiler infers the `Form`.
+///
+/// ```
+/// # use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Action, Context, Controller, Manager, ManagerBuilder, ManagerError, Request};
+/// use kubewright_testing::{World, perturb};
+///
+/// let program = |manager: ManagerBuilder| {
+///     let manager = manager.build()?;
+///     Controller::for_::<ConfigMap>()
+///         .build(&manager, |_: Context, _: Request| async { Ok(Action::done()) })?;
+///     Ok::<Manager, ManagerError>(manager)
+/// };
+/// perturb(program, |_: World| async {}).run();
+/// ```
+pub trait Program<Form>: Send + Sync + 'static {
+    /// Returns the parts of the program.
+    #[doc(hidden)]
+    fn into_parts(self) -> Parts;
+}
+
+/// A program that installs something on its cluster before it runs, such as an operator. [`perturb`](super::perturb) installs
+/// it once, and runs it with the built-in controllers.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+/// use kube::Api;
+/// use kubewright_controller::{
+///     Action, BoxError, Context, Controller, Manager, ManagerBuilder, ManagerError, Request,
+/// };
+/// use kubewright_testing::{Installable, TestCluster, World, perturb};
+///
+/// struct Shop;
+///
+/// impl Installable for Shop {
+///     async fn install(&self, cluster: &TestCluster) -> Result<(), BoxError> {
+///         let mut namespace = Namespace::default();
+///         namespace.metadata.name = Some("shop".into());
+///         Api::all(cluster.client()).create(&Default::default(), &namespace).await?;
+///         Ok(())
+///     }
+///
+///     fn into_manager(self, builder: ManagerBuilder) -> Result<Manager, ManagerError> {
+///         let manager = builder.build()?;
+///         Controller::for_::<ConfigMap>()
+///             .build(&manager, |_: Context, _: Request| async { Ok(Action::done()) })?;
+///         Ok(manager)
+///     }
+/// }
+///
+/// let report = perturb(|| Shop, |_: World| async {})
+///     .invariant("there is a shop", |state| match state.get("namespaces", "shop") {
+///         Some(_) => Ok(()),
+///         None => Err("it is gone".into()),
+///     })
+///     .run();
+/// assert!(report.is_success());
+/// ```
+pub trait Installable: Sized + 'static {
+    /// Installs on the cluster what the program needs, such as CustomResourceDefinitions and roles.
+    fn install(&self, cluster: &TestCluster) -> impl Future<Output = Result<(), BoxError>>;
+
+    /// Builds the manager that runs the program.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the program is invalid.
+    fn into_manager(self, builder: ManagerBuilder) -> Result<Manager, ManagerError>;
+}
+
+/// The form of a [`Program`] that builds a manager.
+#[doc(hidden)]
+pub struct Managed;
+
+/// The form of a [`Program`] that is an [`Installable`].
+#[doc(hidden)]
+pub struct Installed<I>(I);
+
+/// The parts of a [`Program`].
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct Parts {
+    pub(super) build: Arc<dyn Fn(ManagerBuilder) -> Result<Manager, ManagerError> + Send + Sync>,
+    pub(super) install: Arc<Install>,
+    pub(super) controllers: Controllers,
+}
+
+type Install = dyn Fn(&TestCluster) -> LocalBoxFuture<'_, Result<(), BoxError>> + Send + Sync;
+
+impl<F> Program<Managed> for F
+where
+    F: Fn(ManagerBuilder) -> Result<Manager, ManagerError> + Send + Sync + 'static,
+{
+    fn into_parts(self) -> Parts {
+        Parts {
+            build: Arc::new(self),
+            install: Arc::new(|_| Box::pin(async { Ok(()) })),
+            controllers: Controllers::none(),
+        }
+    }
+}
+
+impl<F, I> Program<Installed<I>> for F
+where
+    F: Fn() -> I + Send + Sync + 'static,
+    I: Installable,
+{
+    fn into_parts(self) -> Parts {
+        let program = Arc::new(self);
+        let installed = program.clone();
+        Parts {
+            build: Arc::new(move |builder| program().into_manager(builder)),
+            install: Arc::new(move |cluster| {
+                let program = installed();
+                Box::pin(async move { program.install(cluster).await })
+            }),
+            controllers: Controllers::default(),
+        }
+    }
+}
