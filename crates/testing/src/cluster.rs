@@ -69,13 +69,14 @@ impl Changes {
 pub(crate) struct Snapshot {
     store: MemoryStore,
     conversions: Conversions,
+    keys: ServiceAccountKeys,
 }
 
 impl Snapshot {
     /// Starts a cluster with these objects.
     pub(crate) async fn start(&self) -> TestCluster {
-        let clock = TestClock::default();
-        TestCluster::on(self.store.fork(), clock, self.conversions.clone()).await
+        let (clock, conversions) = (TestClock::default(), self.conversions.clone());
+        TestCluster::on(self.store.fork(), clock, conversions, self.keys.clone()).await
     }
 }
 
@@ -128,7 +129,8 @@ impl TestCluster {
         FaultyServer::counted(server, self.faults.clone(), self.writes.clone())
     }
 
-    /// Starts another cluster with the same objects, at the same revision, where tokens of service accounts stay valid. The cost does not depend on their number.
+    /// Starts another cluster with the same objects, at the same revision, where tokens of service accounts stay valid. The cost
+    /// does not depend on the number of objects.
     pub async fn fork(&self) -> Self {
         let (clock, conversions) = (self.clock.clone(), self.conversions.clone());
         let keys = self.api_server().service_account_keys().clone();
@@ -145,6 +147,7 @@ impl TestCluster {
         Snapshot {
             store: self.store.fork(),
             conversions: self.conversions.clone(),
+            keys: self.api_server().service_account_keys().clone(),
         }
     }
 

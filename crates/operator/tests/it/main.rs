@@ -5,6 +5,6 @@ extern crate kubewright_resource as kubewright;
 
 mod author;
 mod conversion;
-mod logging;
 mod installing;
+mod logging;
 mod perturbed;
