@@ -9,6 +9,7 @@ use std::{
     pin::Pin,
     sync::{Arc, Weak},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -25,6 +26,10 @@ use tower::Service;
 
 use super::{Perturbation, stage::Stage, stream};
 use crate::{endless::is_write, faults::write_name};
+
+/// The virtual time that a write takes while caches are stale. Without it, a program that keeps acting on an outdated cache
+/// would stop the clock, and the cache would never catch up.
+const WRITE_TAKES: Duration = Duration::from_millis(50);
 
 /// The connection of one start of the program.
 pub(super) struct Wire {
@@ -130,6 +135,10 @@ impl Link {
         } else {
             Strike::Nothing
         };
+        let stale = matches!(stage.perturbation, Some(Perturbation::StaleCache { .. }));
+        if stale && is_write(&info) {
+            tokio::time::sleep(WRITE_TAKES).await;
+        }
         if strike == Strike::CrashBefore {
             stage.crash(wire.generation);
             return std::future::pending().await;

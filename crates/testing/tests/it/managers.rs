@@ -308,3 +308,36 @@ async fn the_built_in_controllers_are_waited_for_too() {
     assert!(maps.get_opt("dependent").await.unwrap().is_none());
     assert!(namespaces.get_opt("shop").await.unwrap().is_none());
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_clock_alone_ages_objects_and_fires_no_timer_and_time_does_both() {
+    let cluster = TestCluster::start().await;
+    let manager = Manager::new(cluster.client());
+    let runs = counting(&manager, |_| Ok(Action::requeue_after(HOUR)));
+    create(&cluster, "first").await;
+    let running = cluster.run(&manager);
+    cluster.settled().await.unwrap();
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+    let born = async |name: &str| {
+        let map = maps.get(name).await.unwrap();
+        map.metadata.creation_timestamp.unwrap().0
+    };
+
+    cluster.clock().advance(2 * HOUR);
+    cluster.settled().await.unwrap();
+    assert_eq!(runs.load(Ordering::SeqCst), 1, "no request is due");
+    create(&cluster, "second").await;
+    let age = born("second").await.duration_since(born("first").await);
+    assert_eq!(age.as_hours(), 2);
+    cluster.settled().await.unwrap();
+    assert_eq!(runs.load(Ordering::SeqCst), 2);
+
+    cluster.time().advance(2 * HOUR).await;
+    cluster.settled().await.unwrap();
+    assert_eq!(runs.load(Ordering::SeqCst), 6, "both were due twice");
+    create(&cluster, "third").await;
+    let age = born("third").await.duration_since(born("second").await);
+    assert_eq!(age.as_hours(), 2);
+    running.stop().await.unwrap();
+}
