@@ -204,6 +204,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn kinds_without_a_type_table_have_no_protobuf() {
+        for kind in ["planets", "observations"] {
+            let path = format!("/apis/sky.example.com/v1/{kind}");
+            let request = Request::get(path)
+                .header("accept", "application/vnd.kubernetes.protobuf")
+                .body(Body::empty())
+                .unwrap();
+            assert_eq!(server().handle(request).await.status(), 406, "{kind}");
+        }
+    }
+
+    #[tokio::test]
     async fn the_orbit_of_a_planet_is_streamed() {
         let (code, body) = get("/apis/sky.example.com/v1/planets/mars/orbit").await;
         assert_eq!(code, 200);
