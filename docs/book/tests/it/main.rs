@@ -3,6 +3,7 @@
 
 extern crate self as site_operator;
 
+mod comparison;
 mod pages;
 #[path = "../../tutorial/src/controller/site.rs"]
 #[allow(unreachable_pub, reason = "in a project it is reached from `main.rs`")]
