@@ -8,6 +8,7 @@ use kubewright::Schema;
 use serde::{Deserialize, Serialize};
 
 /// The desired state of a WebApp.
+#[kubewright::defaults]
 #[derive(CustomResource, Schema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "apps.example.com",

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 pub use super::v1::WebAppStatus;
 
 /// The desired state of a WebApp.
+#[kubewright::defaults]
 #[derive(CustomResource, Schema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "apps.example.com",
