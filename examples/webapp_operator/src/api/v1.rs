@@ -46,13 +46,11 @@ pub struct WebAppSpec {
     pub host: Option<String>,
     /// Environment variables of the app.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schema(
-        max_properties = 100,
-        rule(
-            "self.all(name, name.matches('^[A-Za-z_][A-Za-z0-9_]*$'))",
-            message = "keys must be names of environment variables"
-        )
-    )]
+    #[schema(max_properties = 100)]
+    #[schema(rule(
+        "self.all(name, name.matches('^[A-Za-z_][A-Za-z0-9_]*$'))",
+        message = "keys must be names of environment variables"
+    ))]
     pub config: BTreeMap<String, String>,
     /// The name of a Secret in the same namespace, with further environment variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
