@@ -1,6 +1,6 @@
 //! [`AltNames`]: the alternative names of a subject.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::{
     Error,

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 /// Counts the changes of a resource on the server.
 pub type ChangeCounter = Arc<dyn Fn(&ApiResource) -> u64 + Send + Sync>;
 
-/// What is known of caches. Without a counter of changes, nothing is.
+/// The caches that are known to be current. Without a counter of changes, none is.
 #[derive(Default)]
 pub(crate) struct Verified {
     counter: Mutex<Option<ChangeCounter>>,

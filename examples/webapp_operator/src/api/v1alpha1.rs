@@ -28,7 +28,7 @@ pub struct WebAppSpec {
     /// The number of replicas.
     #[schema(default = 1, minimum = 0, maximum = 100)]
     pub size: i32,
-    /// How the app is reachable from outside.
+    /// Access from outside. Without it there is no Ingress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingress: Option<Ingress>,
     /// Environment variables of the app.

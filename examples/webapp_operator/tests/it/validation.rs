@@ -1,4 +1,4 @@
-//! What the server accepts. No controller runs.
+//! Validation of objects by the server. No controller runs.
 
 use kube::{Api, api::PostParams, core::DynamicObject};
 use kubewright::{prelude::*, testing::TestCluster};
