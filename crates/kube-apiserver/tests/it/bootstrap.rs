@@ -143,15 +143,27 @@ async fn the_service_range_can_be_set() {
 
 #[tokio::test]
 async fn claims_are_deleted_at_once_unless_they_are_protected() {
-    let client = Client::new().await;
     let claims = "/api/v1/namespaces/default/persistentvolumeclaims";
     let claim = json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
     });
-    assert_eq!(client.post(claims, &claim).await.0, 201);
-    assert_eq!(client.delete(&format!("{claims}/c")).await.0, 200);
-    assert_eq!(client.get(&format!("{claims}/c")).await["code"], 404);
+    let plugin = "StorageObjectInUseProtection".parse().unwrap();
+    let unprotected = KubeApiServer::builder().disable_admission_plugins([plugin]);
+    let unprotected = Client::of(unprotected).await;
+    assert_eq!(unprotected.post(claims, &claim).await.0, 201);
+    assert_eq!(unprotected.delete(&format!("{claims}/c")).await.0, 200);
+    assert_eq!(unprotected.get(&format!("{claims}/c")).await["code"], 404);
+    // No controller removes the finalizer here.
+    let protected = Client::new().await;
+    assert_eq!(protected.post(claims, &claim).await.0, 201);
+    assert_eq!(protected.delete(&format!("{claims}/c")).await.0, 200);
+    let kept = protected.get(&format!("{claims}/c")).await;
+    assert_eq!(
+        kept["metadata"]["finalizers"],
+        json!(["kubernetes.io/pvc-protection"])
+    );
+    assert!(kept["metadata"]["deletionTimestamp"].is_string(), "{kept}");
 }
 
 #[tokio::test]
