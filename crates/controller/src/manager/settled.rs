@@ -162,7 +162,9 @@ impl Manager {
             return Some(format!("the cache of {resource} is not filled: {reason}"));
         }
         let changes = self.verified().changes(cache);
-        if cache.has_synced() && self.verified().shows(cache, changes) {
+        // A kind that was never written has no objects.
+        let is_empty = changes == Some(0) && cache.indexer().is_empty();
+        if cache.has_synced() && (is_empty || self.verified().shows(cache, changes)) {
             return None;
         }
         let scope = cache.scope();
