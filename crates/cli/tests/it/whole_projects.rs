@@ -143,7 +143,7 @@ fn a_mistake_in_the_types_is_told_once_and_with_its_position() {
     assert_eq!(
         sentence,
         format!(
-            "src/api/crew/v1/captain.rs:{line}:14: the default 0 of .spec.mates is not valid: should be greater than or equal \
+            "src/api/crew/v1/captain.rs:{line}:14: the default 0 of .spec.mates is not valid: in body should be greater than or equal \
              to 1; correct Captain v1"
         )
     );
