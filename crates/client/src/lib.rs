@@ -9,7 +9,7 @@
 //! | objects as Rust types | [`ClientSet`] |
 //! | objects of any kind | [`DynamicClient`] |
 //! | metadata only: labels, owners, finalizers | [`MetadataClient`] |
-//! | the resources that a server has | [`DiscoveryClient`], with [`MemoryCache`](discovery::MemoryCache) and [`DiskCache`](discovery::DiskCache) |
+//! | the resources that a server has | [`DiscoveryClient`], with [`MemoryCache`] and [`DiskCache`] |
 //! | mapping kinds to resources and back | [`DiscoveryRestMapper`] |
 //! | the number of replicas | [`ScaleClient`] |
 //! | rate limits, retries, timeouts, warnings, defaults | [`ClientOptions`] |
@@ -42,7 +42,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`policy`] | the tower layers that [`ClientOptions`] combines, warnings, request metrics |
-//! | [`discovery`] | the [`Discovery`](discovery::Discovery) trait and its caches |
+//! | [`discovery`] | the [`Discovery`] trait and its caches |
 //! | [`stream`] | lists and watches as they arrive: objects cut out of the byte stream, not decoded |
 //! | [`kubeconfig`] | a page on kubeconfig files and credentials, compared with client-go |
 
