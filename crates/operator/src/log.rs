@@ -147,6 +147,8 @@ mod tests {
         let sink = Sink::default();
         let writer = sink.clone();
         let lines = log_lines(move || writer.clone(), format, coloured);
+        // With one subscriber only, a thread of another test that has none could decide that nobody is interested.
+        let _second = tracing::Dispatch::new(tracing_subscriber::registry());
         let subscriber = tracing_subscriber::registry().with(lines);
         tracing::subscriber::with_default(subscriber, || {
             let span = tracing::info_span!(

@@ -43,6 +43,8 @@ async fn a_failed_reconcile_is_logged_under_the_keys_of_controller_runtime() {
     let lines = tracing_subscriber::fmt::layer()
         .json()
         .with_writer(move || writer.clone());
+    // With one subscriber only, a thread of another test that has none could decide that nobody is interested.
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(lines));
     let cluster = Operator::new("keeper", register)
         .start_test()
