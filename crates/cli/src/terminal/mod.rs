@@ -115,3 +115,42 @@ pub(crate) fn print(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::{ENTER, LEAVE, LiveView};
+
+    /// Set in the process that panics while it shows a live view.
+    const PANICS: &str = "KUBEWRIGHT_TEST_PANICS";
+
+    #[test]
+    fn a_panic_is_printed_after_the_screen_is_restored() {
+        if std::env::var_os(PANICS).is_some() {
+            let view = LiveView::begin();
+            view.draw(&["drawn".to_owned()]);
+            panic!("seen by the user");
+        }
+        let name = "terminal::tests::a_panic_is_printed_after_the_screen_is_restored";
+        let (mut reader, writer) = std::io::pipe().expect("a pipe");
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command
+            .args(["--exact", name, "--nocapture", "--test-threads=1"])
+            .env(PANICS, "1")
+            .stdout(writer.try_clone().expect("a second end"))
+            .stderr(writer);
+        let mut child = command.spawn().expect("a process");
+        drop(command);
+        let output = std::io::read_to_string(&mut reader).expect("output");
+        assert!(!child.wait().expect("a status").success(), "{output:?}");
+        let at = |text: &str| {
+            let found = output.find(text);
+            found.unwrap_or_else(|| panic!("no {text:?} in {output:?}"))
+        };
+        assert!(at(ENTER) < at("drawn"), "{output:?}");
+        assert!(at("drawn") < at(LEAVE), "{output:?}");
+        assert!(at(LEAVE) < at("seen by the user"), "{output:?}");
+        assert_eq!(output.matches(LEAVE).count(), 1, "{output:?}");
+    }
+}
