@@ -75,7 +75,7 @@ async fn keep(ctx: Context<Shop, Log>, shop: Arc<Shop>) -> Result<Action> {
     ctx.apply_owned(map).await?;
     let ready = ctx.condition("Ready", true, "Stocked", "all goods are there");
     let changed = ctx.status(|status| {
-        status.conditions.set(ready.clone());
+        status.conditions.set(&ready);
     });
     if changed.await? {
         ctx.event(EventType::Normal, "Opened", "the shop is open");
@@ -203,10 +203,7 @@ async fn a_status_is_never_written_over_the_changes_of_others() {
                 .await?;
         }
         let ready = ctx.condition("Ready", false, "Closed", "it is late");
-        ctx.status(|status| {
-            status.conditions.set(ready.clone());
-        })
-        .await?;
+        ctx.status(|status| status.conditions.set(&ready)).await?;
         Ok(Action::done())
     }
     let cluster = cluster.start_test().await.unwrap();

@@ -25,7 +25,7 @@ async fn reconcile(ctx: Context<Site>, site: Arc<Site>) -> Result<Action> {
     let ready = ctx.condition("Ready", true, "Written", "the page is up to date");
     ctx.status(|status| {
         status.bytes = html.len() as i64;
-        status.conditions.set(ready.clone());
+        status.conditions.set(&ready);
     })
     .await?;
     Ok(Action::done())
