@@ -103,13 +103,22 @@ fn only_a_block_of_the_right_label_is_a_request() {
     assert_eq!(error.to_string(), "asn1: syntax error: trailing data");
 }
 
+/// Returns whether a byte is of the parameters that follow `sha256WithRSAEncryption`: the signature does not cover them, and Go ignores
+/// them.
+fn is_ignored(request: &[u8], at: usize) -> bool {
+    const RSA: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0b";
+    const NULL: &[u8] = b"\x05\x00";
+    let before = &request[..at];
+    before.ends_with(RSA) && request[at..].starts_with(NULL)
+}
+
 proptest! {
     #[test]
     fn changed_bytes_never_panic_and_never_verify(at in 0usize..2000, to in any::<u8>()) {
         for text in [&fixture!("rsa.csr.pem")[..], fixture!("p256.csr.pem"), fixture!("pss.csr.pem")] {
             let mut bytes = der(text);
             let at = at % bytes.len();
-            if bytes[at] == to {
+            if bytes[at] == to || is_ignored(&bytes, at) {
                 continue;
             }
             bytes[at] = to;
