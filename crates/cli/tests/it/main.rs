@@ -19,6 +19,7 @@ mod refusals;
 mod rules;
 mod scenario;
 mod server;
+mod shown;
 mod up;
 mod whole_projects;
 

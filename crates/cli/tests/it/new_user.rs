@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::{
     process::Process,
     projects::Place,
+    shown::{assert_printed, shown},
     skipped,
     whole_projects::{alone, lock},
 };
@@ -85,6 +86,25 @@ impl Project {
         let seconds = self.began.elapsed().as_secs_f64();
         println!("{seconds:>7.1} s  {what}");
     }
+}
+
+/// Returns the lines that a page shows below a command, with the names of this project.
+fn documented(page: &str, command: &str) -> Vec<String> {
+    let names = [
+        ("/crew-", "/shop-operator-"),
+        ("crew", "shop"),
+        ("captain", "order"),
+        ("Captain", "Order"),
+        ("the cluster matches the spec", "it is on its way"),
+    ];
+    let lines = shown(page, command).into_iter();
+    lines
+        .map(|line| {
+            names
+                .iter()
+                .fold(line, |line, (from, to)| line.replace(from, to))
+        })
+        .collect()
 }
 
 /// Waits for a new line of a running command, and returns the output up to it.
@@ -176,6 +196,11 @@ fn a_new_user_gets_from_nothing_to_a_reconciled_object() {
     develop_another_version(&project, &mut dev, &kubeconfig);
     let (text, status) = dev.signal("INT");
     assert!(status.success(), "{text}");
+    for page in ["README.md", "docs/book/src/start.md"] {
+        let mut lines = documented(page, "kubewright dev");
+        lines.retain(|line| !line.contains(" build     src/"));
+        assert_printed(&lines, &text);
+    }
     let alive = |pid: &str| Path::new("/proc").join(pid).exists();
     let last = text.rsplit("process ").next().unwrap().split(' ').next();
     assert!(
@@ -231,6 +256,11 @@ fn develop(project: &Project, dev: &mut Process, kubeconfig: &Path) -> String {
     assert!(reconciles >= Some(2.0), "{top}");
     let explained = place.done("explain order.spec.item");
     assert!(explained.contains("FIELD: item <string>"), "{explained}");
+    let why = place.done("why order/order-sample");
+    assert_printed(
+        &documented("README.md", "kubewright why captain/captain-sample"),
+        &why,
+    );
     project.note("reconciled");
     pid
 }
