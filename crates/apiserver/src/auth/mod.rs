@@ -9,6 +9,8 @@
 //! [`AuthorizerUnion`] combines several. A server allows members of `system:masters` everything before it asks.
 //! [`forbidden`] is the response to a request that is not allowed.
 //!
+//! A user who may act as somebody else says so in headers, between authentication and authorization: [`Impersonated`].
+//!
 //! RBAC is not part of this crate; it is another [`Authorizer`].
 
 mod anonymous;
@@ -20,6 +22,9 @@ mod client_certificates;
 mod csv;
 mod decision;
 mod forbidden;
+mod generations;
+mod identity;
+pub(crate) mod impersonation;
 mod request_headers;
 mod rules;
 mod token_file;
@@ -37,6 +42,8 @@ pub use csv::CsvError;
 pub use decision::{Decision, Reason, Verdict};
 pub(crate) use forbidden::escape_html;
 pub use forbidden::forbidden;
+pub use identity::{service_account, service_account_groups};
+pub use impersonation::Impersonated;
 pub use request_headers::{HeaderNames, RequestHeaders};
 pub use rules::{NonResourceRule, ResourceRule, Rules};
 pub use token_file::{TokenFile, TokenFileError};
@@ -51,6 +58,8 @@ pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 pub const ANONYMOUS: &str = "system:anonymous";
 /// The group whose members are allowed everything.
 pub const MASTERS: &str = "system:masters";
+/// The group of all nodes.
+pub const NODES: &str = "system:nodes";
 
 #[cfg(test)]
 mod tests;

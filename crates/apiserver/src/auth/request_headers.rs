@@ -131,28 +131,32 @@ impl HeaderNames {
             name,
             uid: first(headers, &self.uid).unwrap_or_default(),
             groups: groups.filter(|group| !group.is_empty()).collect(),
-            extra: self.extra(headers),
+            extra: extra(headers, &self.extra_prefix),
         })
     }
+}
 
-    fn extra(&self, headers: &HeaderMap) -> Vec<(String, Vec<String>)> {
-        let mut extra: Vec<(String, Vec<String>)> = Vec::new();
-        for prefix in &self.extra_prefix {
-            for header in headers.keys() {
-                let Some(key) = without_prefix(header, prefix) else {
-                    continue;
-                };
-                let key = decoded(key);
-                let found = values(headers, header.as_str());
-                match extra.iter_mut().find(|(known, _)| *known == key) {
-                    Some((_, values)) => values.extend(found),
-                    None => extra.push((key, found.collect())),
-                }
+/// Returns the attributes in the headers with one of the prefixes, by key.
+pub(super) fn extra<P: AsRef<str>>(
+    headers: &HeaderMap,
+    prefixes: &[P],
+) -> Vec<(String, Vec<String>)> {
+    let mut extra: Vec<(String, Vec<String>)> = Vec::new();
+    for prefix in prefixes {
+        for header in headers.keys() {
+            let Some(key) = without_prefix(header, prefix.as_ref()) else {
+                continue;
+            };
+            let key = decoded(key);
+            let found = values(headers, header.as_str());
+            match extra.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, values)) => values.extend(found),
+                None => extra.push((key, found.collect())),
             }
         }
-        extra.sort_unstable();
-        extra
     }
+    extra.sort_unstable();
+    extra
 }
 
 /// Returns the first value that is not empty, of the first header that has one.
@@ -161,7 +165,7 @@ fn first(headers: &HeaderMap, names: &[String]) -> Option<String> {
     values.into_iter().find(|value| !value.is_empty())
 }
 
-fn values(headers: &HeaderMap, name: &str) -> impl Iterator<Item = String> {
+pub(super) fn values(headers: &HeaderMap, name: &str) -> impl Iterator<Item = String> {
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     headers.get_all(name).into_iter().map(text)
 }

@@ -1,12 +1,13 @@
 //! [`VerifiedCredentials`]: a bounded cache of credentials whose signature has been verified.
 //!
-//! Credentials may be secrets, so the cache does not keep them: its keys are HMACs under a random key. It has two
-//! generations. When the young one is full it becomes the old one, and what is used moves back to the young one.
+//! Credentials may be secrets, so the cache does not keep them: its keys are HMACs under a random key.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use parking_lot::Mutex;
 use ring::{hmac, rand::SystemRandom};
+
+use super::generations::Generations;
 
 /// The maximum number of entries of a generation.
 const GENERATION: usize = 2048;
@@ -26,17 +27,12 @@ const GENERATION: usize = 2048;
 /// ```
 pub struct VerifiedCredentials<T> {
     key: hmac::Key,
-    generations: Mutex<Generations<T>>,
+    generations: Mutex<Generations<Fingerprint, Arc<T>>>,
 }
 
 /// The key of credentials in a [`VerifiedCredentials`]. It reveals nothing about them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
-
-struct Generations<T> {
-    young: HashMap<Fingerprint, Arc<T>>,
-    old: HashMap<Fingerprint, Arc<T>>,
-}
 
 impl<T> VerifiedCredentials<T> {
     /// Creates an empty cache.
@@ -49,10 +45,7 @@ impl<T> VerifiedCredentials<T> {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &random);
         Self {
             key: key.expect("the system has random numbers"),
-            generations: Mutex::new(Generations {
-                young: HashMap::new(),
-                old: HashMap::new(),
-            }),
+            generations: Mutex::new(Generations::new(GENERATION)),
         }
     }
 
@@ -71,13 +64,7 @@ impl<T> VerifiedCredentials<T> {
 
     /// Returns what is known about credentials.
     pub fn get(&self, credentials: &Fingerprint) -> Option<Arc<T>> {
-        let mut generations = self.generations.lock();
-        if let Some(value) = generations.young.get(credentials) {
-            return Some(value.clone());
-        }
-        let value = generations.old.remove(credentials)?;
-        generations.insert(*credentials, value.clone());
-        Some(value)
+        self.generations.lock().get(credentials)
     }
 
     /// Remembers credentials. Those that have not been used for the longest time may be forgotten.
@@ -99,34 +86,9 @@ impl<T> fmt::Debug for VerifiedCredentials<T> {
     }
 }
 
-impl<T> Generations<T> {
-    fn insert(&mut self, credentials: Fingerprint, value: Arc<T>) {
-        if self.young.len() >= GENERATION {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(credentials, value);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn credentials_in_use_stay_and_the_number_is_bounded() {
-        let cache = VerifiedCredentials::new();
-        let [used, idle] = [&b"used"[..], b"idle"].map(|token| cache.fingerprint([token]));
-        cache.insert(used, Arc::new(0));
-        cache.insert(idle, Arc::new(0));
-        for n in 0..5 * GENERATION {
-            let token = cache.fingerprint([&n.to_le_bytes()[..]]);
-            cache.insert(token, Arc::new(n));
-            assert!(cache.get(&used).is_some());
-        }
-        assert!(cache.get(&idle).is_none());
-        let generations = cache.generations.lock();
-        assert!(generations.young.len() + generations.old.len() <= 2 * GENERATION);
-    }
 
     #[test]
     fn fingerprints_differ_between_caches_and_splits() {

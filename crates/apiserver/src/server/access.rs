@@ -57,8 +57,8 @@ pub(super) async fn run(server: &ApiServer, incoming: Incoming) -> Result<Respon
     Ok(response)
 }
 
-/// Handles a request if its user may make it.
-async fn authorized(
+/// Handles a request of a known user if the user may make it, or may make it as the user that it names.
+pub(super) async fn authorized(
     server: &ApiServer,
     incoming: Incoming,
     known: Authenticated,
@@ -81,14 +81,26 @@ async fn authorized(
     {
         connection.mark_authenticated();
     }
-    reject_impersonation(&parts.headers)?;
+    let attributes = Attributes::of_request(&user, &info, &query);
+    let impersonation = &server.shared.impersonation;
+    let impersonated = impersonation
+        .take(&**server.authorizer(), &mut parts, &user, &attributes)
+        .await;
+    let user = match impersonated {
+        Ok(Some(impersonated)) => impersonated.user,
+        Ok(None) => user,
+        Err(error) => return Ok(refused(&parts.headers, &query, &error)),
+    };
     let attributes = Attributes::of_request(&user, &info, &query);
     let decision = server.authorizer().authorize(&attributes).await;
     annotate(&annotations, &decision);
     if !decision.is_allow() {
         return Ok(match &decision.error {
             Some(error) => internal_error(&parts.uri, error),
-            None => forbidden(&parts.headers, &query, &attributes, &decision),
+            None => {
+                let error = auth::forbidden(&attributes, &decision.reason);
+                refused(&parts.headers, &query, &error)
+            }
         });
     }
     remove_credentials(&mut parts.headers);
@@ -159,15 +171,9 @@ fn annotate(annotations: &Annotations, decision: &Decision) {
 }
 
 /// Returns the answer to a request that is not allowed.
-fn forbidden(
-    headers: &HeaderMap,
-    query: &Query,
-    attributes: &Attributes<'_>,
-    decision: &Decision,
-) -> Response<Body> {
-    let status = auth::forbidden(attributes, &decision.reason);
+fn refused(headers: &HeaderMap, query: &Query, error: &Status) -> Response<Body> {
     let accepted = Accepted::for_status(headers, query);
-    without_sniffing(status_response(&accepted, &status))
+    without_sniffing(status_response(&accepted, error))
 }
 
 /// Returns the answer to a request that an authorizer could not decide about.
@@ -186,18 +192,4 @@ fn without_sniffing(mut response: Response<Body>) -> Response<Body> {
         HeaderValue::from_static("nosniff"),
     );
     response
-}
-
-/// Rejects requests on behalf of another user. To ignore the headers would run them with more rights than the client asked
-/// for.
-fn reject_impersonation(headers: &HeaderMap) -> Result<(), Status> {
-    let Some(name) = headers
-        .keys()
-        .map(|name| name.as_str())
-        .find(|name| name.starts_with("impersonate-"))
-    else {
-        return Ok(());
-    };
-    let text = format!("impersonation is not supported by this server: omit the header {name}");
-    Err(Status::failure(403, "Forbidden", text))
 }

@@ -1,6 +1,7 @@
 //! [`ApiServer`]: a `tower::Service` over a registry of resources.
 //!
-//! A request passes the panic guard, authentication and authorization, and goes to discovery, a health check or a verb.
+//! A request passes the panic guard, authentication, impersonation and authorization, and goes to discovery, a health check
+//! or a verb.
 //! [`ApiServer`] is cheap to clone and has no socket: pass it to [`crate::serve::serve`] or to an in-process client.
 
 mod access;
@@ -16,7 +17,7 @@ use crate::{
     admission::AdmissionChain,
     auth::{
         AlwaysAllow, Anonymous, Authenticator, Authorizer, AuthorizerUnion, MASTERS,
-        PrivilegedGroups,
+        PrivilegedGroups, impersonation::Impersonation,
     },
     discovery::Discovery,
     endpoints::{Document, HealthChecks, Metrics, VersionInfo},
@@ -46,6 +47,7 @@ struct Shared {
     authenticator: Arc<dyn Authenticator>,
     audiences: Vec<String>,
     authorizer: Arc<dyn Authorizer>,
+    impersonation: Impersonation,
     admission: AdmissionChain,
     health: HealthChecks,
     metrics: Arc<Metrics>,
@@ -265,6 +267,7 @@ impl ApiServerBuilder {
             authenticator: self.authenticator,
             audiences: self.audiences,
             authorizer: Arc::new(AuthorizerUnion::new(vec![masters, self.authorizer])),
+            impersonation: Impersonation::new(),
             admission: self.admission,
             health: self.health,
             metrics: self.metrics,

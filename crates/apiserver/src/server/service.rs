@@ -19,6 +19,7 @@ use tower::Service;
 
 use super::{ApiServer, access, deadline, dispatch};
 use crate::{
+    auth::impersonation,
     body::{Body, BoxError},
     endpoints::metrics::{Effect, RequestLabels},
     request::{Annotations, RequestInfo, UserInfo, Warnings, query::Query},
@@ -67,7 +68,8 @@ impl ApiServer {
         self.answer(request, None).await
     }
 
-    /// Handles a request of the server itself: the user is authenticated and authorized.
+    /// Handles a request of the server itself: the user is authenticated and authorized. Only if the request names another
+    /// user to be made as, permissions are checked: the user's for that, and the other user's for the request.
     pub async fn handle_as(&self, user: Arc<UserInfo>, request: Request<Body>) -> Response<Body> {
         self.answer(request, Some(user)).await
     }
@@ -138,6 +140,9 @@ impl ApiServer {
         let gzip = compress::accepts_gzip(incoming.request.headers());
         let handled = async {
             match user {
+                Some(user) if impersonation::is_requested(incoming.request.headers()) => {
+                    access::authorized(self, incoming, user.into()).await
+                }
                 Some(user) => dispatch::run(self, incoming, user).await,
                 None => access::run(self, incoming).await,
             }

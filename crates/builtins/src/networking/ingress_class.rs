@@ -2,7 +2,7 @@
 
 use kubewright_machinery::{
     field::{self, ErrorList, Path},
-    validation::{NameForm, names},
+    validation::{NameForm, names, validate_domain_prefixed_path},
 };
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ fn validate_create(class: &Value) -> ErrorList {
     if controller.len() > MAX_CONTROLLER {
         errors.push(field::too_long(&controller_path, MAX_CONTROLLER));
     }
-    validate_domain_path(controller, &controller_path, &mut errors);
+    errors.extend(validate_domain_prefixed_path(controller, &controller_path));
     if spec["parameters"].is_set() {
         validate_parameters(&spec["parameters"], &path.child("parameters"), &mut errors);
     }
@@ -52,21 +52,6 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     checks::immutable(after, before, &path, &mut errors);
     errors.extend(validate_create(new));
     errors
-}
-
-/// `domain/path`
-fn validate_domain_path(text: &str, path: &Path, errors: &mut ErrorList) {
-    if text.is_empty() {
-        errors.push(field::required(path, ""));
-        return;
-    }
-    let Some((domain, rest)) = text.split_once('/') else {
-        let message = "must be a domain-prefixed path (such as \"acme.io/foo\")";
-        errors.push(field::invalid_str(path, text, message));
-        return;
-    };
-    checks::dns_subdomain(domain, path, errors);
-    checks::messages(rest, names::is_http_path(rest), path, errors);
 }
 
 fn validate_parameters(parameters: &Value, path: &Path, errors: &mut ErrorList) {

@@ -1,7 +1,10 @@
 //! The claims of service-account tokens, as they are written and read.
 
 use jiff::Timestamp;
-use kubewright_apiserver::{auth::AUTHENTICATED, request::UserInfo};
+use kubewright_apiserver::{
+    auth::{AUTHENTICATED, service_account_groups},
+    request::UserInfo,
+};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
@@ -162,14 +165,11 @@ pub(super) fn unreadable(error: &serde_json::Error) -> String {
 
 /// Returns the user of a service account.
 pub(super) fn user(namespace: &str, name: &str, uid: &str) -> UserInfo {
+    let [all, of_namespace] = service_account_groups(namespace);
     UserInfo {
         name: subject(namespace, name),
         uid: uid.to_owned(),
-        groups: vec![
-            "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{namespace}"),
-            AUTHENTICATED.to_owned(),
-        ],
+        groups: vec![all, of_namespace, AUTHENTICATED.to_owned()],
         extra: Vec::new(),
     }
 }

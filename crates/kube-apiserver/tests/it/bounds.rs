@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use http::{Method, Request};
-use kubewright_apiserver::{Body, auth::TokenFile};
+use http::Method;
+use kubewright_apiserver::auth::TokenFile;
 use kubewright_kube_apiserver::KubeApiServer;
 use kubewright_serve::{Limits, Server};
 use kubewright_testing::TestCluster;
@@ -101,28 +101,6 @@ async fn custom_objects_are_as_small_as_etcd_wants_them() {
         .await
         .refused_with(500, TOO_LARGE);
     http.get(&at("b")).await.refused(404);
-}
-
-#[tokio::test]
-async fn requests_on_behalf_of_others_are_rejected() {
-    let cluster = TestCluster::start().await;
-    let http = Http::of(&cluster);
-    for header in [
-        "Impersonate-User",
-        "impersonate-group",
-        "Impersonate-Uid",
-        "Impersonate-Extra-Scopes",
-    ] {
-        let request = Request::get(MAPS).header(header, "root");
-        let request = request.body(Body::empty()).expect("a request");
-        let status = http.call(request).await.refused(403);
-        let message = status["message"].as_str().unwrap_or_default();
-        let name = header.to_lowercase();
-        assert_eq!(
-            message,
-            format!("impersonation is not supported by this server: omit the header {name}")
-        );
-    }
 }
 
 /// Sends a request on a connection that stays open, and returns the status line.

@@ -5,10 +5,12 @@
 //! | [`names`] | the formats of names, labels and paths |
 //! | `meta` | an object's metadata, on create and on update |
 //! | `metadata_fields` | single fields of metadata: labels, annotations, owners, finalizers, managed fields |
+//! | `domain_path` | paths that begin with a domain |
 //! | `label_selector` | label selectors within specs |
 //!
 //! All of it works on JSON values that have the right types already; a value of a wrong type counts as not set.
 
+mod domain_path;
 mod ip;
 mod label_selector;
 mod meta;
@@ -18,6 +20,7 @@ mod owner;
 #[cfg(test)]
 mod tests;
 
+pub use domain_path::validate_domain_prefixed_path;
 pub use label_selector::{LabelSelectorOptions, has_invalid_values, validate_label_selector};
 pub use meta::{IMMUTABLE, validate_object_meta, validate_object_meta_update};
 pub use metadata_fields::{

@@ -2,6 +2,7 @@
 
 mod decisions;
 mod escalation;
+mod impersonation;
 mod policy;
 
 use std::sync::Arc;
@@ -63,6 +64,17 @@ impl Server {
 
     /// Sends `GET /path` as a user, or as nobody if the name is empty.
     async fn ask(&self, user: &str, request: &str, body: Value) -> Answer {
+        self.send(user, request, &[], body).await
+    }
+
+    /// Sends a request with more headers.
+    async fn send(
+        &self,
+        user: &str,
+        request: &str,
+        headers: &[(&str, &str)],
+        body: Value,
+    ) -> Answer {
         let (method, path) = request.split_once(' ').expect("a method and a path");
         let media = match method {
             "APPLY" => "application/apply-patch+yaml",
@@ -76,6 +88,9 @@ impl Server {
             .header(header::CONTENT_TYPE, media);
         if !user.is_empty() {
             builder = builder.header("x-test-user", user);
+        }
+        for (name, value) in headers {
+            builder = builder.header(*name, *value);
         }
         let body = match body {
             Value::Null => Body::empty(),
