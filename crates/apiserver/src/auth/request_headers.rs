@@ -1,5 +1,7 @@
 //! [`RequestHeaders`]: users that an authenticating proxy names in headers.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
@@ -141,22 +143,16 @@ pub(super) fn extra<P: AsRef<str>>(
     headers: &HeaderMap,
     prefixes: &[P],
 ) -> Vec<(String, Vec<String>)> {
-    let mut extra: Vec<(String, Vec<String>)> = Vec::new();
+    let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for prefix in prefixes {
         for header in headers.keys() {
-            let Some(key) = without_prefix(header, prefix.as_ref()) else {
-                continue;
-            };
-            let key = decoded(key);
-            let found = values(headers, header.as_str());
-            match extra.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, values)) => values.extend(found),
-                None => extra.push((key, found.collect())),
+            if let Some(key) = without_prefix(header, prefix.as_ref()) {
+                let found = values(headers, header.as_str());
+                extra.entry(decoded(key)).or_default().extend(found);
             }
         }
     }
-    extra.sort_unstable();
-    extra
+    extra.into_iter().collect()
 }
 
 /// Returns the first value that is not empty, of the first header that has one.
