@@ -8,10 +8,11 @@ use async_trait::async_trait;
 use http::{Method, Request, Response, StatusCode};
 use kubewright_apiserver::{
     Body,
+    auth::Attributes,
     registry::{Connect, Generic, Handlers},
-    request::RequestContext,
+    request::{RequestContext, Verb},
 };
-use kubewright_machinery::{Status, status};
+use kubewright_machinery::{Status, gvk::GroupResource, status};
 use serde_json::Value;
 
 use super::log_options;
@@ -69,6 +70,9 @@ impl Connect for NobodyThere {
             "proxy" => without_port(name),
             _ => name,
         };
+        if matches!(subresource, "exec" | "attach" | "portforward") {
+            authorize_creation(cx).await?;
+        }
         if subresource == "log" {
             log_options::check(&cx.query, name)?;
         }
@@ -103,6 +107,25 @@ impl Connect for NobodyThere {
             "ServiceUnavailable",
             format!("{} {name} has no kubelet that answers", cx.info.resource),
         ))
+    }
+}
+
+/// Checks that the user may open a stream by a POST. A web socket is opened by a GET, which roles allow as reading.
+async fn authorize_creation(cx: &RequestContext) -> Result<(), Status> {
+    let info = &cx.info;
+    if info.verb == Verb::Create {
+        return Ok(());
+    }
+    let attributes = Attributes::of_request(&cx.user, info, &cx.query).with_verb("create");
+    let decision = cx.authorizer.authorize(&attributes).await;
+    match decision.error {
+        _ if decision.is_allow() => Ok(()),
+        Some(error) => Err(status::unknown(error)),
+        None => {
+            let resource = GroupResource::new(&info.group, &info.resource);
+            let reason = decision.reason.to_string();
+            Err(status::forbidden(&resource, &info.name, &reason))
+        }
     }
 }
 

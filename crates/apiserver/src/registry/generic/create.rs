@@ -14,10 +14,19 @@ use super::{
 };
 use crate::{
     admission::Attributes,
+    auth,
     object::Object,
     registry::{Draft, traits::Create},
     request::{RequestContext, WriteOptions},
 };
+
+/// The kind of request that a new object comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    Create,
+    /// An update or an apply, which takes the permission to create too.
+    Update,
+}
 
 /// Maximum attempts to find a generated name that is free.
 const NAME_ATTEMPTS: usize = 8;
@@ -34,12 +43,16 @@ impl Create for Generic {
         let generated =
             text(&draft.value, "name").is_empty() && !text(&draft.value, "generateName").is_empty();
         for _ in 1..if generated { NAME_ATTEMPTS } else { 1 } {
-            match self.create_new(cx, draft.clone(), options, false).await {
+            match self
+                .create_new(cx, draft.clone(), options, Origin::Create, false)
+                .await
+            {
                 Err(e) if e.reason == Reason::AlreadyExists => {}
                 other => return other,
             }
         }
-        self.create_new(cx, draft, options, false).await
+        self.create_new(cx, draft, options, Origin::Create, false)
+            .await
     }
 }
 
@@ -50,6 +63,7 @@ impl Generic {
         cx: &RequestContext,
         mut draft: Draft,
         options: &WriteOptions,
+        origin: Origin,
         prune: bool,
     ) -> Result<Object, Status> {
         let (object, strategy, dry_run) = (&mut draft.value, &self.strategy, options.dry_run);
@@ -62,6 +76,9 @@ impl Generic {
         self.reject_invalid(object, &self.validate_create(cx, object).await?)?;
         cx.warnings.extend(strategy.warnings_on_create(object));
         strategy.canonicalize(object);
+        if origin == Origin::Update {
+            authorize_creation(cx).await?;
+        }
         let attributes = Attributes::create(text(object, "name"), options);
         cx.admission.validate(cx, &attributes, Some(object)).await?;
         if prune {
@@ -124,5 +141,17 @@ impl Generic {
             error.message = format!("object is being deleted: {}", error.message);
         }
         error
+    }
+}
+
+/// Checks that the user may create the object that an update or an apply would create.
+async fn authorize_creation(cx: &RequestContext) -> Result<(), Status> {
+    let attributes = auth::Attributes::of_request(&cx.user, &cx.info, &cx.query);
+    let attributes = attributes.with_verb("create");
+    let decision = cx.authorizer.authorize(&attributes).await;
+    match decision.error {
+        _ if decision.is_allow() => Ok(()),
+        Some(error) => Err(status::internal(error)),
+        None => Err(auth::forbidden(&attributes, &decision.reason)),
     }
 }

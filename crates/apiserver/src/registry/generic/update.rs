@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::{
     Generic,
+    create::Origin,
     metadata::{finalizers, is_deleting, keep_generation, keep_system_fields, metadata_mut, text},
 };
 use crate::{
@@ -97,7 +98,8 @@ impl Generic {
         // A resourceVersion on an object that does not exist is ignored.
         metadata_mut(&mut draft.value).remove("resourceVersion");
         let prune = change.leaves_unknown();
-        match self.create_new(cx, draft, options, prune).await {
+        let created = self.create_new(cx, draft, options, Origin::Update, prune);
+        match created.await {
             Ok(object) => Ok(Outcome::Done(Updated {
                 object,
                 created: true,

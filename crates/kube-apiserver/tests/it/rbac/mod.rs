@@ -4,6 +4,7 @@ mod decisions;
 mod escalation;
 mod impersonation;
 mod policy;
+mod second_checks;
 
 use std::sync::Arc;
 
