@@ -113,18 +113,21 @@ fn evaluate(
     namespace: &str,
     allows: impl Fn(&PolicyRule) -> bool,
 ) -> Decision {
-    let mut missing = Vec::new();
+    let mut complete = true;
     for grant in index.grants(user, namespace) {
         match index.rules(grant) {
             Ok(rules) if rules.iter().any(&allows) => {
                 return Decision::allow_because(Reason::shared(grant.clone()));
             }
             Ok(_) => {}
-            Err(role) => missing.push(role.to_string()),
+            Err(_) => complete = false,
         }
     }
-    match missing.is_empty() {
-        true => Decision::no_opinion(""),
-        false => Decision::no_opinion(format!("RBAC: {}", go::aggregate(missing))),
+    if complete {
+        return Decision::no_opinion("");
     }
+    // Grants of the user come before those of groups, but roles are named in the order of the bindings.
+    let (_, missing) = index.rules_for(user, namespace);
+    let missing = missing.iter().map(ToString::to_string);
+    Decision::no_opinion(format!("RBAC: {}", go::aggregate(missing)))
 }

@@ -97,6 +97,40 @@ async fn a_role_that_does_not_exist_is_named_in_the_refusal() {
 }
 
 #[tokio::test]
+async fn missing_roles_are_named_once_and_in_the_order_of_the_bindings() {
+    let server = Server::start().await;
+    let bind = |name: &str, role: &str, subject: Value| {
+        json!({
+            "metadata": {"name": name},
+            "roleRef": {"kind": "ClusterRole", "name": role, "apiGroup": "rbac.authorization.k8s.io"},
+            "subjects": [subject],
+        })
+    };
+    let ali = || json!({"kind": "User", "name": "ali"});
+    let dev = || json!({"kind": "Group", "name": "dev"});
+    let all = format!("POST {RBAC}/clusterrolebindings");
+    let local = format!("POST {RBAC}/namespaces/default/rolebindings");
+    for (path, binding) in [
+        (&local, bind("a", "none-1", ali())),
+        (&local, bind("z", "none-2", ali())),
+        (&local, bind("m", "none-3", dev())),
+        (&local, bind("b", "none-1", dev())),
+        (&all, bind("y", "none-4", ali())),
+        (&all, bind("x", "none-5", dev())),
+    ] {
+        server.admin(path, binding).await;
+    }
+    let pods = "GET /api/v1/namespaces/default/pods";
+    let message = server.ask("ali dev", pods, Value::Null).await.message();
+    let missing = |n: u8| format!(r#"clusterrole.rbac.authorization.k8s.io "none-{n}" not found"#);
+    let expected = [5, 4, 1, 3, 2].map(missing).join(", ");
+    assert!(
+        message.ends_with(&format!(": RBAC: [{expected}]")),
+        "{message}"
+    );
+}
+
+#[tokio::test]
 async fn names_and_subresources_are_permissions_of_their_own() {
     let server = Server::start().await;
     let mut named = rule(&["get", "list", "delete"], "", &["configmaps"]);
@@ -121,6 +155,37 @@ async fn names_and_subresources_are_permissions_of_their_own() {
     ] {
         assert_eq!(server.code("ali", &request).await, code, "{request}");
     }
+}
+
+#[tokio::test]
+async fn a_role_of_ten_thousand_rules_decides_like_any_other() {
+    let server = Server::start().await;
+    let kind = |i: usize| format!("kind{i}");
+    let rules: Vec<Value> = (0..10_000)
+        .map(|i| rule(&["list"], "example.com", &[&kind(i)]))
+        .collect();
+    let path = "/apis/example.com/v1/namespaces/default";
+    server
+        .grant("default", "large", json!(rules), user("ali"))
+        .await;
+    let code = async |i: usize| server.code("ali", &format!("GET {path}/{}", kind(i))).await;
+    // Allowed, but there is no such resource.
+    assert_eq!(code(0).await, 404);
+    assert_eq!(code(9_999).await, 404);
+    assert_eq!(code(10_000).await, 403);
+
+    let writer = json!([rule(&["create"], "rbac.authorization.k8s.io", &["roles"])]);
+    for name in ["ali", "bob"] {
+        server
+            .grant("default", name, writer.clone(), user(name))
+            .await;
+    }
+    let copy = json!({"metadata": {"name": "copy"}, "rules": rules});
+    let create = format!("POST {RBAC}/namespaces/default/roles");
+    let refused = server.ask("bob", &create, copy.clone()).await;
+    assert_eq!(refused.code, 403);
+    assert!(refused.message().contains("not currently held:"));
+    assert_eq!(server.ask("ali", &create, copy).await.code, 201);
 }
 
 #[tokio::test]
