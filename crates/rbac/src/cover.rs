@@ -34,10 +34,15 @@ pub enum Uncovered {
 /// assert_eq!(missing, Uncovered::Rules(vec![pods(&["delete"])]));
 /// ```
 pub fn uncovered(held: &[PolicyRule], wanted: &[PolicyRule]) -> Uncovered {
+    let held = Held::new(held);
     let mut missing = Vec::new();
     let mut pieces = 0;
     for rule in wanted {
-        if held.iter().any(|held| covers_all(held, rule)) {
+        let mut candidates = match (&*rule.resources, &*rule.non_resource_urls) {
+            ([resource, ..], _) => held.about(resource),
+            ([], _) => held.about_paths(),
+        };
+        if candidates.any(|held| covers_all(held, rule)) {
             continue;
         }
         pieces += count(rule);
@@ -45,13 +50,62 @@ pub fn uncovered(held: &[PolicyRule], wanted: &[PolicyRule]) -> Uncovered {
             return Uncovered::TooMany;
         }
         for piece in break_down(rule) {
-            if !held.iter().any(|held| covers(held, &piece)) {
+            let mut candidates = match piece {
+                Piece::Resource { resource, .. } => held.about(resource),
+                Piece::Path { .. } => held.about_paths(),
+            };
+            if !candidates.any(|held| covers(held, &piece)) {
                 missing.push(piece.to_rule());
             }
         }
     }
     Uncovered::Rules(missing)
 }
+
+/// Held rules, found by resource: the cost of a comparison does not grow with rules about other resources.
+struct Held<'a> {
+    by_resource: HashMap<&'a str, Vec<&'a PolicyRule>>,
+    /// Rules about all resources, or a subresource of all.
+    wildcards: Vec<&'a PolicyRule>,
+    paths: Vec<&'a PolicyRule>,
+}
+
+impl<'a> Held<'a> {
+    fn new(rules: &'a [PolicyRule]) -> Self {
+        let mut held = Self {
+            by_resource: HashMap::new(),
+            wildcards: Vec::new(),
+            paths: Vec::new(),
+        };
+        for rule in rules {
+            for resource in &rule.resources {
+                let rules = match resource.starts_with('*') {
+                    true => &mut held.wildcards,
+                    false => held.by_resource.entry(resource).or_default(),
+                };
+                rules.push(rule);
+            }
+            if !rule.non_resource_urls.is_empty() {
+                held.paths.push(rule);
+            }
+        }
+        held
+    }
+
+    /// Returns the rules that may be about a resource.
+    fn about(&self, resource: &str) -> Candidates<'_, 'a> {
+        let exact = self.by_resource.get(resource).map(Vec::as_slice);
+        exact.unwrap_or_default().iter().chain(&self.wildcards)
+    }
+
+    /// Returns the rules about paths.
+    fn about_paths(&self) -> Candidates<'_, 'a> {
+        self.paths.iter().chain(&[])
+    }
+}
+
+type Candidates<'h, 'a> =
+    std::iter::Chain<std::slice::Iter<'h, &'a PolicyRule>, std::slice::Iter<'h, &'a PolicyRule>>;
 
 /// Joins rules that differ only in their verbs and are about one resource or one object of it.
 ///
