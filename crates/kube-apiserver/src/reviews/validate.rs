@@ -6,6 +6,7 @@ use kubewright_machinery::{
     gvk::GroupKind,
     json::Read,
     status,
+    validation::{LabelSelectorOptions, validate_label_requirement},
 };
 use serde_json::Value;
 
@@ -42,6 +43,13 @@ fn validate(review: &Value, errors: &mut ErrorList) {
         let message = "at least one of user or group must be specified";
         errors.push(field::invalid_str(&path.child("user"), "", message));
     }
+    let attributes = path.child("resourceAttributes");
+    for (name, check) in [
+        ("fieldSelector", field_requirement as CheckRequirement),
+        ("labelSelector", label_requirement),
+    ] {
+        validate_selector(&resource[name], &attributes.child(name), check, errors);
+    }
     let local = kind == "LocalSubjectAccessReview";
     validate_metadata(&review["metadata"], local, errors);
     if local
@@ -61,6 +69,70 @@ fn validate(review: &Value, errors: &mut ErrorList) {
             "disallowed on this kind of request",
         ));
     }
+}
+
+type CheckRequirement = fn(&Value, &Path) -> ErrorList;
+
+/// A selector is a text or a list of requirements. Texts are parsed later, and operators may be newer than this server.
+fn validate_selector(
+    selector: &Value,
+    path: &Path,
+    check: CheckRequirement,
+    errors: &mut ErrorList,
+) {
+    if selector.is_null() {
+        return;
+    }
+    let text = selector["rawSelector"].text();
+    let requirements = selector["requirements"].items();
+    match (text, requirements) {
+        ("", []) => {
+            let this = path.as_str();
+            let message =
+                format!("when {this} is specified, requirements or rawSelector is required");
+            errors.push(field::required(&path.child("requirements"), message));
+        }
+        ("", _) | (_, []) => {}
+        _ => errors.push(field::invalid_str(
+            &path.child("rawSelector"),
+            text,
+            "may not specified at the same time as requirements",
+        )),
+    }
+    for (i, requirement) in requirements.iter().enumerate() {
+        errors.extend(check(requirement, &path.child("requirements").index(i)));
+    }
+}
+
+fn label_requirement(requirement: &Value, path: &Path) -> ErrorList {
+    let options = LabelSelectorOptions {
+        allow_unknown_operators: true,
+        ..LabelSelectorOptions::default()
+    };
+    validate_label_requirement(requirement, options, path)
+}
+
+fn field_requirement(requirement: &Value, path: &Path) -> ErrorList {
+    let mut errors = ErrorList::new();
+    if requirement["key"].text().is_empty() {
+        errors.push(field::required(&path.child("key"), "must be specified"));
+    }
+    let values = path.child("values");
+    match (
+        requirement["operator"].text(),
+        is_empty(&requirement["values"]),
+    ) {
+        ("In" | "NotIn", true) => {
+            let message = "must be specified when `operator` is 'In' or 'NotIn'";
+            errors.push(field::required(&values, message));
+        }
+        ("Exists" | "DoesNotExist", false) => {
+            let message = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+            errors.push(field::forbidden(&values, message));
+        }
+        _ => {}
+    }
+    errors
 }
 
 /// A review has no name, since it is not stored.

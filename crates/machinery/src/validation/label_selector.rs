@@ -44,7 +44,7 @@ pub fn validate_label_selector(
     let expressions = selector.get("matchExpressions").and_then(Value::as_array);
     for (i, expression) in expressions.into_iter().flatten().enumerate() {
         let path = path.child("matchExpressions").index(i);
-        errors.extend(validate_requirement(expression, options, &path));
+        errors.extend(validate_label_requirement(expression, options, &path));
     }
     errors
 }
@@ -56,7 +56,8 @@ pub fn has_invalid_values(selector: &Value) -> bool {
     values.any(|v| !names::is_label_value(v).is_empty())
 }
 
-fn validate_requirement(
+/// Checks one expression of a label selector: `{key, operator, values}`.
+pub fn validate_label_requirement(
     expression: &Value,
     options: LabelSelectorOptions,
     path: &Path,

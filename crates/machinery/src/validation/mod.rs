@@ -21,7 +21,9 @@ mod owner;
 mod tests;
 
 pub use domain_path::validate_domain_prefixed_path;
-pub use label_selector::{LabelSelectorOptions, has_invalid_values, validate_label_selector};
+pub use label_selector::{
+    LabelSelectorOptions, has_invalid_values, validate_label_requirement, validate_label_selector,
+};
 pub use meta::{IMMUTABLE, validate_object_meta, validate_object_meta_update};
 pub use metadata_fields::{
     MAX_ANNOTATIONS, validate_annotations, validate_builtin_finalizers, validate_field_manager,

@@ -4,6 +4,7 @@ mod decisions;
 mod escalation;
 mod impersonation;
 mod policy;
+mod reviews;
 mod second_checks;
 
 use std::sync::Arc;
