@@ -14,6 +14,7 @@
 //! | `certificatesigningrequest-approving-controller` | approves certificates of kubelets |
 //! | `certificatesigningrequest-signing-controller` | issues certificates for approved requests |
 //! | `certificatesigningrequest-cleaner-controller` | deletes old certificate signing requests |
+//! | `clusterrole-aggregation-controller` | gathers the rules of aggregated cluster roles |
 //! | `persistentvolumeclaim-protection-controller` | keeps deleted claims while a scheduled pod uses them |
 //! | `persistentvolume-protection-controller` | keeps deleted volumes while they are bound |
 //! | `volumeattributesclass-protection-controller` | keeps deleted classes while a volume or claim names them |
@@ -44,7 +45,7 @@
 //! # });
 //! ```
 //!
-//! All caches hold metadata only, with one cache for each kind. New kinds are noticed by watching
+//! All caches but that of cluster roles hold metadata only, with one cache for each kind. New kinds are noticed by watching
 //! CustomResourceDefinitions and APIServices, and by periodic discovery.
 //!
 //! | module | contents |
@@ -55,6 +56,7 @@
 //! | `garbage` | the garbage collector |
 //! | `service_account`, `root_ca` | the publishers |
 //! | `protection` | the protection of storage objects that are in use |
+//! | `role_aggregation` | the rules of aggregated cluster roles |
 //! | `resources` | resources of the server, from discovery |
 
 mod certificates;
@@ -63,6 +65,7 @@ mod names;
 mod namespace;
 mod protection;
 mod resources;
+mod role_aggregation;
 mod root_ca;
 mod service_account;
 mod set;

@@ -37,6 +37,8 @@ pub enum Name {
     RequestApproving,
     /// `certificatesigningrequest-cleaner-controller`, or `csrcleaner`.
     RequestCleaner,
+    /// `clusterrole-aggregation-controller`, or `clusterrole-aggregation`.
+    ClusterRoleAggregation,
 }
 
 /// There is no controller of that name.
@@ -49,7 +51,7 @@ pub struct UnknownController {
 
 impl Name {
     /// All controllers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
@@ -61,6 +63,7 @@ impl Name {
         Self::RequestSigning,
         Self::RequestApproving,
         Self::RequestCleaner,
+        Self::ClusterRoleAggregation,
     ];
 
     /// Returns the name.
@@ -77,6 +80,7 @@ impl Name {
             Self::RequestSigning => "certificatesigningrequest-signing-controller",
             Self::RequestApproving => "certificatesigningrequest-approving-controller",
             Self::RequestCleaner => "certificatesigningrequest-cleaner-controller",
+            Self::ClusterRoleAggregation => "clusterrole-aggregation-controller",
         }
     }
 
@@ -94,6 +98,7 @@ impl Name {
             Self::RequestSigning => &["csrsigning"],
             Self::RequestApproving => &["csrapproving"],
             Self::RequestCleaner => &["csrcleaner"],
+            Self::ClusterRoleAggregation => &["clusterrole-aggregation"],
         }
     }
 

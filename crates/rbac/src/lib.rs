@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `rule` | [`PolicyRule`]: which requests a rule allows, and its text in messages |
 //! | `cover` | [`uncovered`]: the part of some rules that others do not grant; [`compact`] makes it readable |
-//! | `aggregate` | [`aggregate`](fn@aggregate): the rules of a role that is made of others |
+//! | `aggregate` | [`aggregate`](fn@aggregate): the rules of roles that are made of others |
 //! | `reconcile` | [`reconcile_role`], [`reconcile_binding`]: an object with what the policy requires added |
 //! | `policy` | [`policy`](fn@policy): the objects that a cluster has from the start |
 //!

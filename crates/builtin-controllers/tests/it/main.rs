@@ -9,4 +9,5 @@ mod owners;
 mod protection;
 mod publishers;
 mod recorded;
+mod role_aggregation;
 mod token_secrets;
