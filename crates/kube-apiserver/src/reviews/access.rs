@@ -1,4 +1,4 @@
-//! Whether somebody may do something.
+//! The family of `SubjectAccessReview`: decides about a request that nobody has made.
 
 use kubewright_apiserver::{
     auth::{Attributes, ResourceAttributes, Verdict},

@@ -1,4 +1,4 @@
-//! What the user may do, as a list.
+//! `SelfSubjectRulesReview`: lists the permissions of the user.
 
 use kubewright_apiserver::request::RequestContext;
 use kubewright_machinery::{Status, go, json::Read, status};

@@ -1,4 +1,4 @@
-//! Whose token it is.
+//! `TokenReview`: names the user of a token.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which permissions allow to act as whom.
+//! Permissions to act as somebody else.
 
 use async_trait::async_trait;
 use http::Request;
