@@ -327,7 +327,11 @@ impl KubeApiServerBuilder {
         let server = ApiServer::builder(registry)
             .authenticator(authenticator)
             .audiences(accounts.issuer.audiences().to_vec())
-            .authorizer(AuthorizationMode::authorizer(&self.authorization, &policy))
+            .authorizer(AuthorizationMode::authorizer(
+                &self.authorization,
+                &policy,
+                &store,
+            ))
             .admission(chain)
             .descriptions(Arc::new(BuiltInDescriptions))
             .health(health(&store))

@@ -5,6 +5,9 @@ use kubewright_machinery::validation::{
     names::{name_is_dns_label, name_is_dns_subdomain},
 };
 
+use super::NODES;
+use crate::request::UserInfo;
+
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 const NODE: &str = "system:node:";
 
@@ -42,4 +45,21 @@ pub(super) fn node(user: &str) -> Option<&str> {
     let name = user.strip_prefix(NODE)?;
     let valid = name_is_dns_subdomain(name, NameForm::Whole).is_empty();
     valid.then_some(name)
+}
+
+/// Returns the name of the node that a user stands for: `system:node:<name>` in the group `system:nodes`. The name may be
+/// empty; such a user is some node, and nobody knows which.
+///
+/// ```
+/// use kubewright_apiserver::{auth::node_identity, request::UserInfo};
+///
+/// let mut kubelet = UserInfo { name: "system:node:n1".into(), ..UserInfo::default() };
+/// assert_eq!(node_identity(&kubelet), None);
+/// kubelet.groups.push("system:nodes".into());
+/// assert_eq!(node_identity(&kubelet), Some("n1"));
+/// ```
+pub fn node_identity(user: &UserInfo) -> Option<&str> {
+    let name = user.name.strip_prefix(NODE)?;
+    let is_node = user.groups.iter().any(|group| group == NODES);
+    is_node.then_some(name)
 }

@@ -42,7 +42,7 @@ pub use csv::CsvError;
 pub use decision::{Decision, Reason, Verdict};
 pub(crate) use forbidden::escape_html;
 pub use forbidden::forbidden;
-pub use identity::{service_account, service_account_groups};
+pub use identity::{node_identity, service_account, service_account_groups};
 pub use impersonation::Impersonated;
 pub use request_headers::{HeaderNames, RequestHeaders};
 pub use rules::{NonResourceRule, ResourceRule, Rules};

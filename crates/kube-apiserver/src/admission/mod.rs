@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`limit_ranger`] | applies defaults and bounds of the `LimitRange`s of the namespace |
 //! | [`service_account`] | gives a pod its account, with a token to call the API; off by default |
+//! | [`node_restriction`] | restricts what nodes write; off by default |
 //! | [`taint_nodes_by_condition`] | taints new nodes as not ready |
 //! | [`priority`] | sets the priority of a pod from its `PriorityClass` |
 //! | [`default_toleration_seconds`] | lets pods stay on an unreachable node for five minutes |
@@ -34,6 +35,7 @@ mod fields;
 mod forbidden;
 mod inert;
 pub(crate) mod limit_ranger;
+pub(crate) mod node_restriction;
 pub(crate) mod pod_resize;
 mod pod_resources;
 pub(crate) mod pod_topology_labels;
@@ -45,7 +47,7 @@ pub(crate) mod runtime_class;
 mod selection;
 pub(crate) mod service_account;
 pub(crate) mod storage_in_use;
-mod stored;
+pub(crate) mod stored;
 pub(crate) mod taint_nodes_by_condition;
 #[cfg(test)]
 mod testing;
@@ -66,6 +68,7 @@ pub(crate) use default_storage_class::DefaultStorageClass;
 pub(crate) use default_toleration_seconds::DefaultTolerationSeconds;
 pub(crate) use inert::InertWarning;
 pub(crate) use limit_ranger::LimitRanger;
+pub(crate) use node_restriction::NodeRestriction;
 pub(crate) use pod_resize::PodResizeValidator;
 pub(crate) use pod_topology_labels::PodTopologyLabels;
 pub(crate) use priority::Priority;
@@ -81,11 +84,15 @@ pub(crate) use taint_nodes_by_condition::TaintNodesByCondition;
 /// Returns the selected plugins between `NamespaceLifecycle` and webhooks, in order.
 pub(crate) fn plugins(environment: &Environment, selection: &Selection) -> Vec<Arc<dyn Plugin>> {
     let store = Stored(environment.store.clone());
-    let all: [(&'static str, Arc<dyn Plugin>); 15] = [
+    let all: [(&'static str, Arc<dyn Plugin>); 16] = [
         ("LimitRanger", Arc::new(LimitRanger::new(store.clone()))),
         (
             "ServiceAccount",
             Arc::new(ServiceAccount::new(store.clone())),
+        ),
+        (
+            "NodeRestriction",
+            Arc::new(NodeRestriction::new(store.clone())),
         ),
         ("TaintNodesByCondition", Arc::new(TaintNodesByCondition)),
         ("Priority", Arc::new(Priority::new(store.clone()))),

@@ -20,10 +20,11 @@ pub struct PluginName(&'static str);
 pub struct UnknownPlugin(String);
 
 /// The plugins of this server.
-const IMPLEMENTED: [&str; 17] = [
+const IMPLEMENTED: [&str; 18] = [
     "NamespaceLifecycle",
     "LimitRanger",
     "ServiceAccount",
+    "NodeRestriction",
     "TaintNodesByCondition",
     "Priority",
     "DefaultTolerationSeconds",
@@ -41,16 +42,15 @@ const IMPLEMENTED: [&str; 17] = [
 ];
 
 /// The plugins of this server that run only if they are enabled. `ServiceAccount` needs a controller that creates the account
-/// `default`; without one, no pod could be created.
-const OFF_BY_DEFAULT: [&str; 1] = ["ServiceAccount"];
+/// `default`; without one, no pod could be created. `NodeRestriction` is off in kube-apiserver too.
+const OFF_BY_DEFAULT: [&str; 2] = ["ServiceAccount", "NodeRestriction"];
 
 /// The plugins that only kube-apiserver has.
-const OTHERS: [&str; 24] = [
+const OTHERS: [&str; 23] = [
     "AlwaysAdmit",
     "NamespaceAutoProvision",
     "NamespaceExists",
     "LimitPodHardAntiAffinityTopology",
-    "NodeRestriction",
     "AlwaysPullImages",
     "ImagePolicyWebhook",
     "PodSecurity",

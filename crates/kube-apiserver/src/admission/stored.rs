@@ -12,7 +12,7 @@ pub(crate) struct Stored(pub(crate) Arc<dyn Store>);
 
 impl Stored {
     /// Returns an object, decoded into `T`.
-    pub(super) async fn get<T: DeserializeOwned>(
+    pub(crate) async fn get<T: DeserializeOwned>(
         &self,
         collection: &str,
         path: &str,
@@ -26,7 +26,7 @@ impl Stored {
     }
 
     /// Returns an object as soon as it exists, or `None` after a time.
-    pub(super) async fn get_within<T: DeserializeOwned>(
+    pub(crate) async fn get_within<T: DeserializeOwned>(
         &self,
         collection: &str,
         path: &str,
@@ -56,7 +56,7 @@ impl Stored {
     }
 
     /// Returns the entries whose path has this prefix; all entries if it is empty.
-    pub(super) async fn entries(
+    pub(crate) async fn entries(
         &self,
         collection: &str,
         prefix: String,
@@ -74,7 +74,7 @@ impl Stored {
     }
 
     /// Returns the objects whose path has this prefix, decoded into `T`.
-    pub(super) async fn list<T: DeserializeOwned>(
+    pub(crate) async fn list<T: DeserializeOwned>(
         &self,
         collection: &str,
         prefix: String,
@@ -88,6 +88,6 @@ impl Stored {
 }
 
 /// Decodes a stored object into `T`.
-pub(super) fn decode<T: DeserializeOwned>(entry: &Entry) -> Result<T, Status> {
+pub(crate) fn decode<T: DeserializeOwned>(entry: &Entry) -> Result<T, Status> {
     serde_json::from_slice(&entry.bytes).map_err(status::internal)
 }

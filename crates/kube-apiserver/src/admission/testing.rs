@@ -7,7 +7,7 @@ use kubewright_apiserver::{
     admission::{AdmissionChain, Attributes, Plugin},
     auth::{AlwaysAllow, Authorizer},
     registry::{Handlers, Resource, ResourceSpec},
-    request::{Query, RequestContext, RequestInfo, UserInfo, WriteOptions},
+    request::{DeleteOptions, Query, RequestContext, RequestInfo, UserInfo, WriteOptions},
 };
 use kubewright_machinery::{Status, gvk::GroupVersionKind};
 use kubewright_store::{Key, MemoryStore, Store};
@@ -62,6 +62,18 @@ impl Scene {
         self
     }
 
+    /// Sets the user (default: one without a name).
+    pub(super) fn with_user(mut self, user: UserInfo) -> Self {
+        self.cx.user = Arc::new(user);
+        self
+    }
+
+    /// Sets the namespace of the request (default: `ns`).
+    pub(super) fn in_namespace(mut self, namespace: &str) -> Self {
+        Arc::make_mut(&mut self.cx.info).namespace = namespace.to_owned();
+        self
+    }
+
     pub(super) fn store(&self) -> Stored {
         Stored(self.store.clone())
     }
@@ -99,6 +111,32 @@ impl Scene {
         let options = self.options();
         let attributes = Attributes::create(&name, &options);
         plugin.mutate(&self.cx, &attributes, Some(object)).await
+    }
+
+    /// Runs the mutating pass of an update.
+    pub(super) async fn mutate_update(
+        &self,
+        plugin: &dyn Plugin,
+        old: &Value,
+        object: &Value,
+    ) -> Result<(), Status> {
+        let (name, mut object) = (name(object), object.clone());
+        let options = self.options();
+        let attributes = Attributes::update(&name, old, &options);
+        plugin
+            .mutate(&self.cx, &attributes, Some(&mut object))
+            .await
+    }
+
+    /// Runs the mutating pass of a delete.
+    pub(super) async fn mutate_delete(
+        &self,
+        plugin: &dyn Plugin,
+        old: &Value,
+    ) -> Result<(), Status> {
+        let (name, options) = (name(old), DeleteOptions::default());
+        let attributes = Attributes::delete(&name, old, &options);
+        plugin.mutate(&self.cx, &attributes, None).await
     }
 
     /// Validates a create.

@@ -3,6 +3,7 @@
 mod decisions;
 mod escalation;
 mod impersonation;
+mod nodes;
 mod policy;
 mod reviews;
 mod second_checks;
