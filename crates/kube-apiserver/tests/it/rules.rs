@@ -16,6 +16,8 @@ fn every_test_that_the_rules_name_is_there() {
         "schema",
         "resource",
         "cli",
+        "rbac",
+        "builtin-controllers",
     ] {
         collect(&root.join("..").join(folder), &mut tests);
     }
