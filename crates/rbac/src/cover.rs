@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{PolicyRule, rule::url_covers};
+use crate::{PolicyRule, held::Held, rule::url_covers};
 
 /// The maximum number of single permissions that are compared one by one. A rule of a few kilobytes can stand for billions.
 const MAX_PIECES: usize = 100_000;
@@ -61,51 +61,6 @@ pub fn uncovered(held: &[PolicyRule], wanted: &[PolicyRule]) -> Uncovered {
     }
     Uncovered::Rules(missing)
 }
-
-/// Held rules, found by resource: the cost of a comparison does not grow with rules about other resources.
-struct Held<'a> {
-    by_resource: HashMap<&'a str, Vec<&'a PolicyRule>>,
-    /// Rules about all resources, or a subresource of all.
-    wildcards: Vec<&'a PolicyRule>,
-    paths: Vec<&'a PolicyRule>,
-}
-
-impl<'a> Held<'a> {
-    fn new(rules: &'a [PolicyRule]) -> Self {
-        let mut held = Self {
-            by_resource: HashMap::new(),
-            wildcards: Vec::new(),
-            paths: Vec::new(),
-        };
-        for rule in rules {
-            for resource in &rule.resources {
-                let rules = match resource.starts_with('*') {
-                    true => &mut held.wildcards,
-                    false => held.by_resource.entry(resource).or_default(),
-                };
-                rules.push(rule);
-            }
-            if !rule.non_resource_urls.is_empty() {
-                held.paths.push(rule);
-            }
-        }
-        held
-    }
-
-    /// Returns the rules that may be about a resource.
-    fn about(&self, resource: &str) -> Candidates<'_, 'a> {
-        let exact = self.by_resource.get(resource).map(Vec::as_slice);
-        exact.unwrap_or_default().iter().chain(&self.wildcards)
-    }
-
-    /// Returns the rules about paths.
-    fn about_paths(&self) -> Candidates<'_, 'a> {
-        self.paths.iter().chain(&[])
-    }
-}
-
-type Candidates<'h, 'a> =
-    std::iter::Chain<std::slice::Iter<'h, &'a PolicyRule>, std::slice::Iter<'h, &'a PolicyRule>>;
 
 /// Joins rules that differ only in their verbs and are about one resource or one object of it.
 ///

@@ -23,6 +23,7 @@
 mod aggregate;
 mod cover;
 mod generated;
+mod held;
 mod policy;
 mod reconcile;
 mod rule;
