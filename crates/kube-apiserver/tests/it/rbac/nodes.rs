@@ -6,13 +6,17 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 const SECRETS: &str = "/api/v1/namespaces/default/secrets";
 const N1: &str = "system:node:n1 system:nodes";
 
-async fn cluster() -> Server {
+async fn start() -> Server {
     let modes = [AuthorizationMode::Node, AuthorizationMode::Rbac];
     let restriction = "NodeRestriction".parse().expect("a plugin");
     let builder = KubeApiServer::builder()
         .authorization(modes)
         .enable_admission_plugins([restriction]);
-    let server = Server::of(builder).await;
+    Server::of(builder).await
+}
+
+async fn cluster() -> Server {
+    let server = start().await;
     for name in ["s1", "s2"] {
         let secret = json!({"metadata": {"name": name}});
         server.admin(&format!("POST {SECRETS}"), secret).await;
@@ -86,4 +90,45 @@ async fn a_node_registers_itself_and_reports_about_its_pods() {
         review["status"]["evaluationError"],
         "node authorizer does not support user rule resolution"
     );
+}
+
+/// Answers of kube-apiserver 1.36.4 with `--authorization-mode=Node,RBAC` and NodeRestriction to the node `n1`.
+const RECORDED: &str = include_str!("recorded_nodes.json");
+
+#[tokio::test]
+async fn a_node_gets_the_answers_of_kube_apiserver() {
+    let server = start().await;
+    let steps: Vec<Value> = serde_json::from_str(RECORDED).expect("recorded answers");
+    assert!(steps.len() > 80);
+    let mut uids: Vec<(&str, String)> = Vec::new();
+    for step in &steps {
+        let request = step["request"].as_str().expect("a request");
+        let user = match step["admin"].as_bool() {
+            Some(true) => "root system:masters",
+            _ => N1,
+        };
+        let mut body = step["body"].to_string();
+        for (name, uid) in &uids {
+            body = body.replace(name, uid);
+        }
+        let body = serde_json::from_str(&body).expect("JSON");
+        let answer = server.ask(user, request, body).await;
+        assert_eq!(answer.code, step["code"], "{request}: {}", answer.text);
+        if let Some(message) = step["message"].as_str() {
+            let mut given = answer.message();
+            for (name, uid) in &uids {
+                given = given.replace(uid, name);
+            }
+            assert_eq!(given, message, "{request}");
+        }
+        if answer.code == 201 && request.starts_with("POST") && !answer.text.is_empty() {
+            let object = answer.json();
+            let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+            match (object["kind"].as_str(), object["metadata"]["name"].as_str()) {
+                (Some("Node"), Some("n1")) => uids.push(("<uid n1>", uid.to_owned())),
+                (Some("Pod"), Some("p1")) => uids.push(("<uid p1>", uid.to_owned())),
+                _ => {}
+            }
+        }
+    }
 }
