@@ -6,12 +6,11 @@
 use std::{
     collections::BTreeMap,
     path::Path,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, Result, ensure};
-use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{HeaderMap, Request};
 use jiff::{SignedDuration, Timestamp};
@@ -20,18 +19,20 @@ use kube::{
     client::Body,
     config::{AuthInfo, KubeConfigOptions, Kubeconfig},
 };
-use kubewright_apiserver::{
-    Clock,
-    auth::{Authenticated, AuthenticationError, Authenticator, Credentials},
-    request::UserInfo,
-};
-use kubewright_cluster::Cluster;
+use kubewright_apiserver::Clock;
+use kubewright_cluster::{Cluster, Tokens};
+use kubewright_kube_apiserver::{AnonymousAccess, FrontProxy, ServiceAccountKeys};
+use kubewright_serve::PeerCertificates;
 use parking_lot::Mutex;
 
-use crate::{identities::Identities, setup::Setup, step::Caller};
+use crate::{
+    identities::{Identities, unarmored},
+    setup::Setup,
+    step::Caller,
+};
 
-/// The user of the recorded requests.
-const USER: (&str, &str, &str) = ("admin", "admin-uid", "system:masters");
+/// The name of the proxy whose word the server takes.
+const PROXY: &str = "front-proxy-client";
 
 /// A server.
 #[derive(Clone)]
@@ -78,15 +79,31 @@ impl Server {
             setup == Setup::Plain,
             "a server in this process cannot be set up as {setup}"
         );
+        let identities = known_identities()?;
+        let proxy = FrontProxy {
+            allowed_names: vec![PROXY.to_owned()],
+            ..FrontProxy::new(identities.file("front-ca.crt")?)
+        };
         let cluster = Cluster::builder()
             .clock(clock.clone())
-            .authenticator(Arc::new(OneUser))
+            .tokens(Tokens::parse(identities.file("tokens.csv")?)?)
+            .client_ca(identities.file("ca.crt")?)
+            .service_account_keys(ServiceAccountKeys::from_pem(
+                identities.file("sa.key")?.as_bytes(),
+            )?)
+            .api_server(|server| {
+                server
+                    .front_proxy(proxy)
+                    .bootstrap_tokens(true)
+                    .anonymous(AnonymousAccess::Enabled)
+            })
             .start()
             .await?;
+        let server = cluster.api_server().server().clone();
         Ok(Self {
             admin: cluster.client(),
-            others: Others::Headers(cluster.client()),
-            identities: Some(Arc::new(Identities::generate()?)),
+            others: Others::Headers(Client::new(server, "default")),
+            identities: Some(identities),
             cluster: Some(Arc::new(cluster)),
             clock: Some(clock),
         })
@@ -197,9 +214,15 @@ impl Server {
         if let Caller::Token(token) = caller {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        let request = request
+        let mut request = request
             .body(Body::from(body))
             .with_context(|| format!("{method} {path} is not a valid request"))?;
+        if let (Caller::Certificate(name), Others::Headers(_)) = (caller, &self.others) {
+            // There is no connection that could have it.
+            let certificate = self.identities()?.file(&format!("{name}.crt"))?;
+            let chain = PeerCertificates::new([unarmored(certificate)?]);
+            request.extensions_mut().insert(chain);
+        }
         let response = self.client(caller)?.send(request).await?;
         let (head, body) = response.into_parts();
         let texts = |name: &str| -> Vec<String> {
@@ -246,6 +269,16 @@ impl Server {
     }
 }
 
+/// Returns the identities that all servers in this process know.
+fn known_identities() -> Result<Arc<Identities>> {
+    static KNOWN: OnceLock<Arc<Identities>> = OnceLock::new();
+    if let Some(known) = KNOWN.get() {
+        return Ok(known.clone());
+    }
+    let made = Arc::new(Identities::generate()?);
+    Ok(KNOWN.get_or_init(|| made).clone())
+}
+
 /// A clock that stands still until it is moved.
 struct StillClock(Mutex<Timestamp>);
 
@@ -259,30 +292,5 @@ impl StillClock {
 impl Clock for StillClock {
     fn now(&self) -> Timestamp {
         *self.0.lock()
-    }
-}
-
-/// Authenticates everybody as the user of the recorded requests.
-struct OneUser;
-
-#[async_trait]
-impl Authenticator for OneUser {
-    async fn authenticate(
-        &self,
-        credentials: &Credentials<'_>,
-    ) -> Result<Option<Authenticated>, AuthenticationError> {
-        // There are no tokens here; a request that carries one is part of a TokenReview scenario.
-        let headers = &credentials.parts.headers;
-        if headers.contains_key(http::header::AUTHORIZATION) {
-            return Err(AuthenticationError::new("invalid bearer token"));
-        }
-        let (name, uid, group) = USER;
-        let user = UserInfo {
-            name: name.to_owned(),
-            uid: uid.to_owned(),
-            groups: vec![group.to_owned()],
-            ..UserInfo::default()
-        };
-        Ok(Some(user.into()))
     }
 }
