@@ -2,8 +2,8 @@
 
 use crate::{
     KindRules, admissionregistration as admission, apiextensions, apiregistration, apps,
-    autoscaling, batch, certificates, coordination, core, discovery, flowcontrol, networking, node,
-    policy, rbac, resource, scheduling, storage,
+    authentication, autoscaling, batch, certificates, coordination, core, discovery, flowcontrol,
+    networking, node, policy, rbac, resource, scheduling, storage,
 };
 
 /// The rules of a kind that has some.
@@ -21,6 +21,7 @@ pub(crate) fn find(group: &str, kind: &str) -> Option<&'static KindRules> {
         ("apps", "Deployment") => &apps::deployment::RULES,
         ("apps", "ReplicaSet") => &apps::replica_set::RULES,
         ("apps", "StatefulSet") => &apps::stateful_set::RULES,
+        ("authentication.k8s.io", "TokenRequest") => &authentication::token_request::RULES,
         ("autoscaling", "HorizontalPodAutoscaler") => {
             &autoscaling::horizontal_pod_autoscaler::RULES
         }

@@ -39,6 +39,7 @@ fn sub(name: &str, kind: SubresourceKind, verbs: &[&str]) -> Subresource {
         kind,
         verbs: strings(verbs),
         handlers: Default::default(),
+        default: None,
         field_manager: None,
         table: None,
     }

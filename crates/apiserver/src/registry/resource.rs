@@ -90,6 +90,8 @@ pub struct Subresource {
     pub verbs: Vec<String>,
     /// The handlers of its verbs.
     pub handlers: Handlers,
+    /// Fills in the defaults of its objects if their kind is not that of the parent.
+    pub default: Option<Defaulter>,
     /// Tracks the owners of the fields that are written through it.
     pub field_manager: Option<Arc<FieldManager>>,
     /// The columns of its objects; `None` if they cannot be shown as a table.
@@ -113,6 +115,7 @@ impl Subresource {
             kind: SubresourceKind::Parent,
             verbs: Vec::new(),
             handlers,
+            default: None,
             field_manager: None,
             table: None,
         }
@@ -141,6 +144,13 @@ impl Subresource {
     #[must_use]
     pub fn with_verbs<V: Into<String>>(mut self, verbs: impl IntoIterator<Item = V>) -> Self {
         self.verbs = verbs.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the defaults of its objects, if their kind is not that of the parent.
+    #[must_use]
+    pub fn with_defaults(mut self, default: Defaulter) -> Self {
+        self.default = Some(default);
         self
     }
 

@@ -98,8 +98,11 @@ pub(super) fn prune_mutated(
 
 /// Fills in the defaults of the kind. Fails if they make the object too large.
 pub(super) fn default(target: &Target, object: &mut Value) -> Result<(), Status> {
-    let default = target.resource.default.as_ref();
-    match default.filter(|_| target.takes_parent()) {
+    let default = match target.subresource() {
+        Some(subresource) if !target.takes_parent() => subresource.default.as_ref(),
+        _ => target.resource.default.as_ref(),
+    };
+    match default {
         Some(default) => default(object),
         None => Ok(()),
     }

@@ -3,17 +3,33 @@
 use kubewright_machinery::field::{self, ErrorList, Path};
 use serde_json::Value;
 
-use crate::json::{Read, Write};
+use crate::{
+    KindRules,
+    json::{Read, Write},
+};
 
 const HOUR: i64 = 3600;
 const SHORTEST: i64 = 600;
 const LONGEST: i64 = 1 << 32;
 
-/// Sets the defaults: a token is valid for an hour, and `audiences` are those of the server.
-pub fn default(request: &mut Value, audiences: &[&str]) {
-    let spec = request.field("spec");
-    spec.put_if_unset("expirationSeconds", HOUR);
-    spec.put_if_blank("audiences", audiences.to_vec());
+/// The rules of token requests.
+pub const RULES: KindRules = KindRules {
+    default,
+    ..KindRules::GENERAL
+};
+
+/// Sets the default: a token is valid for an hour.
+fn default(request: &mut Value) {
+    request
+        .field("spec")
+        .put_if_unset("expirationSeconds", HOUR);
+}
+
+/// Sets the audiences of the server unless the request names others.
+pub fn put_audiences(request: &mut Value, audiences: &[&str]) {
+    request
+        .field("spec")
+        .put_if_blank("audiences", audiences.to_vec());
 }
 
 /// Validates a token request.
@@ -41,7 +57,8 @@ mod tests {
     #[test]
     fn a_token_lives_for_an_hour_by_default() {
         let mut request = json!({"spec": {}});
-        default(&mut request, &["api"]);
+        default(&mut request);
+        put_audiences(&mut request, &["api"]);
         assert_eq!(request["spec"]["expirationSeconds"], 3600);
         assert_eq!(request["spec"]["audiences"], json!(["api"]));
         assert!(validate(&request).is_empty());

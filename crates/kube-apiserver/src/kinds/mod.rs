@@ -12,7 +12,7 @@ use kubewright_apiserver::{
     ConvertVersion, FieldManager, Selectable, SelectableField, SharedClock,
     auth::Authenticator,
     registry::{
-        BlockingPool, Generic, Registry, RegistryBuilder, Resource, ResourceSpec, Shape,
+        BlockingPool, Defaulter, Generic, Registry, RegistryBuilder, Resource, ResourceSpec, Shape,
         Subresource, SubresourceKind, Table,
     },
 };
@@ -138,10 +138,7 @@ fn resource(
             info.kind,
             environment.clock.clone(),
         )))
-        .with_defaults(Arc::new(move |object: &mut serde_json::Value| {
-            (rules.default)(object);
-            Ok(())
-        }))
+        .with_defaults(defaulter(rules))
         .with_clock(environment.clock.clone())
         .with_field_manager(
             FieldManager::new(&kind, shape, "", rules.reset_fields)
@@ -220,7 +217,14 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
         SubresourceKind::Other(gvk, shape) if info.name == "scale" => Some(Arc::new(
             FieldManager::new(gvk, *shape, info.name, &["status"]),
         )),
+        SubresourceKind::Other(gvk, shape) if info.name == "token" => {
+            Some(Arc::new(FieldManager::new(gvk, *shape, info.name, &[])))
+        }
         SubresourceKind::Other(..) => None,
+    };
+    let default = match &speaks {
+        SubresourceKind::Parent => None,
+        SubresourceKind::Other(gvk, _) => Some(defaulter(rules(&gvk.group, &gvk.kind))),
     };
     let clock = &kind.environment.clock;
     let table = match (&speaks, info.name) {
@@ -232,12 +236,20 @@ fn subresource(kind: &BuiltInKind<'_>, info: &SubresourceInfo) -> Option<Subreso
         _ => None,
     };
     Some(Subresource {
+        default,
         field_manager,
         table,
         name: info.name.to_owned(),
         kind: speaks,
         verbs: owned(info.verbs),
         handlers,
+    })
+}
+
+fn defaulter(rules: &'static KindRules) -> Defaulter {
+    Arc::new(move |object| {
+        (rules.default)(object);
+        Ok(())
     })
 }
 

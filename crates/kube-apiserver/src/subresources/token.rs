@@ -250,7 +250,7 @@ fn check_uid(request: &Value, account: &Value, name: &str) -> Result<(), Status>
 /// Fills in whatever a request leaves open, and what clients cannot choose.
 fn prepare(request: &mut Value, account: &Value, audiences: &[String], now: Timestamp) {
     let audiences: Vec<&str> = audiences.iter().map(String::as_str).collect();
-    token_request::default(request, &audiences);
+    token_request::put_audiences(request, &audiences);
     for key in ["name", "namespace", "uid"] {
         request["metadata"][key] = account["metadata"][key].clone();
     }
