@@ -14,7 +14,6 @@ use validate::{Endpoint, validate_change, validate_create};
 pub use validate::parse_request;
 
 pub(crate) static RULES: KindRules = KindRules {
-    default,
     prepare_create,
     prepare_update,
     prepare_status_update,
@@ -72,12 +71,6 @@ fn stamp_conditions(new: &mut Value, old: &Value, now: &str) {
             let since = since.cloned().unwrap_or_else(|| now.into());
             condition.put_if_blank("lastTransitionTime", since);
         });
-    });
-}
-
-fn default(csr: &mut Value) {
-    csr.with("status", |status| {
-        status.each("conditions", |c| c.put_if_blank("status", "True"));
     });
 }
 
