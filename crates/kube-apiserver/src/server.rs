@@ -293,6 +293,7 @@ impl KubeApiServerBuilder {
         let accounts = accounts.build(&store, &self.clock, &self.address);
         let accounts = accounts.map_err(status::bad_request)?;
         let client_authorities = self.authentication.authorities();
+        let trust = self.authentication.trust();
         let authenticator = self.authentication.build(&accounts, &self.clock);
         let authenticator = authenticator.map_err(status::bad_request)?;
         let environment = Environment {
@@ -347,6 +348,7 @@ impl KubeApiServerBuilder {
         }
         bootstrap::service_cidr(&server, &environment).await?;
         admission::priority::bootstrap(&server).await?;
+        trust.publish(&server, &environment).await?;
         let endpoint = bootstrap::Endpoint::of(&self.address);
         bootstrap::kubernetes_service(&server, &environment, endpoint).await?;
         Ok(KubeApiServer {

@@ -13,7 +13,7 @@ use kubewright_apiserver::{
     },
 };
 
-use crate::service_accounts::ServiceAccounts;
+use crate::{bootstrap::Trust, service_accounts::ServiceAccounts};
 use bootstrap_tokens::BootstrapTokens;
 
 /// An authenticating proxy in front of the API server, which names users in headers.
@@ -104,6 +104,11 @@ impl Settings {
             all.push(b'\n');
         }
         all
+    }
+
+    /// Returns the trust that extension servers are told of.
+    pub(crate) fn trust(&self) -> Trust {
+        Trust::new(&self.client_ca, &self.front_proxies)
     }
 
     /// Builds the authenticator: proxies, certificates, bearer tokens, others, and anonymous users last.

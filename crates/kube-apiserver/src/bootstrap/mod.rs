@@ -1,6 +1,7 @@
 //! The objects that a cluster has from the start.
 
 mod kubernetes_service;
+mod trust;
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use kubewright_machinery::{Status, status};
 use serde_json::Value;
 
 pub(crate) use kubernetes_service::{Endpoint, kubernetes_service, service_cidr};
+pub(crate) use trust::Trust;
 
 /// The most that is read of an answer.
 const ANSWER_LIMIT: usize = 1024 * 1024;
