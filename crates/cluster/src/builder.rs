@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::SystemTime};
 
-use kubewright_apiserver::{SharedClock, auth::Authenticator};
+use kubewright_apiserver::{SharedClock, SystemClock, auth::Authenticator};
 use kubewright_builtin_controllers::{Controllers, Name};
 use kubewright_kube_apiserver::{
     FIRST_REVISION, FrontProxy, KubeApiServer, KubeApiServerBuilder, PluginName, ServiceAccountKeys,
@@ -28,6 +28,8 @@ pub struct ClusterBuilder {
     access: Access,
     certificate: ServingCertificate,
     authority: Option<CertificateAuthority>,
+    proxies: Option<CertificateAuthority>,
+    clock: SharedClock,
     server: KubeApiServerBuilder,
 }
 
@@ -50,6 +52,8 @@ impl ClusterBuilder {
             access: Access::Tokens(Tokens::generate()),
             certificate: ServingCertificate::default(),
             authority: None,
+            proxies: None,
+            clock: Arc::new(SystemClock),
             server: KubeApiServer::builder(),
         }
     }
@@ -94,7 +98,8 @@ impl ClusterBuilder {
 
     /// Sets the clock that timestamps are taken from. Defaults to the system's.
     pub fn clock(mut self, clock: SharedClock) -> Self {
-        self.server = self.server.clock(clock);
+        self.server = self.server.clock(clock.clone());
+        self.clock = clock;
         self
     }
 
@@ -108,6 +113,12 @@ impl ClusterBuilder {
     /// end with the cluster).
     pub fn certificate_authority(mut self, authority: CertificateAuthority) -> Self {
         self.authority = Some(authority);
+        self
+    }
+
+    /// Sets the authority of proxies that name users in headers (default: a new one).
+    pub fn front_proxy_authority(mut self, authority: CertificateAuthority) -> Self {
+        self.proxies = Some(authority);
         self
     }
 
@@ -156,7 +167,10 @@ impl ClusterBuilder {
             Some(authority) => authority,
             None => CertificateAuthority::generate("kubewright-ca", now)?,
         };
-        let proxies = CertificateAuthority::generate("front-proxy-ca", now)?;
+        let proxies = match self.proxies {
+            Some(proxies) => proxies,
+            None => CertificateAuthority::generate("front-proxy-ca", now)?,
+        };
         let proxy = FrontProxy {
             allowed_names: vec![FRONT_PROXY.to_owned()],
             ..FrontProxy::new(proxies.certificate_pem())
@@ -197,19 +211,21 @@ impl ClusterBuilder {
             None => None,
         };
         let secret_tokens = SecretTokens(server.service_account_keys().clone());
-        let mut controllers = self
+        let root_ca = match &endpoint {
+            Some(endpoint) => endpoint.ca_pem(),
+            None => authority.certificate_pem(),
+        };
+        let controllers = self
             .controllers
             .authority(authority.authority().clone())
-            .token_generator(Arc::new(secret_tokens));
-        if let Some(endpoint) = &endpoint {
-            controllers = controllers.root_ca(endpoint.ca_pem());
-        }
+            .token_generator(Arc::new(secret_tokens))
+            .root_ca(root_ca);
         let controllers = match controllers.is_empty() {
             true => None,
             false => {
                 let token = controller_token.as_deref();
                 let client = identity::client(server.server().clone(), token);
-                Some(RunningControllers::start(controllers, client)?)
+                Some(RunningControllers::start(controllers, client, self.clock)?)
             }
         };
         Ok(Cluster {

@@ -3,14 +3,16 @@
 use std::{
     future::Future,
     net::SocketAddr,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
 use http::{Request, Response};
 use hyper::body::Incoming;
+use kubewright_apiserver::SharedClock;
 use kubewright_builtin_controllers::Controllers;
-use kubewright_controller::ManagerError;
+use kubewright_controller::{Manager, ManagerError, Unsettled};
 use kubewright_kube_apiserver::KubeApiServer;
 use kubewright_serve::BoxError;
 use tokio::{sync::oneshot, task::JoinHandle};
@@ -152,6 +154,33 @@ impl Cluster {
         Endpoint::start(listener, service, serving)
     }
 
+    /// Waits until the built-in controllers have seen all that is stored and have nothing left to do about it.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::time::Duration;
+    ///
+    /// use k8s_openapi::api::core::v1::ServiceAccount;
+    /// use kube::Api;
+    /// use kubewright_cluster::{Cluster, Controllers};
+    ///
+    /// let cluster = Cluster::builder().controllers(Controllers::default()).start().await?;
+    /// cluster.settled(Duration::from_secs(60)).await.unwrap();
+    /// let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), "default");
+    /// assert!(accounts.get_opt("default").await.unwrap().is_some());
+    /// # Ok::<_, kubewright_cluster::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with what is left to do if the time is over.
+    pub async fn settled(&self, most: Duration) -> Result<(), Unsettled> {
+        match &self.controllers {
+            Some(controllers) => controllers.manager.settled(most).await,
+            None => Ok(()),
+        }
+    }
+
     /// Stops the controllers and the endpoint: open watches end, requests in flight finish.
     ///
     /// # Errors
@@ -189,6 +218,7 @@ impl Drop for Background {
 
 /// The built-in controllers. Dropping them aborts their task.
 pub(crate) struct RunningControllers {
+    manager: Manager,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<Result<(), ManagerError>>,
 }
@@ -197,17 +227,21 @@ impl RunningControllers {
     pub(crate) fn start(
         controllers: Controllers,
         client: kube::Client,
+        clock: SharedClock,
     ) -> Result<Self, ManagerError> {
         let manager = controllers.manager(client)?;
+        manager.set_clock(Arc::new(move || clock.now()));
+        let running = manager.clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(async move {
             let shutdown = async {
                 // A message and a dropped sender both mean shutdown.
                 let _ = stopped.await;
             };
-            manager.run(shutdown).await
+            running.run(shutdown).await
         });
         Ok(Self {
+            manager,
             stop: Some(stop),
             task,
         })

@@ -1,6 +1,6 @@
 //! Starting a cluster: sockets, identities, controllers.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use k8s_openapi::api::{
     authentication::v1::SelfSubjectReview,
@@ -67,6 +67,14 @@ async fn an_address_in_use_is_an_error_that_names_it() {
     assert!(error.to_string().contains(&taken.to_string()), "{error}");
 }
 
+/// Returns the authority that the controllers publish in the namespace `default`.
+async fn published_authority(cluster: &Cluster) -> String {
+    cluster.settled(Duration::from_secs(60)).await.unwrap();
+    let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "default");
+    let map = maps.get("kube-root-ca.crt").await.unwrap();
+    map.data.unwrap()["ca.crt"].clone()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn controllers_publish_the_authority_of_the_endpoint() {
     let cluster = Cluster::builder()
@@ -75,18 +83,32 @@ async fn controllers_publish_the_authority_of_the_endpoint() {
         .start()
         .await
         .unwrap();
-    let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "default");
-    let published = async {
-        loop {
-            if let Some(map) = maps.get_opt("kube-root-ca.crt").await.unwrap() {
-                return map.data.unwrap()["ca.crt"].clone();
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    let published = tokio::time::timeout(Duration::from_secs(60), published).await;
-    assert_eq!(published.unwrap(), cluster.endpoint().unwrap().ca_pem());
+    let published = published_authority(&cluster).await;
+    assert_eq!(published, cluster.endpoint().unwrap().ca_pem());
     cluster.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn controllers_of_a_cluster_without_a_socket_publish_its_authority() {
+    let cluster = Cluster::builder().controllers(Controllers::default());
+    let cluster = cluster.start().await.unwrap();
+    let published = published_authority(&cluster).await;
+    assert_eq!(published, cluster.authority().certificate_pem());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn extension_servers_are_told_whom_the_cluster_trusts() {
+    let proxies = CertificateAuthority::generate("proxies", SystemTime::now()).unwrap();
+    let cluster = Cluster::builder().front_proxy_authority(proxies.clone());
+    let cluster = cluster.start().await.unwrap();
+    let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "kube-system");
+    let told = maps.get("extension-apiserver-authentication").await.unwrap();
+    let told = told.data.unwrap();
+    let unix = |text: &str| text.replace('\r', "");
+    let authority = cluster.authority().certificate_pem();
+    assert_eq!(told["client-ca-file"], unix(authority));
+    let proxies = unix(proxies.certificate_pem());
+    assert_eq!(told["requestheader-client-ca-file"], proxies);
 }
 
 #[tokio::test(flavor = "multi_thread")]
