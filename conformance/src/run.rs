@@ -95,7 +95,7 @@ impl<'a> Session<'a> {
 
     async fn step(&mut self, step: &Step) -> Result<Outcome> {
         let options = &step.options;
-        self.server.wait(options.wait).await;
+        self.server.wait(options.wait).await?;
         self.sign(&options.sign)?;
         let path = self.filled(&step.path);
         let body = match &step.body {

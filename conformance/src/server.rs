@@ -10,7 +10,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{HeaderMap, Request};
 use jiff::{SignedDuration, Timestamp};
@@ -20,8 +20,11 @@ use kube::{
     config::{AuthInfo, KubeConfigOptions, Kubeconfig},
 };
 use kubewright_apiserver::Clock;
-use kubewright_cluster::{Cluster, Tokens};
-use kubewright_kube_apiserver::{AnonymousAccess, FrontProxy, ServiceAccountKeys};
+use kubewright_builtin_controllers::Controllers;
+use kubewright_cluster::{CertificateAuthority, Cluster, Tokens};
+use kubewright_kube_apiserver::{
+    AnonymousAccess, AuthorizationMode, PluginName, ServiceAccountKeys,
+};
 use kubewright_serve::PeerCertificates;
 use parking_lot::Mutex;
 
@@ -31,8 +34,11 @@ use crate::{
     step::Caller,
 };
 
-/// The name of the proxy whose word the server takes.
-const PROXY: &str = "front-proxy-client";
+/// The address that documents of a server in this process name. It listens nowhere.
+const ADDRESS: &str = "127.0.0.1:6443";
+
+/// The time that a whole answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server.
 #[derive(Clone)]
@@ -41,8 +47,7 @@ pub struct Server {
     admin: Client,
     others: Others,
     identities: Option<Arc<Identities>>,
-    /// Keeps a server in this process running.
-    #[expect(dead_code, reason = "held for its maintenance task")]
+    /// The server, if it runs in this process.
     cluster: Option<Arc<Cluster>>,
     clock: Option<Arc<StillClock>>,
 }
@@ -75,25 +80,38 @@ impl Server {
     /// Starts an empty server in this process.
     pub async fn in_process(setup: Setup) -> Result<Self> {
         let clock = Arc::new(StillClock(Mutex::new(Timestamp::now())));
-        ensure!(
-            setup == Setup::Plain,
-            "a server in this process cannot be set up as {setup}"
-        );
         let identities = known_identities()?;
-        let proxy = FrontProxy {
-            allowed_names: vec![PROXY.to_owned()],
-            ..FrontProxy::new(identities.file("front-ca.crt")?)
+        let authority = |name: &str| -> Result<CertificateAuthority> {
+            let file = |kind: &str| identities.file(&format!("{name}.{kind}"));
+            let (certificate, key) = (file("crt")?, file("key")?);
+            Ok(CertificateAuthority::from_pem(certificate, key)?)
+        };
+        let mode = match setup {
+            Setup::Deny => AuthorizationMode::AlwaysDeny,
+            _ => AuthorizationMode::Rbac,
+        };
+        let plugin: PluginName = "ServiceAccount".parse()?;
+        let controllers = match setup {
+            Setup::Controllers => Controllers::default(),
+            _ => Controllers::none(),
         };
         let cluster = Cluster::builder()
             .clock(clock.clone())
+            .controllers(controllers)
             .tokens(Tokens::parse(identities.file("tokens.csv")?)?)
-            .client_ca(identities.file("ca.crt")?)
+            .certificate_authority(authority("ca")?)
+            .front_proxy_authority(authority("front-ca")?)
             .service_account_keys(ServiceAccountKeys::from_pem(
                 identities.file("sa.key")?.as_bytes(),
             )?)
             .api_server(|server| {
+                let server = match setup {
+                    Setup::ServiceAccounts => server.enable_admission_plugins([plugin]),
+                    _ => server.disable_admission_plugins([plugin]),
+                };
                 server
-                    .front_proxy(proxy)
+                    .address(ADDRESS)
+                    .authorization([mode])
                     .bootstrap_tokens(true)
                     .anonymous(AnonymousAccess::Enabled)
             })
@@ -176,12 +194,17 @@ impl Server {
         }
     }
 
-    /// Lets seconds pass.
-    pub async fn wait(&self, seconds: u32) {
-        match &self.clock {
-            Some(clock) => clock.advance(SignedDuration::from_secs(seconds.into())),
-            None => tokio::time::sleep(Duration::from_secs(seconds.into())).await,
+    /// Lets seconds pass, in which controllers finish their work.
+    pub async fn wait(&self, seconds: u32) -> Result<()> {
+        match (&self.clock, &self.cluster) {
+            _ if seconds == 0 => {}
+            (Some(clock), Some(cluster)) => {
+                clock.advance(SignedDuration::from_secs(seconds.into()));
+                cluster.settled(PATIENCE).await?;
+            }
+            _ => tokio::time::sleep(Duration::from_secs(seconds.into())).await,
         }
+        Ok(())
     }
 
     /// Sends a request of the administrator.
@@ -223,8 +246,13 @@ impl Server {
             let chain = PeerCertificates::new([unarmored(certificate)?]);
             request.extensions_mut().insert(chain);
         }
-        let response = self.client(caller)?.send(request).await?;
-        let (head, body) = response.into_parts();
+        let client = self.client(caller)?;
+        let exchange = async {
+            let (head, body) = client.send(request).await?.into_parts();
+            anyhow::Ok((head, body.collect_bytes().await?))
+        };
+        let answer = tokio::time::timeout(PATIENCE, exchange).await;
+        let (head, body) = answer.with_context(|| format!("{method} {path} has no end"))??;
         let texts = |name: &str| -> Vec<String> {
             let values = head.headers.get_all(name).iter();
             values
@@ -236,7 +264,7 @@ impl Server {
             content_type: texts("content-type").join(", "),
             warnings: texts("warning"),
             headers: head.headers,
-            body: body.collect_bytes().await?.to_vec(),
+            body: body.to_vec(),
         })
     }
 
