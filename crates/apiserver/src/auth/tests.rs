@@ -440,5 +440,7 @@ fn other_methods_are_verbs_of_paths_and_none_of_resources() {
     assert_eq!(verb("OPTIONS", "/healthz"), "options");
     assert_eq!(verb("HEAD", "/healthz"), "head");
     assert_eq!(verb("HEAD", "/api/v1/pods/x"), "get");
+    assert_eq!(verb("POST", "/api/v1/proxy/namespaces/a/pods/x"), "proxy");
+    assert_eq!(verb("GET", "/api/v1/proxy"), "list");
     assert_eq!(verb("OPTIONS", "/api/v1/pods/x"), "");
 }

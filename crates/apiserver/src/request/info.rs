@@ -23,6 +23,8 @@ pub enum Verb {
     Patch,
     Delete,
     DeleteCollection,
+    /// The verb of paths such as `/api/v1/proxy/pods`, which nothing serves any more.
+    Proxy,
     /// A non-resource request, or a method without a verb.
     Other,
 }
@@ -87,13 +89,17 @@ impl Verb {
             Verb::Patch => "patch",
             Verb::Delete => "delete",
             Verb::DeleteCollection => "deletecollection",
+            Verb::Proxy => "proxy",
             Verb::Other => "",
         }
     }
 
     /// Returns whether the verb changes something.
     pub fn is_write(self) -> bool {
-        !matches!(self, Verb::Get | Verb::List | Verb::Watch | Verb::Other)
+        !matches!(
+            self,
+            Verb::Get | Verb::List | Verb::Watch | Verb::Proxy | Verb::Other
+        )
     }
 }
 
@@ -169,6 +175,11 @@ impl RequestInfo {
             self.verb_in_path = true;
         }
         let mut parts: Vec<&str> = parts.collect();
+        if parts.first() == Some(&"proxy") && parts.len() > 1 {
+            parts.remove(0);
+            self.verb = Verb::Proxy;
+            self.verb_in_path = true;
+        }
         if parts.first() == Some(&"namespaces") && parts.len() > 1 {
             self.namespace = parts[1].to_owned();
             // namespaces/x/status and namespaces/x/finalize belong to the namespace itself.
@@ -179,7 +190,9 @@ impl RequestInfo {
         let mut parts = parts.into_iter().map(str::to_owned);
         self.resource = parts.next().unwrap_or_default();
         self.name = parts.next().unwrap_or_default();
-        self.subresource = parts.next().unwrap_or_default();
+        if self.verb != Verb::Proxy {
+            self.subresource = parts.next().unwrap_or_default();
+        }
         self.rest = parts.collect();
         self.refine(query);
     }

@@ -48,7 +48,9 @@ pub(super) async fn run(
     if !registry.has_group(&info.group) {
         return Ok(page_not_found());
     }
-    let Some(resource) = registry.resource(&info.group, &info.version, &info.resource) else {
+    let resource = registry.resource(&info.group, &info.version, &info.resource);
+    // Paths that begin with `proxy` are only understood: nothing is served there any more.
+    let Some(resource) = resource.filter(|_| info.verb != Verb::Proxy) else {
         if registry.is_custom_group(&info.group) {
             return Ok(page_not_found());
         }

@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderMap, HeaderValue, Request, Response, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
 use http_body::Body as HttpBody;
 use kubewright_machinery::{Status, status};
 use kubewright_serve::OpenEnded;
@@ -118,6 +118,10 @@ impl ApiServer {
         let labels = RequestLabels::of(&info, &method, apply, &query);
         let metrics = &self.shared.metrics;
         metrics.observe(&labels, response.status().as_u16(), began.elapsed());
+        let response = match method {
+            Method::HEAD => without_body(response),
+            _ => response,
+        };
         // A stream is running until its body is sent.
         match response.extensions().get::<OpenEnded>() {
             Some(OpenEnded) => {
@@ -192,6 +196,15 @@ impl StatusForm {
         headers.extend(self.user_agent.map(|value| (header::USER_AGENT, value)));
         Accepted::for_status(&headers, &self.query)
     }
+}
+
+/// Removes the body of an answer to HEAD, which has only the headers of the answer to GET.
+fn without_body(response: Response<Body>) -> Response<Body> {
+    let (mut head, body) = response.into_parts();
+    if let Some(length) = body.size_hint().exact() {
+        head.headers.insert(header::CONTENT_LENGTH, length.into());
+    }
+    Response::from_parts(head, Body::empty())
 }
 
 /// Returns whether a patch with these headers is a server-side apply.

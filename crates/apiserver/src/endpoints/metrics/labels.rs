@@ -138,7 +138,7 @@ fn verb(info: &RequestInfo, apply: bool) -> &'static str {
         Verb::Patch => "PATCH",
         Verb::Delete => "DELETE",
         Verb::DeleteCollection => "DELETECOLLECTION",
-        Verb::Other => "other",
+        Verb::Proxy | Verb::Other => "other",
     }
 }
 
