@@ -7,6 +7,17 @@ use std::{
 
 use crate::compare::Comparison;
 
+/// The parts of access control that this server does not have.
+const LEFT_OUT: &str = "
+## What access control leaves out
+
+- Authentication: OpenID Connect, webhooks, and the file of `--authentication-config`. `TokenAuthenticator` and `Authenticator` are
+  the traits for authenticators of one's own.
+- Authorization: the modes `Node`, `ABAC` and `Webhook`, and the file of `--authorization-config`. `Authorizer` is the trait for
+  authorizers of one's own.
+- Certificates: trust bundles and the certificates of pods are stored and nothing acts on them.
+";
+
 /// Formats the report on all comparisons.
 pub fn report(comparisons: &[Comparison], releases: &BTreeSet<String>) -> String {
     let mut out = String::new();
@@ -58,6 +69,7 @@ OpenAPI documents, and what becomes of objects made from their schemas, right an
             }
         }
     }
+    out.push_str(LEFT_OUT);
     if different > 0 {
         out.push_str("\n## What differs, and why\n");
         for comparison in comparisons {
