@@ -5,13 +5,14 @@ use std::{net::SocketAddr, sync::Arc, time::SystemTime};
 use kubewright_apiserver::{SharedClock, SystemClock, auth::Authenticator};
 use kubewright_builtin_controllers::{Controllers, Name};
 use kubewright_kube_apiserver::{
-    FIRST_REVISION, FrontProxy, KubeApiServer, KubeApiServerBuilder, PluginName, ServiceAccountKeys,
+    AnonymousAccess, AuthorizationMode, FIRST_REVISION, FrontProxy, KubeApiServer,
+    KubeApiServerBuilder, PluginName, ServiceAccountKeys,
 };
 use kubewright_store::MemoryStore;
 
 use crate::{
-    CertificateAuthority, Cluster, Credential, Endpoint, Error, ServingCertificate, Storage,
-    Tokens,
+    AccessLog, CertificateAuthority, Cluster, Credential, Endpoint, Error, ServingCertificate,
+    Storage, Tokens,
     cluster::{Background, RunningControllers},
     endpoint::{Serving, bind, local_address},
     identity,
@@ -93,6 +94,55 @@ impl ClusterBuilder {
     /// Sets an authenticator instead of tokens. Clients in this process and the kubeconfig then carry no token.
     pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
         self.access = Access::Custom(authenticator);
+        self
+    }
+
+    /// Sets the authorizers, which are asked in order. By default everything is allowed to every user.
+    ///
+    /// As in kube-apiserver, requests without credentials then come from `system:anonymous`, unless everything is allowed:
+    /// with [`AuthorizationMode::Rbac`] they may read the health and the version of the server. An authorizer of one's own can
+    /// stand beside the roles:
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::sync::Arc;
+    ///
+    /// use async_trait::async_trait;
+    /// use kubewright_apiserver::auth::{Attributes, Authorizer, Decision};
+    /// use kubewright_cluster::{AuthorizationMode, Cluster};
+    ///
+    /// /// Denies every deletion, whatever roles grant.
+    /// struct NothingIsLost;
+    ///
+    /// #[async_trait]
+    /// impl Authorizer for NothingIsLost {
+    ///     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+    ///         match attributes.verb {
+    ///             "delete" | "deletecollection" => Decision::deny("nothing is deleted here"),
+    ///             _ => Decision::no_opinion(""),
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let modes = [AuthorizationMode::Custom(Arc::new(NothingIsLost)), AuthorizationMode::Rbac];
+    /// let cluster = Cluster::builder().authorization(modes).start().await?;
+    /// # cluster.stop().await?;
+    /// # Ok::<_, kubewright_cluster::Error>(()) }).unwrap();
+    /// ```
+    pub fn authorization(mut self, modes: impl IntoIterator<Item = AuthorizationMode>) -> Self {
+        let modes: Vec<AuthorizationMode> = modes.into_iter().collect();
+        let is_open = |mode: &AuthorizationMode| matches!(mode, AuthorizationMode::AlwaysAllow);
+        let anonymous = match modes.iter().any(is_open) {
+            true => AnonymousAccess::Disabled,
+            false => AnonymousAccess::Enabled,
+        };
+        self.server = self.server.authorization(modes).anonymous(anonymous);
+        self
+    }
+
+    /// Notes which permissions the requests of users needed. See [`AccessLog`].
+    pub fn access_log(mut self, log: AccessLog) -> Self {
+        self.server = self.server.access_observer(Arc::new(log));
         self
     }
 

@@ -157,6 +157,29 @@ impl Endpoint {
         self.kubeconfig.to_yaml()
     }
 
+    /// Returns a kubeconfig of one user only, whose context is the current one.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+    /// use kubewright_cluster::Cluster;
+    ///
+    /// let cluster = Cluster::builder().listen("127.0.0.1:0".parse().unwrap()).start().await?;
+    /// let web = cluster.credential(&"system:serviceaccount:shop:web".parse().unwrap()).await?;
+    /// let kubeconfig = cluster.endpoint().unwrap().kubeconfig_of(web);
+    /// assert_eq!(kubeconfig.namespace.as_deref(), Some("shop"));
+    /// # Ok::<_, kubewright_cluster::Error>(()) }).unwrap();
+    /// ```
+    pub fn kubeconfig_of(&self, user: KubeconfigUser) -> Kubeconfig {
+        Kubeconfig {
+            user: user.name.clone(),
+            context: user.name,
+            credential: Some(user.credential),
+            namespace: user.namespace,
+            others: Vec::new(),
+            ..self.kubeconfig.clone()
+        }
+    }
+
     /// Writes the kubeconfig to a file that only its owner can read, since it holds a token.
     ///
     /// # Errors

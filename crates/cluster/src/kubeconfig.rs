@@ -37,6 +37,8 @@ pub struct Kubeconfig {
     pub ca_pem: Option<String>,
     /// The credential of the user.
     pub credential: Option<Credential>,
+    /// The default namespace of the context.
+    pub namespace: Option<String>,
     /// Further users, each with a context of its name.
     pub others: Vec<KubeconfigUser>,
 }
@@ -79,6 +81,7 @@ impl Kubeconfig {
             server: server.into(),
             ca_pem: None,
             credential: None,
+            namespace: None,
             others: Vec::new(),
         }
     }
@@ -90,7 +93,7 @@ impl Kubeconfig {
         });
         let (cluster, server) = (quoted(&self.cluster), quoted(&self.server));
         let mut users = user(&self.user, self.credential.as_ref());
-        let mut contexts = self.context(&self.context, &self.user, None);
+        let mut contexts = self.context(&self.context, &self.user, self.namespace.as_deref());
         for other in &self.others {
             let namespace = other.namespace.as_deref();
             users.push_str(&user(&other.name, Some(&other.credential)));

@@ -30,6 +30,7 @@
 //!
 //! For tests there is `kubewright-testing`, which adds virtual time, faults and forks.
 
+mod access_log;
 mod builder;
 mod certificates;
 mod cluster;
@@ -43,6 +44,7 @@ mod serving;
 mod storage;
 mod users;
 
+pub use access_log::{Access, AccessLog};
 pub use builder::ClusterBuilder;
 pub use certificates::{CertificateAuthority, CertificateError, CertifiedKey, SelfSigned};
 pub use cluster::Cluster;
@@ -51,6 +53,8 @@ pub use error::Error;
 pub use identity::{Tokens, TokensError};
 pub use kubeconfig::{Credential, Kubeconfig, KubeconfigUser};
 pub use kubewright_builtin_controllers::Controllers;
+pub use kubewright_kube_apiserver::AuthorizationMode;
+pub use kubewright_rbac::{Advice, Permission};
 pub use secret_file::write_secret_file;
 pub use serving::ServingCertificate;
 pub use storage::Storage;

@@ -6,7 +6,7 @@ use http::Method;
 use kubewright_apiserver::{
     ApiServer, ApiServerBuilder, HealthChecks, Probe, SharedClock, SystemClock,
     admission::{AdmissionChain, NamespaceLifecycle, Plugin},
-    auth::Authorizer,
+    auth::{AccessObserver, Authorizer},
     registry::BlockingPool,
 };
 use kubewright_machinery::{Status, json::Read, status};
@@ -54,6 +54,7 @@ const COMPILER_THREADS: usize = 1;
 pub struct KubeApiServer {
     server: ApiServer,
     store: Arc<dyn Store>,
+    clock: SharedClock,
     service_account_keys: ServiceAccountKeys,
     client_authorities: Arc<[u8]>,
 }
@@ -84,6 +85,7 @@ pub struct KubeApiServerBuilder {
     pub(crate) authentication: authentication::Settings,
     pub(crate) service_accounts: service_accounts::Settings,
     authorization: Vec<AuthorizationMode>,
+    access_observer: Option<Arc<dyn AccessObserver>>,
     plugins: Vec<Arc<dyn Plugin>>,
     selection: Selection,
     warns_about_inert: bool,
@@ -101,6 +103,7 @@ impl KubeApiServer {
             authentication: Default::default(),
             service_accounts: Default::default(),
             authorization: vec![AuthorizationMode::AlwaysAllow],
+            access_observer: None,
             plugins: Vec::new(),
             selection: Selection::default(),
             warns_about_inert: false,
@@ -172,6 +175,16 @@ impl KubeApiServer {
         bootstrap::create(&self.server, &path, &object(name)).await
     }
 
+    /// Creates the roles and bindings of a new cluster, and adds what is missing of them. A server with
+    /// [`AuthorizationMode::Rbac`] has them from the start.
+    ///
+    /// # Errors
+    ///
+    /// Returns the [`Status`] of the first read or write of the store that fails.
+    pub async fn ensure_default_policy(&self) -> Result<(), Status> {
+        rbac::bootstrap(&self.server, &self.store, &*self.clock).await
+    }
+
     /// Returns the keys of service-account tokens. Another server with them accepts the tokens of this one.
     pub fn service_account_keys(&self) -> &ServiceAccountKeys {
         &self.service_account_keys
@@ -221,6 +234,13 @@ impl KubeApiServerBuilder {
     #[must_use]
     pub fn authorizer(self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.authorization([AuthorizationMode::Custom(authorizer)])
+    }
+
+    /// Sets an observer of what requests were allowed and denied (default: none).
+    #[must_use]
+    pub fn access_observer(mut self, observer: Arc<dyn AccessObserver>) -> Self {
+        self.access_observer = Some(observer);
+        self
     }
 
     /// Adds an admission plugin. Plugins run in the order in which they are added, after the in-tree plugins and before
@@ -338,13 +358,18 @@ impl KubeApiServerBuilder {
             .health(health(&store))
             .address(self.address.as_str());
         let documents = accounts.documents.iter().flat_map(|d| d.served());
-        let server = documents.fold(server, ApiServerBuilder::document).build();
+        let server = documents.fold(server, ApiServerBuilder::document);
+        let server = match self.access_observer {
+            Some(observer) => server.access_observer(observer),
+            None => server,
+        };
+        let server = server.build();
         accounts.tokens.start(&server);
         crds.start(&server).await?;
         namespaces::bootstrap(&server).await?;
         let is_rbac = |mode: &AuthorizationMode| matches!(mode, AuthorizationMode::Rbac);
         if self.authorization.iter().any(is_rbac) {
-            rbac::bootstrap(&server, &environment).await?;
+            rbac::bootstrap(&server, &store, &*environment.clock).await?;
         }
         bootstrap::service_cidr(&server, &environment).await?;
         admission::priority::bootstrap(&server).await?;
@@ -354,6 +379,7 @@ impl KubeApiServerBuilder {
         Ok(KubeApiServer {
             server,
             store,
+            clock: environment.clock,
             service_account_keys: accounts.keys,
             client_authorities: client_authorities.into(),
         })

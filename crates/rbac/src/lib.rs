@@ -6,6 +6,7 @@
 //! | `cover` | [`uncovered`]: the part of some rules that others do not grant; [`compact`] makes it readable |
 //! | `aggregate` | [`aggregate`](fn@aggregate): the rules of roles that are made of others |
 //! | `reconcile` | [`reconcile_role`], [`reconcile_binding`]: an object with what the policy requires added |
+//! | `permission`, `advice` | [`Permission`]: what a request needs; [`Advice`]: the rules to add, ready to paste |
 //! | `policy` | [`policy`](fn@policy): the objects that a cluster has from the start |
 //!
 //! ```
@@ -20,16 +21,20 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod advice;
 mod aggregate;
 mod cover;
 mod generated;
 mod held;
+mod permission;
 mod policy;
 mod reconcile;
 mod rule;
 
+pub use advice::Advice;
 pub use aggregate::{AggregatedRole, aggregate};
 pub use cover::{Uncovered, compact, uncovered};
+pub use permission::Permission;
 pub use policy::{PolicyKind, PolicyObject, policy};
 pub use reconcile::{Reconciled, reconcile_binding, reconcile_role};
 pub use rule::{PolicyRule, ResourceRequest};

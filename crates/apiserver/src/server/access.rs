@@ -94,6 +94,9 @@ pub(super) async fn authorized(
     let attributes = Attributes::of_request(&user, &info, &query);
     let decision = server.authorizer().authorize(&attributes).await;
     annotate(&annotations, &decision);
+    if let Some(observer) = &server.shared.access_observer {
+        observer.decided(&attributes, &decision);
+    }
     if !decision.is_allow() {
         return Ok(match &decision.error {
             Some(error) => internal_error(&parts.uri, error),

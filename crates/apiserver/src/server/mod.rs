@@ -16,7 +16,7 @@ use arc_swap::ArcSwap;
 use crate::{
     admission::AdmissionChain,
     auth::{
-        AlwaysAllow, Anonymous, Authenticator, Authorizer, AuthorizerUnion, MASTERS,
+        AccessObserver, AlwaysAllow, Anonymous, Authenticator, Authorizer, AuthorizerUnion, MASTERS,
         PrivilegedGroups, impersonation::Impersonation,
     },
     discovery::Discovery,
@@ -48,6 +48,7 @@ struct Shared {
     audiences: Vec<String>,
     authorizer: Arc<dyn Authorizer>,
     impersonation: Impersonation,
+    access_observer: Option<Arc<dyn AccessObserver>>,
     admission: AdmissionChain,
     health: HealthChecks,
     metrics: Arc<Metrics>,
@@ -97,6 +98,7 @@ pub struct ApiServerBuilder {
     authenticator: Arc<dyn Authenticator>,
     audiences: Vec<String>,
     authorizer: Arc<dyn Authorizer>,
+    access_observer: Option<Arc<dyn AccessObserver>>,
     admission: AdmissionChain,
     health: HealthChecks,
     metrics: Arc<Metrics>,
@@ -114,6 +116,7 @@ impl ApiServer {
             authenticator: Arc::new(Anonymous),
             audiences: Vec::new(),
             authorizer: Arc::new(AlwaysAllow),
+            access_observer: None,
             admission: AdmissionChain::default(),
             health: HealthChecks::new(),
             metrics: Arc::new(Metrics::new(jiff::Timestamp::now())),
@@ -209,6 +212,13 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Sets an observer of what requests were allowed and denied (default: none).
+    #[must_use]
+    pub fn access_observer(mut self, observer: Arc<dyn AccessObserver>) -> Self {
+        self.access_observer = Some(observer);
+        self
+    }
+
     /// Sets the admission chain (default: no plugins).
     #[must_use]
     pub fn admission(mut self, admission: AdmissionChain) -> Self {
@@ -268,6 +278,7 @@ impl ApiServerBuilder {
             audiences: self.audiences,
             authorizer: Arc::new(AuthorizerUnion::new(vec![masters, self.authorizer])),
             impersonation: Impersonation::new(),
+            access_observer: self.access_observer,
             admission: self.admission,
             health: self.health,
             metrics: self.metrics,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::Method;
-use kubewright_apiserver::{ApiServer, Selectable, Summary, random_uid, rfc3339};
+use kubewright_apiserver::{ApiServer, Clock, Selectable, Summary, random_uid, rfc3339};
 use kubewright_machinery::{Status, status};
 use kubewright_rbac::{
     GROUP, PolicyKind, PolicyObject, Reconciled, policy, reconcile_binding, reconcile_role,
@@ -14,14 +14,17 @@ use serde_json::{Value, json};
 use super::index::KINDS;
 use crate::{
     bootstrap::send,
-    kinds::{Environment, collection, selectable_of},
+    kinds::{collection, selectable_of},
 };
 
 /// Makes sure that the roles and bindings exist that a cluster has from the start. New ones are written as they are stored,
 /// without a request for each.
-pub(crate) async fn bootstrap(server: &ApiServer, environment: &Environment) -> Result<(), Status> {
-    let store = &environment.store;
-    let time = rfc3339(environment.clock.now());
+pub(crate) async fn bootstrap(
+    server: &ApiServer,
+    store: &Arc<dyn Store>,
+    clock: &dyn Clock,
+) -> Result<(), Status> {
+    let time = rfc3339(clock.now());
     let kinds = KINDS.map(|kind| Collection {
         kind,
         name: collection(GROUP, kind.resource()),
