@@ -5,21 +5,27 @@ use std::{
     sync::Arc,
 };
 
-use kubewright_apiserver::auth::Anonymous;
+use kubewright_apiserver::auth::LocalUsers;
 use kubewright_cluster::{Cluster, Endpoint, Error, Storage};
-use kubewright_kube_apiserver::{Conversions, FIRST_REVISION, KubeApiServer, ServiceAccountKeys};
+use kubewright_kube_apiserver::{
+    AnonymousAccess, AuthorizationMode, Conversions, FIRST_REVISION, KubeApiServer,
+    ServiceAccountKeys,
+};
 use kubewright_store::{MemoryStore, Revision, Store};
 use serde_json::Value;
 
 use crate::{
+    access::{Gate, Watched, admin},
     endless::Counters,
     faults::{Faults, FaultyServer},
     managers::Attached,
+    recording::Record,
     time::{TestClock, Time},
 };
 
-/// A cluster in this process, open to everybody. Any number may run at once; they share nothing. It ends when it is
-/// dropped.
+/// A cluster in this process. Any number may run at once; they share nothing. It ends when it is dropped.
+///
+/// It is open to everybody, unless it is [built](Self::builder) with RBAC.
 ///
 /// As in every cluster, events expire after an hour, by tokio's clock, which a test may [pause](Time). Past states are
 /// compacted by [`compact_now`](Self::compact_now) only, so that an idle cluster stays at its revision.
@@ -40,13 +46,63 @@ use crate::{
 /// # });
 /// ```
 pub struct TestCluster {
-    cluster: Cluster,
+    pub(crate) cluster: Cluster,
     store: MemoryStore,
     faults: Faults,
     clock: TestClock,
     conversions: Conversions,
+    pub(crate) gate: Gate,
+    pub(crate) watched: Watched,
     pub(crate) managers: Attached,
     pub(crate) writes: Counters,
+}
+
+/// Builds a [`TestCluster`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// use k8s_openapi::api::rbac::v1::ClusterRole;
+/// use kube::Api;
+/// use kubewright_testing::TestCluster;
+///
+/// let cluster = TestCluster::builder().rbac().start().await;
+/// let roles: Api<ClusterRole> = Api::all(cluster.client());
+/// assert!(roles.get_opt("cluster-admin").await.unwrap().is_some());
+/// # });
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use = "nothing runs before `start`"]
+pub struct TestClusterBuilder {
+    rbac: bool,
+}
+
+impl TestClusterBuilder {
+    /// Allows users only what roles grant. The roles and bindings of a new cluster exist from the start. By default everybody
+    /// is allowed everything, and there are no roles. Either way [`TestCluster::client`] acts as the administrator.
+    pub fn rbac(mut self) -> Self {
+        self.rbac = true;
+        self
+    }
+
+    /// Starts the cluster.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a tokio runtime.
+    pub async fn start(self) -> TestCluster {
+        let new = Snapshot {
+            store: MemoryStore::starting_at(FIRST_REVISION),
+            conversions: Conversions::default(),
+            keys: ServiceAccountKeys::generate(),
+            rbac: false,
+            records: Vec::new(),
+        };
+        let cluster = TestCluster::on(new, TestClock::default()).await;
+        if self.rbac {
+            cluster.enable_rbac().await;
+        }
+        cluster
+    }
 }
 
 /// Counts the changes of a cluster.
@@ -70,13 +126,19 @@ pub(crate) struct Snapshot {
     store: MemoryStore,
     conversions: Conversions,
     keys: ServiceAccountKeys,
+    /// Whether users need permissions.
+    rbac: bool,
+    records: Vec<Record>,
 }
 
 impl Snapshot {
     /// Starts a cluster with these objects.
     pub(crate) async fn start(&self) -> TestCluster {
-        let (clock, conversions) = (TestClock::default(), self.conversions.clone());
-        TestCluster::on(self.store.fork(), clock, conversions, self.keys.clone()).await
+        let fork = Self {
+            store: self.store.fork(),
+            ..self.clone()
+        };
+        TestCluster::on(fork, TestClock::default()).await
     }
 }
 
@@ -87,23 +149,37 @@ impl TestCluster {
     ///
     /// Panics outside a tokio runtime.
     pub async fn start() -> Self {
-        let store = MemoryStore::starting_at(FIRST_REVISION);
-        let keys = ServiceAccountKeys::generate();
-        Self::on(store, TestClock::default(), Conversions::default(), keys).await
+        Self::builder().start().await
     }
 
-    async fn on(
-        store: MemoryStore,
-        clock: TestClock,
-        conversions: Conversions,
-        keys: ServiceAccountKeys,
-    ) -> Self {
+    /// Returns a builder, for a cluster with RBAC.
+    pub fn builder() -> TestClusterBuilder {
+        TestClusterBuilder::default()
+    }
+
+    async fn on(begin: Snapshot, clock: TestClock) -> Self {
+        let Snapshot {
+            store,
+            conversions,
+            keys,
+            rbac,
+            records,
+        } = begin;
+        let (gate, watched) = (Gate::new(&store, rbac), Watched::default());
+        watched.record(records);
+        let authorizer = AuthorizationMode::Custom(Arc::new(gate.clone()));
         let cluster = Cluster::builder()
             .store(storage(store.clone()))
-            .authenticator(Arc::new(Anonymous))
             .clock(Arc::new(clock.clone()))
             .service_account_keys(keys)
-            .api_server(|server| server.conversions(conversions.clone()))
+            .access_log(watched.log.clone())
+            .api_server(|server| {
+                server
+                    .conversions(conversions.clone())
+                    .authenticator(Arc::new(LocalUsers))
+                    .anonymous(AnonymousAccess::Enabled)
+                    .authorization([authorizer])
+            })
             .start()
             .await
             .expect("a cluster in memory starts");
@@ -113,17 +189,21 @@ impl TestCluster {
             faults: Faults::default(),
             clock,
             conversions,
+            gate,
+            watched,
             managers: Attached::default(),
             writes: Counters::default(),
         }
     }
 
-    /// Returns a client that calls the server without a socket. Its default namespace is `default`.
+    /// Returns a client that calls the server without a socket, as the administrator. Its default namespace is `default`.
+    /// [`client_as`](Self::client_as) returns the client of another user.
     pub fn client(&self) -> kube::Client {
-        kube::Client::new(self.service(), "default")
+        self.client_of(admin(), "default")
     }
 
-    /// Returns the server as a `tower::Service` that injects the [faults](Self::faults).
+    /// Returns the server as a `tower::Service` that injects the [faults](Self::faults). Requests without credentials are
+    /// anonymous.
     pub fn service(&self) -> FaultyServer {
         let server = self.api_server().server().clone();
         FaultyServer::counted(server, self.faults.clone(), self.writes.clone())
@@ -132,9 +212,7 @@ impl TestCluster {
     /// Starts another cluster with the same objects, at the same revision, where tokens of service accounts stay valid. The cost
     /// does not depend on the number of objects.
     pub async fn fork(&self) -> Self {
-        let (clock, conversions) = (self.clock.clone(), self.conversions.clone());
-        let keys = self.api_server().service_account_keys().clone();
-        Self::on(self.store.fork(), clock, conversions, keys).await
+        Self::on(self.snapshot(), self.clock.clone()).await
     }
 
     /// Returns a counter of changes.
@@ -148,6 +226,8 @@ impl TestCluster {
             store: self.store.fork(),
             conversions: self.conversions.clone(),
             keys: self.api_server().service_account_keys().clone(),
+            rbac: self.gate.is_closed(),
+            records: self.watched.records(),
         }
     }
 

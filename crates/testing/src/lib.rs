@@ -51,26 +51,30 @@
 //! | module | contents |
 //! |---|---|
 //! | `cluster` | [`TestCluster`]: start, client, fork, compaction |
+//! | `access` | clients [as other users](TestCluster::client_as), RBAC, and what was denied |
 //! | `managers` | running managers, and waiting until they are [settled](TestCluster::settled) |
 //! | `time` | [`Time`]: virtual time; [`TestClock`] |
 //! | `perturb` | a program under every perturbation |
 //! | `faults` | [`Fault`]s to inject: errors, conflicts, watches that break or lag |
 //! | `controllers` | the built-in controllers |
+//! | `recording` | files of the permissions that users needed |
 //! | `endless` | recognising controllers that write for ever |
 
+mod access;
 mod cluster;
 mod controllers;
 mod endless;
 mod faults;
 mod managers;
 mod perturb;
+mod recording;
 mod time;
 
-pub use cluster::TestCluster;
+pub use cluster::{TestCluster, TestClusterBuilder};
 pub use faults::{Fault, Faults, FaultyServer, Match};
 pub use kubewright_apiserver::request::Verb;
 pub use kubewright_builtin_controllers::Controllers;
-pub use kubewright_cluster::{Endpoint, Error};
+pub use kubewright_cluster::{Advice, ClusterUser, Endpoint, Error, KubeconfigUser, Permission};
 pub use kubewright_controller::Unsettled;
 pub use kubewright_machinery::Status;
 pub use managers::{RunningManager, SETTLE_TIMEOUT};

@@ -81,6 +81,7 @@ impl TestCluster {
             () = writes.too_many() => Err(Unsettled {
                 reason: writes.describe(&runs, &managers),
             }),
+            denied = self.watched.until_denied() => Err(denied),
             settled = self.until_settled(most) => settled,
             // A virtual clock stands still while there is work to do.
             () = machine_time(most.max(SETTLE_TIMEOUT)) => {

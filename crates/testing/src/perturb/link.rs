@@ -16,6 +16,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use kubewright_apiserver::{
     Accepted, ApiServer, Body, BoxError,
+    auth::LocalUser,
     request::{Query, RequestInfo, Verb},
     status_response,
 };
@@ -25,7 +26,7 @@ use tokio::sync::watch;
 use tower::Service;
 
 use super::{Perturbation, stage::Stage, stream};
-use crate::{endless::is_write, faults::write_name};
+use crate::{access::known, endless::is_write, faults::write_name};
 
 /// The virtual time that a write takes while caches are stale. Without it, a program that keeps acting on an outdated cache
 /// would stop the clock, and the cache would never catch up.
@@ -70,6 +71,7 @@ pub(super) enum Strike {
 pub(super) struct Link {
     server: ApiServer,
     wire: Arc<Wire>,
+    user: LocalUser,
 }
 
 impl Wire {
@@ -107,12 +109,12 @@ impl Wire {
 }
 
 impl Link {
-    pub(super) fn new(server: ApiServer, wire: Arc<Wire>) -> Self {
-        Self { server, wire }
+    pub(super) fn new(server: ApiServer, wire: Arc<Wire>, user: LocalUser) -> Self {
+        Self { server, wire, user }
     }
 
     async fn answer(self, request: Request<Body>, info: RequestInfo) -> Response<Body> {
-        let Self { server, wire } = self;
+        let Self { server, wire, user } = self;
         let stage = wire.stage.upgrade();
         let (Some(stage), false) = (stage, wire.condition().dead) else {
             return std::future::pending().await;
@@ -144,7 +146,7 @@ impl Link {
             return std::future::pending().await;
         }
         let initial = is_watch_list(request.uri().query());
-        let response = server.handle(request).await;
+        let response = server.handle(known(request, &user)).await;
         match strike {
             Strike::Nothing | Strike::CrashBefore => {}
             Strike::CrashAfter => stage.crash(wire.generation),

@@ -74,6 +74,12 @@ pub trait Installable: Sized + 'static {
     /// Installs on the cluster what the program needs, such as CustomResourceDefinitions and roles.
     fn install(&self, cluster: &TestCluster) -> impl Future<Output = Result<(), BoxError>>;
 
+    /// Returns the user that the program runs as, such as `system:serviceaccount:shop-system:shop`. A request of this user that
+    /// is denied fails the run. Defaults to the administrator.
+    fn user(&self) -> Option<String> {
+        None
+    }
+
     /// Builds the manager that runs the program.
     ///
     /// # Errors
@@ -96,6 +102,7 @@ pub struct Installed<I>(I);
 pub struct Parts {
     pub(super) build: Arc<dyn Fn(ManagerBuilder) -> Result<Manager, ManagerError> + Send + Sync>,
     pub(super) install: Arc<Install>,
+    pub(super) user: Arc<dyn Fn() -> Option<String> + Send + Sync>,
     pub(super) controllers: Controllers,
 }
 
@@ -109,6 +116,7 @@ where
         Parts {
             build: Arc::new(self),
             install: Arc::new(|_| Box::pin(async { Ok(()) })),
+            user: Arc::new(|| None),
             controllers: Controllers::none(),
         }
     }
@@ -121,8 +129,9 @@ where
 {
     fn into_parts(self) -> Parts {
         let program = Arc::new(self);
-        let installed = program.clone();
+        let (installed, named) = (program.clone(), program.clone());
         Parts {
+            user: Arc::new(move || named().user()),
             build: Arc::new(move |builder| program().into_manager(builder)),
             install: Arc::new(move |cluster| {
                 let program = installed();

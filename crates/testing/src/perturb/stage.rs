@@ -10,6 +10,8 @@ use tokio::{
     time::{Instant, sleep},
 };
 
+use kubewright_apiserver::auth::LocalUser;
+
 use super::{
     Perturbation, Script, State,
     link::{Link, Strike, Wire},
@@ -17,6 +19,7 @@ use super::{
     progress::Progress,
 };
 use crate::{
+    access::{admin, local_user},
     cluster::{Snapshot, TestCluster},
     endless::{Runs, Writes},
     managers::RunningManager,
@@ -85,6 +88,9 @@ pub(super) struct Stage {
     cluster: TestCluster,
     /// The built-in controllers, which are not perturbed.
     _controllers: Option<RunningManager>,
+    /// The user that the program runs as, and the namespace it runs in.
+    user: LocalUser,
+    home: String,
     progress: Arc<Progress>,
     script: Script,
     pub(super) perturbation: Option<Perturbation>,
@@ -198,7 +204,16 @@ pub(super) async fn play(
 ) -> Result<Played, String> {
     progress.is("starting");
     let cluster = start.start().await;
+    let (user, home) = match (script.program.user)() {
+        Some(user) => {
+            cluster.fail_on_denied(&user);
+            local_user(&user)
+        }
+        None => (admin(), None),
+    };
     let stage = Arc::new(Stage {
+        user,
+        home: home.unwrap_or_else(|| "default".to_owned()),
         _controllers: run_controllers(&cluster, &script.program),
         cluster,
         progress,
@@ -243,11 +258,12 @@ impl Stage {
         };
         let wire = Wire::new(Arc::downgrade(self), generation);
         let server = self.cluster.api_server().server().clone();
-        let client = kube::Client::new(Link::new(server, wire.clone()), "default");
+        let link = Link::new(server, wire.clone(), self.user.clone());
+        let client = kube::Client::new(link, &self.home);
         let mut builder = Manager::builder(client);
         if self.script.election {
             let [lease, renew_deadline, retry] = LEASE;
-            let config = ElectionConfig::new("perturbed", "default")
+            let config = ElectionConfig::new("perturbed", &self.home)
                 .identity(format!("program-{generation}"))
                 .times(lease, renew_deadline, retry);
             builder = builder.leader_election(config);
@@ -410,6 +426,7 @@ impl Stage {
                 tokio::select! {
                     biased;
                     () = process.manager.ended() => Err(process.how_it_ended()),
+                    denied = self.cluster.watched.until_denied() => Err(denied.to_string()),
                     settled = self.settled(&process, left) => settled,
                 }
             };

@@ -1,5 +1,6 @@
 //! `TestCluster` as its users see it: clients, forks, faults, managers, perturbations.
 
+mod access;
 mod clients;
 mod maintenance;
 mod managers;
