@@ -41,7 +41,6 @@ mod model;
 mod operator;
 #[cfg(feature = "runtime")]
 mod program;
-#[cfg(feature = "runtime")]
 mod rbac;
 #[cfg(feature = "testing")]
 mod testing;

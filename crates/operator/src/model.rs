@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::rbac;
+
 /// The version of the model that this crate reads and writes.
 pub const MODEL_VERSION: u32 = 2;
 
@@ -159,6 +161,18 @@ pub enum ModelError {
 }
 
 impl Model {
+    /// Returns the permissions that follow from the kinds its controllers watch and own. They are among its rules, beside
+    /// those that its author declared.
+    ///
+    /// ```
+    /// use kubewright_operator::Model;
+    ///
+    /// assert!(Model::new("keeper").derived_rules().is_empty());
+    /// ```
+    pub fn derived_rules(&self) -> Vec<PolicyRule> {
+        rbac::rules(&self.controllers)
+    }
+
     /// Returns the model of an operator without APIs and controllers.
     pub fn new(name: &str) -> Self {
         Model {

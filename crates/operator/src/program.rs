@@ -33,6 +33,11 @@ const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/name
 /// The hidden flag for programs that start this one.
 const UNTIL_STDIN_CLOSES: &str = "until-stdin-closes";
 
+/// The variable with the directory that tests write the permissions to which their operators needed. `kubewright audit rbac`
+/// sets it.
+#[cfg(feature = "testing")]
+const PERMISSIONS: &str = "KUBEWRIGHT_PERMISSIONS";
+
 /// The flag for the address of the conversion webhook.
 const WEBHOOK_BIND_ADDRESS: &str = "webhook-bind-address";
 
@@ -267,6 +272,13 @@ fn init_logging(flags: &ManagerFlags) -> Result<(), BoxError> {
         .with(lines)
         .try_init()?;
     Ok(())
+}
+
+/// Returns the directory that permissions are recorded in, if there is one.
+#[cfg(feature = "testing")]
+pub(crate) fn permissions_directory() -> Option<PathBuf> {
+    let directory = std::env::var_os(PERMISSIONS)?;
+    (!directory.is_empty()).then(|| directory.into())
 }
 
 fn pod_namespace() -> String {

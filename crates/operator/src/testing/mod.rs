@@ -7,7 +7,7 @@ use std::ops::Deref;
 use kubewright_controller::{BoxError, Manager, ManagerBuilder, ManagerError};
 use kubewright_testing::{Controllers, Installable, RunningManager, TestCluster};
 
-use crate::{Operator, OperatorError};
+use crate::{Operator, OperatorError, program::permissions_directory};
 
 /// A test cluster on which an operator runs, with the built-in controllers for namespaces, garbage collection and service
 /// accounts. It is a [`TestCluster`].
@@ -54,8 +54,20 @@ pub struct OperatorCluster {
 }
 
 impl Operator {
-    /// Installs the operator on a test cluster: its CustomResourceDefinitions, the conversions of their objects, and its
-    /// roles.
+    /// Returns the user that the operator runs as on a test cluster: the ServiceAccount that `kubewright generate` gives it.
+    ///
+    /// ```
+    /// use kubewright_operator::Operator;
+    ///
+    /// let user = Operator::new("keeper", |_| {}).test_user();
+    /// assert_eq!(user, "system:serviceaccount:keeper-system:keeper-controller-manager");
+    /// ```
+    pub fn test_user(&self) -> String {
+        roles::Account::of(&self.name).user()
+    }
+
+    /// Installs the operator on a test cluster: its CustomResourceDefinitions, the conversions of their objects, its
+    /// ServiceAccount, and its roles, which are those that `kubewright generate` writes. Switches RBAC on.
     ///
     /// # Errors
     ///
@@ -67,6 +79,10 @@ impl Operator {
                 converter.convert(object, to).map_err(|e| e.to_string())
             });
         }
+        cluster.enable_rbac().await;
+        if let Some(directory) = permissions_directory() {
+            cluster.record_permissions(&self.test_user(), directory);
+        }
         self.install(cluster.client()).await?;
         let manager = Manager::new(cluster.client());
         let client = manager.client().clone().with_field_manager(&self.name);
@@ -75,6 +91,11 @@ impl Operator {
     }
 
     /// Starts a test cluster with the built-in controllers, installs the operator on it, and runs it.
+    ///
+    /// The operator runs as its [own ServiceAccount](Self::test_user), with the permissions of its roles, while
+    /// [`client`](TestCluster::client) stays the administrator. [`settled`](TestCluster::settled) fails once the operator is
+    /// denied a request, and names the rule to add. Programs that expect to be denied something call
+    /// [`tolerate_denied`](TestCluster::tolerate_denied).
     ///
     /// # Errors
     ///
@@ -91,7 +112,9 @@ impl Operator {
     pub async fn start_on(self, cluster: TestCluster) -> Result<OperatorCluster, OperatorError> {
         let controllers = cluster.run_controllers(&Controllers::default());
         self.install_on(&cluster).await?;
-        let manager = self.build(Manager::builder(cluster.client()))?;
+        let user = self.test_user();
+        cluster.fail_on_denied(&user);
+        let manager = self.build(Manager::builder(cluster.client_as(&user)))?;
         Ok(OperatorCluster {
             running: cluster.run(&manager),
             controllers,
@@ -100,7 +123,7 @@ impl Operator {
     }
 }
 
-/// An operator is perturbed with its definitions installed, its roles applied, and the built-in controllers running.
+/// An operator is perturbed with its definitions installed, under its own roles, and with the built-in controllers running.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -136,6 +159,10 @@ impl Installable for Operator {
     async fn install(&self, cluster: &TestCluster) -> Result<(), BoxError> {
         self.install_on(cluster).await?;
         Ok(())
+    }
+
+    fn user(&self) -> Option<String> {
+        Some(self.test_user())
     }
 
     fn into_manager(self, builder: ManagerBuilder) -> Result<Manager, ManagerError> {

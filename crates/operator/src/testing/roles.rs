@@ -20,22 +20,21 @@ pub(super) async fn apply_roles(
     operator: &str,
     rules: &[PolicyRule],
 ) -> Result<(), Error> {
-    let prefix = dns_label(operator);
-    let home = format!("{prefix}-system");
-    let account = format!("{prefix}-controller-manager");
+    let Account { prefix, home, name } = Account::of(operator);
     apply_namespace(client, &home).await?;
     let object = ServiceAccount {
-        metadata: named(&account, Some(&home)),
+        metadata: named(&name, Some(&home)),
         ..ServiceAccount::default()
     };
     client.apply(&object).await?;
     let subjects = vec![rbac::Subject {
         kind: "ServiceAccount".to_owned(),
-        name: account,
-        namespace: Some(home),
+        name,
+        namespace: Some(home.clone()),
         api_group: None,
     }];
-    for ((namespace, role), rules) in by_role(rules) {
+    let leases = leader_election_rule(&home);
+    for ((namespace, role), rules) in by_role(rules.iter().chain([&leases])) {
         let name = format!("{prefix}-{role}");
         let metadata = named(&name, namespace);
         let binding = named(&format!("{name}binding"), namespace);
@@ -81,8 +80,45 @@ async fn apply_namespace(client: &Client, name: &str) -> Result<(), Error> {
     client.apply(&namespace).await.map(drop)
 }
 
+/// The ServiceAccount of an operator.
+pub(super) struct Account {
+    /// The prefix of the names of its objects.
+    prefix: String,
+    /// Its namespace.
+    home: String,
+    name: String,
+}
+
+impl Account {
+    pub(super) fn of(operator: &str) -> Self {
+        let prefix = dns_label(operator);
+        Self {
+            home: format!("{prefix}-system"),
+            name: format!("{prefix}-controller-manager"),
+            prefix,
+        }
+    }
+
+    /// Returns the name of the user.
+    pub(super) fn user(&self) -> String {
+        format!("system:serviceaccount:{}:{}", self.home, self.name)
+    }
+}
+
+/// Returns the permission to take part in a leader election in the operator's namespace.
+fn leader_election_rule(home: &str) -> PolicyRule {
+    let verbs = [
+        "create", "delete", "get", "list", "patch", "update", "watch",
+    ];
+    PolicyRule::new("coordination.k8s.io", &["leases"], &verbs)
+        .namespace(home)
+        .role("leader-election-role")
+}
+
 /// Returns the rules of each role, by namespace and name.
-fn by_role(rules: &[PolicyRule]) -> BTreeMap<(Option<&str>, &str), Vec<&PolicyRule>> {
+fn by_role<'a>(
+    rules: impl Iterator<Item = &'a PolicyRule>,
+) -> BTreeMap<(Option<&'a str>, &'a str), Vec<&'a PolicyRule>> {
     let mut roles = BTreeMap::<_, Vec<_>>::new();
     for rule in rules {
         let role = rule.role.as_deref().unwrap_or("manager-role");

@@ -349,7 +349,10 @@ async fn errors_of_every_kind_pass_the_question_mark() {
     }
     let operator = Operator::new("keeper", move |operator| {
         let builder = Controller::for_::<Shop>().state(Log::default());
-        operator.api::<Shop>().controller(builder, reconcile);
+        operator
+            .api::<Shop>()
+            .controller(builder, reconcile)
+            .rule("", &["secrets"], &["get"]);
     });
     let cluster = operator.start_test().await.unwrap();
     let shops = api::<Shop>(&cluster);

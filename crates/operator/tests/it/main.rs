@@ -7,4 +7,5 @@ mod author;
 mod conversion;
 mod installing;
 mod logging;
+mod permissions;
 mod perturbed;

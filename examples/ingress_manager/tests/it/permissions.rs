@@ -64,7 +64,7 @@ fn allowed() -> BTreeSet<Permission> {
 #[tokio::test]
 async fn the_manifest_allows_what_is_done_and_no_more() {
     let target = Target::start().await;
-    let (client, done) = recorded(target.client.clone());
+    let (client, done) = recorded(target.own_client.clone());
     let candidate = |identity: &str| {
         let election = ElectionConfig::new("ingress-manager", &target.namespace);
         let manager = Manager::builder(client.clone())

@@ -1,4 +1,4 @@
-//! [`Target`]: a server, a namespace on it, and the running controller.
+//! [`Target`]: a server, a namespace on it, and the running controller, with the permissions of `config/rbac.yaml`.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -7,8 +7,9 @@ use std::{
 
 use ingress_manager::ingress::{ANNOTATION, backend};
 use k8s_openapi::api::{
-    core::v1::{Namespace, Service},
+    core::v1::{Namespace, Service, ServiceAccount},
     networking::v1::Ingress,
+    rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
 };
 use kube::{
     Client, Config,
@@ -28,7 +29,10 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// A server with a namespace for one test.
 pub(crate) struct Target {
+    /// The administrator's client.
     pub(crate) client: Client,
+    /// The controller's client: on a cluster in this process, that of its service account.
+    pub(crate) own_client: Client,
     pub(crate) namespace: String,
     pub(crate) services: Api<Service>,
     pub(crate) ingresses: Api<Ingress>,
@@ -47,7 +51,7 @@ impl Target {
         static NAMESPACES: AtomicU32 = AtomicU32::new(0);
         let (client, cluster) = match std::env::var_os("KUBEWRIGHT_TEST_KUBECONFIG") {
             None => {
-                let cluster = TestCluster::start().await;
+                let cluster = TestCluster::builder().rbac().start().await;
                 (cluster.client(), Some(cluster))
             }
             Some(path) => {
@@ -65,7 +69,16 @@ impl Target {
         object.metadata.name = Some(namespace.clone());
         let made = namespaces.create(&PostParams::default(), &object).await;
         made.expect("a namespace");
+        let own_client = match &cluster {
+            None => client.clone(),
+            Some(cluster) => {
+                apply_permissions(&client, &namespace).await;
+                let user = format!("system:serviceaccount:{namespace}:ingress-manager");
+                cluster.client_as(&user)
+            }
+        };
         Self {
+            own_client,
             services: Api::namespaced(client.clone(), &namespace),
             ingresses: Api::namespaced(client.clone(), &namespace),
             client,
@@ -83,7 +96,7 @@ impl Target {
 
     /// Returns the builder of a manager for this namespace.
     pub(crate) fn manager(&self) -> ManagerBuilder {
-        Manager::builder(self.client.clone()).namespaces([&self.namespace])
+        Manager::builder(self.own_client.clone()).namespaces([&self.namespace])
     }
 
     pub(crate) fn run(&self) -> Running {
@@ -206,6 +219,37 @@ impl Running {
         let ended = self.task.await.expect("no panic");
         ended.expect("a manager that ends well");
     }
+}
+
+/// Creates the objects of the manifest, with the service account in another namespace.
+async fn apply_permissions(client: &Client, namespace: &str) {
+    let manifest = include_str!("../../config/rbac.yaml");
+    let manifest = manifest.replace("namespace: default", &format!("namespace: {namespace}"));
+    for document in manifest.split("\n---\n") {
+        let object: Value = serde_saphyr::from_str(document).expect("YAML");
+        let everywhere = client.clone();
+        match object["kind"].as_str().expect("a kind") {
+            "ServiceAccount" => {
+                make::<ServiceAccount>(Api::namespaced(everywhere, namespace), object).await;
+            }
+            "ClusterRole" => make::<ClusterRole>(Api::all(everywhere), object).await,
+            "ClusterRoleBinding" => make::<ClusterRoleBinding>(Api::all(everywhere), object).await,
+            "Role" => make::<Role>(Api::namespaced(everywhere, namespace), object).await,
+            "RoleBinding" => {
+                make::<RoleBinding>(Api::namespaced(everywhere, namespace), object).await;
+            }
+            other => panic!("{other} in the manifest"),
+        }
+    }
+}
+
+async fn make<K>(api: Api<K>, object: Value)
+where
+    K: Clone + std::fmt::Debug + serde::de::DeserializeOwned + serde::Serialize,
+{
+    let object: K = serde_json::from_value(object).expect("an object of its kind");
+    let made = api.create(&PostParams::default(), &object).await;
+    made.expect("an object of the manifest");
 }
 
 pub(crate) fn service(name: &str, annotated: bool, port: i32) -> Service {
