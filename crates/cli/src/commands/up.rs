@@ -12,6 +12,7 @@ use kubewright_scaffold::Error;
 use serde_json::json;
 
 use crate::{
+    cluster::authorization::Authorization,
     output::{Output, say_line, warn},
     signal::interrupted,
 };
@@ -34,6 +35,9 @@ pub(crate) struct Up {
     /// `system:serviceaccount:NAMESPACE:NAME`, which is created
     #[arg(long = "as", value_name = "USER")]
     users: Vec<ClusterUser>,
+
+    #[command(flatten)]
+    authorization: Authorization,
 
     /// Built-in controllers to run: `default`, `none`, or a list such as `*,-garbagecollector`
     #[arg(
@@ -82,6 +86,7 @@ impl Up {
             .listen(self.listen)
             .tokens(self.tokens()?)
             .controllers(self.controllers.clone())
+            .authorization(self.authorization.modes()?)
             .api_server(|server| {
                 server
                     .warn_about_inert_objects()
@@ -110,8 +115,12 @@ impl Up {
             .into_iter()
             .for_each(|user| endpoint.add_user(user));
         if !endpoint.address().ip().is_loopback() {
+            let whom = match self.authorization.is_open() {
+                true => "anyone with a token of this cluster",
+                false => "anyone with the token of its kubeconfig",
+            };
             warn(format_args!(
-                "warning: {} is reachable from other machines; anyone with a token of this cluster has full access to it",
+                "warning: {} is reachable from other machines; {whom} has full access to it",
                 endpoint.address()
             ));
         }

@@ -70,16 +70,68 @@ fn what_is_stored_and_not_acted_on_is_answered_with_a_warning() {
 #[test]
 fn nobody_gets_in_without_a_token() {
     let server = Server::start();
-    for token in [None, Some("guess")] {
-        let (code, body) = https::get(&server, "/api/v1/namespaces", token);
-        assert_eq!(code, 401, "{body}");
-        let status: serde_json::Value = serde_json::from_str(&body).expect("a status");
-        let expected = serde_json::json!({
-            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": "Unauthorized", "reason": "Unauthorized", "code": 401,
-        });
-        assert_eq!(status, expected);
+    let (code, body) = https::get(&server, "/api/v1/namespaces", Some("guess"));
+    assert_eq!(code, 401, "{body}");
+    let status: serde_json::Value = serde_json::from_str(&body).expect("a status");
+    let expected = serde_json::json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": "Unauthorized", "reason": "Unauthorized", "code": 401,
+    });
+    assert_eq!(status, expected);
+    let (code, body) = https::get(&server, "/api/v1/namespaces", None);
+    assert_eq!(code, 403, "{body}");
+    let message = r#"User \"system:anonymous\" cannot list resource \"namespaces\""#;
+    assert!(body.contains(message), "{body}");
+}
+
+#[test]
+fn everybody_may_ask_for_the_health_and_the_version_of_the_server() {
+    let server = Server::start();
+    for path in ["/livez", "/readyz", "/version"] {
+        let (code, body) = https::get(&server, path, None);
+        assert_eq!(code, 200, "{path}: {body}");
     }
+    assert_eq!(https::get(&server, "/metrics", None).0, 403);
+}
+
+#[test]
+fn users_may_do_what_roles_grant_and_everything_if_everything_is_allowed() {
+    let folder = Folder::new();
+    let file = folder.path().join("tokens.csv");
+    let tokens = "first,ada,1,\"system:masters\"\nsecond,bob,2\n";
+    fs::write(&file, tokens).expect("a file");
+    let file = file.display().to_string();
+    for (mode, pods, health) in [
+        ("RBAC", 403, 200),
+        ("RBAC,AlwaysDeny", 403, 200),
+        ("AlwaysDeny", 403, 403),
+        ("AlwaysAllow", 200, 401),
+    ] {
+        let server =
+            Server::start_with(&["--token-auth-file", &file, "--authorization-mode", mode]);
+        let (code, body) = https::get(&server, "/api/v1/pods", Some("second"));
+        assert_eq!(code, pods, "{mode}: {body}");
+        assert_eq!(https::get(&server, "/api/v1/pods", Some("first")).0, 200);
+        assert_eq!(https::get(&server, "/livez", None).0, health, "{mode}");
+    }
+}
+
+#[test]
+fn a_mode_that_is_unknown_or_named_twice_is_refused() {
+    let output = fails(&[
+        "--listen",
+        "127.0.0.1:0",
+        "--authorization-mode",
+        "RBAC,RBAC",
+    ]);
+    assert!(output.contains("more than once"), "{output}");
+    let mut command = kubewright();
+    command.args(["up", "--authorization-mode", "Nobody"]);
+    let (output, status) = Process::start(command, None).finish();
+    assert_eq!(status.code(), Some(2), "{output}");
+    let expected =
+        "unknown authorization mode \"Nobody\": expected RBAC, AlwaysAllow or AlwaysDeny";
+    assert!(output.contains(expected), "{output}");
 }
 
 #[test]
@@ -97,7 +149,7 @@ fn tokens_can_come_from_a_file() {
         (Some("first"), 200),
         (Some("second"), 200),
         (Some("third"), 401),
-        (None, 401),
+        (None, 403),
     ] {
         let (code, body) = https::get(&server, "/api/v1/namespaces", token);
         assert_eq!(code, expected, "{token:?}: {body}");
@@ -197,7 +249,7 @@ fn a_busy_port_is_a_clear_error() {
 
 /// Makes sure that the server is past its start.
 fn answers(server: &Server) {
-    assert_eq!(https::get(server, "/livez", None).0, 401);
+    assert_eq!(https::get(server, "/livez", None).0, 200);
 }
 
 /// Runs `up` with arguments it cannot start with, and returns what it says.
