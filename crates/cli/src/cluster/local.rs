@@ -8,7 +8,9 @@ use std::{
 
 use anyhow::Context;
 use kube::Client;
-use kubewright_cluster::{Cluster, Controllers, Error as ClusterError};
+use kubewright_cluster::{
+    Cluster, ClusterBuilder, ClusterUser, Controllers, Error as ClusterError, write_secret_file,
+};
 use kubewright_scaffold::Error;
 
 /// A cluster in this process with built-in controllers. Dropping it stops it and removes its kubeconfig.
@@ -27,16 +29,13 @@ impl LocalCluster {
         })
     }
 
-    /// Starts a cluster on a port of this machine, and writes a kubeconfig in which it has that name.
+    /// Starts a cluster on a port of this machine, and writes its kubeconfig.
     pub(crate) async fn listen(
-        name: &str,
-        controllers: Controllers,
+        builder: ClusterBuilder,
         port: u16,
         kubeconfig: &Path,
     ) -> anyhow::Result<Self> {
-        let started = Cluster::builder()
-            .name(name)
-            .controllers(controllers)
+        let started = builder
             .listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
             .start()
             .await;
@@ -59,6 +58,20 @@ impl LocalCluster {
     /// Returns a client that calls the server without a socket, as the administrator.
     pub(crate) fn client(&self) -> Client {
         self.cluster.client()
+    }
+
+    /// Writes a kubeconfig with which one acts as this user. A service account is created unless it exists.
+    pub(crate) async fn write_kubeconfig_of(
+        &self,
+        user: &ClusterUser,
+        path: &Path,
+    ) -> anyhow::Result<()> {
+        let endpoint = self.cluster.endpoint();
+        let endpoint = endpoint.context("the cluster does not listen")?;
+        let credential = self.cluster.credential(user).await?;
+        let text = endpoint.kubeconfig_of(credential).to_yaml();
+        write_secret_file(path, text).map_err(|e| Error::io("write", path, &e))?;
+        Ok(())
     }
 
     /// Returns the URL of the cluster, or nothing if it has no socket.

@@ -1,9 +1,12 @@
 //! `kubewright why`: explains the state of an object: conditions, owners, recent reconciles with their triggers, the
-//! next one, and Events.
+//! next one, permissions that are missing, and Events.
+
+use std::collections::BTreeMap;
 
 use clap::Args;
 use k8s_openapi::{api::events::v1::Event, apimachinery::pkg::apis::meta::v1::OwnerReference};
 use kube::{Api, Client, ResourceExt, api::ListParams, core::DynamicObject};
+use kubewright_rbac::{Advice, Permission, PolicyRule};
 use kubewright_scaffold::Error;
 use serde_json::{Value, json};
 
@@ -160,6 +163,33 @@ fn known<'a>(
     known
 }
 
+/// Finds what the operator lacks, in the errors of its sources and of the runs for the object and its owners.
+fn missing_permissions(
+    controllers: &std::io::Result<Controllers>,
+    subjects: &[Subject],
+) -> Vec<Advice> {
+    let Ok(controllers) = controllers else {
+        return Vec::new();
+    };
+    let mut users = BTreeMap::<String, Vec<Permission>>::new();
+    let mut note = |text: &str| {
+        if let Some((user, missing)) = Permission::of_refusal(text) {
+            users.entry(user).or_default().push(missing);
+        }
+    };
+    let all = controllers.controllers.iter();
+    let errors = all
+        .flat_map(|it| &it.sources)
+        .filter_map(|it| it.error.as_deref());
+    errors.for_each(&mut note);
+    for (_, _, key) in known(controllers, subjects) {
+        // Earlier runs may have failed for what was granted meanwhile.
+        note(key.last_result.as_deref().unwrap_or_default());
+    }
+    let advice = |(user, missing)| Advice::new(user, missing);
+    users.into_iter().map(advice).collect()
+}
+
 fn conditions(object: &DynamicObject) -> &[Value] {
     let conditions = object.data.pointer("/status/conditions");
     conditions
@@ -220,6 +250,11 @@ fn page(
         Err(error) => {
             text += &format!("  no operator at {address} ({error}); set --operator\n");
         }
+    }
+    for advice in missing_permissions(controllers, subjects) {
+        text += "\nPERMISSIONS\n";
+        let lines = advice.to_string();
+        text.extend(lines.lines().map(|line| format!("  {line}\n")));
     }
     text += "\nEVENTS\n";
     for event in events {
@@ -335,7 +370,17 @@ fn described(
         .iter()
         .map(|event| json!({"type": event.type_, "reason": event.reason, "note": event.note}))
         .collect();
+    let missing: Vec<Value> = missing_permissions(controllers, subjects)
+        .iter()
+        .flat_map(|advice| {
+            let rules = advice.rules();
+            let rule =
+                |rule: &PolicyRule| json!({"declaration": rule.to_declaration(), "rule": rule});
+            rules.iter().map(rule).collect::<Vec<_>>()
+        })
+        .collect();
     json!({
+        "missingPermissions": missing,
         "kind": subjects[0].kind,
         "key": subjects[0].key,
         "owners": owners,
@@ -349,6 +394,53 @@ fn described(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_denied_request_is_told_with_the_rule_to_add() {
+        let refusal = r#"error: ApiError: nodes is forbidden: User "system:serviceaccount:crew-system:crew-controller-manager" cannot list resource "nodes" in API group "" at the cluster scope"#;
+        let controllers = Controllers {
+            controllers: vec![ControllerStatus {
+                name: "captain".into(),
+                sources: vec![endpoint::SourceStatus {
+                    name: "captains.crew.example.com".into(),
+                    ..Default::default()
+                }],
+                keys: vec![KeyStatus {
+                    key: "default/ahab".into(),
+                    last_result: Some(refusal.into()),
+                    ..KeyStatus::default()
+                }],
+                ..ControllerStatus::default()
+            }],
+            ..Controllers::default()
+        };
+        let subjects = [Subject {
+            kind: "Captain".into(),
+            plural: "captains".into(),
+            key: "default/ahab".into(),
+        }];
+        let object: DynamicObject = serde_json::from_value(json!({
+            "apiVersion": "crew.example.com/v1", "kind": "Captain",
+            "metadata": {"name": "ahab", "namespace": "default"},
+        }))
+        .unwrap();
+        let controllers = Ok(controllers);
+        let text = page(&object, &subjects, &[], "127.0.0.1:1", &controllers);
+        let expected = "
+PERMISSIONS
+  system:serviceaccount:crew-system:crew-controller-manager may not list nodes
+  add to the function that registers the operator:
+      operator.rule(\"\", &[\"nodes\"], &[\"get\", \"list\", \"watch\"]);
+  or to the rules of its role:
+      - apiGroups: [\"\"]
+        resources: [\"nodes\"]
+        verbs: [\"get\", \"list\", \"watch\"]
+";
+        assert!(text.contains(expected), "{text}");
+        let value = described(&object, &subjects, &[], "127.0.0.1:1", &controllers);
+        let rule = &value["missingPermissions"][0]["rule"];
+        assert_eq!(rule["resources"], json!(["nodes"]));
+    }
 
     #[test]
     fn moments_are_told_to_the_millisecond() {

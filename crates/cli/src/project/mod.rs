@@ -3,6 +3,7 @@
 pub(crate) mod clean_tree;
 mod dependency;
 pub(crate) mod kubebuilder;
+pub(crate) mod permissions;
 pub(crate) mod session;
 
 use std::path::{Path, PathBuf};

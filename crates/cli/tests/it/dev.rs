@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A project whose operator describes itself as in the file, and otherwise runs these commands.
-fn developed(model: &Value, body: &str) -> Place {
+pub(crate) fn developed(model: &Value, body: &str) -> Place {
     let place = project(MODEL);
     describe(&place, model);
     let file = place.path().join("target/described.json");
@@ -30,7 +30,7 @@ fn developed(model: &Value, body: &str) -> Place {
     place
 }
 
-fn describe(place: &Place, model: &Value) {
+pub(crate) fn describe(place: &Place, model: &Value) {
     fs::write(
         place.path().join("target/described.json"),
         model.to_string(),
@@ -40,13 +40,13 @@ fn describe(place: &Place, model: &Value) {
 
 /// Waits for text in the output.
 #[track_caller]
-fn shows(dev: &mut Process, wanted: &str) -> String {
+pub(crate) fn shows(dev: &mut Process, wanted: &str) -> String {
     let text = dev.output_until(PATIENCE, |text| text.contains(wanted));
     assert!(text.contains(wanted), "no {wanted:?} in:\n{text}");
     text
 }
 
-fn model() -> Value {
+pub(crate) fn model() -> Value {
     serde_json::from_str(MODEL).unwrap()
 }
 

@@ -25,7 +25,7 @@ use std::{
 
 use anyhow::ensure;
 use clap::Args;
-use kubewright_cluster::Controllers;
+use kubewright_cluster::{Cluster, Controllers};
 use kubewright_controller::Manager;
 use tokio::sync::oneshot;
 
@@ -79,8 +79,9 @@ impl Demo {
         let cluster = match self.once {
             true => LocalCluster::start(controllers).await?,
             false => {
-                LocalCluster::listen("kubewright-demo", controllers, self.port, &self.kubeconfig)
-                    .await?
+                let builder = Cluster::builder().name("kubewright-demo");
+                let builder = builder.controllers(controllers);
+                LocalCluster::listen(builder, self.port, &self.kubeconfig).await?
             }
         };
         let terminal =

@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio::{sync::watch, time::Instant};
 
 use super::{
+    account::Account,
     child::{Child, Readiness},
     event::DevEvent,
     files::{Changes, Files},
@@ -51,6 +52,8 @@ pub(super) struct Cycle<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) screen: Screen,
     pub(super) arguments: Vec<OsString>,
+    /// The operator's own account, if it does not run as the user of the kubeconfig.
+    pub(super) account: Option<Account<'a>>,
     pub(super) samples: bool,
     pub(super) address: watch::Sender<Option<String>>,
     pub(super) child: Option<Child>,
@@ -142,6 +145,9 @@ impl Cycle<'_> {
         if let Some(child) = self.child.take() {
             child.stop().await;
         }
+        if let Some(Err(error)) = self.account.take().map(|account| account.record()) {
+            self.refused(&error);
+        }
         let converted = |definition: &&Value| !definition["spec"]["conversion"].is_null();
         let crds = self.described.iter().flat_map(|model| &model.crds);
         for definition in crds.filter(converted) {
@@ -212,7 +218,8 @@ impl Cycle<'_> {
         let mut described = tokio::task::spawn_blocking(move || asked.describe())
             .await
             .map_err(|e| Error::new(e, "save a file to try again"))??;
-        let mut arguments = self.arguments.clone();
+        let mut arguments = self.give_permissions(&described).await?;
+        arguments.extend(self.arguments.iter().cloned());
         if let Some(endpoint) = &self.endpoint
             && !described.conversions.is_empty()
         {
@@ -267,6 +274,26 @@ impl Cycle<'_> {
         session.write(self.project.root())?;
         self.address.send_replace(Some(address));
         Ok(definitions_are)
+    }
+
+    /// Gives the operator its roles, and returns the flags by which it reaches the cluster.
+    async fn give_permissions(&mut self, described: &Model) -> Result<Vec<OsString>, Error> {
+        let Some(account) = &mut self.account else {
+            return Ok(self.cluster.flags());
+        };
+        account.record()?;
+        let outcomes = account
+            .apply(described, self.client.clone(), TIMEOUT)
+            .await?;
+        let flags = account.flags();
+        for outcome in outcomes {
+            let is_role = outcome.kind.ends_with("Role");
+            if is_role && outcome.action != Action::Unchanged {
+                let kind = outcome.kind.to_lowercase();
+                self.applied(format!("{kind}/{}", outcome.name), outcome.action);
+            }
+        }
+        Ok(flags)
     }
 
     /// Rewrites objects that are stored in versions which the new CRDs do not have, while the old operator still converts.

@@ -59,6 +59,16 @@ pub(super) enum DevEvent {
     },
     /// A controller ran more often than single runs are shown.
     Missed { controller: String, count: u64 },
+    /// A request of the operator was denied.
+    Denied {
+        user: String,
+        /// The permission it lacks: `list secrets`.
+        permission: String,
+        /// The statement that declares the rule in the operator.
+        declaration: String,
+        /// The rule in the YAML of a role.
+        yaml: String,
+    },
     /// An Event about an object was recorded.
     Event {
         warning: bool,
@@ -199,6 +209,19 @@ impl DevEvent {
                 let kind = style.yellow("reconcile");
                 format!("{kind} {controller} {count} more")
             }
+            Self::Denied {
+                permission,
+                declaration,
+                yaml,
+                ..
+            } => {
+                let begins = style.red("denied   ");
+                let yaml: Vec<String> = yaml.lines().map(|line| format!("  {line}")).collect();
+                format!(
+                    "{begins} the operator may not {permission}; add {declaration} or to its role:\n{}",
+                    yaml.join("\n")
+                )
+            }
             Self::Event {
                 warning,
                 object,
@@ -251,6 +274,20 @@ mod tests {
         assert_eq!(
             run.line(Style::Plain),
             "reconcile captain default/a        captains added     -> requeue after 30s, took 0.2 ms"
+        );
+    }
+
+    #[test]
+    fn the_first_line_of_a_denied_request_has_the_statement_to_paste() {
+        let denied = DevEvent::Denied {
+            user: "system:serviceaccount:crew-system:crew-controller-manager".into(),
+            permission: "list secrets".into(),
+            declaration: r#"operator.rule("", &["secrets"], &["get", "list", "watch"]);"#.into(),
+            yaml: "- apiGroups: [\"\"]\n  resources: [\"secrets\"]".into(),
+        };
+        assert_eq!(
+            denied.line(Style::Plain),
+            "denied    the operator may not list secrets; add operator.rule(\"\", &[\"secrets\"], &[\"get\", \"list\", \"watch\"]); or to its role:\n  - apiGroups: [\"\"]\n    resources: [\"secrets\"]"
         );
     }
 

@@ -8,12 +8,13 @@
 //! |---|---|
 //! | `files` | file changes |
 //! | `cycle` | rebuilding and restarting the operator |
-//! | `child` | the process of the operator |
+//! | `child`, `account` | the process of the operator; its ServiceAccount and roles |
 //! | `cause`, `log` | the cause of its end; its log |
 //! | `samples` | sample objects |
 //! | `observer` | the reconciles and Events of the operator |
 //! | `event`, `recent`, `screen`, `frame` | the output |
 
+mod account;
 mod cause;
 mod child;
 mod cycle;
@@ -34,16 +35,17 @@ use std::{
 
 use clap::Args;
 use kube::Client;
-use kubewright_cluster::Controllers;
+use kubewright_cluster::{AccessLog, Cluster as LocalBuilder, Controllers};
 use kubewright_scaffold::Project;
 use tokio::sync::watch;
 
+use account::Account;
 use cycle::Cycle;
 use event::DevEvent;
 use screen::{Screen, View};
 
 use crate::{
-    cluster::{Cluster, local::LocalCluster},
+    cluster::{Cluster, authorization::Authorization, local::LocalCluster},
     operator::conversion::Endpoint,
     output::Output,
     project::{
@@ -76,6 +78,9 @@ pub(crate) struct Dev {
     )]
     controllers: Controllers,
 
+    #[command(flatten)]
+    authorization: Authorization,
+
     /// Apply the objects of config/samples [default: true, unless on a real cluster]
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", require_equals = true)]
     samples: Option<bool>,
@@ -97,6 +102,8 @@ struct Place {
     client: Client,
     /// Stops the cluster when it is dropped.
     local: Option<LocalCluster>,
+    /// What the requests to the local cluster needed.
+    log: AccessLog,
     /// The flags by which the operator and other commands reach the cluster.
     cluster: Cluster,
     server: String,
@@ -130,14 +137,18 @@ impl Dev {
             false => None,
         };
         let (address, of) = watch::channel(None);
-        let mut arguments = place.cluster.flags();
-        arguments.extend(self.arguments);
+        let account = place
+            .local
+            .as_ref()
+            .filter(|_| !self.authorization.is_open());
+        let account = account.map(|local| Account::new(&project, local, place.log.clone()));
         let mut cycle = Cycle {
             project: &project,
             client: place.client.clone(),
             cluster: &place.cluster,
             screen: screen.clone(),
-            arguments,
+            arguments: self.arguments,
+            account,
             samples: self.samples.unwrap_or(!self.cluster.is_named()),
             address,
             child: None,
@@ -150,6 +161,7 @@ impl Dev {
         let ended = tokio::select! {
             ended = cycle.run() => ended,
             () = observer::reconciles(of, screen.clone()) => Ok(()),
+            () = observer::denials(place.log.clone(), screen.clone()) => Ok(()),
             () = observer::events(place.client.clone(), groups, screen.clone()) => Ok(()),
             () = screen.draw() => Ok(()),
             () = stop => Ok(()),
@@ -166,6 +178,7 @@ impl Dev {
             return Ok(Place {
                 client: self.cluster.client().await?,
                 local: None,
+                log: AccessLog::new(),
                 cluster: self.cluster.clone(),
                 server: context.unwrap_or_else(|| "the cluster of the kubeconfig".to_owned()),
             });
@@ -174,13 +187,18 @@ impl Dev {
             Some(path) => here()?.join(path),
             None => Session::directory(project.root()).join("kubeconfig"),
         };
-        let controllers = self.controllers.clone();
-        let local =
-            LocalCluster::listen("kubewright-dev", controllers, self.port, &kubeconfig).await?;
+        let log = AccessLog::new();
+        let builder = LocalBuilder::builder()
+            .name("kubewright-dev")
+            .controllers(self.controllers.clone())
+            .authorization(self.authorization.modes()?)
+            .access_log(log.clone());
+        let local = LocalCluster::listen(builder, self.port, &kubeconfig).await?;
         let server = local.url().to_owned();
         Ok(Place {
             client: local.client(),
             local: Some(local),
+            log,
             cluster: Cluster {
                 kubeconfig: Some(kubeconfig),
                 context: None,

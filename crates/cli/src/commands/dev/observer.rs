@@ -1,6 +1,10 @@
-//! Observes a running operator: the status of its controllers, and Events about its objects.
+//! Observes a running operator: the status of its controllers, the requests it was denied, and Events about its objects.
 
-use std::{collections::HashMap, pin::pin, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    pin::pin,
+    time::Duration,
+};
 
 use futures_util::StreamExt;
 use k8s_openapi::api::events::v1::Event;
@@ -8,6 +12,8 @@ use kube::{
     Api, Client,
     api::{ListParams, WatchEvent, WatchParams},
 };
+use kubewright_cluster::{Access, AccessLog, Advice};
+use kubewright_rbac::PolicyRule;
 use tokio::sync::watch;
 
 use super::{event::DevEvent, screen::Screen};
@@ -80,6 +86,38 @@ fn reconcile(controller: &str, run: &RunStatus) -> DevEvent {
         result: run.result.clone(),
         seconds: run.duration_seconds,
         failed: run.failed,
+    }
+}
+
+/// Shows the permissions that service accounts lack, once each, while it is polled.
+pub(super) async fn denials(log: AccessLog, screen: Screen) {
+    let mut denials = log.denials();
+    let mut shown = BTreeSet::new();
+    loop {
+        let all = log.all().into_iter();
+        let denied: BTreeSet<Access> = all
+            .filter(|access| !access.allowed && access.user.starts_with("system:serviceaccount:"))
+            .collect();
+        for access in denied.difference(&shown) {
+            screen.show(denied_event(access));
+        }
+        shown.extend(denied);
+        if denials.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+    }
+}
+
+fn denied_event(access: &Access) -> DevEvent {
+    let advice = Advice::new(&access.user, [access.permission.clone()]);
+    let rules = advice.rules();
+    let declarations: Vec<String> = rules.iter().map(PolicyRule::to_declaration).collect();
+    let yaml: Vec<String> = rules.iter().flat_map(PolicyRule::to_yaml_lines).collect();
+    DevEvent::Denied {
+        user: access.user.clone(),
+        permission: access.permission.to_string(),
+        declaration: declarations.join(" "),
+        yaml: yaml.join("\n"),
     }
 }
 
