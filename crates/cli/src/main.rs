@@ -108,6 +108,9 @@ enum Command {
     /// Explain the state of an object: conditions, owners, events and recent reconciles
     Why(commands::why::Why),
 
+    /// Compare what the operator may do with what it really did
+    Audit(commands::audit::Audit),
+
     /// Show queue, latency and error figures of the operator's controllers
     Top(commands::top::Top),
 
@@ -180,6 +183,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Deploy(deploy) => in_runtime(deploy.run()),
         Command::Undeploy(undeploy) => in_runtime(undeploy.run()),
         Command::Why(why) => in_runtime(why.run()),
+        Command::Audit(audit) => audit.run(),
         Command::Top(top) => in_runtime(top.run()),
         Command::Tree(tree) => in_runtime(tree.run()),
         Command::Explain(explain) => in_runtime(explain.run()),

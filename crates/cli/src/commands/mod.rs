@@ -1,6 +1,7 @@
 //! The commands: one file or folder for each.
 
 pub(crate) mod add;
+pub(crate) mod audit;
 pub(crate) mod completion;
 pub(crate) mod demo;
 pub(crate) mod deploy;

@@ -13,6 +13,7 @@ mod interrupted;
 mod json;
 mod kubectl;
 mod new_user;
+mod permissions;
 mod process;
 mod projects;
 mod refusals;
