@@ -61,6 +61,11 @@ struct Begun {
 impl Server {
     /// Starts ours and waits until it reports that it is ready.
     pub(crate) fn ours(program: &Path) -> anyhow::Result<Self> {
+        Self::ours_with(program, &[])
+    }
+
+    /// Starts ours with further arguments.
+    pub(crate) fn ours_with(program: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
         let mut begun = Begun::new()?;
         let kubeconfig = begun.folder.join("kubeconfig");
         let mut command = Command::new(program);
@@ -75,6 +80,7 @@ impl Server {
                 "--kubeconfig",
             ])
             .arg(&kubeconfig)
+            .args(arguments)
             .stdout(Stdio::piped());
         let began = Instant::now();
         let out = begun.spawn(&mut command)?.stdout.take();

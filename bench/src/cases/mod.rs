@@ -29,6 +29,7 @@ mod list;
 mod list_forms;
 mod list_pages;
 mod openapi;
+mod rbac;
 mod reconcile;
 mod reconcile_latency;
 mod servers;
@@ -77,7 +78,7 @@ pub(crate) struct Bench {
 }
 
 /// All cases in the order of the document.
-pub(crate) const ALL: [Case; 30] = [
+pub(crate) const ALL: [Case; 31] = [
     informer::CASE,
     informer_scale::CASE,
     informer_modes::CASE,
@@ -107,6 +108,7 @@ pub(crate) const ALL: [Case; 30] = [
     cel::CASE,
     documents::CASE,
     tokens::CASE,
+    rbac::CASE,
     tool::CASE,
 ];
 

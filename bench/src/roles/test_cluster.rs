@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, PostParams};
-use kubewright_testing::TestCluster;
+use kubewright_testing::{TestCluster, TestClusterBuilder};
 
 use crate::{contest::Sample, results::median};
 
@@ -13,19 +13,26 @@ use crate::{contest::Sample, results::median};
 pub(super) fn run(count: &str) -> anyhow::Result<Sample> {
     let count: usize = count.parse()?;
     let mut sample = Sample::default();
-    sample.figures.insert("cold".to_owned(), first_object()?);
-    let times = (0..count).map(|_| first_object());
-    let times: Vec<f64> = times.collect::<anyhow::Result<_>>()?;
-    let middle = median(&times).unwrap_or(f64::NAN);
-    sample.figures.insert("warm".to_owned(), middle);
+    let mut add = |key: &str, figure: f64| sample.figures.insert(key.to_owned(), figure);
+    add("cold", first_object(TestCluster::builder())?);
+    let middle = |cluster: TestClusterBuilder| {
+        let times = (0..count).map(|_| first_object(cluster.clone()));
+        let times: Vec<f64> = times.collect::<anyhow::Result<_>>()?;
+        anyhow::Ok(median(&times).unwrap_or(f64::NAN))
+    };
+    let open = middle(TestCluster::builder())?;
+    let closed = middle(TestCluster::builder().rbac())?;
+    add("warm", open);
+    add("warm_rbac", closed);
+    add("rbac", closed - open);
     Ok(sample)
 }
 
 /// The time in milliseconds.
-fn first_object() -> anyhow::Result<f64> {
+fn first_object(cluster: TestClusterBuilder) -> anyhow::Result<f64> {
     crate::cases::on_one_thread(async {
         let began = Instant::now();
-        let cluster = TestCluster::start().await;
+        let cluster = cluster.start().await;
         let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
         let mut map = ConfigMap::default();
         map.metadata.name = Some("first".to_owned());

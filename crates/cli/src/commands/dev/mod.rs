@@ -102,7 +102,7 @@ struct Place {
     client: Client,
     /// Stops the cluster when it is dropped.
     local: Option<LocalCluster>,
-    /// What the requests to the local cluster needed.
+    /// The permissions that requests to the local cluster needed.
     log: AccessLog,
     /// The flags by which the operator and other commands reach the cluster.
     cluster: Cluster,
