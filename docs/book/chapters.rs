@@ -28,6 +28,7 @@ chapters! {
     testing = "howto/testing.md",
     virtual_time = "howto/virtual-time.md",
     perturbation = "howto/perturbation.md",
+    permissions = "howto/permissions.md",
     several_controllers = "howto/several-controllers.md",
     large_operator = "howto/large-operator.md",
     comparison = "comparison.md",
