@@ -16,8 +16,8 @@ use arc_swap::ArcSwap;
 use crate::{
     admission::AdmissionChain,
     auth::{
-        AccessObserver, AlwaysAllow, Anonymous, Authenticator, Authorizer, AuthorizerUnion, MASTERS,
-        PrivilegedGroups, impersonation::Impersonation,
+        AccessObserver, AlwaysAllow, Anonymous, Authenticator, Authorizer, AuthorizerUnion,
+        MASTERS, PrivilegedGroups, impersonation::Impersonation,
     },
     discovery::Discovery,
     endpoints::{Document, HealthChecks, Metrics, VersionInfo},

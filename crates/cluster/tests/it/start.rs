@@ -102,7 +102,10 @@ async fn extension_servers_are_told_whom_the_cluster_trusts() {
     let cluster = Cluster::builder().front_proxy_authority(proxies.clone());
     let cluster = cluster.start().await.unwrap();
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "kube-system");
-    let told = maps.get("extension-apiserver-authentication").await.unwrap();
+    let told = maps
+        .get("extension-apiserver-authentication")
+        .await
+        .unwrap();
     let told = told.data.unwrap();
     let unix = |text: &str| text.replace('\r', "");
     let authority = cluster.authority().certificate_pem();
