@@ -114,7 +114,10 @@ impl<'a> Session<'a> {
         for (name, path) in &step.save {
             self.saved.insert(name.clone(), saved(&given, path)?);
         }
-        let mut seen = self.normal.value(&given);
+        let mut seen = match options.uncounted {
+            true => without_numbers(self.normal.clone().value(&given)),
+            false => self.normal.value(&given),
+        };
         if step.quick || options.unnumbered {
             seen = without_numbers(seen);
         }

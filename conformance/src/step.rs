@@ -78,6 +78,8 @@ pub struct Options {
     pub until: Option<String>,
     /// Compares times, uids and versions without their numbers.
     pub unnumbered: bool,
+    /// Compares them without their numbers, and does not count them in later steps.
+    pub uncounted: bool,
     /// Tokens to sign before the request, by name.
     pub sign: BTreeMap<String, Value>,
 }
@@ -157,6 +159,9 @@ impl Step {
                 "until" => step.options.until = Some(text(&value)?),
                 "unnumbered" => {
                     step.options.unnumbered = value.as_bool().context("`unnumbered`")?;
+                }
+                "uncounted" => {
+                    step.options.uncounted = value.as_bool().context("`uncounted`")?;
                 }
                 "sign" => {
                     let tokens = value.as_object().context("`sign` must be a mapping")?;

@@ -16,7 +16,7 @@ use token::Token;
 const TOKEN_VOLUME: &str = "kube-api-access-";
 
 /// The values that a scenario has seen so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Normal {
     namespace: String,
     /// Times, addresses and ports from the scenario's own requests.
