@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     dev::{describe, developed, model, shows},
-    generating::{MODEL, project},
+    generating::{MODEL, project, script},
     process::Process,
     projects::Place,
 };
@@ -115,4 +115,31 @@ fn an_audit_without_anything_to_compare_says_what_to_run() {
         sentence.contains("dev.jsonl is not a record of permissions"),
         "{sentence}"
     );
+}
+
+#[test]
+fn an_audit_of_tests_covers_what_they_did_this_time() {
+    let place = project(MODEL);
+    let operator = place.path().join("target/operator").display().to_string();
+    let message = format!(
+        r#"{{"reason":"compiler-artifact","target":{{"name":"crew-operator"}},"executable":"{operator}"}}"#
+    );
+    let record = r#"{"user":"system:serviceaccount:test-system:test","allowed":true,"resource":"pods","namespace":"default","verb":"get"}"#;
+    let cargo = script(
+        &place,
+        "cargo",
+        &format!(
+            "case \"$1\" in test) mkdir -p \"$KUBEWRIGHT_PERMISSIONS\"; \
+             echo '{record}' > \"$KUBEWRIGHT_PERMISSIONS/1.jsonl\";; *) echo '{message}';; esac"
+        ),
+    );
+    let place = place.with_cargo(cargo);
+    let before = place.path().join("target/kubewright/permissions/tests");
+    fs::create_dir_all(&before).unwrap();
+    let outdated = record.replace("pods", "nodes");
+    fs::write(before.join("0.jsonl"), outdated + "\n").unwrap();
+    let audit = place.call("audit rbac");
+    assert_eq!(audit.status.code(), Some(1), "{audit:?}");
+    let said = place.done("audit rbac --test");
+    assert_eq!(said, "every permission was used, and none is missing\n");
 }

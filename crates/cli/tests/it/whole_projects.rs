@@ -86,6 +86,10 @@ fn a_new_project_builds_without_warnings_and_its_tests_pass() {
     assert!(captains.contains("name: v2"), "{captains}");
     let role = read("config/rbac/role.yaml");
     assert!(role.contains("  - configmaps\n"), "{role}");
+    // The tests ran under that role, which was enough, and have said what they used of it.
+    let audit = place.done("audit rbac --test");
+    assert!(audit.contains("never used   configmaps "), "{audit}");
+    assert!(!audit.contains("missing"), "{audit}");
 
     place.done("remove controller roll_out");
     place.done("remove version v2");
