@@ -86,8 +86,17 @@ OpenAPI documents, and what becomes of objects made from their schemas, right an
             }
         }
     }
+    out.push_str(LEFT_OUT);
     out
 }
+
+/// The parts of kube-apiserver that are not there, and that no scenario asks for.
+const LEFT_OUT: &str = "
+## What is left out
+
+- Audit: the webhook backend, batching, rotation of log files, the `legacy` format, and annotations about latency. Everything else of an
+  event is compared with recorded logs by the test `events_are_those_of_a_real_server`.
+";
 
 fn totals<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> (usize, usize) {
     comparisons.fold((0, 0), |(steps, different), c| {

@@ -29,6 +29,7 @@ chapters! {
     virtual_time = "howto/virtual-time.md",
     perturbation = "howto/perturbation.md",
     permissions = "howto/permissions.md",
+    audit = "howto/audit.md",
     several_controllers = "howto/several-controllers.md",
     large_operator = "howto/large-operator.md",
     comparison = "comparison.md",

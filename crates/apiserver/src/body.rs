@@ -70,8 +70,16 @@ impl Body {
 
     /// Keeps a value for as long as the body is not sent.
     pub(crate) fn with_guard(mut self, guard: impl Any + Send) -> Self {
-        self._guard = Some(Box::new(guard));
+        self._guard = Some(match self._guard.take() {
+            None => Box::new(guard),
+            Some(other) => Box::new((other, guard)),
+        });
         self
+    }
+
+    /// Returns whether all bytes are there, so that nothing is computed while they are sent.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.inner, Inner::Full(_))
     }
 
     /// Reads the whole body. Returns `None` if it is longer than `limit`.

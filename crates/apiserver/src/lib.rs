@@ -43,9 +43,11 @@
 //! | `openapi` | OpenAPI v2 and v3 documents |
 //! | `discovery`, `endpoints` | discovery; version, health, metrics |
 //! | [`auth`] | authentication and authorization |
+//! | [`audit`] | events about requests, the policy that selects them, and their sinks |
 //! | `object`, `body`, `clock` | objects as bytes, bodies, clocks |
 
 pub mod admission;
+pub mod audit;
 pub mod auth;
 mod body;
 mod clock;

@@ -184,8 +184,8 @@ impl ClusterBuilder {
         self
     }
 
-    /// Changes further settings of the API server: admission plugins, the authorizer, conversions, and everything about
-    /// authentication.
+    /// Changes further settings of the API server: admission plugins, the authorizer, conversions, audit, and everything
+    /// about authentication.
     pub fn api_server(
         mut self,
         configure: impl FnOnce(KubeApiServerBuilder) -> KubeApiServerBuilder,
@@ -255,6 +255,7 @@ impl ClusterBuilder {
                     certificate: &self.certificate,
                     authority: &authority,
                     client_authorities: server.client_authorities(),
+                    peer_addresses: server.server().is_audited(),
                 };
                 Some(Endpoint::start(listener, service, serving)?)
             }

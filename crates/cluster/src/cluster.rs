@@ -150,6 +150,7 @@ impl Cluster {
             certificate: &self.certificate,
             authority: &self.authority,
             client_authorities: self.server.client_authorities(),
+            peer_addresses: self.server.server().is_audited(),
         };
         Endpoint::start(listener, service, serving)
     }

@@ -54,6 +54,8 @@ pub(crate) struct Serving<'a> {
     pub(crate) authority: &'a CertificateAuthority,
     /// The authorities by which clients choose their certificate.
     pub(crate) client_authorities: &'a [u8],
+    /// Whether requests are told the address of their peer.
+    pub(crate) peer_addresses: bool,
 }
 
 impl Endpoint {
@@ -106,7 +108,10 @@ impl Endpoint {
             max_unauthenticated: Some(MAX_UNAUTHENTICATED),
             ..Limits::default()
         };
-        let server = Server::new(listener).tls(tls.clone()).limits(limits);
+        let mut server = Server::new(listener).tls(tls.clone()).limits(limits);
+        if serving.peer_addresses {
+            server = server.peer_addresses();
+        }
         let task = tokio::spawn(server.serve(service, shutdown));
         Ok(Self {
             address,

@@ -6,6 +6,7 @@ use http::Method;
 use kubewright_apiserver::{
     ApiServer, ApiServerBuilder, HealthChecks, Probe, SharedClock, SystemClock,
     admission::{AdmissionChain, NamespaceLifecycle, Plugin},
+    audit,
     auth::{AccessObserver, Authorizer},
     registry::BlockingPool,
 };
@@ -92,6 +93,7 @@ pub struct KubeApiServerBuilder {
     address: String,
     service_range: ServiceRange,
     conversions: Conversions,
+    audit: Option<(audit::Policy, Arc<dyn audit::Sink>)>,
 }
 
 impl KubeApiServer {
@@ -110,6 +112,7 @@ impl KubeApiServer {
             address: String::new(),
             service_range: ServiceRange::default(),
             conversions: Conversions::default(),
+            audit: None,
         }
     }
 
@@ -297,6 +300,31 @@ impl KubeApiServerBuilder {
         self
     }
 
+    /// Records audit events from the first request on: the policy selects them, and the sink takes them. The requests by which
+    /// the server creates its own objects at the start are not recorded.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::sync::Arc;
+    ///
+    /// use http::Request;
+    /// use kubewright_apiserver::{Body, audit::{Level, Policy, Ring, Stage}};
+    /// use kubewright_kube_apiserver::KubeApiServer;
+    ///
+    /// let ring = Ring::new(100);
+    /// let policy = Policy::everything(Level::Metadata).without(Stage::RequestReceived);
+    /// let api = KubeApiServer::builder().audit(policy, Arc::new(ring.clone())).build().await?;
+    /// let request = Request::get("/api/v1/namespaces").body(Body::empty()).unwrap();
+    /// api.server().handle(request).await;
+    /// assert!(ring.events()[0].is("list", "namespaces"));
+    /// # Ok::<_, kubewright_machinery::Status>(()) }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn audit(mut self, policy: audit::Policy, sink: Arc<dyn audit::Sink>) -> Self {
+        self.audit = Some((policy, sink));
+        self
+    }
+
     /// Registers every kind, serves the CRDs that the store holds, and creates the namespaces and priority classes of a new
     /// cluster.
     ///
@@ -376,6 +404,9 @@ impl KubeApiServerBuilder {
         trust.publish(&server, &environment).await?;
         let endpoint = bootstrap::Endpoint::of(&self.address);
         bootstrap::kubernetes_service(&server, &environment, endpoint).await?;
+        if let Some((policy, sink)) = self.audit {
+            server.audit(policy, sink);
+        }
         Ok(KubeApiServer {
             server,
             store,

@@ -1,6 +1,6 @@
 //! One connection, from the handshake to its end.
 
-use std::{future::poll_fn, pin::pin, sync::Arc};
+use std::{future::poll_fn, net::SocketAddr, pin::pin, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
@@ -19,7 +19,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
-    BoxError, Limits, OpenEnded, PeerCertificates,
+    BoxError, Limits, OpenEnded, PeerAddress, PeerCertificates,
     activity::{Activity, InFlight, TrackedBody, Verdict, Watchdog},
     guarded::Guarded,
     host,
@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) protocol: Protocol,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) limits: Limits,
+    /// Whether requests are told the address of their peer.
+    pub(crate) peer_addresses: bool,
 }
 
 /// The phases of a server's life.
@@ -88,9 +90,11 @@ where
 {
     let activity = Arc::new(Activity::default());
     let slot = slots.take(activity.clone());
+    let address = stream.peer_addr().ok();
     let peer = Peer {
         activity,
         slot,
+        address: address.filter(|_| shared.peer_addresses),
         negotiated: None,
         certificates: None,
     };
@@ -107,6 +111,8 @@ where
 struct Peer {
     activity: Arc<Activity>,
     slot: Arc<Slot>,
+    /// Its address, if requests are told.
+    address: Option<SocketAddr>,
     /// The version that TLS negotiated.
     negotiated: Option<Version>,
     /// The certificates that it presented.
@@ -199,6 +205,9 @@ async fn drive<S, B>(
         let mut in_flight = peer.activity.begin(request.version());
         if let Some(handle) = peer.slot.handle() {
             request.extensions_mut().insert(handle);
+        }
+        if let Some(address) = peer.address {
+            request.extensions_mut().insert(PeerAddress(address));
         }
         if let Some(certificates) = &peer.certificates {
             request.extensions_mut().insert(certificates.clone());

@@ -47,12 +47,14 @@ mod connection;
 mod guarded;
 mod host;
 mod limits;
+mod peer_address;
 mod peer_certificates;
 mod server;
 mod slots;
 mod tls;
 
 pub use limits::Limits;
+pub use peer_address::PeerAddress;
 pub use peer_certificates::PeerCertificates;
 pub use server::Server;
 pub use slots::ConnectionHandle;

@@ -30,6 +30,7 @@ pub struct Server {
     listener: TcpListener,
     tls: Option<Tls>,
     limits: Limits,
+    peer_addresses: bool,
 }
 
 impl Server {
@@ -39,6 +40,7 @@ impl Server {
             listener,
             tls: None,
             limits: Limits::default(),
+            peer_addresses: false,
         }
     }
 
@@ -53,6 +55,14 @@ impl Server {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Puts the [`PeerAddress`](crate::PeerAddress) into the extensions of every request. It costs a little, so it is off unless
+    /// something needs it, such as an audit log.
+    #[must_use]
+    pub fn peer_addresses(mut self) -> Self {
+        self.peer_addresses = true;
         self
     }
 
@@ -74,6 +84,7 @@ impl Server {
             protocol: connection::protocol(&self.limits),
             tls: self.tls.map(|tls| TlsAcceptor::from(tls.config)),
             limits: self.limits,
+            peer_addresses: self.peer_addresses,
         });
         let (phase, watched) = watch::channel(Phase::Serving);
         let mut shutdown = pin!(shutdown);

@@ -2,10 +2,10 @@
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
-use kubewright_apiserver::auth::LocalUsers;
+use kubewright_apiserver::{audit::Ring, auth::LocalUsers};
 use kubewright_cluster::{Cluster, Endpoint, Error, Storage};
 use kubewright_kube_apiserver::{
     AnonymousAccess, AuthorizationMode, Conversions, FIRST_REVISION, KubeApiServer,
@@ -53,6 +53,7 @@ pub struct TestCluster {
     conversions: Conversions,
     pub(crate) gate: Gate,
     pub(crate) watched: Watched,
+    pub(crate) audit: OnceLock<Ring>,
     pub(crate) managers: Attached,
     pub(crate) writes: Counters,
 }
@@ -191,6 +192,7 @@ impl TestCluster {
             conversions,
             gate,
             watched,
+            audit: OnceLock::new(),
             managers: Attached::default(),
             writes: Counters::default(),
         }

@@ -56,11 +56,13 @@
 //! | `time` | [`Time`]: virtual time; [`TestClock`] |
 //! | `perturb` | a program under every perturbation |
 //! | `faults` | [`Fault`]s to inject: errors, conflicts, watches that break or lag |
+//! | `audit` | the requests that a cluster was sent |
 //! | `controllers` | the built-in controllers |
 //! | `recording` | files of the permissions that users needed |
 //! | `endless` | recognising controllers that write for ever |
 
 mod access;
+mod audit;
 mod cluster;
 mod controllers;
 mod endless;

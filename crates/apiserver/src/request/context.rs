@@ -1,11 +1,13 @@
 //! The context of a request: user, query, warnings.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use parking_lot::Mutex;
 
 use super::{info::RequestInfo, query::Query};
-use crate::{admission::AdmissionChain, auth::Authorizer, registry::Resource};
+use crate::{
+    admission::AdmissionChain, audit::record::Record, auth::Authorizer, registry::Resource,
+};
 
 /// An authenticated user.
 ///
@@ -116,10 +118,16 @@ pub struct RequestContext {
 /// assert_eq!(annotations.take(), [("authorization.k8s.io/decision".to_owned(), "allow".to_owned())]);
 /// assert!(Annotations::default().take().is_empty());
 /// ```
-#[derive(Clone, Debug, Default)]
-pub struct Annotations(Option<Arc<Recorded>>);
+#[derive(Clone, Default)]
+pub struct Annotations(Option<Arc<Record>>);
 
-type Recorded = Mutex<Vec<(String, String)>>;
+impl fmt::Debug for Annotations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let recording = self.0.is_some();
+        let mut text = f.debug_struct("Annotations");
+        text.field("recording", &recording).finish_non_exhaustive()
+    }
+}
 
 impl Annotations {
     /// Returns an empty list that records.
@@ -127,22 +135,28 @@ impl Annotations {
         Self(Some(Arc::default()))
     }
 
-    /// Adds an annotation, unless there is one with the key. The value is computed only if it is recorded.
-    pub fn add(&self, key: &str, value: impl FnOnce() -> String) {
-        let Some(list) = &self.0 else { return };
-        let value = value();
-        let mut list = list.lock();
-        if list.iter().any(|(known, _)| known == key) {
-            tracing::warn!(key, "an audit annotation is already set");
-            return;
-        }
-        list.push((key.to_owned(), value));
+    /// Returns the annotations of a record.
+    pub(crate) fn of(record: Arc<Record>) -> Self {
+        Self(Some(record))
     }
 
-    /// Removes and returns all annotations.
+    /// Returns the record that the annotations belong to.
+    pub(crate) fn record(&self) -> Option<&Arc<Record>> {
+        self.0.as_ref()
+    }
+
+    /// Adds an annotation, unless there is one with the key. The value is computed only if it is recorded.
+    pub fn add(&self, key: &str, value: impl FnOnce() -> String) {
+        let Some(record) = &self.0 else { return };
+        if record.annotate(key, value).is_err() {
+            tracing::warn!(key, "an audit annotation is already set");
+        }
+    }
+
+    /// Removes and returns all annotations, sorted by their keys.
     pub fn take(&self) -> Vec<(String, String)> {
         match &self.0 {
-            Some(list) => std::mem::take(&mut *list.lock()),
+            Some(record) => record.take_annotations(),
             None => Vec::new(),
         }
     }

@@ -12,7 +12,7 @@ use super::{
     pretty::indent,
     scan,
 };
-use crate::body::Body;
+use crate::{body::Body, request::Annotations};
 
 /// Returns a response with a body of that media type.
 pub(crate) fn response(code: u16, media: &'static str, body: impl Into<Body>) -> Response<Body> {
@@ -53,6 +53,18 @@ pub(crate) fn bytes_response(code: u16, accepted: &Accepted, json: Bytes) -> Res
         Ok(value) => value_response(code, accepted, &value),
         Err(e) => status_response(&Accepted::JSON, &status::internal(e)),
     }
+}
+
+/// Answers a request with a `Status`, and records it.
+pub(crate) fn status_answer(
+    annotations: &Annotations,
+    accepted: &Accepted,
+    status: &Status,
+) -> Response<Body> {
+    if let Some(record) = annotations.record() {
+        record.status(status);
+    }
+    status_response(accepted, status)
 }
 
 /// Returns a `Status` with its code.

@@ -8,10 +8,11 @@ pub(crate) mod list;
 pub(crate) mod negotiate;
 pub(crate) mod object;
 mod pretty;
-mod scan;
+pub(crate) mod scan;
 pub(crate) mod table;
 pub(crate) mod watch;
 
+pub(crate) use encode::status_answer;
 pub use encode::status_response;
 pub use fields::Fields;
 pub(crate) use frames::FrameCache;

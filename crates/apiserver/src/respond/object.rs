@@ -1,11 +1,12 @@
 //! Object responses.
 
+use bytes::Bytes;
 use http::Response;
 use kubewright_catalog::types::StructType;
 use kubewright_machinery::Status;
 
 use super::{
-    encode::{bytes_response, response, status_response},
+    encode::{bytes_response, response, status_answer},
     negotiate::{Accepted, Media, Transform},
     pretty::indent_typed,
     scan, table,
@@ -27,6 +28,7 @@ pub(crate) fn object_response(
 ) -> Response<Body> {
     let result = match accepted.transform {
         Transform::None => {
+            note(cx, &object.bytes);
             if accepted.media == Media::Json
                 && accepted.pretty
                 && let Some(ty) = object_type(cx, resource)
@@ -46,14 +48,31 @@ pub(crate) fn object_response(
         Transform::PartialList(_) => Err(not_a_list(cx, resource)),
     };
     match result {
-        Ok(json) => bytes_response(code, accepted, json.into()),
-        Err(error) => status_response(
+        Ok(json) => {
+            let json = Bytes::from(json);
+            note(cx, &json);
+            bytes_response(code, accepted, json)
+        }
+        Err(error) => status_answer(
+            &cx.annotations,
             &Accepted {
                 pretty: error.code == 406,
                 ..*accepted
             },
             &error,
         ),
+    }
+}
+
+/// Records the JSON of the answer. Some handlers answer with a `Status` as the object.
+fn note(cx: &RequestContext, json: &Bytes) {
+    let Some(record) = cx.annotations.record() else {
+        return;
+    };
+    let is_status = scan::member(json, "kind") == Some(&b"\"Status\""[..]);
+    match is_status.then(|| serde_json::from_slice(json)) {
+        Some(Ok(status)) => record.status(&status),
+        _ => record.response_object(|| json.clone()),
     }
 }
 

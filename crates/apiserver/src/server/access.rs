@@ -1,15 +1,20 @@
 //! Authentication and authorization of a request.
 
+use std::sync::Arc;
+
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Version, header};
 use kubewright_machinery::{Status, go, status};
 use kubewright_serve::ConnectionHandle;
 
 use super::{ApiServer, dispatch, service::Incoming};
 use crate::{
-    auth::{self, ANONYMOUS, Attributes, Authenticated, Credentials, Decision, UNAUTHENTICATED},
+    auth::{
+        self, ANONYMOUS, Attributes, Authenticated, Credentials, Decision, UNAUTHENTICATED,
+        impersonation,
+    },
     body::Body,
     request::{Annotations, UserInfo, query::Query},
-    respond::{Accepted, encode::response, status_response},
+    respond::{Accepted, encode::response, status_answer},
 };
 
 /// The annotations of an audit event that say what authorization decided.
@@ -27,6 +32,10 @@ pub(super) async fn run(server: &ApiServer, incoming: Incoming) -> Result<Respon
     } = incoming;
     let (parts, body) = request.into_parts();
     let known = authenticate(server, &Credentials::new(&parts, server.audiences())).await;
+    if let Some(record) = annotations.record() {
+        let user = known.as_ref().ok().map(|known| &known.user);
+        record.begin(user, &parts, &info, &query);
+    }
     let is_nobody = match &known {
         Ok(known) => is_anonymous(&known.user),
         Err(_) => true,
@@ -35,8 +44,12 @@ pub(super) async fn run(server: &ApiServer, incoming: Incoming) -> Result<Respon
         warnings.extend(auth::extra_space_warning(&parts.headers).map(str::to_owned));
     }
     // HTTP/2 is costly for the server; whoever has no credentials gets one request for each connection.
-    let closing = (is_nobody && parts.version == Version::HTTP_2)
-        .then(|| Accepted::for_status(&parts.headers, &query));
+    let closing = (is_nobody && parts.version == Version::HTTP_2).then(|| {
+        (
+            Accepted::for_status(&parts.headers, &query),
+            annotations.clone(),
+        )
+    });
     let incoming = Incoming {
         request: Request::from_parts(parts, body),
         info,
@@ -48,17 +61,41 @@ pub(super) async fn run(server: &ApiServer, incoming: Incoming) -> Result<Respon
         Ok(known) => authorized(server, incoming, known).await,
         Err(error) => Err(error),
     };
-    let Some(accepted) = closing else {
+    let Some((accepted, annotations)) = closing else {
         return handled;
     };
-    let mut response = handled.unwrap_or_else(|error| status_response(&accepted, &error));
+    let mut response =
+        handled.unwrap_or_else(|error| status_answer(&annotations, &accepted, &error));
     let headers = response.headers_mut();
     headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     Ok(response)
 }
 
+/// Handles a request of a user who is known and may make it, if the user acts as nobody else.
+pub(super) async fn run_as(
+    server: &ApiServer,
+    incoming: Incoming,
+    user: Arc<UserInfo>,
+) -> Result<Response<Body>, Status> {
+    let incoming = match incoming.annotations.record().cloned() {
+        Some(record) => {
+            let (parts, body) = incoming.request.into_parts();
+            record.begin(Some(&user), &parts, &incoming.info, &incoming.query);
+            Incoming {
+                request: Request::from_parts(parts, body),
+                ..incoming
+            }
+        }
+        None => incoming,
+    };
+    match impersonation::is_requested(incoming.request.headers()) {
+        true => authorized(server, incoming, user.into()).await,
+        false => dispatch::run(server, incoming, user).await,
+    }
+}
+
 /// Handles a request of a known user if the user may make it, or may make it as the user that it names.
-pub(super) async fn authorized(
+async fn authorized(
     server: &ApiServer,
     incoming: Incoming,
     known: Authenticated,
@@ -87,9 +124,14 @@ pub(super) async fn authorized(
         .take(&**server.authorizer(), &mut parts, &user, &attributes)
         .await;
     let user = match impersonated {
-        Ok(Some(impersonated)) => impersonated.user,
+        Ok(Some(impersonated)) => {
+            if let Some(record) = annotations.record() {
+                record.impersonates(&impersonated.user, impersonated.constraint);
+            }
+            impersonated.user
+        }
         Ok(None) => user,
-        Err(error) => return Ok(refused(&parts.headers, &query, &error)),
+        Err(error) => return Ok(refused(&annotations, &parts.headers, &query, &error)),
     };
     let attributes = Attributes::of_request(&user, &info, &query);
     let decision = server.authorizer().authorize(&attributes).await;
@@ -102,7 +144,7 @@ pub(super) async fn authorized(
             Some(error) => internal_error(&parts.uri, error),
             None => {
                 let error = auth::forbidden(&attributes, &decision.reason);
-                refused(&parts.headers, &query, &error)
+                refused(&annotations, &parts.headers, &query, &error)
             }
         });
     }
@@ -174,9 +216,14 @@ fn annotate(annotations: &Annotations, decision: &Decision) {
 }
 
 /// Returns the answer to a request that is not allowed.
-fn refused(headers: &HeaderMap, query: &Query, error: &Status) -> Response<Body> {
+fn refused(
+    annotations: &Annotations,
+    headers: &HeaderMap,
+    query: &Query,
+    error: &Status,
+) -> Response<Body> {
     let accepted = Accepted::for_status(headers, query);
-    without_sniffing(status_response(&accepted, error))
+    without_sniffing(status_answer(annotations, &accepted, error))
 }
 
 /// Returns the answer to a request that an authorizer could not decide about.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Response, StatusCode, header};
 use kubewright_machinery::{Status, go, status};
 
 use super::{ApiServer, Serving, service::Incoming};
@@ -16,6 +17,7 @@ use crate::{
         Accepted, Media,
         encode::{bytes_response, response},
         negotiate::{self, Offer},
+        status_answer,
     },
     verbs::{self, Call, Target},
 };
@@ -90,6 +92,8 @@ pub(super) async fn run(
     };
     if let Some(text) = &resource.spec.deprecation {
         cx.warnings.add(text.clone());
+        cx.annotations
+            .add("k8s.io/deprecated", || "true".to_owned());
     }
     verbs::run(Call {
         cx,
@@ -208,7 +212,7 @@ fn fixed(document: &Document, incoming: &Incoming) -> Response<Body> {
 /// Returns a failure in the encoding that the client requested.
 fn failure(incoming: &Incoming, error: &Status) -> Response<Body> {
     let accepted = Accepted::for_status(incoming.request.headers(), &incoming.query);
-    crate::respond::status_response(&accepted, error)
+    status_answer(&incoming.annotations, &accepted, error)
 }
 
 /// Returns whether a path accepts only GET. Other paths accept any method: `/`, `/metrics`, the lists of groups and of a group's
@@ -241,7 +245,7 @@ fn discovery(
     let legacy = match parts.as_slice() {
         ["api"] => {
             if let Some(format) = aggregated_format(accept) {
-                return Some(aggregated(headers, discovery.aggregated_core(), format));
+                return Some(aggregated(incoming, discovery.aggregated_core(), format));
             }
             Legacy::Versions {
                 server_address: &shared.address,
@@ -249,7 +253,7 @@ fn discovery(
         }
         ["apis"] => {
             if let Some(format) = aggregated_format(accept) {
-                return Some(aggregated(headers, discovery.aggregated_groups(), format));
+                return Some(aggregated(incoming, discovery.aggregated_groups(), format));
             }
             Legacy::Groups
         }
@@ -259,7 +263,7 @@ fn discovery(
         _ => return None,
     };
     let Some(document) = discovery.legacy(legacy) else {
-        return unknown_version(serving, headers, &parts, incoming);
+        return unknown_version(serving, &parts, incoming);
     };
     let offer = Offer {
         media: negotiate::BUILT_IN,
@@ -275,11 +279,11 @@ fn discovery(
     };
     Some(
         match Accepted::negotiate(headers, &incoming.query, &offer) {
-            Ok(accepted) => bytes_response(200, &accepted, document),
-            Err(error) => {
-                let accepted = Accepted::for_status(headers, &incoming.query);
-                crate::respond::status_response(&accepted, &error)
+            Ok(accepted) => {
+                note(incoming, &document);
+                bytes_response(200, &accepted, document)
             }
+            Err(error) => failure(incoming, &error),
         },
     )
 }
@@ -287,7 +291,6 @@ fn discovery(
 /// Answers for a version that is not served: a known group has a missing resource, an unknown group a missing page.
 fn unknown_version(
     serving: &Serving,
-    headers: &HeaderMap,
     parts: &[&str],
     incoming: &Incoming,
 ) -> Option<Response<Body>> {
@@ -298,14 +301,18 @@ fn unknown_version(
         }
         _ => false,
     };
-    known.then(|| {
-        let accepted = Accepted::for_status(headers, &incoming.query);
-        crate::respond::status_response(&accepted, &status::resource_not_found())
-    })
+    known.then(|| failure(incoming, &status::resource_not_found()))
 }
 
-fn aggregated(headers: &HeaderMap, document: &Aggregated, format: Format) -> Response<Body> {
-    if document.is_known(headers) {
+/// Records a document that is the answer.
+fn note(incoming: &Incoming, document: &Bytes) {
+    if let Some(record) = incoming.annotations.record() {
+        record.response_object(|| document.clone());
+    }
+}
+
+fn aggregated(incoming: &Incoming, document: &Aggregated, format: Format) -> Response<Body> {
+    if document.is_known(incoming.request.headers()) {
         let mut answer = Response::new(Body::empty());
         *answer.status_mut() = StatusCode::NOT_MODIFIED;
         answer.headers_mut().extend(document.headers(None));
@@ -319,6 +326,7 @@ fn aggregated(headers: &HeaderMap, document: &Aggregated, format: Format) -> Res
         },
         ..Accepted::JSON
     };
+    note(incoming, &document.json);
     let mut answer = bytes_response(200, &accepted, document.json.clone());
     let format = (answer.status() == StatusCode::OK).then_some(format);
     answer.headers_mut().extend(document.headers(format));

@@ -11,10 +11,11 @@ mod service;
 
 use std::sync::{Arc, Weak};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 use crate::{
     admission::AdmissionChain,
+    audit::{Auditing, Policy, Sink},
     auth::{
         AccessObserver, AlwaysAllow, Anonymous, Authenticator, Authorizer, AuthorizerUnion,
         MASTERS, PrivilegedGroups, impersonation::Impersonation,
@@ -50,6 +51,7 @@ struct Shared {
     impersonation: Impersonation,
     access_observer: Option<Arc<dyn AccessObserver>>,
     admission: AdmissionChain,
+    audit: ArcSwapOption<Auditing>,
     health: HealthChecks,
     metrics: Arc<Metrics>,
     version: VersionInfo,
@@ -157,6 +159,18 @@ impl ApiServer {
     /// Returns the audiences that the server was built with.
     pub fn audiences(&self) -> &[String] {
         &self.shared.audiences
+    }
+
+    /// Records audit events from now on: the policy selects them, and the sink takes them. See [`audit`](crate::audit) for an
+    /// example. A policy and a sink that were set before are replaced; requests in progress keep theirs.
+    pub fn audit(&self, policy: Policy, sink: Arc<dyn Sink>) {
+        let auditing = Auditing { policy, sink };
+        self.shared.audit.store(Some(Arc::new(auditing)));
+    }
+
+    /// Returns whether audit events are recorded.
+    pub fn is_audited(&self) -> bool {
+        self.shared.audit.load().is_some()
     }
 
     /// Returns the request metrics.
@@ -280,6 +294,7 @@ impl ApiServerBuilder {
             impersonation: Impersonation::new(),
             access_observer: self.access_observer,
             admission: self.admission,
+            audit: ArcSwapOption::empty(),
             health: self.health,
             metrics: self.metrics,
             version: self.version,

@@ -17,13 +17,13 @@ use kubewright_machinery::{Status, status};
 use kubewright_serve::OpenEnded;
 use tower::Service;
 
-use super::{ApiServer, access, deadline, dispatch};
+use super::{ApiServer, access, deadline};
 use crate::{
-    auth::impersonation,
+    audit::record::{Completion, Record},
     body::{Body, BoxError},
     endpoints::metrics::{Effect, RequestLabels},
     request::{Annotations, RequestInfo, UserInfo, Warnings, query::Query},
-    respond::{Accepted, compress, encode::response, status_response},
+    respond::{Accepted, compress, encode::response, status_answer},
 };
 
 /// The maximum total length of warnings, in characters; beyond it each is truncated.
@@ -85,6 +85,7 @@ impl ApiServer {
         let warnings = Warnings::default();
         let form = StatusForm::of(request.headers(), &query);
         let audit_id = audit_id(request.headers());
+        let annotations = self.annotations(&audit_id);
         let method = request.method().clone();
         let apply = is_apply(request.headers());
         let effect = match info.verb.is_write() {
@@ -97,15 +98,18 @@ impl ApiServer {
             info: info.clone(),
             query: query.clone(),
             warnings: warnings.clone(),
-            annotations: Annotations::default(),
+            annotations: annotations.clone(),
         };
         let guarded = AssertUnwindSafe(self.within_time(incoming, user))
             .catch_unwind()
             .await;
         let mut response = match guarded {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => status_response(&form.accepted(), &error),
-            Err(_) => {
+            Ok(Err(error)) => status_answer(&annotations, &form.accepted(), &error),
+            Err(cause) => {
+                if let Some(record) = annotations.record() {
+                    record.panicked(&*cause);
+                }
                 tracing::error!(path = %info.path, "a request caused a panic");
                 response(
                     500,
@@ -118,6 +122,10 @@ impl ApiServer {
         let labels = RequestLabels::of(&info, &method, apply, &query);
         let metrics = &self.shared.metrics;
         metrics.observe(&labels, response.status().as_u16(), began.elapsed());
+        let response = match annotations.record() {
+            Some(record) => recorded(record, response),
+            None => response,
+        };
         let response = match method {
             Method::HEAD => without_body(response),
             _ => response,
@@ -129,6 +137,17 @@ impl ApiServer {
                 response.map(|body| body.with_guard(running))
             }
             None => response,
+        }
+    }
+
+    /// Returns where the annotations of a request go: into its audit event, or nowhere without audit.
+    fn annotations(&self, audit_id: &HeaderValue) -> Annotations {
+        match &*self.shared.audit.load() {
+            None => Annotations::default(),
+            Some(auditing) => {
+                let id = String::from_utf8_lossy(audit_id.as_bytes()).into_owned();
+                Annotations::of(Arc::new(Record::new(auditing.clone(), id)))
+            }
         }
     }
 
@@ -144,10 +163,7 @@ impl ApiServer {
         let gzip = compress::accepts_gzip(incoming.request.headers());
         let handled = async {
             match user {
-                Some(user) if impersonation::is_requested(incoming.request.headers()) => {
-                    access::authorized(self, incoming, user.into()).await
-                }
-                Some(user) => dispatch::run(self, incoming, user).await,
+                Some(user) => access::run_as(self, incoming, user).await,
                 None => access::run(self, incoming).await,
             }
         };
@@ -214,12 +230,20 @@ fn is_apply(headers: &HeaderMap) -> bool {
         .is_some_and(|media| media == "application/apply-patch+yaml")
 }
 
-/// Returns the audit id that the client sent, or a new one.
+/// Records the answer, and that it is complete when its body has been sent.
+fn recorded(record: &Arc<Record>, response: Response<Body>) -> Response<Body> {
+    record.respond(response.status().as_u16());
+    if response.body().is_whole() {
+        record.complete();
+        return response;
+    }
+    let completion = Completion(record.clone());
+    response.map(|body| body.with_guard(completion))
+}
+
+/// Returns the audit id that the client sent, as it is, or a new one.
 fn audit_id(headers: &HeaderMap) -> HeaderValue {
-    const LONGEST: usize = 64;
-    let given = headers
-        .get("audit-id")
-        .filter(|id| !id.is_empty() && id.len() <= LONGEST);
+    let given = headers.get("audit-id").filter(|id| !id.is_empty());
     given.cloned().unwrap_or_else(|| {
         let mut buffer = uuid::Uuid::encode_buffer();
         let id = crate::ids::random().hyphenated().encode_lower(&mut buffer);

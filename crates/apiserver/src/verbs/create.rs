@@ -31,6 +31,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         options.field_validation,
     )?;
     write::default(&target, &mut object)?;
+    write::record(&cx, &target, &object);
     if target.takes_parent() {
         write::clear_system_fields(&mut object);
     }

@@ -16,14 +16,14 @@ use super::{Call, decode, list};
 use crate::{
     body::Body,
     object::Object,
-    registry::Resource,
+    registry::{Resource, generic::served_bytes},
     request::{DeleteOptions, RequestContext},
     respond::{
         Accepted,
         list::list_response,
         negotiate::{self, Media, body_media},
         object::object_response,
-        status_response,
+        status_answer,
     },
 };
 
@@ -48,7 +48,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
     }
     let deleted = handler.delete(&cx, &cx.info.name, &options).await?;
     if deleted.gone && !handler.returns_deleted_object() {
-        return Ok(success(&accepted, &target.resource, &deleted.object));
+        return Ok(success(&cx, &accepted, &target.resource, &deleted.object));
     }
     let waiting = !deleted.gone && options.orphan_dependents == Some(false);
     let code = if waiting { 202 } else { 200 };
@@ -117,10 +117,26 @@ fn options(
             value["kind"]
         )));
     }
+    if let Some(record) = cx.annotations.record() {
+        record.request_object(&Value::Null, || Some(internal_form(&value)));
+    }
     DeleteOptions::from_value(&value)
 }
 
-fn success(accepted: &Accepted, resource: &Resource, object: &Object) -> Response<Body> {
+/// Encodes options as kube-apiserver records them: in a version that only it knows.
+fn internal_form(options: &Value) -> Bytes {
+    let mut options = options.clone();
+    options["kind"] = "DeleteOptions".into();
+    options["apiVersion"] = "meta.k8s.io/__internal".into();
+    served_bytes(&options, None)
+}
+
+fn success(
+    cx: &RequestContext,
+    accepted: &Accepted,
+    resource: &Resource,
+    object: &Object,
+) -> Response<Body> {
     let value: Value = object.to_value().unwrap_or_default();
     let details = Details {
         name: object.summary.name.to_string(),
@@ -132,5 +148,5 @@ fn success(accepted: &Accepted, resource: &Resource, object: &Object) -> Respons
             .to_owned(),
         ..Details::default()
     };
-    status_response(accepted, &Status::success(details))
+    status_answer(&cx.annotations, accepted, &Status::success(details))
 }

@@ -36,6 +36,9 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         request,
     } = call;
     let body = decode::read_body(request.into_body()).await?;
+    if let Some(record) = cx.annotations.record() {
+        record.request_patch(&body);
+    }
     if kind == PatchKind::Apply {
         return apply::run(cx, target, &accepted, &body, handler).await;
     }

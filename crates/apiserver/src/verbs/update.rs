@@ -33,6 +33,7 @@ pub(super) async fn run(call: Call) -> Result<Response<Body>, Status> {
         options.field_validation,
     )?;
     write::default(&target, &mut object)?;
+    write::record(&cx, &target, &object);
     write::check_namespace(&cx, &target, &mut object)?;
     write::check_name(&object, &cx.info.name)?;
     write::dedup_owner_references(&cx, &mut object);

@@ -1,10 +1,28 @@
 //! Steps that the writing verbs share.
 
 use kubewright_machinery::{Status, status};
+use kubewright_schema::normalize_typed;
 use serde_json::Value;
 
 use super::Target;
-use crate::{registry::UnknownFields, request::RequestContext};
+use crate::{
+    registry::{Shape, UnknownFields, generic::served_bytes},
+    request::RequestContext,
+};
+
+/// Records the object that was sent, with its defaults.
+pub(super) fn record(cx: &RequestContext, target: &Target, object: &Value) {
+    let Some(record) = cx.annotations.record() else {
+        return;
+    };
+    record.request_object(object, || {
+        let normal = match target.body_type().1 {
+            Shape::Typed(ty) => normalize_typed(object.clone(), ty).ok()?,
+            Shape::Untyped => object.clone(),
+        };
+        Some(served_bytes(&normal, None))
+    });
+}
 
 /// Removes the fields that only the server sets.
 pub(super) fn clear_system_fields(object: &mut Value) {

@@ -1,6 +1,7 @@
 //! The cluster that a command works on: the flags that select it, and errors of requests.
 
 pub(crate) mod apply;
+pub(crate) mod audit;
 pub(crate) mod authorization;
 pub(crate) mod kinds;
 pub(crate) mod local;

@@ -12,7 +12,7 @@ use kubewright_scaffold::Error;
 use serde_json::json;
 
 use crate::{
-    cluster::authorization::Authorization,
+    cluster::{audit::AuditLog, authorization::Authorization},
     output::{Output, say_line, warn},
     signal::interrupted,
 };
@@ -60,6 +60,14 @@ pub(crate) struct Up {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<PluginName>,
 
+    /// File with the audit policy, of audit.k8s.io/v1
+    #[arg(long, value_name = "FILE", requires = "audit_log_path")]
+    audit_policy_file: Option<PathBuf>,
+
+    /// File to append audit events to, one JSON object on each line; `-` is standard output
+    #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
+    audit_log_path: Option<PathBuf>,
+
     /// Reserved for the durable store; not supported yet
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -82,12 +90,20 @@ impl Up {
             )
             .into());
         }
+        let audit = match (&self.audit_policy_file, &self.audit_log_path) {
+            (Some(policy), Some(log)) => Some(AuditLog::open(policy, log)?),
+            _ => None,
+        };
         let mut cluster = Cluster::builder()
             .listen(self.listen)
             .tokens(self.tokens()?)
             .controllers(self.controllers.clone())
             .authorization(self.authorization.modes()?)
             .api_server(|server| {
+                let server = match &audit {
+                    Some(audit) => audit.record(server),
+                    None => server,
+                };
                 server
                     .warn_about_inert_objects()
                     .service_cluster_ip_range(self.service_cluster_ip_range)
@@ -143,6 +159,9 @@ impl Up {
         })?;
         stop.await;
         cluster.stop().await?;
+        if let Some(audit) = audit {
+            audit.flush();
+        }
         say_line(&match self.output.is_json() {
             true => json!({"what": "stopped"}).to_string(),
             false => "kubewright has stopped".to_owned(),

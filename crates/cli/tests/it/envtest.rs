@@ -59,6 +59,13 @@ fn flags_without_effect_are_warned_about_and_missing_behaviour_is_an_error() {
         output.contains("--oidc-issuer-url is not supported by kubewright"),
         "{output}"
     );
+    let output = run(&["--audit-log-format=legacy"]);
+    assert!(output.contains("kubewright writes json only"), "{output}");
+    let output = run(&["--audit-log-path=-", "--audit-policy-file=no-such-file"]);
+    assert!(
+        output.contains("cannot read the audit policy no-such-file"),
+        "{output}"
+    );
     let output = run(&["--insecure-port=0"]);
     assert!(output.contains("unknown flag: --insecure-port"), "{output}");
     let output = run(&["--authorization-mode=Sometimes"]);

@@ -192,6 +192,73 @@ fn a_missing_token_file_is_named() {
     );
 }
 
+#[test]
+fn requests_are_written_to_the_audit_log_with_the_address_of_the_client() {
+    let folder = Folder::new();
+    let (policy, log) = (
+        folder.path().join("policy.yaml"),
+        folder.path().join("audit.jsonl"),
+    );
+    let rules = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Request}]\n";
+    fs::write(&policy, rules).expect("a file");
+    let server = Server::start_with(&[
+        "--controllers=none",
+        "--audit-policy-file",
+        &policy.display().to_string(),
+        "--audit-log-path",
+        &log.display().to_string(),
+    ]);
+    let token = server.kubeconfig_value("token");
+    let map = r#"{"metadata": {"name": "colours"}, "data": {"sky": "blue"}}"#;
+    let (code, head) = https::post(
+        &server,
+        "/api/v1/namespaces/default/configmaps",
+        &token,
+        map,
+    );
+    assert_eq!(code, 201, "{head}");
+    server.signal("TERM");
+    let written = fs::read_to_string(&log).expect("the log");
+    assert!(!written.contains(&token), "{written}");
+    let events = written
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"));
+    let created: Vec<serde_json::Value> = events
+        .filter(|e: &serde_json::Value| e["verb"] == "create")
+        .collect();
+    assert_eq!(created.len(), 1, "{written}");
+    assert_eq!(created[0]["sourceIPs"], serde_json::json!(["127.0.0.1"]));
+    assert_eq!(created[0]["requestObject"]["data"]["sky"], "blue");
+    assert_eq!(created[0]["responseStatus"]["code"], 201);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(&log).expect("the log").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn a_wrong_audit_policy_is_explained() {
+    let folder = Folder::new();
+    let policy = folder.path().join("policy.yaml");
+    fs::write(
+        &policy,
+        "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: All}]\n",
+    )
+    .expect("a file");
+    let file = policy.display().to_string();
+    let output = fails(&[
+        "--listen=127.0.0.1:0",
+        "--audit-log-path=-",
+        "--audit-policy-file",
+        &file,
+    ]);
+    let problem = "loading audit policy file: rules[0].level: Unsupported value: \"All\": supported values: \"None\"";
+    assert!(output.contains(problem), "{output}");
+    assert!(output.contains(&format!("from file {file}")), "{output}");
+}
+
 #[cfg(unix)]
 #[test]
 fn open_watches_end_cleanly_and_at_once_when_the_server_is_stopped() {

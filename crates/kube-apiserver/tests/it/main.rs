@@ -1,6 +1,7 @@
 //! The API server as its clients see it: every test starts a server and calls it in process or over a socket.
 
 mod admission;
+mod audit;
 mod authentication;
 mod bad_input;
 mod bootstrap;

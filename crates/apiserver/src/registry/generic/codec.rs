@@ -206,7 +206,7 @@ pub fn payload(object: &Value) -> Payload {
 }
 
 /// Encodes an object with `kind` and `apiVersion` first.
-fn served_bytes(value: &Value, managed: Option<&ManagedFields>) -> Bytes {
+pub(crate) fn served_bytes(value: &Value, managed: Option<&ManagedFields>) -> Bytes {
     let mut out = Vec::with_capacity(4096);
     let empty = Map::new();
     let fields = value.as_object().unwrap_or(&empty);

@@ -33,6 +33,7 @@ use kubewright_machinery::{
 use kubewright_store::{Key, ReadError, Store};
 use tokio::sync::watch as watch_channel;
 
+pub(crate) use codec::served_bytes;
 pub use codec::{Converter, payload};
 pub(crate) use metadata::ensure_namespace;
 pub use pool::BlockingPool;

@@ -111,6 +111,7 @@ impl Form {
 }
 
 /// The fields of a list besides its items.
+#[derive(Clone)]
 pub(super) struct Head {
     pub(super) kind: String,
     pub(super) api_version: String,

@@ -5,11 +5,13 @@
 //! | `form` | the items: objects, metadata, rows; the fields around them |
 //! | `encoding` | compact and indented JSON, YAML |
 //! | `protobuf` | protobuf |
+//! | `recorded` | the copy of a list for the audit event |
 //! | `stream` | the pages of a list, encoded chunk by chunk |
 
 mod encoding;
 mod form;
 mod protobuf;
+mod recorded;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -21,9 +23,10 @@ use self::{
     encoding::{Compact, Encoding, Pretty, Yaml},
     form::{Form, Head},
     protobuf::Protobuf,
+    recorded::Recorded,
 };
 use super::{
-    encode::{response, status_response},
+    encode::{response, status_answer},
     negotiate::{Accepted, Media},
 };
 use crate::{
@@ -41,7 +44,8 @@ pub(crate) async fn list_response(
 ) -> Response<Body> {
     match list_body(cx, accepted, resource, list).await {
         Ok(body) => response(200, accepted.media.name(), body),
-        Err(error) => status_response(
+        Err(error) => status_answer(
+            &cx.annotations,
             &Accepted {
                 pretty: error.code == 406,
                 ..*accepted
@@ -63,11 +67,23 @@ async fn list_body(
         None => list.items,
         Some(order) => sorted(list.items, order).await?,
     };
+    let record = cx.annotations.record().filter(|r| r.wants_response());
+    let copy = match record {
+        Some(record) => {
+            let form = Form::new(cx, accepted.transform, resource)?;
+            Some((record.clone(), Compact::new(head.clone(), form)))
+        }
+        None => None,
+    };
     let encoding: Box<dyn Encoding> = match accepted.media {
         Media::Json if accepted.pretty => Box::new(Pretty::new(head, form)),
         Media::Json => Box::new(Compact::new(head, form)),
         Media::Yaml => Box::new(Yaml::new(head, form)),
         Media::Protobuf => Box::new(Protobuf::new(head, form, &items).await?),
+    };
+    let encoding = match copy {
+        Some((record, copy)) => Box::new(Recorded::new(encoding, copy, record)),
+        None => encoding,
     };
     stream::body(encoding, items).await
 }

@@ -33,11 +33,18 @@ pub(super) fn run(arguments: &[String]) -> anyhow::Result<()> {
 async fn serve(options: Options) -> anyhow::Result<()> {
     let stop = interrupted()?;
     let address = options.address;
+    let audit = options.audit;
     let cluster = Cluster::builder()
         .listen(address)
         .tokens(options.tokens.unwrap_or_else(Tokens::generate))
         .serving_certificate(options.certificate)
-        .api_server(options.server)
+        .api_server(|server| {
+            let server = (options.server)(server);
+            match &audit {
+                Some(audit) => audit.record(server),
+                None => server,
+            }
+        })
         .start()
         .await
         .map_err(|e| match e {
@@ -51,5 +58,8 @@ async fn serve(options: Options) -> anyhow::Result<()> {
     ));
     stop.await;
     cluster.stop().await?;
+    if let Some(audit) = audit {
+        audit.flush();
+    }
     Ok(())
 }

@@ -32,7 +32,15 @@ static USED: [Flag; 24] = values(
     ],
 );
 
-static USED_TOO: [Flag; 1] = values(Effect::Used, ["tls-private-key-file"]);
+static USED_TOO: [Flag; 4] = values(
+    Effect::Used,
+    [
+        "audit-log-format",
+        "audit-log-path",
+        "audit-policy-file",
+        "tls-private-key-file",
+    ],
+);
 
 static USED_SWITCHES: [Flag; 4] = switches(
     Effect::Used,
@@ -151,15 +159,12 @@ static IGNORED_SWITCHES: [Flag; 21] = switches(
 );
 
 /// Behaviours that are missing.
-static UNSUPPORTED: [Flag; 43] = values(
+static UNSUPPORTED: [Flag; 40] = values(
     Effect::Unsupported,
     [
         "admission-control",
         "admission-control-config-file",
-        "audit-log-format",
-        "audit-log-path",
         "audit-log-version",
-        "audit-policy-file",
         "audit-webhook-config-file",
         "authentication-config",
         "authentication-token-webhook-config-file",

@@ -17,6 +17,7 @@ use kubewright_machinery::time::parse_duration;
 use kubewright_scaffold::Error;
 
 use super::flags::{Flags, invalid};
+use crate::{cluster::audit::AuditLog, output::warn};
 
 /// The largest file that a flag may name.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -30,6 +31,7 @@ pub(super) struct Options {
     pub(super) certificate: ServingCertificate,
     pub(super) tokens: Option<Tokens>,
     pub(super) server: Configure,
+    pub(super) audit: Option<AuditLog>,
 }
 
 impl Options {
@@ -49,6 +51,7 @@ impl Options {
             certificate: serving_certificate(flags, bind)?,
             tokens: tokens(flags)?,
             server: server(flags)?,
+            audit: audit(flags)?,
         })
     }
 }
@@ -116,6 +119,29 @@ fn tokens(flags: &Flags) -> Result<Option<Tokens>, Error> {
         )
     })?;
     Ok(Some(tokens))
+}
+
+/// Returns the audit log. As in kube-apiserver, a log without a policy stays empty, and a policy without a log does nothing.
+fn audit(flags: &Flags) -> Result<Option<AuditLog>, Error> {
+    let format = flags.last("audit-log-format").unwrap_or("json");
+    if format != "json" {
+        let problem = "kubewright writes json only";
+        return Err(usage(invalid("audit-log-format", format, problem)));
+    }
+    let (policy, log) = (
+        flags.last("audit-policy-file"),
+        flags.last("audit-log-path"),
+    );
+    match (policy, log) {
+        (Some(policy), Some(log)) => Ok(Some(AuditLog::open(policy.as_ref(), log.as_ref())?)),
+        (None, Some(_)) => {
+            warn(format_args!(
+                "warning: no --audit-policy-file is given, so no events will be recorded in --audit-log-path"
+            ));
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Returns the settings of the API server.
