@@ -96,6 +96,8 @@ const LEFT_OUT: &str = "
 
 - Audit: the webhook backend, batching, rotation of log files, the `legacy` format, and annotations about latency. Everything else of an
   event is compared with recorded logs by the test `events_are_those_of_a_real_server`.
+- Flow control: queuing, seats, borrowing and the `/debug/api_priority_and_fairness` pages. Requests are matched and answers name their
+  flow, but nothing is limited: a server in a test has no load to share out. Objects that are deleted or changed are not restored.
 ";
 
 fn totals<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> (usize, usize) {

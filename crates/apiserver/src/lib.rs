@@ -43,6 +43,7 @@
 //! | `openapi` | OpenAPI v2 and v3 documents |
 //! | `discovery`, `endpoints` | discovery; version, health, metrics |
 //! | [`auth`] | authentication and authorization |
+//! | [`flow`] | the flow schema and the priority level of a request |
 //! | [`audit`] | events about requests, the policy that selects them, and their sinks |
 //! | `object`, `body`, `clock` | objects as bytes, bodies, clocks |
 
@@ -54,6 +55,7 @@ mod clock;
 mod discovery;
 mod endpoints;
 mod field_manager;
+pub mod flow;
 mod ids;
 mod object;
 mod openapi;

@@ -38,6 +38,8 @@ mod authentication;
 mod authorization;
 mod bootstrap;
 mod crds;
+mod flow_control;
+mod follow;
 mod kinds;
 mod node_authorizer;
 mod openapi;

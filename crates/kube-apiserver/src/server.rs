@@ -19,6 +19,7 @@ use crate::{
     admission::{self, PluginName, Selection},
     authentication, bootstrap,
     crds::{Conversions, Crds},
+    flow_control::{self, Flows},
     kinds::{self, Environment, namespaces},
     openapi::BuiltInDescriptions,
     rbac::{self, Policy},
@@ -337,6 +338,9 @@ impl KubeApiServerBuilder {
             .store
             .unwrap_or_else(|| Arc::new(MemoryStore::starting_at(FIRST_REVISION)));
         let policy = Arc::new(Policy::new(store.clone()));
+        let flows = Arc::new(Flows::new(store.clone()));
+        let matcher = flow_control::Matcher::new(flows.clone(), self.clock.clone());
+        let matcher = Arc::new(matcher);
         let accounts = self.service_accounts;
         let accounts = accounts.build(&store, &self.clock, &self.address);
         let accounts = accounts.map_err(status::bad_request)?;
@@ -350,6 +354,7 @@ impl KubeApiServerBuilder {
             authenticator: authenticator.clone(),
             service_accounts: accounts.clone(),
             policy: policy.clone(),
+            flows,
             compiler: BlockingPool::new(COMPILER_THREADS),
             service_range: self.service_range,
             conversions: self.conversions,
@@ -382,6 +387,7 @@ impl KubeApiServerBuilder {
                 &store,
             ))
             .admission(chain)
+            .flow_control(matcher.clone())
             .descriptions(Arc::new(BuiltInDescriptions))
             .health(health(&store))
             .address(self.address.as_str());
@@ -393,6 +399,7 @@ impl KubeApiServerBuilder {
         };
         let server = server.build();
         accounts.tokens.start(&server);
+        matcher.start(&server);
         crds.start(&server).await?;
         namespaces::bootstrap(&server).await?;
         let is_rbac = |mode: &AuthorizationMode| matches!(mode, AuthorizationMode::Rbac);
@@ -400,6 +407,7 @@ impl KubeApiServerBuilder {
             rbac::bootstrap(&server, &store, &*environment.clock).await?;
         }
         bootstrap::service_cidr(&server, &environment).await?;
+        flow_control::bootstrap(&environment).await?;
         admission::priority::bootstrap(&server).await?;
         trust.publish(&server, &environment).await?;
         let endpoint = bootstrap::Endpoint::of(&self.address);

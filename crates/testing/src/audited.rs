@@ -82,8 +82,7 @@ impl TestCluster {
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// use k8s_openapi::api::core::v1::Secret;
     /// use kube::{Api, api::ListParams};
-    /// use kubewright_apiserver::audit::{Level, Policy, Stage};
-    /// use kubewright_testing::TestCluster;
+    /// use kubewright_testing::{TestCluster, audit::{Level, Policy, Stage}};
     ///
     /// let cluster = TestCluster::start().await;
     /// let audit = cluster.audit_with(Policy::everything(Level::RequestResponse).without(Stage::RequestReceived));

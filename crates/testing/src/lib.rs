@@ -56,13 +56,13 @@
 //! | `time` | [`Time`]: virtual time; [`TestClock`] |
 //! | `perturb` | a program under every perturbation |
 //! | `faults` | [`Fault`]s to inject: errors, conflicts, watches that break or lag |
-//! | `audit` | the requests that a cluster was sent |
+//! | `audited` | the requests that a cluster was sent |
 //! | `controllers` | the built-in controllers |
 //! | `recording` | files of the permissions that users needed |
 //! | `endless` | recognising controllers that write for ever |
 
 mod access;
-mod audit;
+mod audited;
 mod cluster;
 mod controllers;
 mod endless;
@@ -74,7 +74,7 @@ mod time;
 
 pub use cluster::{TestCluster, TestClusterBuilder};
 pub use faults::{Fault, Faults, FaultyServer, Match};
-pub use kubewright_apiserver::request::Verb;
+pub use kubewright_apiserver::{audit, request::Verb};
 pub use kubewright_builtin_controllers::Controllers;
 pub use kubewright_cluster::{Advice, ClusterUser, Endpoint, Error, KubeconfigUser, Permission};
 pub use kubewright_controller::Unsettled;

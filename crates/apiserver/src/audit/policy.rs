@@ -156,14 +156,15 @@ impl Policy {
 
 impl Rule {
     fn matches(&self, request: &Attributes<'_>, user: bool) -> bool {
+        let named = || user && self.users.contains(&request.user.name);
         let in_group = || {
             let mut groups = request.user.groups.iter();
             user && groups.any(|group| self.user_groups.contains(group))
         };
-        if !self.users.is_empty() && !(user && self.users.contains(&request.user.name))
-            || !self.user_groups.is_empty() && !in_group()
-            || !self.verbs.is_empty() && !has(&self.verbs, request.verb)
-        {
+        let by_user = self.users.is_empty() || named();
+        let by_group = self.user_groups.is_empty() || in_group();
+        let by_verb = self.verbs.is_empty() || has(&self.verbs, request.verb);
+        if !(by_user && by_group && by_verb) {
             return false;
         }
         if !self.namespaces.is_empty() || !self.resources.is_empty() {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     auth::Attributes,
-    request::{Query, RequestInfo, UserInfo, Verb},
+    request::{Query, RequestInfo, UserInfo},
 };
 
 /// The most of a `User-Agent` that is recorded.
@@ -27,9 +27,6 @@ pub(crate) const MAX_RESPONSE: usize = 10 << 20;
 
 /// The annotation of an event whose answer was larger.
 const TRUNCATED: &str = "audit.k8s.io/truncated";
-
-/// The subresources whose requests last for as long as the client likes.
-const LONG_RUNNING: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
 /// The event of a request, filled in while it is handled.
 ///
@@ -123,9 +120,7 @@ impl Record {
         if outcome.level == Level::None {
             return;
         }
-        state.starts = !is_known
-            || info.verb == Verb::Watch
-            || LONG_RUNNING.contains(&info.subresource.as_str());
+        state.starts = !is_known || info.is_long_running();
         let event = &mut state.event;
         event.level = outcome.level;
         event.verb = attributes.verb.to_owned();

@@ -30,7 +30,7 @@ pub(super) fn compact(json: &Bytes) -> Option<Bytes> {
 
 /// Returns an encoded object, list or table without the managed fields of the objects in it.
 pub(super) fn without_managed_fields(json: &Bytes) -> Bytes {
-    if !memchr::memmem::find(json, b"\"managedFields\"").is_some() {
+    if memchr::memmem::find(json, b"\"managedFields\"").is_none() {
         return json.clone();
     }
     let mut out = Vec::with_capacity(json.len());

@@ -124,6 +124,12 @@ impl RequestInfo {
         }
     }
 
+    /// Returns whether the request may last for as long as the client likes: a watch, or a stream such as `log` and `exec`.
+    pub fn is_long_running(&self) -> bool {
+        const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
+        self.verb == Verb::Watch || STREAMS.contains(&self.subresource.as_str())
+    }
+
     fn non_resource(method: &Method, path: String) -> Self {
         Self {
             path,

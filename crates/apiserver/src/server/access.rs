@@ -1,8 +1,8 @@
 //! Authentication and authorization of a request.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Version, header};
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Request, Response, Version, header};
 use kubewright_machinery::{Status, go, status};
 use kubewright_serve::ConnectionHandle;
 
@@ -13,7 +13,8 @@ use crate::{
         impersonation,
     },
     body::Body,
-    request::{Annotations, UserInfo, query::Query},
+    flow::{Flow, Overloaded},
+    request::{Annotations, RequestInfo, UserInfo, Verb, query::Query},
     respond::{Accepted, encode::response, status_answer},
 };
 
@@ -22,7 +23,11 @@ const DECISION: &str = "authorization.k8s.io/decision";
 const REASON: &str = "authorization.k8s.io/reason";
 
 /// Handles a request if its user is known and may make it.
-pub(super) async fn run(server: &ApiServer, incoming: Incoming) -> Result<Response<Body>, Status> {
+pub(super) async fn run(
+    server: &ApiServer,
+    incoming: Incoming,
+    flow: &OnceLock<Flow>,
+) -> Result<Response<Body>, Status> {
     let Incoming {
         request,
         info,
@@ -58,7 +63,7 @@ pub(super) async fn run(server: &ApiServer, incoming: Incoming) -> Result<Respon
         annotations,
     };
     let handled = match known {
-        Ok(known) => authorized(server, incoming, known).await,
+        Ok(known) => authorized(server, incoming, known, flow).await,
         Err(error) => Err(error),
     };
     let Some((accepted, annotations)) = closing else {
@@ -76,6 +81,7 @@ pub(super) async fn run_as(
     server: &ApiServer,
     incoming: Incoming,
     user: Arc<UserInfo>,
+    flow: &OnceLock<Flow>,
 ) -> Result<Response<Body>, Status> {
     let incoming = match incoming.annotations.record().cloned() {
         Some(record) => {
@@ -89,7 +95,7 @@ pub(super) async fn run_as(
         None => incoming,
     };
     match impersonation::is_requested(incoming.request.headers()) {
-        true => authorized(server, incoming, user.into()).await,
+        true => authorized(server, incoming, user.into(), flow).await,
         false => dispatch::run(server, incoming, user).await,
     }
 }
@@ -99,6 +105,7 @@ async fn authorized(
     server: &ApiServer,
     incoming: Incoming,
     known: Authenticated,
+    flow: &OnceLock<Flow>,
 ) -> Result<Response<Body>, Status> {
     let Incoming {
         request,
@@ -134,6 +141,9 @@ async fn authorized(
         Err(error) => return Ok(refused(&annotations, &parts.headers, &query, &error)),
     };
     let attributes = Attributes::of_request(&user, &info, &query);
+    if let Some(overloaded) = classify(server, &attributes, &info, &parts.extensions, flow).await {
+        return Ok(overloaded.answer());
+    }
     let decision = server.authorizer().authorize(&attributes).await;
     annotate(&annotations, &decision);
     if let Some(observer) = &server.shared.access_observer {
@@ -157,6 +167,26 @@ async fn authorized(
         annotations,
     };
     dispatch::run(server, incoming, user).await
+}
+
+/// Finds the flow of a request. Streams other than watches have none. Returns whether the request is to be rejected.
+async fn classify(
+    server: &ApiServer,
+    attributes: &Attributes<'_>,
+    info: &RequestInfo,
+    extensions: &Extensions,
+    flow: &OnceLock<Flow>,
+) -> Option<Overloaded> {
+    if info.is_long_running() && info.verb != Verb::Watch {
+        return None;
+    }
+    if let Some(control) = &server.shared.flow_control
+        && let Some(found) = control.flow(attributes).await
+    {
+        // Set once for each request.
+        let _ = flow.set(found);
+    }
+    extensions.get().copied()
 }
 
 async fn authenticate(

@@ -22,6 +22,7 @@ use crate::{
     },
     discovery::Discovery,
     endpoints::{Document, HealthChecks, Metrics, VersionInfo},
+    flow::FlowControl,
     openapi::{Descriptions, OpenApi, Undescribed},
     registry::Registry,
 };
@@ -52,6 +53,7 @@ struct Shared {
     access_observer: Option<Arc<dyn AccessObserver>>,
     admission: AdmissionChain,
     audit: ArcSwapOption<Auditing>,
+    flow_control: Option<Arc<dyn FlowControl>>,
     health: HealthChecks,
     metrics: Arc<Metrics>,
     version: VersionInfo,
@@ -108,6 +110,7 @@ pub struct ApiServerBuilder {
     descriptions: Arc<dyn Descriptions>,
     address: String,
     documents: Vec<Document>,
+    flow_control: Option<Arc<dyn FlowControl>>,
 }
 
 impl ApiServer {
@@ -126,6 +129,7 @@ impl ApiServer {
             descriptions: Arc::new(Undescribed),
             address: String::new(),
             documents: Vec::new(),
+            flow_control: None,
         }
     }
 
@@ -282,6 +286,13 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Names the flow of each request in its answer (default: none has one).
+    #[must_use]
+    pub fn flow_control(mut self, flow_control: Arc<dyn FlowControl>) -> Self {
+        self.flow_control = Some(flow_control);
+        self
+    }
+
     /// Builds the server.
     pub fn build(self) -> ApiServer {
         let serving = Serving::new(self.registry, &self.descriptions, &self.version);
@@ -295,6 +306,7 @@ impl ApiServerBuilder {
             access_observer: self.access_observer,
             admission: self.admission,
             audit: ArcSwapOption::empty(),
+            flow_control: self.flow_control,
             health: self.health,
             metrics: self.metrics,
             version: self.version,

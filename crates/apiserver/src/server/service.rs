@@ -4,7 +4,7 @@ use std::{
     convert::Infallible,
     panic::AssertUnwindSafe,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -22,6 +22,7 @@ use crate::{
     audit::record::{Completion, Record},
     body::{Body, BoxError},
     endpoints::metrics::{Effect, RequestLabels},
+    flow::Flow,
     request::{Annotations, RequestInfo, UserInfo, Warnings, query::Query},
     respond::{Accepted, compress, encode::response, status_answer},
 };
@@ -100,7 +101,8 @@ impl ApiServer {
             warnings: warnings.clone(),
             annotations: annotations.clone(),
         };
-        let guarded = AssertUnwindSafe(self.within_time(incoming, user))
+        let flow = OnceLock::new();
+        let guarded = AssertUnwindSafe(self.within_time(incoming, user, &flow))
             .catch_unwind()
             .await;
         let mut response = match guarded {
@@ -118,6 +120,9 @@ impl ApiServer {
                 )
             }
         };
+        if let Some(flow) = flow.get() {
+            Flow::name_in(flow, response.headers_mut());
+        }
         finish(response.headers_mut(), audit_id, &warnings);
         let labels = RequestLabels::of(&info, &method, apply, &query);
         let metrics = &self.shared.metrics;
@@ -155,6 +160,7 @@ impl ApiServer {
         &self,
         incoming: Incoming,
         user: Option<Arc<UserInfo>>,
+        flow: &OnceLock<Flow>,
     ) -> Result<Response<Body>, Status> {
         let limit = {
             let serving = self.shared.serving.load();
@@ -163,8 +169,8 @@ impl ApiServer {
         let gzip = compress::accepts_gzip(incoming.request.headers());
         let handled = async {
             match user {
-                Some(user) => access::run_as(self, incoming, user).await,
-                None => access::run(self, incoming).await,
+                Some(user) => access::run_as(self, incoming, user, flow).await,
+                None => access::run(self, incoming, flow).await,
             }
         };
         let Some(limit) = limit else {

@@ -23,7 +23,9 @@ use kubewright_store::Store;
 
 use crate::{
     crds::Conversions,
-    rbac::{Escalation, Noted, Policy},
+    flow_control::{self, Flows},
+    follow::Noted,
+    rbac::{Escalation, Policy},
     reviews,
     service_accounts::ServiceAccounts,
     service_range::ServiceRange,
@@ -44,6 +46,8 @@ pub(crate) struct Environment {
     pub(crate) service_accounts: ServiceAccounts,
     /// The stored roles and bindings.
     pub(crate) policy: Arc<Policy>,
+    /// The stored flow schemas and priority levels.
+    pub(crate) flows: Arc<Flows>,
     /// Compiles schemas and expressions.
     pub(crate) compiler: BlockingPool,
     /// The range of cluster IPs.
@@ -159,9 +163,11 @@ fn generic(
     let served = spec.group_version.clone();
     let policy = &environment.policy;
     let escalation = Escalation::of(&served.group, info.kind, policy);
+    let (store, flows) = (environment.store.clone(), &environment.flows);
     let store: Arc<dyn Store> = match &escalation {
-        Some(_) => Arc::new(Noted::new(environment.store.clone(), policy.clone())),
-        None => environment.store.clone(),
+        Some(_) => Arc::new(Noted::new(store, policy.clone())),
+        None if served.group == flow_control::GROUP => Arc::new(Noted::new(store, flows.clone())),
+        None => store,
     };
     let strategy = BuiltIn::new(rules, Endpoint::main(rules), environment)
         .with_services(environment)

@@ -25,7 +25,7 @@ pub(super) const KINDS: [PolicyKind; 4] = [
 
 /// The stored roles and bindings.
 #[derive(Default)]
-pub(super) struct Index {
+pub(crate) struct Index {
     /// By name.
     cluster_roles: HashMap<Arc<str>, Role>,
     /// By `namespace/name`.

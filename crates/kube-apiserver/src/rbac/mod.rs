@@ -8,10 +8,8 @@ mod bootstrap;
 mod escalation;
 mod follow;
 mod index;
-mod noted;
 
 pub use authorizer::Rbac;
 pub(crate) use bootstrap::bootstrap;
 pub(crate) use escalation::Escalation;
 pub(crate) use follow::Policy;
-pub(crate) use noted::Noted;

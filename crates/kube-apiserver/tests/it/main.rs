@@ -11,6 +11,7 @@ mod continue_tokens;
 mod custom_resources;
 mod cve;
 mod exact_answers;
+mod flow_control;
 mod http_client;
 mod indented;
 mod inert;

@@ -18,6 +18,7 @@ use futures_util::{StreamExt, stream};
 use http::{Request, Response};
 use kubewright_apiserver::{
     Accepted, ApiServer, Body, BoxError,
+    flow::Overloaded,
     request::{Query, RequestInfo, Verb},
     status_response,
 };
@@ -39,6 +40,11 @@ pub enum Fault {
     Gone,
     /// 429 Too Many Requests, with a time to wait.
     TooManyRequests {
+        /// The value of `Retry-After`, in seconds.
+        retry_after: u16,
+    },
+    /// 429 as priority and fairness rejects requests: plain text instead of a status, with a time to wait.
+    Overloaded {
         /// The value of `Retry-After`, in seconds.
         retry_after: u16,
     },
@@ -213,7 +219,10 @@ where
         let server = self.server.clone();
         let counted = (is_write(&info) && self.writes.are_used())
             .then(|| (self.writes.clone(), write_name(&request)));
-        let request = request.map(Body::wrap);
+        let mut request = request.map(Body::wrap);
+        if let Some(Fault::Overloaded { retry_after }) = fault {
+            request.extensions_mut().insert(Overloaded { retry_after });
+        }
         Box::pin(async move {
             if let Some(refusal) = fault.as_ref().and_then(|fault| refusal(fault, &info)) {
                 return Ok(status_response(&Accepted::JSON, &refusal));
@@ -256,7 +265,7 @@ fn refusal(fault: &Fault, info: &RequestInfo) -> Option<Status> {
             *retry_after,
         )),
         Fault::Refuse(status) => Some((**status).clone()),
-        Fault::DropWatch { .. } | Fault::SlowWatch { .. } => None,
+        Fault::Overloaded { .. } | Fault::DropWatch { .. } | Fault::SlowWatch { .. } => None,
     }
 }
 

@@ -1,6 +1,6 @@
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use kubewright_store::{Key, Limits, MemoryStore, Payload};
+use kubewright_store::{Key, Limits, MemoryStore, Payload, Revision, Store};
 use serde_json::{Value, json};
 
 use super::*;

@@ -135,6 +135,30 @@ async fn too_many_requests_say_how_long_to_wait() {
 }
 
 #[tokio::test]
+async fn an_overloaded_server_rejects_as_priority_and_fairness_does() {
+    let cluster = TestCluster::start().await;
+    let overloaded = Fault::Overloaded { retry_after: 2 };
+    cluster
+        .faults()
+        .inject(overloaded, Match::verb(Verb::Get), 1);
+    let audit = cluster.audit();
+    let maps = maps(&cluster.client());
+    let error = maps.get("a").await.expect_err("the server is overloaded");
+    let kube::Error::Api(status) = error else {
+        panic!("{error}")
+    };
+    assert_eq!(status.code, 429);
+    assert!(
+        status
+            .message
+            .contains("Too many requests, please try again later."),
+        "{status:?}"
+    );
+    assert_eq!(audit.events().last().map(|event| event.code()), Some(429));
+    assert!(maps.get_opt("a").await.expect("an answer").is_none());
+}
+
+#[tokio::test]
 async fn any_refusal_can_be_injected() {
     let cluster = TestCluster::start().await;
     let maps = maps(&cluster.client());

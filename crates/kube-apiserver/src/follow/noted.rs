@@ -1,4 +1,4 @@
-//! [`Noted`]: the store of roles and bindings, which tells the index of every write.
+//! [`Noted`]: a store that tells an index of every write.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use kubewright_store::{
     Entry, Key, Payload, ReadError, Revision, Snapshot, Store, Updated, Watch, WriteError,
 };
 
-use super::Policy;
+use super::{Following, Index};
 
 /// A store whose writes are noted before they are answered. Also those that failed, since they may have happened.
-pub(crate) struct Noted {
+pub(crate) struct Noted<I: Index> {
     store: Arc<dyn Store>,
-    policy: Arc<Policy>,
+    index: Arc<Following<I>>,
 }
 
-impl Noted {
-    pub(crate) fn new(store: Arc<dyn Store>, policy: Arc<Policy>) -> Self {
-        Self { store, policy }
+impl<I: Index> Noted<I> {
+    pub(crate) fn new(store: Arc<dyn Store>, index: Arc<Following<I>>) -> Self {
+        Self { store, index }
     }
 }
 
 #[async_trait]
-impl Store for Noted {
+impl<I: Index + 'static> Store for Noted<I> {
     async fn current(&self) -> Result<Revision, ReadError> {
         self.store.current().await
     }
@@ -37,7 +37,7 @@ impl Store for Noted {
 
     async fn create(&self, key: Key, payload: Payload) -> Result<Entry, WriteError> {
         let created = self.store.create(key, payload).await;
-        self.policy.note();
+        self.index.note();
         created
     }
 
@@ -48,13 +48,13 @@ impl Store for Noted {
         payload: Payload,
     ) -> Result<Updated, WriteError> {
         let updated = self.store.update(key, expected, payload).await;
-        self.policy.note();
+        self.index.note();
         updated
     }
 
     async fn delete(&self, key: Key, expected: Revision) -> Result<Entry, WriteError> {
         let deleted = self.store.delete(key, expected).await;
-        self.policy.note();
+        self.index.note();
         deleted
     }
 

@@ -1,0 +1,100 @@
+//! Flow control: which flow schema and which priority level a request belongs to.
+//!
+//! Requests are matched and answers say with what, as kube-apiserver's do, but nothing is queued: one process in a test has no load to
+//! share out. The index is as new as the store ([`Following`]).
+
+mod bootstrap;
+mod index;
+mod rules;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use async_trait::async_trait;
+use http::Method;
+use kubewright_apiserver::{
+    ApiServer, SharedClock, WeakApiServer,
+    auth::Attributes,
+    flow::{Flow, FlowControl},
+    rfc3339,
+};
+use parking_lot::Mutex;
+use serde_json::json;
+
+use self::index::Unsettled;
+pub(crate) use self::{bootstrap::bootstrap, index::Schemas};
+use crate::{bootstrap::send, follow::Following};
+
+/// The group of the objects.
+pub(crate) const GROUP: &str = "flowcontrol.apiserver.k8s.io";
+
+/// The manager of the conditions of flow schemas.
+const CONSUMER: &str = "api-priority-and-fairness-config-consumer-v1";
+
+/// The flow schemas and priority levels of a store.
+pub(crate) type Flows = Following<Schemas>;
+
+/// Matches requests with flow schemas, and keeps the conditions of flow schemas true.
+pub(crate) struct Matcher {
+    flows: Arc<Flows>,
+    clock: SharedClock,
+    server: Mutex<Option<WeakApiServer>>,
+    /// The generation of the index whose conditions were last set.
+    settled: AtomicU64,
+}
+
+impl Matcher {
+    pub(crate) fn new(flows: Arc<Flows>, clock: SharedClock) -> Self {
+        Self {
+            flows,
+            clock,
+            server: Mutex::new(None),
+            settled: AtomicU64::new(0),
+        }
+    }
+
+    /// Sets the server whose flow schemas get conditions.
+    pub(crate) fn start(&self, server: &ApiServer) {
+        *self.server.lock() = Some(server.downgrade());
+    }
+
+    /// Says in the conditions of flow schemas whether their priority levels exist. Others may be served meanwhile.
+    async fn settle(&self, unsettled: Vec<Unsettled>) {
+        let server = self.server.lock().as_ref().and_then(WeakApiServer::upgrade);
+        let Some(server) = server else { return };
+        for schema in unsettled {
+            let path = format!(
+                "/apis/{GROUP}/v1/flowschemas/{}/status?fieldManager={CONSUMER}&force=true",
+                schema.name
+            );
+            let condition = json!({
+                "apiVersion": format!("{GROUP}/v1"), "kind": "FlowSchema", "metadata": {"name": &*schema.name},
+                "status": {"conditions": [schema.condition(&rfc3339(self.clock.now()))]},
+            });
+            let media = "application/apply-patch+yaml";
+            if let Err(error) = send(&server, Method::PATCH, &path, media, &condition).await {
+                tracing::debug!(%error, "a flow schema has no condition");
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl FlowControl for Matcher {
+    async fn flow(&self, request: &Attributes<'_>) -> Option<Flow> {
+        let (flow, unsettled) = {
+            let index = self.flows.index().await.ok()?;
+            // Whoever comes first sets the conditions of a generation.
+            let first = index.generation() != self.settled.load(Ordering::Relaxed)
+                && self.settled.swap(index.generation(), Ordering::Relaxed) != index.generation();
+            (index.flow(request), first.then(|| index.unsettled()))
+        };
+        match unsettled {
+            Some(unsettled) if !unsettled.is_empty() => self.settle(unsettled).await,
+            _ => {}
+        }
+        flow
+    }
+}
