@@ -16,7 +16,7 @@ const NAME: &str = "extension-apiserver-authentication";
 const CLIENT_CA: &str = "client-ca-file";
 const PROXY_CA: &str = "requestheader-client-ca-file";
 
-/// Whom a server trusts: the data of the ConfigMap.
+/// The authorities that a server trusts: the data of the ConfigMap.
 pub(crate) struct Trust(BTreeMap<&'static str, Contents>);
 
 enum Contents {
