@@ -7,15 +7,19 @@ use std::{
 
 use crate::compare::Comparison;
 
-/// The parts of access control that this server does not have.
+/// The parts of kube-apiserver that are not there, and that no scenario asks for.
 const LEFT_OUT: &str = "
-## What access control leaves out
+## What is left out
 
 - Authentication: OpenID Connect, webhooks, and the file of `--authentication-config`. `TokenAuthenticator` and `Authenticator` are
   the traits for authenticators of one's own.
-- Authorization: the modes `Node`, `ABAC` and `Webhook`, and the file of `--authorization-config`. `Authorizer` is the trait for
+- Authorization: the modes `ABAC` and `Webhook`, and the file of `--authorization-config`. `Authorizer` is the trait for
   authorizers of one's own.
 - Certificates: trust bundles and the certificates of pods are stored and nothing acts on them.
+- Audit: the webhook backend, batching, rotation of log files, the `legacy` format, and annotations about latency. Everything else of an
+  event is compared with recorded logs by the test `events_are_those_of_a_real_server`.
+- Flow control: queuing, seats, borrowing and the `/debug/api_priority_and_fairness` pages. Requests are matched and answers name their
+  flow, but nothing is limited: a server in a test has no load to share out. Objects that are deleted or changed are not restored.
 ";
 
 /// Formats the report on all comparisons.
@@ -69,7 +73,6 @@ OpenAPI documents, and what becomes of objects made from their schemas, right an
             }
         }
     }
-    out.push_str(LEFT_OUT);
     if different > 0 {
         out.push_str("\n## What differs, and why\n");
         for comparison in comparisons {
@@ -89,16 +92,6 @@ OpenAPI documents, and what becomes of objects made from their schemas, right an
     out.push_str(LEFT_OUT);
     out
 }
-
-/// The parts of kube-apiserver that are not there, and that no scenario asks for.
-const LEFT_OUT: &str = "
-## What is left out
-
-- Audit: the webhook backend, batching, rotation of log files, the `legacy` format, and annotations about latency. Everything else of an
-  event is compared with recorded logs by the test `events_are_those_of_a_real_server`.
-- Flow control: queuing, seats, borrowing and the `/debug/api_priority_and_fairness` pages. Requests are matched and answers name their
-  flow, but nothing is limited: a server in a test has no load to share out. Objects that are deleted or changed are not restored.
-";
 
 fn totals<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> (usize, usize) {
     comparisons.fold((0, 0), |(steps, different), c| {

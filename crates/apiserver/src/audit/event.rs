@@ -57,7 +57,7 @@ pub struct Event {
     pub request_received: Timestamp,
     /// The time of this stage.
     pub stage_timestamp: Timestamp,
-    /// What authorization, admission and others noted.
+    /// The notes of authorization, admission and others.
     pub annotations: BTreeMap<String, String>,
 }
 

@@ -73,7 +73,7 @@ pub(super) struct Rule {
     pub(super) non_resource_urls: Vec<String>,
 }
 
-/// What a rule decides.
+/// The decision of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) level: Level,

@@ -19,7 +19,7 @@ struct Level {
     response: Response,
 }
 
-/// What a priority level does with requests that do not fit.
+/// The treatment of requests that do not fit.
 enum Response {
     /// There are none.
     Exempt,

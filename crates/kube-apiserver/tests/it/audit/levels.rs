@@ -1,4 +1,4 @@
-//! What each level and setting records, and what is never recorded.
+//! Tests of the levels and settings: the fields that each records, and those that are never recorded.
 
 use std::sync::Arc;
 
