@@ -46,6 +46,7 @@ scenarios! {
     access_can_be_asked_for
     api_resources_lists_what_is_served
     apply_merges_three_ways
+    certificates_identify_users
     create_makes_objects
     delete_removes_objects
     describe_tells_about_objects
@@ -63,17 +64,22 @@ scenarios! {
     proxy_serves_plain_http
     raw_requests_reach_the_server
     replace_writes_whole_objects
+    roles_are_reconciled
     run_starts_pods
     scale_sets_replicas
     server_side_apply_owns_fields
     tokens_identify_service_accounts
+    users_act_as_others
     validation_finds_unknown_fields
     wait_waits_for_conditions
     watch_follows_changes
 }
 
 /// The scenarios that need the built-in controllers. The others count what they have made.
-const WITH_CONTROLLERS: [&str; 1] = ["namespaces_and_owners_take_everything_with_them"];
+const WITH_CONTROLLERS: [&str; 2] = [
+    "certificates_identify_users",
+    "namespaces_and_owners_take_everything_with_them",
+];
 
 fn run(name: &str) {
     let Some(kubectl) = kubectl() else { return };
