@@ -11,6 +11,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use kubewright_apiserver::{
     Object, SharedClock,
+    admission::Attributes,
     registry::{Create, Draft, Handlers},
     request::{RequestContext, UserInfo, WriteOptions},
     rfc3339,
@@ -44,6 +45,11 @@ pub(crate) fn handlers(
 
 /// Answers reviews of one kind.
 trait Review: Send + Sync + 'static {
+    /// Validates a review.
+    fn check(&self, _review: &Value) -> Result<(), Status> {
+        Ok(())
+    }
+
     /// Writes the status.
     fn answer(
         &self,
@@ -60,11 +66,16 @@ impl<R: Review> Create for Answering<R> {
     async fn create(
         &self,
         cx: &RequestContext,
-        _name: &str,
+        name: &str,
         draft: Draft,
-        _options: &WriteOptions,
+        options: &WriteOptions,
     ) -> Result<Object, Status> {
         let mut review = draft.into_value();
+        self.0.check(&review)?;
+        let attributes = Attributes::create(name, options);
+        cx.admission
+            .validate(cx, &attributes, Some(&review))
+            .await?;
         self.0.answer(cx, &mut review).await?;
         Ok(Object::from_value(&review))
     }

@@ -10,11 +10,15 @@ use super::Review;
 pub(super) struct Rules;
 
 impl Review for Rules {
+    fn check(&self, review: &Value) -> Result<(), Status> {
+        match review["spec"]["namespace"].text() {
+            "" => Err(status::bad_request("no namespace on request")),
+            _ => Ok(()),
+        }
+    }
+
     async fn answer(&self, cx: &RequestContext, review: &mut Value) -> Result<(), Status> {
         let namespace = review["spec"]["namespace"].text();
-        if namespace.is_empty() {
-            return Err(status::bad_request("no namespace on request"));
-        }
         let rules = cx.authorizer.rules_for(&cx.user, namespace).await;
         let resources = rules.resource_rules.iter().map(|rule| {
             let mut shown = json!({"verbs": rule.verbs});

@@ -20,14 +20,18 @@ pub(super) struct Token {
 }
 
 impl Review for Token {
+    fn check(&self, review: &Value) -> Result<(), Status> {
+        match review["spec"]["token"].text() {
+            "" => Err(status::bad_request(
+                "token is required for TokenReview in authentication",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     async fn answer(&self, _cx: &RequestContext, review: &mut Value) -> Result<(), Status> {
         let spec = &review["spec"];
         let token = spec["token"].text();
-        if token.is_empty() {
-            return Err(status::bad_request(
-                "token is required for TokenReview in authentication",
-            ));
-        }
         let audiences = match &spec["audiences"] {
             audiences if audiences.is_blank() => self.audiences.clone(),
             audiences => audiences.texts().map(str::to_owned).collect(),

@@ -3,7 +3,12 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use kubewright_apiserver::auth::{Attributes, Authorizer, Decision, Selection};
+use kubewright_apiserver::{
+    admission::{self, Plugin},
+    auth::{Attributes, Authorizer, Decision, Selection},
+    request::RequestContext,
+};
+use kubewright_machinery::{Status, status};
 
 use super::*;
 
@@ -197,4 +202,40 @@ async fn a_review_of_oneself_returns_nothing_that_was_sent() {
     assert_eq!(review["status"]["userInfo"]["username"], "ali");
     let metadata = review["metadata"].as_object().expect("a map");
     assert_eq!(metadata.keys().collect::<Vec<_>>(), ["creationTimestamp"]);
+}
+
+/// Rejects every review that it validates.
+struct NoReviews;
+
+#[async_trait]
+impl Plugin for NoReviews {
+    async fn validate(
+        &self,
+        cx: &RequestContext,
+        _attributes: &admission::Attributes<'_>,
+        object: Option<&Value>,
+    ) -> Result<(), Status> {
+        match object.is_some() && cx.info.resource.ends_with("reviews") {
+            true => Err(status::bad_request("no reviews today")),
+            false => Ok(()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn admission_validates_reviews_that_are_valid() {
+    let builder = KubeApiServer::builder().plugin(Arc::new(NoReviews));
+    let server = Server::of(builder).await;
+    let valid = [
+        ("subjectaccessreviews", listing(json!({}))),
+        ("selfsubjectrulesreviews", json!({"namespace": "default"})),
+    ];
+    for (resource, spec) in valid {
+        let request = format!("POST {AUTHORIZATION}/{resource}");
+        let answer = server.ask("ali", &request, json!({"spec": spec})).await;
+        assert_eq!(answer.message(), "no reviews today", "{resource}");
+        let answer = server.ask("ali", &request, json!({"spec": {}})).await;
+        assert_ne!(answer.message(), "no reviews today", "{resource}");
+        assert!(answer.code >= 400);
+    }
 }
