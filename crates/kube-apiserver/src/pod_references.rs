@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use kubewright_machinery::json::Read;
 use serde_json::Value;
 
+/// The annotation of pods that a kubelet took from a file.
+pub(crate) const MIRROR: &str = "kubernetes.io/config.mirror";
+
 /// The lists of containers in a pod.
 const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
@@ -21,6 +24,11 @@ const SECRETS_OF_VOLUMES: [(&str, &[&str]); 10] = [
     ("storageos", &["secretRef", "name"]),
     ("csi", &["nodePublishSecretRef", "name"]),
 ];
+
+/// Returns whether a kubelet took a pod from a file and only reports it.
+pub(crate) fn is_mirror(pod: &Value) -> bool {
+    pod["metadata"]["annotations"].get(MIRROR).is_some()
+}
 
 /// Returns the names of the secrets of a pod, some of them more than once.
 pub(crate) fn secrets(pod: &Value) -> impl Iterator<Item = &str> {

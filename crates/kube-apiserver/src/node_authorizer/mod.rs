@@ -8,24 +8,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use kubewright_apiserver::{
-    auth::{
-        Attributes, Authorizer, Decision, ResourceAttributes, Rules, Selection, Target,
-        node_identity,
-    },
+    auth::{Attributes, Authorizer, Decision, ResourceAttributes, Rules, Selection, node_identity},
     request::UserInfo,
 };
 use kubewright_machinery::{
     fields::{FieldOperator, FieldSelector},
     go,
 };
-use kubewright_rbac::{PolicyKind, PolicyRule, ResourceRequest, policy};
+use kubewright_rbac::{PolicyKind, PolicyRule, policy};
 use kubewright_store::Store;
 use serde::Deserialize;
 
 use self::relations::{Kind, Relations};
+use crate::rbac::allows;
 
 /// The namespace of the leases of nodes.
-const LEASES: &str = "kube-node-lease";
+pub(crate) const LEASES: &str = "kube-node-lease";
 
 /// Allows nodes what they need for their pods: users `system:node:<name>` of the group `system:nodes`. A node reads the
 /// secrets, config maps, claims and volumes that its pods refer to, and no others. Whatever else nodes do is allowed by the
@@ -91,20 +89,7 @@ impl NodeAuthorizer {
 
     /// Decides by the rules that all nodes share.
     fn by_rules(&self, attributes: &Attributes<'_>) -> Decision {
-        let verb = attributes.verb;
-        let allowed = match &attributes.target {
-            Target::Path(path) => self.rules.iter().any(|rule| rule.allows_path(verb, path)),
-            Target::Resource(target) => {
-                let request = ResourceRequest {
-                    verb,
-                    group: target.group,
-                    resource: target.resource,
-                    subresource: target.subresource,
-                    name: target.name,
-                };
-                self.rules.iter().any(|rule| rule.allows(&request))
-            }
-        };
+        let allowed = self.rules.iter().any(|rule| allows(rule, attributes));
         match allowed {
             true => Decision::allow(),
             false => Decision::no_opinion(""),

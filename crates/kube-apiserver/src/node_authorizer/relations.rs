@@ -16,9 +16,6 @@ use crate::{
     pod_references,
 };
 
-/// The annotation of a pod that stands for one of the node's own.
-const MIRROR: &str = "kubernetes.io/config.mirror";
-
 /// A kind of objects that nodes are related to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -114,7 +111,7 @@ impl Relations {
                 continue;
             }
             let pod: Value = decode(&entry)?;
-            let is_mirror = pod["metadata"]["annotations"].get(MIRROR).is_some();
+            let is_mirror = pod_references::is_mirror(&pod);
             if pod["spec"]["nodeName"].text() == node && !is_mirror && refers(&pod, name) {
                 return Ok(true);
             }

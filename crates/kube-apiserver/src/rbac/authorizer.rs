@@ -91,19 +91,24 @@ impl Authorizer for Rbac {
 }
 
 fn decide(index: &Index, attributes: &Attributes<'_>) -> Decision {
-    let (user, verb) = (attributes.user, attributes.verb);
+    let namespace = attributes.resource().map_or("", |target| target.namespace);
+    evaluate(index, attributes.user, namespace, |rule| {
+        allows(rule, attributes)
+    })
+}
+
+/// Returns whether a rule allows a request.
+pub(crate) fn allows(rule: &PolicyRule, attributes: &Attributes<'_>) -> bool {
+    let verb = attributes.verb;
     match &attributes.target {
-        Target::Path(path) => evaluate(index, user, "", |rule| rule.allows_path(verb, path)),
-        Target::Resource(target) => {
-            let request = ResourceRequest {
-                verb,
-                group: target.group,
-                resource: target.resource,
-                subresource: target.subresource,
-                name: target.name,
-            };
-            evaluate(index, user, target.namespace, |rule| rule.allows(&request))
-        }
+        Target::Path(path) => rule.allows_path(verb, path),
+        Target::Resource(target) => rule.allows(&ResourceRequest {
+            verb,
+            group: target.group,
+            resource: target.resource,
+            subresource: target.subresource,
+            name: target.name,
+        }),
     }
 }
 

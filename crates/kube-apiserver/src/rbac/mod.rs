@@ -10,6 +10,7 @@ mod follow;
 mod index;
 
 pub use authorizer::Rbac;
+pub(crate) use authorizer::allows;
 pub(crate) use bootstrap::bootstrap;
 pub(crate) use escalation::Escalation;
 pub(crate) use follow::Policy;

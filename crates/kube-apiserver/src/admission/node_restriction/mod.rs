@@ -25,9 +25,8 @@ use kubewright_machinery::{
 use serde_json::Value;
 
 use super::{forbidden::forbidden, stored::Stored};
+use crate::node_authorizer::LEASES;
 
-/// The namespace of the leases of nodes.
-const LEASES: &str = "kube-node-lease";
 /// The signers of certificates for nodes.
 const NODE_SIGNERS: [&str; 2] = [
     "kubernetes.io/kubelet-serving",

@@ -10,9 +10,6 @@ use serde_json::Value;
 use super::{NodeWrite, not_found};
 use crate::pod_references;
 
-/// The annotation of a pod that stands for one of the node's own.
-const MIRROR: &str = "kubernetes.io/config.mirror";
-
 /// The sources of volumes that need no other object.
 const PLAIN_VOLUMES: [&str; 22] = [
     "awsElasticBlockStore",
@@ -123,8 +120,8 @@ impl NodeWrite<'_> {
 
     async fn mirror_pod(&self) -> Result<(), Status> {
         let (pod, node) = (self.object, go::quote(self.node));
-        if pod["metadata"]["annotations"].get(MIRROR).is_none() {
-            let annotation = go::quote(MIRROR);
+        if !pod_references::is_mirror(pod) {
+            let annotation = go::quote(pod_references::MIRROR);
             return Err(self.forbidden(format!(
                 "pod does not have {annotation} annotation, node {node} can only create mirror pods"
             )));

@@ -21,13 +21,11 @@ use super::{
     forbidden::{forbidden, is_for, is_for_subresource},
     stored::Stored,
 };
-use crate::pod_references;
+use crate::pod_references::{self, is_mirror};
 
 const ACCOUNTS: &str = "serviceaccounts";
 /// The account of pods that name none.
 const DEFAULT: &str = "default";
-/// The annotation of pods that a kubelet took from a file.
-pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
 /// The time that a pod waits for the account `default`, which a controller creates after the namespace.
 const WAIT: Duration = Duration::from_millis(1500);
 
@@ -154,10 +152,6 @@ impl Plugin for ServiceAccount {
             _ => Ok(()),
         }
     }
-}
-
-pub(super) fn is_mirror(pod: &Value) -> bool {
-    pod["metadata"]["annotations"].get(MIRROR).is_some()
 }
 
 /// A pod from a file exists without the API, so it cannot depend on objects of the API.

@@ -139,7 +139,7 @@ async fn mirror_pods_use_no_accounts_secrets_and_tokens() {
     let (scene, plugin) = scene(json!({})).await;
     let mirror = |field: &str, value: Value| {
         let mut pod = pod();
-        pod["metadata"]["annotations"] = json!({MIRROR: "hash"});
+        pod["metadata"]["annotations"] = json!({pod_references::MIRROR: "hash"});
         pod["spec"][field] = value;
         pod
     };
