@@ -25,11 +25,11 @@ impl TestCluster {
     /// use kubewright_testing::TestCluster;
     /// use serde_json::{Value, json};
     ///
-    /// // A controller that applies a Deployment for each ConfigMap.
-    /// fn deployment() -> Value {
+    /// // A controller that applies a Deployment for each ConfigMap of the namespace `default`.
+    /// fn deployment(name: &str) -> Value {
     ///     let pod = json!({"containers": [{"name": "web", "image": "web"}]});
     ///     json!({
-    ///         "apiVersion": "apps/v1", "kind": "Deployment",
+    ///         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
     ///         "spec": {
     ///             "selector": {"matchLabels": {"app": "web"}},
     ///             "template": {"metadata": {"labels": {"app": "web"}}, "spec": pod},
@@ -43,8 +43,12 @@ impl TestCluster {
     ///     .build(&manager, move |_: Context, request: Request| {
     ///         let deployments = deployments.clone();
     ///         async move {
+    ///             if request.namespace() != Some("default") {
+    ///                 return Ok(Action::done());
+    ///             }
+    ///             let deployment = deployment(request.name());
     ///             let params = PatchParams::apply("web-controller");
-    ///             deployments.patch(request.name(), &params, &Patch::Apply(&deployment())).await?;
+    ///             deployments.patch(request.name(), &params, &Patch::Apply(&deployment)).await?;
     ///             Ok(Action::done())
     ///         }
     ///     })
