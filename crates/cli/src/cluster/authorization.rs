@@ -7,7 +7,7 @@ use kubewright_scaffold::Error;
 /// The flag for the authorizers of a cluster that a command starts.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Authorization {
-    /// Authorizers to ask, in order: RBAC, AlwaysAllow, AlwaysDeny
+    /// Authorizers to ask, in order: RBAC, Node, AlwaysAllow, AlwaysDeny
     #[arg(
         long = "authorization-mode",
         value_name = "LIST",

@@ -130,7 +130,7 @@ fn a_mode_that_is_unknown_or_named_twice_is_refused() {
     let (output, status) = Process::start(command, None).finish();
     assert_eq!(status.code(), Some(2), "{output}");
     let expected =
-        "unknown authorization mode \"Nobody\": expected RBAC, AlwaysAllow or AlwaysDeny";
+        "unknown authorization mode \"Nobody\": expected RBAC, Node, AlwaysAllow or AlwaysDeny";
     assert!(output.contains(expected), "{output}");
 }
 
