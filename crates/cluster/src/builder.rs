@@ -167,6 +167,9 @@ impl ClusterBuilder {
     }
 
     /// Sets the authority of proxies that name users in headers (default: a new one).
+    ///
+    /// The authorities are published in the ConfigMap `kube-system/extension-apiserver-authentication` if one of them is set, or if the
+    /// cluster listens from the start.
     pub fn front_proxy_authority(mut self, authority: CertificateAuthority) -> Self {
         self.proxies = Some(authority);
         self
@@ -213,6 +216,8 @@ impl ClusterBuilder {
             None => MemoryStore::starting_at(FIRST_REVISION).into(),
         };
         let now = SystemTime::now();
+        // Without a socket, nobody outside can use authorities that are generated here.
+        let is_known = listener.is_some() || self.authority.is_some() || self.proxies.is_some();
         let authority = match self.authority {
             Some(authority) => authority,
             None => CertificateAuthority::generate("kubewright-ca", now)?,
@@ -227,7 +232,7 @@ impl ClusterBuilder {
         };
         let server = self.server.store(storage.store);
         let server = server.client_ca(authority.certificate_pem());
-        let server = server.front_proxy(proxy);
+        let server = server.front_proxy(proxy).publish_authorities(is_known);
         let (mut server, token, controller_token) = match self.access {
             Access::Custom(authenticator) => (server.authenticator(authenticator), None, None),
             Access::Tokens(mut tokens) => {

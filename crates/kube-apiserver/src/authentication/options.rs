@@ -41,6 +41,14 @@ impl KubeApiServerBuilder {
         self
     }
 
+    /// Sets whether the authorities of clients and proxies are published in the ConfigMap
+    /// `kube-system/extension-apiserver-authentication`, for extension servers (default: yes).
+    #[must_use]
+    pub fn publish_authorities(mut self, publish: bool) -> Self {
+        self.authentication.unpublished = !publish;
+        self
+    }
+
     /// Accepts the word of an authenticating proxy about its users. There may be several.
     #[must_use]
     pub fn front_proxy(mut self, proxy: FrontProxy) -> Self {

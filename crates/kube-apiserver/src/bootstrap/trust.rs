@@ -17,6 +17,7 @@ const CLIENT_CA: &str = "client-ca-file";
 const PROXY_CA: &str = "requestheader-client-ca-file";
 
 /// The authorities that a server trusts: the data of the ConfigMap.
+#[derive(Default)]
 pub(crate) struct Trust(BTreeMap<&'static str, Contents>);
 
 enum Contents {

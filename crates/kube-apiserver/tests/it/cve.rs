@@ -10,7 +10,7 @@ use kubewright_apiserver::{
     auth::TokenFile,
     request::RequestContext,
 };
-use kubewright_kube_apiserver::KubeApiServer;
+use kubewright_kube_apiserver::{AuthorizationMode, KubeApiServer};
 use kubewright_machinery::Status;
 use kubewright_testing::TestCluster;
 use parking_lot::Mutex;
@@ -227,10 +227,14 @@ async fn cve_2019_11247_scopes_are_not_interchangeable() {
 /// The headers of an authenticating proxy mean nothing from somebody else, alone or with other credentials.
 #[tokio::test]
 async fn headers_of_a_front_proxy_authenticate_nobody() {
-    let tokens = TokenFile::parse("s3cret,alice,1").expect("a token file");
-    let server = KubeApiServer::builder().authenticator(Arc::new(tokens));
-    let server = server.build().await.expect("a server");
-    let ask = async |token: Option<&str>, name: &str| {
+    let tokens = Arc::new(TokenFile::parse("s3cret,alice,1").expect("a token file"));
+    let open = KubeApiServer::builder().authenticator(tokens.clone());
+    let open = open.build().await.expect("a server");
+    let rbac = KubeApiServer::builder()
+        .authenticator(tokens)
+        .authorization([AuthorizationMode::Rbac]);
+    let rbac = rbac.build().await.expect("a server");
+    let ask = async |server: &KubeApiServer, token: Option<&str>, name: &str| {
         let mut request = Request::get(MAPS)
             .header(name, "admin")
             .header("X-Remote-Group", "system:masters");
@@ -241,10 +245,13 @@ async fn headers_of_a_front_proxy_authenticate_nobody() {
         server.server().handle(request).await.status().as_u16()
     };
     for name in ["X-Remote-User", "x-remote-user", "X_Remote_User"] {
-        assert_eq!(ask(None, name).await, 401, "{name}");
-        assert_eq!(ask(Some("guess"), name).await, 401, "{name}");
-        assert_eq!(ask(Some("s3cret"), name).await, 200, "{name}");
+        assert_eq!(ask(&open, None, name).await, 401, "{name}");
+        assert_eq!(ask(&open, Some("guess"), name).await, 401, "{name}");
+        assert_eq!(ask(&open, Some("s3cret"), name).await, 200, "{name}");
+        assert_eq!(ask(&rbac, Some("s3cret"), name).await, 403, "{name}");
     }
-    assert_eq!(ask(Some("s3cret"), "Impersonate-User").await, 403);
-    assert_eq!(ask(None, "Impersonate-User").await, 401);
+    assert_eq!(ask(&rbac, Some("s3cret"), "Impersonate-User").await, 403);
+    for server in [&open, &rbac] {
+        assert_eq!(ask(server, None, "Impersonate-User").await, 401);
+    }
 }

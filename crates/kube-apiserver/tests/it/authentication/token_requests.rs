@@ -15,6 +15,11 @@ async fn a_token_says_who_it_is_for_and_how_long() {
     let metadata = json!({
         "name": "web", "namespace": "shop", "uid": account.uid(),
         "creationTimestamp": "2026-05-01T12:00:00Z",
+        "managedFields": [{
+            "manager": "unknown", "operation": "Update", "subresource": "token",
+            "apiVersion": "authentication.k8s.io/v1", "time": "2026-05-01T12:00:00Z",
+            "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:expirationSeconds": {}}},
+        }],
     });
     assert_eq!(reply.body["metadata"], metadata);
     let spec = json!({
