@@ -2,10 +2,6 @@
 
 use std::{
     ffi::OsString,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
     time::{Duration, SystemTime},
 };
 
@@ -17,6 +13,7 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{
     account::Account,
+    building::Building,
     child::{Child, Readiness},
     event::DevEvent,
     files::{Changes, Files},
@@ -65,10 +62,6 @@ pub(super) struct Cycle<'a> {
     /// The conversion endpoint, if the cluster can call this machine.
     pub(super) endpoint: Option<Endpoint>,
 }
-
-/// The process group of a running cargo.
-#[derive(Clone, Default)]
-pub(super) struct Building(Arc<AtomicU32>);
 
 /// Whether the CRDs differ from those of the operator before.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -182,7 +175,7 @@ impl Cycle<'_> {
             });
             let progress = move |step: Progress<'_>| show(step.done, total, step.now);
             let built = build_apart(&project, |group| building.started(group), &progress);
-            building.started(0);
+            building.ended();
             (built, total)
         });
         let built = built.await.map(|(built, total)| {
@@ -355,24 +348,6 @@ impl Cycle<'_> {
         self.screen.show(DevEvent::Refused {
             why: refusal.to_string(),
         });
-    }
-}
-
-impl Building {
-    fn started(&self, group: u32) {
-        self.0.store(group, Ordering::SeqCst);
-    }
-
-    /// Stops cargo and the compilers that it started.
-    fn stop(&self) {
-        let group = self.0.swap(0, Ordering::SeqCst);
-        if group != 0 && cfg!(unix) {
-            // It may have ended already.
-            let _ = std::process::Command::new("kill")
-                .args(["-TERM", "--", &format!("-{group}")])
-                .stderr(std::process::Stdio::null())
-                .status();
-        }
     }
 }
 

@@ -7,7 +7,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `files` | file changes |
-//! | `cycle` | rebuilding and restarting the operator |
+//! | `cycle`, `building` | rebuilding and restarting the operator; the running cargo |
 //! | `child`, `account` | the process of the operator; its ServiceAccount and roles |
 //! | `cause`, `log` | the cause of its end; its log |
 //! | `samples` | sample objects |
@@ -15,6 +15,7 @@
 //! | `event`, `recent`, `screen`, `frame` | the output |
 
 mod account;
+mod building;
 mod cause;
 mod child;
 mod cycle;
@@ -154,7 +155,7 @@ impl Dev {
             child: None,
             described: None,
             crates: None,
-            building: cycle::Building::default(),
+            building: building::Building::default(),
             endpoint,
         };
         let groups = project.own_groups();
