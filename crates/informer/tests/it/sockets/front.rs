@@ -144,7 +144,9 @@ impl Front {
         admitted
     }
 
-    async fn answer(&self, request: Request<Body>) -> Response<Body> {
+    async fn answer(&self, mut request: Request<Body>) -> Response<Body> {
+        // The token was for the front.
+        request.headers_mut().remove(header::AUTHORIZATION);
         match &self.0.behind {
             Behind::Cluster(server) => match server.clone().oneshot(request).await {
                 Ok(response) => response,
