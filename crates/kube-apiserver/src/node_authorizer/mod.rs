@@ -29,7 +29,7 @@ pub(crate) const LEASES: &str = "kube-node-lease";
 /// secrets, config maps, claims and volumes that its pods refer to, and no others. Whatever else nodes do is allowed by the
 /// rules of the cluster role `system:node`. It has no opinion about other users.
 ///
-/// Which object a node creates or changes is up to the admission plugin `NodeRestriction`: use both.
+/// The admission plugin `NodeRestriction` decides which objects a node may create or change: use both.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
